@@ -20,7 +20,7 @@ use super::{
 use crate::{
     app::{App, rfc3339},
     cli::failure::Failure,
-    domains::comments::import::{self, ImportComment, ReplyTo},
+    domains::comments::import::{self, ImportComment, ImportKey},
     graphql::{
         node_id::NodeKind,
         requester::{Requester, Role},
@@ -175,7 +175,7 @@ fn long_discussion(sku: &str) -> Vec<ImportComment> {
             at: rfc3339(DateTime::from_millis(at)),
             text: REMARKS.pick(&mut random),
             stars: None,
-            reply_to: reply_to.map(|number| ReplyTo::Key(key(number))),
+            reply_to: reply_to.map(|number| ImportKey::Comment(key(number))),
         });
     }
     all

@@ -1,10 +1,22 @@
-//! The values of a discussion that are derived from its comments.
+//! The values of discussions that are derived from comments: their number, the newest, the rating; and their repair.
+//! The comments are authoritative, whatever caused a difference: a fault, or a change from outside.
+//!
+//! Gateways may post, edit, remove and migrate at the same time. Each of these raises the discussion's
+//! `total`, `version` or `epoch`. The one update that repairs is guarded by the values of all three from
+//! before the comments were read. It raises `version` itself, so that a removal that read the newest comments
+//! before it reads them again. A comment whose edit or removal hasn't been applied to the discussion still
+//! counts with its previous value, which is no longer known: while there is such a comment, nothing is
+//! repaired.
+
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
 
 use super::{
-    documents::{CommentDocument, CommentExcerpt, OpenDiscussion, Rating},
-    store::{self, Discussed, LATEST},
+    documents::{CommentDocument, CommentExcerpt, LATEST, OpenDiscussion, Parent, Rating},
+    store,
 };
-use crate::error::Error;
+use crate::{app::App, error::Error};
 
 /// Values of a discussion that are derived from its comments.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,13 +46,13 @@ impl Derived {
     pub(super) fn of(comments: &[&CommentDocument]) -> Self {
         let mut there: Vec<_> =
             comments.iter().filter(|comment| comment.removed.is_none()).collect();
-        there.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
+        there.sort_by(|left, right| right.moment().cmp(&left.moment()));
         let newest = there.iter().take(LATEST);
         let stars: Vec<_> = there.iter().filter_map(|comment| comment.stars).collect();
         Self {
             count: length(there.len()),
             total: length(comments.len()),
-            latest: newest.map(|comment| store::excerpt(comment)).collect(),
+            latest: newest.map(|comment| CommentExcerpt::of(comment)).collect(),
             rating: Rating {
                 count: length(stars.len()),
                 sum: stars.iter().copied().map(i64::from).sum(),
@@ -53,15 +65,60 @@ fn length(of: usize) -> i64 {
     i64::try_from(of).unwrap_or(i64::MAX)
 }
 
-/// All comments of the current store, by time.
-pub(super) async fn comments_of(discussed: &Discussed<'_>) -> Result<Vec<CommentDocument>, Error> {
-    let place = discussed.place();
-    let mut all: Vec<CommentDocument> = Vec::new();
-    loop {
-        let batch = place.batch(all.last()).await?;
-        if batch.is_empty() {
-            return Ok(all);
+/// How often a busy discussion is tried, and the pause between two tries.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Returns the keys of the discussed documents that were repaired.
+pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
+    let mut parents = Vec::new();
+    store::for_each(app, |discussed| parents.push(discussed.parent)).await?;
+    let mut repaired = Vec::new();
+    for parent in parents {
+        if repair_one(app, &parent).await? {
+            repaired.push(parent.key);
         }
-        all.extend(batch);
     }
+    Ok(repaired)
+}
+
+/// Returns whether the discussion was repaired.
+async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
+    for _ in 0..TRIES {
+        let Some(discussed) = store::settled(app, parent).await? else { return Ok(false) };
+        if discussed.uncopied().is_some() {
+            // Its comments are in two stores. The sweep continues the migration.
+            return Ok(false);
+        }
+        let comments: Vec<_> = discussed.place().all().try_collect().await?;
+        match counted(&discussed, &comments).map(|counted| Derived::of(&counted)) {
+            Some(derived) if derived == Derived::stored(&discussed) => return Ok(false),
+            Some(derived) => {
+                // The attempt begins only now: reading a large discussion may take longer than an attempt.
+                let attempt = app.begin().await?;
+                if discussed.rebuild(&derived, &attempt).await?.is_some() {
+                    return Ok(true);
+                }
+            }
+            None => {}
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(false)
+}
+
+/// The comments that the discussion counts; `None` if an edit or a removal hasn't been applied to it yet.
+fn counted<'a>(
+    discussion: &OpenDiscussion,
+    comments: &'a [CommentDocument],
+) -> Option<Vec<&'a CommentDocument>> {
+    let tags = discussion.committed_tags();
+    let is_applied = |comment: &CommentDocument| match &comment.due {
+        Some(due) => comment.is_unposted() || tags.contains(&due.tag.as_str()),
+        None => true,
+    };
+    comments
+        .iter()
+        .all(is_applied)
+        .then(|| comments.iter().filter(|comment| comment.is_committed(&tags)).collect())
 }

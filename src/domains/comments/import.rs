@@ -17,7 +17,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use super::operations::{Known, Line, TEXT, post_all};
+use super::operations::{Line, TEXT, post_all};
 use crate::{
     app::App,
     error::Error,
@@ -45,17 +45,28 @@ pub struct ImportComment {
     pub stars: Option<i32>,
     /// The comment that this one replies to; absent at the top level.
     #[serde(default)]
-    pub reply_to: Option<ReplyTo>,
+    pub reply_to: Option<ImportKey>,
 }
 
-/// Reference to a comment on the same product.
+/// Identity of a comment on a product across imports.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ReplyTo {
-    /// The comment that was imported under this key.
-    Key(String),
-    /// The review by this author.
-    ReviewBy(String),
+pub enum ImportKey {
+    /// A comment: the key under which it was imported.
+    #[serde(rename = "key")]
+    Comment(String),
+    /// A review: its author.
+    #[serde(rename = "reviewBy")]
+    Review(String),
+}
+
+impl ImportKey {
+    /// Checks the key of a comment to reply to.
+    fn checked(&self) -> Result<Self, InvalidInput> {
+        match self {
+            Self::Comment(key) => Ok(Self::Comment(input::key("replyTo.key", key)?)),
+            Self::Review(author) => Ok(Self::Review(subject("replyTo.reviewBy", author)?)),
+        }
+    }
 }
 
 /// Lines that are posted within one attempt.
@@ -92,7 +103,8 @@ async fn import_batch(
     let mut products: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for (position, line) in lines.iter().enumerate() {
         let checked = checked(app, position, line, attempt.now());
-        answers.push(checked.map(|(sku, line)| products.entry(sku).or_default().push(line)));
+        let add = |line: Line| products.entry(line.comment.sku.clone()).or_default().push(line);
+        answers.push(checked.map(add));
     }
     let posted = stream::iter(products)
         .map(async |(sku, lines)| post_all(app, &attempt, &sku, lines).await)
@@ -111,15 +123,15 @@ fn checked(
     position: usize,
     line: &ImportComment,
     now: DateTime,
-) -> Result<(String, Line), InvalidInput> {
+) -> Result<Line, InvalidInput> {
     let sku = input::key("sku", &line.sku)?;
     let author = subject("author", &line.author)?;
     if let Some(stars) = line.stars {
         input::within("stars", stars.into(), 1..=5)?;
     }
-    let known = match (&line.key, line.stars) {
-        (Some(key), None) => Known::Comment(input::key("key", key)?),
-        (None, Some(_)) => Known::Review(author.clone()),
+    let key = match (&line.key, line.stars) {
+        (Some(key), None) => ImportKey::Comment(input::key("key", key)?),
+        (None, Some(_)) => ImportKey::Review(author.clone()),
         (None, None) => {
             let reason = "is missing: a comment is known by it, only reviews (`stars`) have none";
             return Err(InvalidInput::new("key", reason));
@@ -128,27 +140,15 @@ fn checked(
             return Err(InvalidInput::new("key", "isn't for reviews: those are known by author"));
         }
     };
-    let reply_to = match &line.reply_to {
-        None => None,
-        Some(_) if line.stars.is_some() => {
-            return Err(InvalidInput::new("replyTo", "isn't for reviews"));
-        }
-        Some(ReplyTo::Key(key)) => Some(Known::Comment(input::key("replyTo.key", key)?)),
-        Some(ReplyTo::ReviewBy(author)) => {
-            Some(Known::Review(subject("replyTo.reviewBy", author)?))
-        }
-    };
-    let line = Line {
-        position,
-        known,
-        author,
-        at: checked_time(&line.at, now)?,
-        text: input::text("text", &line.text, 1..=TEXT)?,
-        stars: line.stars,
-        reply_to,
-        origin: app.ids().op(&["importComment"], None, line).input,
-    };
-    Ok((sku, line))
+    if line.reply_to.is_some() && line.stars.is_some() {
+        return Err(InvalidInput::new("replyTo", "isn't for reviews"));
+    }
+    let reply_to = line.reply_to.as_ref().map(ImportKey::checked).transpose()?;
+    let at = checked_time(&line.at, now)?;
+    let text = input::text("text", &line.text, 1..=TEXT)?;
+    let origin = app.ids().op(&["importComment"], None, line).input;
+    let comment = ImportComment { sku, author, text, reply_to, ..line.clone() };
+    Ok(Line { position, key, at, origin, comment })
 }
 
 /// Checks a subject by the rules for subjects of tokens.

@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use futures_util::TryStreamExt;
+
 use super::{
-    derived::{Derived, comments_of},
+    derived::Derived,
     documents::{CommentDocument, CommentExcerpt, Layout, OpenDiscussion},
     store::{self, CAP},
 };
@@ -21,7 +23,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut copies = Copies::default();
     let mut stores = HashSet::new();
     for discussed in &discussions {
-        let comments = comments_of(discussed).await?;
+        let comments: Vec<_> = discussed.place().all().try_collect().await?;
         for (rule, fault) in faults_of(discussed, &comments) {
             faults.entry(rule).or_default().push(format!("{}: {fault}", discussed.parent.key));
         }
@@ -36,24 +38,18 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
             }
         }
     }
-    for rule in [COUNTED, LATEST, RATED, UNIQUE, CAPPED, TOLD] {
-        report.rule(rule);
-        for fault in faults.remove(rule).into_iter().flatten() {
-            report.broken(fault);
-        }
+    for rule in [COUNTED, LATEST, RATED, UNIQUE, CAPPED, SETTLED] {
+        report.add(rule, faults.remove(rule).into_iter().flatten());
     }
-    report.rule("comments: no page holds more than 100 or none, and each knows its last");
-    for wrong in store::list_wrong_pages(app).await? {
-        report.broken(format!("{wrong}"));
-    }
-    report.rule("comments: every store is one of a discussion");
-    for (on, layout) in store::list_stores(app).await? {
-        if !stores.contains(&(on.clone(), layout)) {
-            report.broken(on);
-        }
-    }
-    report.rule("comments: authors' lists have a copy of every comment that isn't a document");
-    copies.check(app, report).await
+    let wrong = store::list_wrong_pages(app).await?;
+    report.add("comments: no page holds more than 100 or none, and each knows its last", wrong);
+    let mut lost = store::list_stores(app).await?;
+    lost.retain(|store| !stores.contains(store));
+    let lost = lost.into_iter().map(|(on, _)| on);
+    report.add("comments: every store is one of a discussion", lost);
+    let rule = "comments: authors' lists have a copy of every comment that isn't a document";
+    report.add(rule, copies.faults(app).await?);
+    Ok(())
 }
 
 const COUNTED: &str = "comments: a discussion counts the comments that aren't removed";
@@ -61,7 +57,7 @@ const LATEST: &str = "comments: a discussion carries the newest ten that aren't 
 const RATED: &str = "comments: a rating is the sum of the reviews, one from each author";
 const UNIQUE: &str = "comments: no comment, slug or place in the threads is there twice";
 const CAPPED: &str = "comments: no more than 100 are embedded";
-const TOLD: &str = "comments: nothing waits to be told";
+const SETTLED: &str = "comments: no outbox entry is left";
 
 fn faults_of(
     discussion: &OpenDiscussion,
@@ -84,7 +80,7 @@ fn faults_of(
             }
         }
         if let Some(due) = &comment.due {
-            faults.push((TOLD, format!("{} of {}", due.tag, comment.slug)));
+            faults.push((SETTLED, format!("{} of {}", due.tag, comment.slug)));
         }
     }
     if discussion.layout == Layout::Embedded
@@ -128,8 +124,9 @@ struct Copies {
 }
 
 impl Copies {
-    async fn check(mut self, app: &App, report: &mut Report) -> Result<(), Error> {
-        for copy in store::list_copies(app).await? {
+    async fn faults(mut self, app: &App) -> Result<Vec<String>, Error> {
+        let mut faults = Vec::new();
+        store::for_each_copy(app, |copy| {
             let same = |comment: &CommentDocument| {
                 comment.version == copy.version
                     && comment.text == copy.comment.text
@@ -139,17 +136,17 @@ impl Copies {
             };
             match self.of.remove(&copy.id) {
                 Some(comment) if comment.due.is_none() && !same(&comment) => {
-                    report.broken(format!("{} is another", copy.id));
+                    faults.push(format!("{} is another", copy.id));
                 }
                 None if !self.moving.contains(&copy.discussion) => {
-                    report.broken(format!("{} is a copy of nothing", copy.id));
+                    faults.push(format!("{} is a copy of nothing", copy.id));
                 }
                 _ => {}
             }
-        }
-        for missing in self.of.into_values().filter(|comment| comment.due.is_none()) {
-            report.broken(format!("{} is missing", missing.id));
-        }
-        Ok(())
+        })
+        .await?;
+        let missing = self.of.into_values().filter(|comment| comment.due.is_none());
+        faults.extend(missing.map(|missing| format!("{} is missing", missing.id)));
+        Ok(faults)
     }
 }

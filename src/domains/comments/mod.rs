@@ -19,9 +19,9 @@
 //!
 //! | operation | first write, on the comment | guard | then, on the discussed document | mark in `taken` |
 //! |---|---|---|---|---|
-//! | `postComment` | insert with `due: POST` | no comment has its id or slug | count, newest ten, rating (commit, `take`) | id |
-//! | `editComment` | the text, with `due: EDIT` | the version as read; the time for edits | newest ten, rating (apply, `give`) | id and version |
-//! | `removeComment` | no text, with `due: REMOVE` | not removed yet | count, newest ten, rating (apply, `give`) | id and version |
+//! | `postComment` | insert with `due: POST` | no comment has its id or slug | count, newest ten, rating (commit) | id |
+//! | `editComment` | the text, with `due: EDIT` | the version as read; the time for edits | newest ten, rating (apply) | id and version |
+//! | `removeComment` | no text, with `due: REMOVE` | not removed yet | count, newest ten, rating (apply) | id and version |
 //!
 //! At the end the entry is removed from the comment. In the layout EMBEDDED the comments are part of the discussed
 //! document, so a post is one update. In the other layouts, a mark keeps an entry from being applied twice; the sweep
@@ -52,7 +52,7 @@
 //!
 //! # Repairing
 //!
-//! `count`, `total`, `latest` and `rating` are derived from the comments; see [`repair`].
+//! `count`, `total`, `latest` and `rating` are derived from the comments; see `derived.rs`.
 //!
 //! # Importing
 //!
@@ -68,7 +68,7 @@
 //!
 //! A store is the comments of one discussion in one layout. It belongs to one epoch: its documents have the id of the
 //! discussion and the epoch in the field `on`. A move raises the epoch, and notes in `migration` the layout that it
-//! comes from and the marks of posts at that time (`taken`). The commit of a post is guarded by the epoch, so a comment
+//! comes from and the tags that were committed by then (`taken`). The commit of a post is guarded by the epoch, so a comment
 //! that was inserted into the old store too late is refused and posted to the new one.
 //!
 //! The documents of the old store are marked as sealed, after which no write changes them, and then copied. Any gateway
@@ -90,7 +90,6 @@ mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
-pub mod repair;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -114,6 +113,6 @@ pub const ROOM: Room = Room {
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(repair::repair(app))),
+    repair: Some(|app| Box::pin(derived::repair(app))),
     ..Room::new("comments")
 };

@@ -4,7 +4,7 @@
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::LAYOUTS,
+    documents::{LAYOUTS, Mark},
     operations::{drive, settle},
     store::{self, Discussed},
 };
@@ -37,24 +37,21 @@ async fn settle_one(discussed: Discussed<'_>, before: DateTime) -> Result<bool, 
 /// that no attempt that read the entry before can still be running. Returns whether anything was changed.
 async fn forget(mut discussed: Discussed<'_>, before: DateTime) -> Result<bool, Error> {
     let attempt = discussed.app.begin().await?;
-    let old: Vec<_> = discussed.taken.iter().filter(|taken| taken.at < before).collect();
-    let id_of = |tag: &str| tag.split(':').next().unwrap_or_default().to_owned();
-    let ids: Vec<_> = old.iter().map(|taken| id_of(&taken.tag)).collect();
+    let old: Vec<_> = discussed.marks.iter().filter(|mark| mark.at < before).collect();
+    let ids: Vec<_> = old.iter().map(|mark| mark.comment_id().to_owned()).collect();
     let comments = discussed.place().find_all(&ids).await?;
-    let is_settled = |tag: &str| {
-        let comment = comments.iter().find(|comment| comment.id == id_of(tag));
-        comment.is_none_or(|comment| {
-            comment.due.as_ref().is_none_or(|due| due.tag != tag)
+    let is_settled = |mark: &&&Mark| {
+        comments.iter().filter(|comment| comment.id == mark.comment_id()).all(|comment| {
+            comment.due.as_ref().is_none_or(|due| due.tag != mark.tag)
                 && comment.settled_at.is_some_and(|settled| settled < before)
         })
     };
-    let tags: Vec<_> =
-        old.iter().map(|taken| taken.tag.clone()).filter(|tag| is_settled(tag)).collect();
+    let tags: Vec<_> = old.iter().filter(is_settled).map(|mark| mark.tag.clone()).collect();
     let forgotten = !tags.is_empty();
     if forgotten {
-        let Some(left) = discussed.forget_taken(&tags, &attempt).await? else { return Ok(false) };
+        let Some(left) = discussed.forget_marks(&tags, &attempt).await? else { return Ok(false) };
         discussed = left;
     }
-    let rests = discussed.taken.is_empty() && discussed.rest(&attempt).await?.is_some();
-    Ok(forgotten || rests)
+    let is_idle = discussed.marks.is_empty() && discussed.mark_idle(&attempt).await?.is_some();
+    Ok(forgotten || is_idle)
 }

@@ -1,7 +1,9 @@
 //! Editing and removing.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::join_all;
-use mongodb::bson::{DateTime, doc};
+use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
@@ -71,6 +73,55 @@ async fn an_edit_is_everywhere() {
         let said = join_all(many).await;
         let made = said.iter().filter(|one| one["__typename"] == "Comment").count();
         assert_eq!(made, 1, "{said:#?}");
+    }
+    gateway.assert_sound().await;
+}
+
+/// The only comment of the discussion in that layout, as it is stored.
+async fn stored_comment(gateway: &Gateway, layout: &str) -> Document {
+    let (collection, filter) = match layout {
+        "PER_DOCUMENT" => ("comments", doc! {}),
+        "PAGED" => ("commentPages", doc! {}),
+        _ => ("products", doc! { "_id": layout }),
+    };
+    let found = gateway.raw(collection).find_one(filter).await.expect("read").expect("a document");
+    let entries = match layout {
+        "PER_DOCUMENT" => return found,
+        "PAGED" => found.get_array("entries"),
+        _ => found.get_document("discussion").expect("a discussion").get_array("entries"),
+    };
+    let entries = entries.expect("comments");
+    assert_eq!(entries.len(), 1);
+    entries[0].as_document().expect("a comment").clone()
+}
+
+/// The fields in which two documents differ, without the time of the last settle.
+fn differing<'a>(left: &'a Document, right: &'a Document) -> BTreeSet<&'a str> {
+    let fields = left.keys().chain(right.keys()).map(String::as_str);
+    fields.filter(|field| *field != "settledAt" && left.get(field) != right.get(field)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_writes_the_fields_that_differ() {
+    let gateway = Gateway::with(few_rooms).await;
+    for layout in LAYOUTS {
+        discussed(&gateway, layout, layout).await;
+        let anna = gateway.shopper("anna");
+        let input = json!({ "sku": layout, "stars": 4, "text": "before" });
+        let review = does(&anna, "reviewProduct", input).await;
+        let posted = stored_comment(&gateway, layout).await;
+        assert!(posted.contains_key("stars") && !posted.contains_key("due"), "{posted}");
+        let edited = edit(&anna, &review, "after").await;
+        assert_eq!(edited["stars"], 4, "{edited:#}");
+        let edited = stored_comment(&gateway, layout).await;
+        let expected = ["editedAt", "nonce", "text", "version"].into();
+        assert_eq!(differing(&posted, &edited), expected, "{layout}");
+        remove(&anna, &id_of(&review)).await;
+        let removed = stored_comment(&gateway, layout).await;
+        let expected = ["nonce", "removed", "stars", "text", "version"].into();
+        assert_eq!(differing(&edited, &removed), expected, "{layout}");
+        assert!(!removed.contains_key("stars") && !removed.contains_key("due"), "{removed}");
+        assert_eq!(removed.get_str("text").expect("a text"), "");
     }
     gateway.assert_sound().await;
 }

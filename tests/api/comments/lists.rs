@@ -1,7 +1,7 @@
 //! Lists: by time, by threads, replies, one thread, one author; each page one range.
 
 use docgate::domains::comments::{
-    import::{ImportComment, ReplyTo, import},
+    import::{ImportComment, ImportKey, import},
     operations::LEVELS,
 };
 use mongodb::bson::{DateTime, doc};
@@ -124,7 +124,7 @@ async fn a_thread_of_250_levels_has_its_end_there() {
         at: format!("2025-01-01T00:{:02}:{:02}Z", level / 60, level % 60),
         text: key(level),
         stars: None,
-        reply_to: level.checked_sub(1).map(|above| ReplyTo::Key(name(above))),
+        reply_to: level.checked_sub(1).map(|above| ImportKey::Comment(name(above))),
     });
     let imported = import(&gateway.app, &lines.collect::<Vec<_>>()).await.expect("imported");
     assert!(imported.iter().all(Result::is_ok), "{imported:?}");

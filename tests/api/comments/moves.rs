@@ -236,6 +236,27 @@ async fn rename(gateway: &Gateway, sku: &str, layout: &str, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_longer_name_is_given_where_another_comment_has_the_short_one() {
+    let gateway = Gateway::with(few_rooms).await;
+    let anna = gateway.shopper("anna");
+    for layout in LAYOUTS {
+        let on = discussed(&gateway, layout, layout).await;
+        posted(&anna, &on, "early", None).await;
+        let discussion = stored(&gateway, layout).await;
+        let scope = ["anna", "postComment", discussion.get_str("id").expect("an id")];
+        let id = gateway.app.ids().op(&scope, Some("late"), &()).id;
+        rename(&gateway, layout, layout, &CommentDocument::short(&id, 8)).await;
+        let late = json!({ "subjectId": on, "text": "late", "idempotencyKey": "late" });
+        let said = does(&anna, "postComment", late.clone()).await;
+        assert_eq!(said["slug"], CommentDocument::short(&id, 16), "{layout}");
+        let before = gateway.snapshot().await;
+        assert_eq!(does(&anna, "postComment", late).await, said);
+        assert!(gateway.snapshot().await == before);
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_name_is_given_once_also_while_a_discussion_moves() {
     let gateway = Gateway::with(|config| {
         few_rooms(config);

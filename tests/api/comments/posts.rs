@@ -65,6 +65,25 @@ async fn a_discussion_is_opened_once_and_by_who_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_many_openings_at_once_one_counts() {
+    let gateway = Gateway::with(few_rooms).await;
+    gateway.product("a", 100, "EUR").await;
+    let on = docgate::graphql::node_id::NodeKind::Product.id("a").0;
+    let merchant = gateway.merchant();
+    let openings = (0..12).map(|number| open(&merchant, &on, LAYOUTS[number % 3]));
+    let said = join_all(openings).await;
+    let layout = shown(&gateway, "a").await["layout"].clone();
+    for (number, one) in said.iter().enumerate() {
+        if layout == LAYOUTS[number % 3] {
+            assert_eq!((&one["__typename"], &one["layout"]), (&json!("Discussion"), &layout));
+        } else {
+            assert_eq!(one["__typename"], "AlreadyExists", "{one:#}");
+        }
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_op_id_posts_one_comment() {
     let gateway = Gateway::with(few_rooms).await;
     for layout in LAYOUTS {

@@ -2,7 +2,7 @@
 
 use async_graphql::Enum;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use mongodb::bson::DateTime;
+use mongodb::bson::{Bson, DateTime};
 use serde::{Deserialize, Serialize};
 
 use super::Parent;
@@ -85,6 +85,27 @@ pub struct Due {
     pub stars: i32,
 }
 
+impl Due {
+    /// The entry of a change of a comment from `old` to `new`, or of its post, by an attempt that began at `at`.
+    pub fn of(old: Option<&CommentDocument>, new: &CommentDocument, at: DateTime) -> Self {
+        let numbers = |of: &CommentDocument| {
+            let is_review = i32::from(of.stars.is_some());
+            (i32::from(of.removed.is_none()), is_review, of.stars.unwrap_or_default())
+        };
+        let before = old.map_or((0, 0, 0), numbers);
+        let after = numbers(new);
+        let kind = match old {
+            None => DueKind::Post,
+            Some(_) if new.removed.is_some() => DueKind::Remove,
+            Some(_) => DueKind::Edit,
+        };
+        let is_post = kind == DueKind::Post;
+        let tag = if is_post { new.id.clone() } else { format!("{}:{}", new.id, new.version) };
+        let (count, reviews) = (after.0 - before.0, after.1 - before.1);
+        Self { kind, tag, at, count, reviews, stars: after.2 - before.2 }
+    }
+}
+
 /// A change of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -147,37 +168,6 @@ impl CommentDocument {
         }
     }
 
-    /// The same comment as it stands in the store `on` under a short name, of that time. Its outbox contains the
-    /// post, which began at `begun`.
-    #[must_use]
-    pub fn placed(
-        &self,
-        (key, on): (String, String),
-        name: &str,
-        at: DateTime,
-        begun: DateTime,
-    ) -> Self {
-        let reply_to = &self.reply_to;
-        let due = Due {
-            kind: DueKind::Post,
-            tag: self.id.clone(),
-            at: begun,
-            count: 1,
-            reviews: i32::from(self.stars.is_some()),
-            stars: self.stars.unwrap_or_default(),
-        };
-        Self {
-            key,
-            on,
-            slug: if reply_to.is_empty() { name.to_owned() } else { format!("{reply_to}/{name}") },
-            sort_key: format!("{}{}", self.above(), Self::level(at, name)),
-            at,
-            due: Some(due),
-            sealed: false,
-            ..self.clone()
-        }
-    }
-
     /// A short name derived from a comment's id, of up to 32 characters.
     pub fn short(id: &str, length: usize) -> String {
         // Ids of comments are 128 bits in base64url.
@@ -203,9 +193,19 @@ impl CommentDocument {
         levels.rfind('/').map_or("", |end| &self.sort_key[..=end])
     }
 
-    /// Whether a discussion with these marks counts it. A settled comment has no mark and is counted.
-    pub fn is_taken<Tag: AsRef<str>>(&self, taken: &[Tag]) -> bool {
-        !self.is_unposted() || taken.iter().any(|tag| tag.as_ref() == self.id)
+    /// Its place in the order of time.
+    pub fn moment(&self) -> (DateTime, &str) {
+        (self.at, &self.id)
+    }
+
+    /// The same as values of the sort keys `at` and `id`.
+    pub fn position(&self) -> Vec<Bson> {
+        vec![self.at.into(), Bson::from(&self.id)]
+    }
+
+    /// Whether a discussion that committed these tags counts it. A settled comment has no mark and is counted.
+    pub fn is_committed<Tag: AsRef<str>>(&self, committed: &[Tag]) -> bool {
+        !self.is_unposted() || committed.iter().any(|tag| tag.as_ref() == self.id)
     }
 
     /// Whether it has a pending POST.
@@ -229,7 +229,7 @@ impl Stored for CommentDocument {
         Index::of_field(
             "due",
             "due.at",
-            "the sweep of comments that the discussed document wasn't told of",
+            "the sweep of comments that the discussed document hasn't applied",
         ),
     ];
 }
@@ -269,13 +269,13 @@ impl Stored for PageDocument {
             "on until untilId",
             "comments by time; the newest; copying to another layout",
         ),
-        Index::plain("open", "on full", "the page that takes more"),
+        Index::plain("open", "on full", "the page that has room"),
         Index::unique("comment", "on entries.id", "the page of a comment; none in two pages"),
         Index::unique("slug", "on entries.slug", "one comment by its place; no place in two pages"),
         Index::of_field(
             "due",
             "entries.due.at",
-            "the sweep of comments that the discussed document wasn't told of",
+            "the sweep of comments that the discussed document hasn't applied",
         ),
     ];
 }

@@ -9,7 +9,7 @@ mod parent;
 pub use comment::{AuthoredComment, CommentDocument, PageDocument};
 pub(super) use comment::{Due, DueKind, Removed, Remover};
 pub use parent::ParentKind;
-pub(super) use parent::{Migration, OpenDiscussion, Parent, ParentDocument, Taken, of_kind};
+pub(super) use parent::{Mark, Migration, OpenDiscussion, Parent, ParentDocument, of_kind};
 
 use async_graphql::Enum;
 use mongodb::bson::DateTime;
@@ -97,6 +97,23 @@ pub struct CommentExcerpt {
     pub stars: Option<i32>,
     /// Server time of the comment.
     pub at: DateTime,
+}
+
+/// Number of newest comments that a discussed document carries.
+pub(super) const LATEST: usize = 10;
+
+impl CommentExcerpt {
+    /// The excerpt of a comment.
+    pub(super) fn of(comment: &CommentDocument) -> Self {
+        /// Characters of a text that are copied.
+        const LENGTH: usize = 280;
+        let CommentDocument { id, slug, author, author_name, text, stars, at, .. } =
+            comment.clone();
+        let end = text.char_indices().nth(LENGTH).map(|(end, _)| end);
+        let is_cut = end.is_some();
+        let text = end.map_or(text.clone(), |end| text[..end].to_owned());
+        Self { id, slug, author, author_name, text, is_cut, stars, at }
+    }
 }
 
 /// The stars of all reviews that aren't removed.

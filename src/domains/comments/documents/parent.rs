@@ -272,8 +272,8 @@ pub(crate) struct OpenDiscussion {
     /// Number of the first page that holds new comments instead of copies.
     pub first_page: i64,
     /// Marks of entries that were applied recently.
-    #[serde(default)]
-    pub taken: Vec<Taken>,
+    #[serde(rename = "taken", default)]
+    pub marks: Vec<Mark>,
     /// The comments of the layout `EMBEDDED`.
     #[serde(default)]
     pub entries: Vec<CommentDocument>,
@@ -287,20 +287,25 @@ pub(crate) struct OpenDiscussion {
 
 /// A mark: an entry with this tag isn't applied again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Taken {
+pub(crate) struct Mark {
     /// The tag: the comment's id, for an edit or a removal with its version.
     pub tag: String,
     /// When the attempt began that wrote the mark.
     pub at: DateTime,
-    /// Set if the tag was given up: it can't be committed any more.
+    /// Set if the tag was aborted: it can't be committed any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub void: bool,
 }
 
-impl Taken {
+impl Mark {
     /// The mark of an attempt that began then.
     pub(crate) fn of(tag: &str, at: DateTime) -> Self {
         Self { tag: tag.to_owned(), at, void: false }
+    }
+
+    /// The id of its comment.
+    pub(crate) fn comment_id(&self) -> &str {
+        self.tag.split_once(':').map_or(&self.tag, |(id, _)| id)
     }
 }
 
@@ -312,10 +317,10 @@ pub(crate) struct Migration {
     pub from: Layout,
     /// Server time of the commit.
     pub at: DateTime,
-    /// Tags that were marked by then. Of the unsettled comments, those with a mark are copied and the others
+    /// Tags that were committed by then. Of the unsettled comments, those with such a tag are copied and the others
     /// are posted anew.
-    #[serde(default)]
-    pub taken: Vec<String>,
+    #[serde(rename = "taken", default)]
+    pub committed: Vec<String>,
     /// Server time at which everything was copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied_at: Option<DateTime>,
@@ -323,14 +328,13 @@ pub(crate) struct Migration {
 
 impl OpenDiscussion {
     /// The mark of a tag.
-    pub(crate) fn taken(&self, tag: &str) -> Option<&Taken> {
-        self.taken.iter().find(|taken| taken.tag == tag)
+    pub(crate) fn mark(&self, tag: &str) -> Option<&Mark> {
+        self.marks.iter().find(|mark| mark.tag == tag)
     }
 
-    /// Ids of the comments with a mark.
-    pub(crate) fn taken_ids(&self) -> Vec<&str> {
-        // Tags of edits and removals aren't ids: they contain a version.
-        self.taken.iter().filter(|taken| !taken.void).map(|taken| taken.tag.as_str()).collect()
+    /// The tags of the marks that aren't void; those of posts are the ids of comments.
+    pub(crate) fn committed_tags(&self) -> Vec<&str> {
+        self.marks.iter().filter(|mark| !mark.void).map(|mark| mark.tag.as_str()).collect()
     }
 
     /// The migration, while not everything is copied.

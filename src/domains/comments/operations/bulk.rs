@@ -17,9 +17,10 @@ use mongodb::bson::{DateTime, Document};
 use super::{
     super::{
         documents::{CommentDocument, Layout, Parent, ParentKind},
-        store::{self, Discussed, Place},
+        import::{ImportComment, ImportKey},
+        store::{self, Discussed, Opened, Place},
     },
-    LEVELS,
+    demand_depth,
     post::review_id,
     uncrowded,
 };
@@ -30,61 +31,19 @@ use crate::{
     graphql::{cx::Cx, refusals::InvalidInput, requester::Requester},
 };
 
-/// Identity of a comment on a product across imports.
-#[derive(Debug, Clone)]
-pub(in super::super) enum Known {
-    /// A comment: the key under which it was imported.
-    Comment(String),
-    /// A review: its author.
-    Review(String),
-}
-
-impl Known {
-    fn id(&self, discussed: &Discussed<'_>) -> String {
-        let (app, discussion) = (discussed.app, &discussed.id);
-        match self {
-            Self::Comment(key) => app.ids().derived(&["importComment", discussion, key]),
-            Self::Review(author) => review_id(app, discussion, author),
-        }
-    }
-
-    /// The error of a line whose identity another comment has.
-    fn taken(&self) -> InvalidInput {
-        match self {
-            Self::Comment(_) => {
-                InvalidInput::new("key", "is that of another comment on the product")
-            }
-            Self::Review(_) => InvalidInput::new("author", "has reviewed the product already"),
-        }
-    }
-
-    fn field(&self) -> &'static str {
-        match self {
-            Self::Comment(_) => "replyTo.key",
-            Self::Review(_) => "replyTo.reviewBy",
-        }
-    }
-}
-
 /// A checked comment that is to be posted.
 #[derive(Debug)]
 pub(in super::super) struct Line {
     /// Position in the batch.
     pub(in super::super) position: usize,
     /// Its identity.
-    pub(in super::super) known: Known,
-    /// Subject of the author.
-    pub(in super::super) author: String,
+    pub(in super::super) key: ImportKey,
     /// Time of the comment.
     pub(in super::super) at: DateTime,
-    /// Text of the comment.
-    pub(in super::super) text: String,
-    /// Stars of a review.
-    pub(in super::super) stars: Option<i32>,
-    /// The comment that it replies to.
-    pub(in super::super) reply_to: Option<Known>,
     /// Digest of the line.
     pub(in super::super) origin: String,
+    /// The line.
+    pub(in super::super) comment: ImportComment,
 }
 
 /// Length of the short name in a slug. It is long enough for any number of comments: a name collision can't
@@ -117,9 +76,7 @@ pub(in super::super) async fn post_all(
     let mut refused = Vec::new();
     for line in lines {
         let position = line.position;
-        if let Err(invalid) = bulk.add(line) {
-            refused.push((position, invalid));
-        }
+        refused.extend(bulk.add(line).err().map(|invalid| (position, invalid)));
     }
     bulk.post(seen).await?;
     Ok(refused)
@@ -132,10 +89,13 @@ async fn opened<'a>(
     parent: &Parent,
     seen: Document,
 ) -> Result<Result<Discussed<'a>, &'static str>, Error> {
-    let discussed = match store::open(cx, parent).await?.1 {
-        None => return Ok(Err("there is no such product")),
-        Some(Some(discussed)) => discussed,
-        Some(None) => store::open_discussion(cx.app, parent, Layout::PerDocument, seen, attempt)
+    let Opened { is_seen, discussed, .. } = store::open(cx, parent).await?;
+    if !is_seen {
+        return Ok(Err("there is no such product"));
+    }
+    let discussed = match discussed {
+        Some(discussed) => discussed,
+        None => store::open_discussion(cx.app, parent, Layout::PerDocument, seen, attempt)
             .await?
             .ok_or_else(meanwhile)?,
     };
@@ -173,61 +133,69 @@ impl<'a> Bulk<'a> {
         lines: &[Line],
     ) -> Result<Self, Error> {
         let place = discussed.place();
-        let known = lines.iter().flat_map(|line| [Some(&line.known), line.reply_to.as_ref()]);
-        let ids: HashSet<String> = known.flatten().map(|known| known.id(&discussed)).collect();
-        let there = place.find_all(&ids.into_iter().collect::<Vec<_>>()).await?;
+        let keys = lines.iter().flat_map(|line| [Some(&line.key), line.comment.reply_to.as_ref()]);
+        let ids: HashSet<String> = keys.flatten().map(|key| id_of(&discussed, key)).collect();
+        let there = place.find_all(&Vec::from_iter(ids)).await?;
         let there = there.into_iter().map(|comment| (comment.id.clone(), comment)).collect();
         Ok(Self { attempt, discussed, place, there, fresh: Vec::new(), left: HashSet::new() })
     }
 
     /// Adds a line, or returns why it can't be used.
-    fn add(&mut self, line: Line) -> Result<(), InvalidInput> {
-        let id = line.known.id(&self.discussed);
-        match self.there.get(&id) {
-            Some(there) if there.origin != line.origin => return Err(line.known.taken()),
-            Some(there) => {
-                let is_fresh = self.fresh.iter().any(|fresh| fresh.id == id);
-                if there.is_unposted() && !is_fresh {
-                    self.left.insert(id);
-                }
-                return Ok(());
+    fn add(&mut self, Line { key, at, origin, comment, .. }: Line) -> Result<(), InvalidInput> {
+        let id = id_of(&self.discussed, &key);
+        if let Some(there) = self.there.get(&id) {
+            if there.origin != origin {
+                return Err(match key {
+                    ImportKey::Comment(_) => {
+                        InvalidInput::new("key", "is that of another comment on the product")
+                    }
+                    ImportKey::Review(_) => {
+                        InvalidInput::new("author", "has reviewed the product already")
+                    }
+                });
             }
-            None => {}
+            if !self.is_posted(there) {
+                self.left.insert(id);
+            }
+            return Ok(());
         }
-        let above = line.reply_to.as_ref().map(|known| self.replied_to(known)).transpose()?;
+        let above = comment.reply_to.as_ref().map(|key| self.replied_to(key)).transpose()?;
         let name = CommentDocument::short(&id, NAME);
         let draft = CommentDocument {
-            origin: line.origin,
+            origin,
             nonce: self.place.app.ids().random(),
-            text: line.text,
-            stars: line.stars,
-            ..CommentDocument::draft(id, &self.place.parent, &line.author, above)
+            text: comment.text,
+            stars: comment.stars,
+            ..CommentDocument::draft(id, &self.place.parent, &comment.author, above)
         };
-        let comment = self.place.placed(&draft, &name, line.at, self.attempt.now());
+        let comment = self.place.placed(&draft, &name, at, self.attempt.now());
         self.there.insert(comment.id.clone(), comment.clone());
         self.fresh.push(comment);
         Ok(())
     }
 
+    /// Whether the comment is posted, or will be with the others.
+    fn is_posted(&self, comment: &CommentDocument) -> bool {
+        !comment.is_unposted()
+            || self.left.contains(&comment.id)
+            || self.fresh.iter().any(|fresh| fresh.id == comment.id)
+    }
+
     /// The comment to reply to.
-    fn replied_to(&self, known: &Known) -> Result<&CommentDocument, InvalidInput> {
-        let invalid = |reason: String| InvalidInput::new(known.field(), reason);
-        let id = known.id(&self.discussed);
-        let is_posted = |comment: &&CommentDocument| {
-            !comment.is_unposted()
-                || self.left.contains(&id)
-                || self.fresh.iter().any(|fresh| fresh.id == id)
+    fn replied_to(&self, key: &ImportKey) -> Result<&CommentDocument, InvalidInput> {
+        let field = match key {
+            ImportKey::Comment(_) => "replyTo.key",
+            ImportKey::Review(_) => "replyTo.reviewBy",
         };
-        let comment = self.there.get(&id).filter(is_posted);
-        let comment = comment.ok_or_else(|| {
-            invalid("there is none on the product; comments come before their replies".to_owned())
+        let invalid = |reason: &str| InvalidInput::new(field, reason);
+        let comment = self.there.get(&id_of(&self.discussed, key));
+        let comment = comment.filter(|comment| self.is_posted(comment)).ok_or_else(|| {
+            invalid("there is none on the product; comments come before their replies")
         })?;
         if comment.removed.is_some() {
-            return Err(invalid("was removed".to_owned()));
+            return Err(invalid("was removed"));
         }
-        if comment.slug.split('/').count() >= LEVELS {
-            return Err(invalid(format!("stands {LEVELS} levels deep, where threads end")));
-        }
+        demand_depth(comment, field)?;
         Ok(comment)
     }
 
@@ -242,22 +210,32 @@ impl<'a> Bulk<'a> {
         if due.is_empty() {
             return Ok(());
         }
-        let taken = |comment: &&CommentDocument| discussed.taken(&comment.id);
-        if due.iter().filter_map(taken).any(|taken| taken.void) {
+        let mark = |comment: &&CommentDocument| discussed.mark(&comment.id);
+        if due.iter().filter_map(mark).any(|mark| mark.void) {
             return Err(meanwhile());
         }
-        let untaken: Vec<_> =
-            due.iter().copied().filter(|comment| taken(comment).is_none()).collect();
-        if !untaken.is_empty() {
-            discussed.take(&untaken, seen, attempt).await?.ok_or_else(meanwhile)?;
+        let uncommitted: Vec<_> =
+            due.iter().copied().filter(|comment| mark(comment).is_none()).collect();
+        if !uncommitted.is_empty() {
+            discussed.commit(&uncommitted, seen, attempt).await?.ok_or_else(meanwhile)?;
         }
-        if !store::settle_all(&self.place, &due, attempt).await? {
+        if !self.place.settle_all(&due, attempt).await? {
             return Err(meanwhile());
         }
         let tags: Vec<String> = self.fresh.iter().map(|comment| comment.id.clone()).collect();
         if !tags.is_empty() {
-            discussed.forget_taken(&tags, attempt).await?;
+            discussed.forget_marks(&tags, attempt).await?;
         }
         Ok(())
+    }
+}
+
+/// The id of a comment on the product.
+fn id_of(discussed: &Discussed<'_>, key: &ImportKey) -> String {
+    match key {
+        ImportKey::Comment(key) => {
+            discussed.app.ids().derived(&["importComment", &discussed.id, key])
+        }
+        ImportKey::Review(author) => review_id(discussed.app, &discussed.id, author),
     }
 }

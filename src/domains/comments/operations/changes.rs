@@ -2,30 +2,29 @@
 //! document; an entry that is still there is applied before the next change.
 
 use async_graphql::ID;
-use mongodb::bson::{DateTime, Document};
+use mongodb::bson::Document;
 
 use super::{
     super::{
-        documents::{CommentDocument, Due, DueKind, Removed, Remover},
-        store::{By, Discussed, reopen},
+        documents::{CommentDocument, Removed, Remover},
+        store::{By, Discussed, Opened, editable_after, open},
         types::{
             CommentConflict, CommentRemoved, EditCommentInput, EditCommentResult, EditWindowOver,
             RemoveCommentInput, RemoveCommentResult,
         },
     },
     begin, comment_of,
-    finish::{Finished, finish},
+    finish::{Finished, Refused, finish},
     moves::carry,
     no_comment, no_parent, uncrowded,
 };
 use crate::{
-    app::App,
     error::Error,
     flow::{Attempt, Step, decide},
     graphql::{
         cx::Cx,
         declared::Input,
-        refusals::{InvalidInput, NotFound, Stop},
+        refusals::{CHANGED, InvalidInput, NotFound, Stop},
         requester::Role,
     },
 };
@@ -49,25 +48,24 @@ pub async fn edit_comment(
             return Err(CommentRemoved::new(old.slug.clone()).into());
         }
         if old.nonce != *input.version {
-            return Err(CommentConflict::with(old.clone()).into());
+            return Err(CommentConflict::because(CHANGED, old.clone().into()).into());
         }
         if input.stars.is_some() && old.stars.is_none() {
             return Err(InvalidInput::new("stars", "are for reviews only").into());
         }
-        let earliest = earliest(&cx, attempt);
-        if old.at <= earliest {
-            return Err(EditWindowOver::new(cx.config().comment_edit_seconds).into());
+        if old.at <= editable_after(&cx, attempt) {
+            let seconds = cx.config().comment_edit_seconds;
+            let message = format!("a comment can be edited for {seconds} seconds");
+            let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
+            return Err(EditWindowOver::because(message, seconds).into());
         }
-        let stars = input.stars.or(old.stars);
-        let change = stars.unwrap_or_default() - old.stars.unwrap_or_default();
-        let new = CommentDocument {
+        Ok(Some(CommentDocument {
             text: input.text.clone(),
-            stars,
+            stars: input.stars.or(old.stars),
             nonce: next.clone(),
             edited_at: Some(attempt.now()),
-            ..changed(attempt, old, DueKind::Edit, (0, 0, change))
-        };
-        Ok(Some((Some(earliest), new)))
+            ..old.clone()
+        }))
     })
     .await
 }
@@ -85,31 +83,24 @@ pub async fn remove_comment(
             return Ok(None);
         }
         let by = if old.author == subject { Remover::Author } else { Remover::Moderator };
-        let stars = old.stars.unwrap_or_default();
-        let counts = (-1, -i32::from(old.stars.is_some()), -stars);
-        let new = CommentDocument {
+        Ok(Some(CommentDocument {
             text: String::new(),
             stars: None,
             nonce: cx.ids().random(),
             removed: Some(Removed { at: attempt.now(), by }),
-            ..changed(attempt, old, DueKind::Remove, counts)
-        };
-        Ok(Some((None, new)))
+            ..old.clone()
+        }))
     })
     .await
 }
 
 /// Drives the change of a comment of which `may` is true, in the store where it can be changed. `changed`
-/// returns the comment after the change, and for an edit the time after which it must have been posted; or
-/// `None` if it was changed before.
+/// returns the comment after the change, or `None` if it was changed before.
 async fn change<U: From<NotFound>>(
     cx: Cx<'_>,
     comment_id: &ID,
     may: impl Fn(&CommentDocument) -> bool,
-    changed: impl Fn(
-        &Attempt,
-        &CommentDocument,
-    ) -> Result<Option<(Option<DateTime>, CommentDocument)>, Stop<U>>,
+    changed: impl Fn(&Attempt, &CommentDocument) -> Result<Option<CommentDocument>, Stop<U>>,
 ) -> Result<CommentDocument, Stop<U>> {
     let (may, changed) = (&may, &changed);
     let (parent, id) = &comment_of(comment_id)?;
@@ -121,7 +112,7 @@ async fn change<U: From<NotFound>>(
                 return begin(cx, parent).await;
             }
             // The change may be written by now: whether the caller still sees the document doesn't matter.
-            let (attempt, discussed) = reopen(cx.app, parent).await?;
+            let Opened { attempt, discussed, .. } = open(cx, parent).await?;
             Ok((attempt, discussed.ok_or_else(|| no_parent(parent))?))
         }
     };
@@ -136,11 +127,9 @@ async fn change<U: From<NotFound>>(
             finished(&attempt, &discussed, old).await?;
             return Ok(Step::Again);
         }
-        let Some((posted_after, new)) = changed(&attempt, &old)? else {
-            return Ok(Step::Done(old));
-        };
+        let Some(new) = changed(&attempt, &old)? else { return Ok(Step::Done(old)) };
         uncrowded(&discussed)?;
-        let Some(changed) = place.rewrite(&old, &new, posted_after, &attempt).await? else {
+        let Some(changed) = place.rewrite(&old, new, &attempt).await? else {
             return Ok(Step::Again);
         };
         Ok(Step::or_again(finished(&attempt, &discussed, changed).await?))
@@ -148,37 +137,16 @@ async fn change<U: From<NotFound>>(
     .await
 }
 
-/// Applies the outbox; `None` if the discussion, and the comment with it, moved meanwhile.
+/// Carries out the outbox; `None` if the discussion, and the comment with it, moved meanwhile.
 async fn finished(
     attempt: &Attempt,
     discussed: &Discussed<'_>,
     comment: CommentDocument,
 ) -> Result<Option<CommentDocument>, Error> {
-    match finish(attempt, discussed, comment, Document::new()).await? {
-        Finished::Done(comment) => Ok(Some(comment)),
-        Finished::Moved(_) => Ok(None),
-        Finished::Withdrawn | Finished::GivenUp => {
-            Err(Error::internal("a posted comment was withdrawn"))
-        }
+    match finish(attempt, discussed, comment, Document::new()).await {
+        Ok(Finished::Done(comment)) => Ok(Some(comment)),
+        Ok(Finished::Moved(_)) => Ok(None),
+        Err(Refused::Failed(error)) => Err(error),
+        Err(_) => Err(Error::internal("a posted comment was withdrawn")),
     }
-}
-
-/// Time before which comments can't be edited any more.
-fn earliest(app: &App, attempt: &Attempt) -> DateTime {
-    let window = i64::try_from(app.config().comment_edit_seconds).unwrap_or(i64::MAX);
-    let window = window.saturating_mul(1_000);
-    DateTime::from_millis(attempt.now().timestamp_millis().saturating_sub(window))
-}
-
-/// The next version of a comment, whose outbox changes the numbers of comments, reviews and stars.
-fn changed(
-    attempt: &Attempt,
-    old: &CommentDocument,
-    kind: DueKind,
-    (count, reviews, stars): (i32, i32, i32),
-) -> CommentDocument {
-    let version = old.version + 1;
-    let tag = format!("{}:{version}", old.id);
-    let due = Due { kind, tag, at: attempt.now(), count, reviews, stars };
-    CommentDocument { version, due: Some(due), ..old.clone() }
 }

@@ -3,12 +3,9 @@
 
 use mongodb::bson::Document;
 
-use super::{
-    super::{
-        documents::{CommentDocument, DueKind, Taken},
-        store::{self, By, Discussed, Place},
-    },
-    reads::newest,
+use super::super::{
+    documents::{CommentDocument, Due, DueKind, Mark},
+    store::{self, By, Discussed},
 };
 use crate::{error::Error, flow::Attempt};
 
@@ -19,10 +16,37 @@ pub(super) enum Finished<'a> {
     Done(CommentDocument),
     /// The discussion moved to another store before the comment was committed: post it there.
     Moved(Discussed<'a>),
-    /// The discussion doesn't accept the comment any more; the comment was withdrawn.
-    Withdrawn,
-    /// Another attempt aborted it; the comment was withdrawn.
-    GivenUp,
+}
+
+/// Why a comment isn't posted.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// The discussion has as many comments as its layout permits: this many.
+    Full(i64),
+    /// The discussion doesn't accept the comment any more; it was withdrawn.
+    Gone,
+    /// Another attempt aborted it; it was withdrawn.
+    Aborted,
+    /// The comment exists with another input.
+    OtherInput,
+    /// A failure.
+    Failed(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Refused {
+    /// The failure of a post for which no caller waits. A refusal is none: no caller was told that it was posted.
+    pub(super) fn failure<T>(posted: Result<T, Self>) -> Result<(), Error> {
+        match posted {
+            Err(Self::Failed(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Carries out the outbox of a comment in the current store. `seen` guards the commit of a post.
@@ -31,79 +55,73 @@ pub(super) async fn finish<'a>(
     discussed: &Discussed<'a>,
     comment: CommentDocument,
     seen: Document,
-) -> Result<Finished<'a>, Error> {
+) -> Result<Finished<'a>, Refused> {
     let Some(due) = comment.due.clone() else { return Ok(Finished::Done(comment)) };
-    let is_taken = discussed.taken(&comment.id).is_some_and(|taken| !taken.void);
+    let is_committed = discussed.mark(&comment.id).is_some_and(|mark| !mark.void);
     if due.kind != DueKind::Post {
-        apply(attempt, discussed, &comment).await?;
-    } else if !is_taken && let Some(ended) = commit(attempt, discussed, &comment, seen).await? {
-        return Ok(ended);
+        apply(attempt, discussed, &comment, &due).await?;
+    } else if !is_committed && let Some(moved) = commit(attempt, discussed, &comment, seen).await? {
+        return Ok(Finished::Moved(moved));
     }
-    let place = discussed.place();
-    if !place.lists_authors() {
-        store::put_authored(place.app, &place.discussion, std::slice::from_ref(&comment)).await?;
+    if !discussed.place().lists_authors() {
+        store::put_authored(discussed, std::slice::from_ref(&comment)).await?;
     }
-    settle(attempt, &place, comment).await
+    Ok(settle(attempt, discussed, comment, &due).await?)
 }
 
 /// Empties the outbox.
 async fn settle<'a>(
     attempt: &Attempt,
-    place: &Place<'a>,
+    discussed: &Discussed<'a>,
     comment: CommentDocument,
+    due: &Due,
 ) -> Result<Finished<'a>, Error> {
-    let tag = comment.due.as_ref().map(|due| due.tag.clone()).unwrap_or_default();
-    if let Some(comment) = place.settle(&comment.id, &tag, attempt).await? {
+    let place = discussed.place();
+    if let Some(comment) = place.settle(&comment, due, attempt).await? {
         return Ok(Finished::Done(comment));
     }
-    let now = store::settled(place.app, &place.parent).await?;
     let done = CommentDocument { due: None, ..comment };
-    match now.filter(|now| now.id == place.discussion) {
+    let Some(now) = place.discussed().await? else { return Ok(Finished::Done(done)) };
+    if now.epoch != place.epoch {
         // The store was sealed: the new one has the comment with its outbox.
-        Some(now) if now.epoch != place.epoch => Ok(Finished::Moved(now)),
-        None => Ok(Finished::Done(done)),
-        Some(_) => match place.find(By::Id(&done.id)).await? {
-            Some(now) if now.due.as_ref().is_none_or(|due| due.tag != tag) => {
-                Ok(Finished::Done(now))
-            }
-            Some(_) => Err(attempt.overdue()),
-            None => Ok(Finished::Done(done)),
-        },
+        return Ok(Finished::Moved(now));
     }
+    let now = place.find(By::Id(&done.id)).await?.unwrap_or(done);
+    if now.due.as_ref().is_some_and(|left| left.tag == due.tag) {
+        return Err(attempt.overdue());
+    }
+    Ok(Finished::Done(now))
 }
 
-/// Commits a post; returns how it ended otherwise.
+/// Commits a post. Returns the discussion if it has moved meanwhile.
 async fn commit<'a>(
     attempt: &Attempt,
     discussed: &Discussed<'a>,
     comment: &CommentDocument,
     seen: Document,
-) -> Result<Option<Finished<'a>>, Error> {
-    if discussed.take(&[comment], seen, attempt).await?.is_some() {
+) -> Result<Option<Discussed<'a>>, Refused> {
+    if discussed.commit(&[comment], seen, attempt).await?.is_some() {
         return Ok(None);
     }
-    let now = store::settled(discussed.app, &discussed.parent).await?;
-    let place = discussed.place();
-    let Some(now) = now.filter(|now| now.id == discussed.id) else {
+    let refused = match discussed.now().await? {
         // The discussion is gone: nothing can commit the comment any more.
-        place.withdraw(&comment.id).await?;
-        return Ok(Some(Finished::Withdrawn));
-    };
-    if now.epoch != discussed.epoch {
+        None => Refused::Gone,
         // Also if it was committed: another attempt may have posted it anew, with another time.
-        return Ok(Some(Finished::Moved(now)));
-    }
-    let was_void = match now.taken(&comment.id) {
-        Some(Taken { void: false, .. }) => return Ok(None),
-        Some(Taken { void: true, .. }) => true,
-        None if attempt.is_over() => return Err(attempt.overdue()),
-        // A caller who can't see the document any more can't post.
-        None if now.void(&comment.id, attempt).await?.is_some() => false,
-        // Another attempt has committed or aborted it.
-        None => return Err(Error::unavailable("a comment was taken and given up at once")),
+        Some(moved) if moved.epoch != discussed.epoch => return Ok(Some(moved)),
+        Some(now) => match now.mark(&comment.id) {
+            Some(Mark { void: false, .. }) => return Ok(None),
+            Some(Mark { void: true, .. }) => Refused::Aborted,
+            None if attempt.is_over() => return Err(attempt.overdue().into()),
+            // A caller who can't see the document any more can't post.
+            None if now.void(&comment.id, attempt).await?.is_some() => Refused::Gone,
+            None => {
+                let reason = "another attempt has just committed or aborted the comment";
+                return Err(Error::unavailable(reason).into());
+            }
+        },
     };
-    place.withdraw(&comment.id).await?;
-    Ok(Some(if was_void { Finished::GivenUp } else { Finished::Withdrawn }))
+    discussed.place().withdraw(&comment.id).await?;
+    Err(refused)
 }
 
 /// Applies an edit or a removal to the discussed document.
@@ -111,19 +129,17 @@ async fn apply(
     attempt: &Attempt,
     discussed: &Discussed<'_>,
     comment: &CommentDocument,
+    due: &Due,
 ) -> Result<(), Error> {
-    let tag = comment.due.as_ref().map(|due| due.tag.as_str()).unwrap_or_default();
-    loop {
-        let now = store::settled(discussed.app, &discussed.parent).await?;
-        let is_owed = |now: &Discussed<'_>| now.id == discussed.id && now.taken(tag).is_none();
-        let Some(now) = now.filter(is_owed) else { return Ok(()) };
+    while let Some(now) = discussed.now().await?.filter(|now| now.mark(&due.tag).is_none()) {
         // After a removal the newest comments are refilled with an older one.
-        let newest = if comment.removed.is_some() { newest(&now).await? } else { Vec::new() };
-        if now.give(comment, &newest, attempt).await?.is_some() {
-            return Ok(());
+        let newest = if comment.removed.is_some() { now.newest().await? } else { Vec::new() };
+        if now.apply(comment, due, &newest, attempt).await?.is_some() {
+            break;
         }
         if attempt.is_over() {
             return Err(attempt.overdue());
         }
     }
+    Ok(())
 }

@@ -8,7 +8,7 @@ mod open;
 mod post;
 mod reads;
 
-pub(super) use bulk::{Known, Line, post_all};
+pub(super) use bulk::{Line, post_all};
 pub use changes::{edit_comment, remove_comment};
 pub use moves::migrate_discussion;
 pub(super) use moves::{drive, settle};
@@ -22,14 +22,14 @@ use async_graphql::ID;
 
 use super::{
     documents::{CommentDocument, OpenDiscussion, Parent},
-    store::{self, By, Discussed},
+    store::{self, Discussed, Opened},
 };
 use crate::{
     error::Error,
     flow::Attempt,
     graphql::{
         cx::Cx,
-        refusals::{NotFound, Stop},
+        refusals::{InvalidInput, NotFound, Stop},
     },
 };
 
@@ -39,7 +39,7 @@ pub(super) const TEXT: usize = 4_000;
 pub const LEVELS: usize = 250;
 /// Maximum number of marks of a discussion. It is checked before a mark is written, so concurrent attempts
 /// may exceed it by a few.
-const TAKEN: usize = 1_000;
+const MARKS: usize = 1_000;
 /// Maximum length of a slug: a name of 32 characters for each level.
 const SLUG: usize = LEVELS * 33;
 
@@ -69,34 +69,38 @@ fn no_comment(id: &ID) -> NotFound {
     NotFound::new("comment", id.as_str())
 }
 
+/// Checks that a comment isn't too deep in a thread to have replies. `field` of the input names it.
+fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput> {
+    if above.slug.split('/').count() >= LEVELS {
+        let reason = format!("stands {LEVELS} levels deep, where threads end");
+        return Err(InvalidInput::new(field, reason));
+    }
+    Ok(())
+}
+
 /// Checks that the discussion has room for another mark.
 fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
-    if discussion.taken.len() >= TAKEN {
+    if discussion.marks.len() >= MARKS {
         return Err(Error::RateLimited("too many comments on this are still being settled"));
     }
     Ok(())
 }
 
-/// Begins an attempt by reading the discussion of a document that the caller can see.
+/// Begins an attempt by reading a document that the caller can see: its discussion, if one was opened.
+async fn read<'a, U: From<NotFound>>(
+    cx: Cx<'a>,
+    parent: &Parent,
+) -> Result<(Attempt, Option<Discussed<'a>>), Stop<U>> {
+    let Opened { attempt, is_seen, discussed } = store::open(cx, parent).await?;
+    if is_seen { Ok((attempt, discussed)) } else { Err(no_parent(parent).into()) }
+}
+
+/// Like [`read`], of a discussion that was opened.
 async fn begin<'a, U: From<NotFound>>(
     cx: Cx<'a>,
     parent: &Parent,
 ) -> Result<(Attempt, Discussed<'a>), Stop<U>> {
-    match store::open(cx, parent).await? {
-        (attempt, Some(Some(discussed))) => Ok((attempt, discussed)),
-        (_, Some(None)) => Err(NotFound::new("discussion", parent.id().0).into()),
-        (_, None) => Err(no_parent(parent).into()),
-    }
-}
-
-/// Finds a posted comment in either store: during a migration, a comment that isn't in the new store is still
-/// in the old one.
-async fn find(discussed: &Discussed<'_>, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
-    let mut found = discussed.place().find(by).await?;
-    if found.is_none()
-        && let Some((_, before)) = discussed.uncopied_place()
-    {
-        found = before.find(by).await?;
-    }
-    Ok(found.filter(|comment| !comment.is_unposted()))
+    let (attempt, discussed) = read(cx, parent).await?;
+    let none = || NotFound::new("discussion", parent.id().0);
+    Ok((attempt, discussed.ok_or_else(none)?))
 }

@@ -6,6 +6,9 @@
 //! that finds them. The old store is removed when no attempt can still read it and no comment in it waits to
 //! be posted.
 
+use std::future::ready;
+
+use futures_util::{StreamExt, TryStreamExt, stream::TryChunksError};
 use mongodb::bson::{DateTime, Document};
 
 use super::{
@@ -15,7 +18,7 @@ use super::{
         types::{Discussion, DiscussionFull, MigrateDiscussionInput, MigrateDiscussionResult},
     },
     begin,
-    finish::finish,
+    finish::{Refused, finish},
     open::may_write,
     parent_of,
     post::repost,
@@ -82,15 +85,10 @@ pub(in super::super) async fn settle(
     if copied_at >= before {
         return Ok(false);
     }
-    let mut after: Option<CommentDocument> = None;
-    loop {
-        let batch = old.batch(after.as_ref()).await?;
-        let Some(last) = batch.last() else { break };
-        after = Some(last.clone());
-        for comment in batch {
-            if !comment.is_taken(&migration.taken) {
-                repost(&attempt, discussed.clone(), &comment).await?;
-            }
+    let mut comments = old.all();
+    while let Some(comment) = comments.try_next().await? {
+        if !comment.is_committed(&migration.committed) {
+            repost(&attempt, discussed.clone(), &comment).await?;
         }
     }
     old.remove().await?;
@@ -115,40 +113,31 @@ pub(super) async fn carry<'a>(
     let (app, new) = (discussed.app, discussed.place());
     old.seal().await?;
     let mut attempt = *attempt;
-    let (mut after, mut number): (Option<CommentDocument>, i64) = (None, 0);
-    let mut kept: Vec<CommentDocument> = Vec::new();
-    loop {
-        let batch = old.batch(after.as_ref()).await?;
-        let is_end = batch.is_empty();
-        after = batch.last().cloned().or(after);
-        let taken = batch.into_iter().filter(|comment| comment.is_taken(&migration.taken));
-        kept.extend(taken.map(|comment| CommentDocument {
+    let committed = old
+        .all()
+        .try_filter(|comment| ready(comment.is_committed(&migration.committed)))
+        .map_ok(|comment| CommentDocument {
             key: new.key(&comment.id),
             on: new.on(),
             sealed: false,
             ..comment
-        }));
-        while kept.len() >= BATCH || (is_end && !kept.is_empty()) {
-            let rest = kept.split_off(kept.len().min(BATCH));
-            let comments = std::mem::replace(&mut kept, rest);
-            if !new.lists_authors() {
-                store::put_authored(app, &new.discussion, &comments).await?;
-            }
-            new.copy(number, comments, &attempt).await?;
-            number += 1;
-        }
-        if is_end {
-            break;
-        }
+        });
+    let mut batches = committed.try_chunks(BATCH).enumerate();
+    while let Some((number, comments)) = batches.next().await {
+        let comments = comments.map_err(|TryChunksError(_, error)| error)?;
         // One attempt is long enough for most discussions. In a large one, check that the migration is the
         // same.
         if attempt.is_over() {
             attempt = app.begin().await?;
-            match store::settled(app, &discussed.parent).await? {
-                Some(still) if still.id == discussed.id && still.epoch == discussed.epoch => {}
+            match discussed.now().await? {
+                Some(still) if still.epoch == discussed.epoch => {}
                 _ => return Err(Error::unavailable("the discussion moved on meanwhile")),
             }
         }
+        if !new.lists_authors() {
+            store::put_authored(&discussed, &comments).await?;
+        }
+        new.copy(number, comments, &attempt).await?;
     }
     if attempt.is_over() {
         attempt = app.begin().await?;
@@ -156,8 +145,8 @@ pub(super) async fn carry<'a>(
     if let Some(marked) = discussed.mark_copied(&attempt).await? {
         return Ok(marked);
     }
-    match store::settled(app, &discussed.parent).await? {
-        Some(still) if still.id == discussed.id && still.uncopied().is_none() => Ok(still),
+    match discussed.now().await? {
+        Some(still) if still.uncopied().is_none() => Ok(still),
         _ => Err(attempt.overdue()),
     }
 }
@@ -172,8 +161,7 @@ pub(in super::super) async fn drive(
         return Err(Error::internal("a comment whose store has no epoch"));
     };
     let attempt = app.begin().await?;
-    let discussed = store::settled(app, &found.parent).await?;
-    let Some(discussed) = discussed.filter(|discussed| discussed.id == place.discussion) else {
+    let Some(discussed) = place.discussed().await? else {
         // The discussion is gone: nothing can commit the comment any more.
         return place.withdraw(&found.id).await;
     };
@@ -182,13 +170,13 @@ pub(in super::super) async fn drive(
         let Some(comment) = found.filter(|comment| comment.due.is_some()) else {
             return Ok(false);
         };
-        finish(&attempt, &discussed, comment, Document::new()).await?;
+        Refused::failure(finish(&attempt, &discussed, comment, Document::new()).await)?;
         return Ok(true);
     }
     if let Some(migration) = &discussed.migration {
         carry(&attempt, discussed.clone()).await?;
         // Comments that were committed before the migration are copied with their outbox.
-        if found.is_taken(&migration.taken) {
+        if found.is_committed(&migration.committed) {
             return Ok(false);
         }
     }

@@ -2,16 +2,16 @@
 
 use super::{
     super::{
-        documents::Parent,
+        documents::{Layout, Parent},
         store::{self, Discussed},
         types::{Discussion, OpenDiscussionInput, OpenDiscussionResult},
     },
-    no_parent, parent_of,
+    parent_of, read,
 };
 use crate::{
     app::App,
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Step, decide},
     graphql::{
         cx::Cx,
         declared::Input,
@@ -27,44 +27,30 @@ pub async fn open_discussion(
     let input = input.checked()?;
     let parent = parent_of(&input.subject_id)?;
     may_write(&parent, cx)?;
-    let attempt = cx.begin().await?;
-    let seen = parent.kind.seen_by(cx.requester);
-    let opened = store::open_discussion(cx.app, &parent, input.layout, seen, &attempt).await?;
-    if let Some(discussed) = opened {
-        return Ok(Discussion::shown(parent, discussed.discussion));
+    let (_, discussed) = begin_or_open(cx, &parent, input.layout).await?;
+    if discussed.layout != input.layout {
+        return Err(AlreadyExists::new("discussion", parent.id().0).into());
     }
-    match store::find(cx, &parent).await? {
-        Some(Some(discussed)) if discussed.layout == input.layout => {
-            Ok(Discussion::shown(parent, discussed.discussion))
-        }
-        Some(Some(_)) => Err(AlreadyExists::new("discussion", parent.id().0).into()),
-        Some(None) => Err(attempt.overdue().into()),
-        None => Err(no_parent(&parent).into()),
-    }
+    Ok(Discussion::shown(parent, discussed.discussion))
 }
 
 /// Begins an attempt by reading the discussion of a document that the caller can see. A discussion that
-/// doesn't exist yet is opened by the first caller, in the configured layout.
+/// doesn't exist yet is opened by the first caller, in this layout.
 pub(super) async fn begin_or_open<'a, U: From<NotFound>>(
     cx: Cx<'a>,
     parent: &Parent,
+    layout: Layout,
 ) -> Result<(Attempt, Discussed<'a>), Stop<U>> {
-    let attempt = match store::open(cx, parent).await? {
-        (attempt, Some(Some(discussed))) => return Ok((attempt, discussed)),
-        (attempt, Some(None)) => attempt,
-        (_, None) => return Err(no_parent(parent).into()),
-    };
-    let layout = cx.config().discussion_layout.into();
-    let seen = parent.kind.seen_by(cx.requester);
-    if let Some(discussed) = store::open_discussion(cx.app, parent, layout, seen, &attempt).await? {
-        return Ok((attempt, discussed));
-    }
-    // Another attempt was faster, the document can't be seen any more, or this attempt is over.
-    match store::open(cx, parent).await? {
-        (attempt, Some(Some(discussed))) => Ok((attempt, discussed)),
-        (attempt, Some(None)) => Err(attempt.overdue().into()),
-        (_, None) => Err(no_parent(parent).into()),
-    }
+    let read = || read(cx, parent);
+    decide(read, |attempt: Attempt, discussed: Option<Discussed<'a>>| async move {
+        if let Some(discussed) = discussed {
+            return Ok(Step::Done((attempt, discussed)));
+        }
+        let seen = parent.kind.seen_by(cx.requester);
+        let opened = store::open_discussion(cx.app, parent, layout, seen, &attempt).await?;
+        Ok(Step::or_again(opened.map(|discussed| (attempt, discussed))))
+    })
+    .await
 }
 
 /// Callers who may write a document may open its discussion and migrate it.

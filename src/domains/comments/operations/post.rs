@@ -5,15 +5,15 @@ use mongodb::bson::Document;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, Taken},
-        store::{self, By, CAP, Discussed, Inserted, Place},
+        documents::{CommentDocument, Layout, Mark},
+        store::{By, CAP, Discussed, Inserted, Place},
         types::{
             CommentRemoved, DiscussionFull, NotServedByLayout, PostCommentInput, PostCommentResult,
             ReviewProductInput, ReviewProductResult,
         },
     },
-    LEVELS, begin, comment_of, find,
-    finish::{Finished, finish},
+    begin, comment_of, demand_depth,
+    finish::{Finished, Refused, finish},
     moves::carry,
     no_comment, no_parent,
     open::begin_or_open,
@@ -27,24 +27,9 @@ use crate::{
         cx::Cx,
         declared::Input,
         node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, InvalidInput, NotFound, Stop},
+        refusals::{AlreadyExists, Conflict, Stop},
     },
 };
-
-/// Why a comment isn't posted.
-enum Refused {
-    Full(i64),
-    Gone,
-    GivenUp,
-    OtherInput,
-    Failed(Error),
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
 
 /// Posts a comment, once per idempotency key.
 pub async fn post_comment(
@@ -72,7 +57,7 @@ pub async fn post_comment(
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
         Refused::Gone => no_parent(&parent).into(),
-        Refused::GivenUp => Conflict::aborted().into(),
+        Refused::Aborted => Conflict::aborted().into(),
         Refused::OtherInput => Conflict::other_input().into(),
         Refused::Failed(error) => error.into(),
     })
@@ -87,7 +72,8 @@ pub async fn review_product(
     let author = cx.requester.subject()?;
     let input = input.checked()?;
     let parent = parent_of(&NodeKind::Product.id(&input.sku))?;
-    let (attempt, discussed) = begin_or_open(cx, &parent).await?;
+    let (attempt, discussed) =
+        begin_or_open(cx, &parent, cx.config().discussion_layout.into()).await?;
     let id = review_id(&cx, &discussed.id, author);
     // The digest is stored: a repeat at any later time is recognised by it.
     let draft = CommentDocument {
@@ -101,8 +87,8 @@ pub async fn review_product(
     let posted = place(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
-        Refused::Gone => NotFound::of(NodeKind::Product, &input.sku).into(),
-        Refused::GivenUp => Error::unavailable("a review was given up a moment ago").into(),
+        Refused::Gone => no_parent(&parent).into(),
+        Refused::Aborted => Error::unavailable("a review was given up a moment ago").into(),
         Refused::OtherInput => AlreadyExists::new("review of yours for", &*input.sku).into(),
         Refused::Failed(error) => error.into(),
     })
@@ -123,19 +109,17 @@ async fn replied_to(
     let (parent, id) = comment_of(global_id)?;
     let is_flat = discussed.layout == Layout::Paged;
     let is_here = parent == discussed.parent;
-    let found = if is_here { find(discussed, By::Id(&id)).await? } else { None };
+    let found = if is_here { discussed.find(By::Id(&id)).await? } else { None };
     let comment = found.ok_or_else(|| no_comment(global_id))?;
-    if (is_flat || comment.removed.is_some()) && find(discussed, By::Id(reply)).await?.is_none() {
+    if (is_flat || comment.removed.is_some()) && discussed.find(By::Id(reply)).await?.is_none() {
         return Err(if is_flat {
-            NotServedByLayout::new(discussed.layout).into()
+            let message = "the comments are stored in pages, which have no threads";
+            NotServedByLayout::because(message, discussed.layout).into()
         } else {
             CommentRemoved::new(comment.slug).into()
         });
     }
-    if comment.slug.split('/').count() >= LEVELS {
-        let reason = format!("stands {LEVELS} levels deep, where threads end");
-        return Err(InvalidInput::new("replyToId", reason).into());
-    }
+    demand_depth(&comment, "replyToId")?;
     Ok(comment)
 }
 
@@ -155,7 +139,7 @@ async fn place(
         if let Some((migration, before)) = discussed.uncopied_place()
             && let Some(old) = before.find(By::Id(&draft.id)).await?
         {
-            if old.is_taken(&migration.taken) {
+            if old.is_committed(&migration.committed) {
                 discussed = carry(attempt, discussed).await?;
             } else {
                 left = Some(before);
@@ -171,14 +155,12 @@ async fn place(
         };
         let comment = match inserted {
             Inserted::Unposted(comment) => comment,
-            Inserted::Taken(comment) => {
-                discussed.discussion.taken.push(Taken::of(&comment.id, attempt.now()));
+            Inserted::Committed(comment) => {
+                discussed.discussion.marks.push(Mark::of(&comment.id, attempt.now()));
                 comment
             }
-            Inserted::Exists(there) if there.origin != draft.origin => {
-                return Err(Refused::OtherInput);
-            }
-            Inserted::Exists(there) => there,
+            Inserted::Exists(there) if there.origin == draft.origin => there,
+            Inserted::Exists(_) => return Err(Refused::OtherInput),
             Inserted::SlugTaken if name.len() < length => {
                 return Err(Error::internal("two comments of one id").into());
             }
@@ -186,28 +168,16 @@ async fn place(
                 length *= 2;
                 continue;
             }
-            Inserted::Refused => {
-                let there = store::settled(discussed.app, &discussed.parent).await?;
-                match there {
-                    Some(moved) if moved.id == discussed.id && moved.epoch != discussed.epoch => {
-                        discussed = moved;
-                        continue;
-                    }
-                    Some(full)
-                        if full.id == discussed.id
-                            && full.layout == Layout::Embedded
-                            && full.total >= CAP =>
-                    {
-                        withdraw(left.as_ref(), &draft.id).await?;
-                        return Err(Refused::Full(full.total));
-                    }
-                    Some(given_up) if given_up.taken(&draft.id).is_some() => {
-                        return Err(Refused::GivenUp);
-                    }
-                    _ if attempt.is_over() => return Err(attempt.overdue().into()),
-                    _ => return Err(Refused::Gone),
+            Inserted::Refused => match moved(attempt, &discussed, &draft.id).await {
+                Err(full @ Refused::Full(_)) => {
+                    withdraw(left.as_ref(), &draft.id).await?;
+                    return Err(full);
                 }
-            }
+                moved => {
+                    discussed = moved?;
+                    continue;
+                }
+            },
         };
         match finish(attempt, &discussed, comment, seen.clone()).await? {
             Finished::Done(comment) => {
@@ -218,12 +188,27 @@ async fn place(
                 left = Some(now);
                 discussed = moved;
             }
-            Finished::Withdrawn => return Err(Refused::Gone),
-            Finished::GivenUp => return Err(Refused::GivenUp),
         }
         if attempt.is_over() {
             return Err(attempt.overdue().into());
         }
+    }
+}
+
+/// The discussion after its move, which is why the store refused the comment with that id; or another reason.
+async fn moved<'a>(
+    attempt: &Attempt,
+    discussed: &Discussed<'a>,
+    id: &str,
+) -> Result<Discussed<'a>, Refused> {
+    match discussed.now().await? {
+        Some(moved) if moved.epoch != discussed.epoch => Ok(moved),
+        Some(full) if full.layout == Layout::Embedded && full.total >= CAP => {
+            Err(Refused::Full(full.total))
+        }
+        Some(aborted) if aborted.mark(id).is_some() => Err(Refused::Aborted),
+        _ if attempt.is_over() => Err(attempt.overdue().into()),
+        _ => Err(Refused::Gone),
     }
 }
 
@@ -234,7 +219,8 @@ async fn is_named_before(
 ) -> Result<bool, Error> {
     let Some((migration, before)) = discussed.uncopied_place() else { return Ok(false) };
     let there = before.find(By::Slug(&comment.slug)).await?;
-    Ok(there.is_some_and(|there| there.id != comment.id && there.is_taken(&migration.taken)))
+    Ok(there
+        .is_some_and(|there| there.id != comment.id && there.is_committed(&migration.committed)))
 }
 
 /// Removes the comment from the store that it was inserted into before the discussion moved.
@@ -251,9 +237,5 @@ pub(super) async fn repost(
     discussed: Discussed<'_>,
     found: &CommentDocument,
 ) -> Result<(), Error> {
-    match place(attempt, discussed, found, Document::new()).await {
-        Err(Refused::Failed(error)) => Err(error),
-        // A full or missing discussion and an aborted post are no errors: no caller was told that it was posted.
-        _ => Ok(()),
-    }
+    Refused::failure(place(attempt, discussed, found, Document::new()).await)
 }

@@ -8,11 +8,11 @@ use mongodb::bson::Bson;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, Parent, ParentKind},
-        store::{self, By, Discussed, Listing, Range},
+        documents::{CommentDocument, Parent, ParentKind},
+        store::{self, By, Listing, Range},
         types::{CommentBy, CommentOrder, Discussion},
     },
-    checked_slug, comment_of, find, parent_of,
+    checked_slug, comment_of, parent_of,
 };
 use crate::{
     error::Error,
@@ -30,7 +30,7 @@ pub type Listed = (Page, Vec<(Vec<Bson>, CommentDocument)>);
 /// The discussion of a document that the caller can see.
 pub async fn discussion(cx: Cx<'_>, subject: &ID) -> Result<Option<Discussion>, Error> {
     let Ok(parent) = parent_of(subject) else { return Ok(None) };
-    let found = store::find(cx, &parent).await?.flatten();
+    let found = store::find(cx, &parent).await?;
     Ok(found.map(|discussed| Discussion::shown(parent, discussed.discussion)))
 }
 
@@ -103,13 +103,8 @@ pub async fn replied_to(
 async fn one(cx: Cx<'_>, on: &Parent, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
     loop {
         let since = Instant::now();
-        let Some(discussed) = store::find(cx, on).await?.flatten() else { return Ok(None) };
-        let found = if discussed.layout == Layout::Embedded && discussed.migration.is_none() {
-            let mut entries = discussed.discussion.entries.into_iter();
-            entries.find(|comment| by.is(comment) && !comment.is_unposted())
-        } else {
-            find(&discussed, by).await?
-        };
+        let Some(discussed) = store::find(cx, on).await? else { return Ok(None) };
+        let found = discussed.find(by).await?;
         if found.is_some() || is_timely(cx, since) {
             return Ok(found);
         }
@@ -138,51 +133,20 @@ async fn list(
 ) -> Result<Option<Listed>, Error> {
     loop {
         let since = Instant::now();
-        let Some(discussed) = store::find(cx, on).await?.flatten() else { return Ok(None) };
-        let now = discussed.place();
-        let before = discussed.uncopied_place().map(|(_, before)| before);
-        if [Some(&now), before.as_ref()].iter().flatten().any(|one| !listing.is_served(one.layout))
-        {
+        let Some(discussed) = store::find(cx, on).await? else { return Ok(None) };
+        let before = discussed.uncopied().map(|migration| migration.from);
+        let mut layouts = [Some(discussed.layout), before].into_iter().flatten();
+        if layouts.any(|layout| !listing.is_served(layout)) {
             let reason = "asks for threads, which the discussion's layout PAGED has no index for";
             return Err(Error::bad_input(field, reason));
         }
         let page = Page::new(&cx, listing.order(&discussed.id), paging.clone())?;
-        let part = listing.part(&page);
-        let mut found = now.list(&part, Some(&discussed)).await?;
-        if let Some(before) = &before {
-            found = part.of(joined(found, before.list(&part, Some(&discussed)).await?));
-        }
+        let found = discussed.list(&listing.part(&page)).await?;
         if is_timely(cx, since) {
             let placed = found.into_iter().map(|comment| (listing.position(&comment), comment));
             return Ok(Some((page.clone(), placed.collect())));
         }
     }
-}
-
-/// The comments of two stores. Of a comment in both, the new store's is kept.
-fn joined(now: Vec<CommentDocument>, before: Vec<CommentDocument>) -> Vec<CommentDocument> {
-    let mut all = now;
-    for comment in before {
-        if !all.iter().any(|other| other.id == comment.id) {
-            all.push(comment);
-        }
-    }
-    all
-}
-
-/// The newest comments of a discussion, also during a migration.
-pub(super) async fn newest(discussed: &Discussed<'_>) -> Result<Vec<CommentDocument>, Error> {
-    /// The number that the discussed document carries, and one for the removed comment.
-    const NEWEST: usize = store::LATEST + 1;
-    let mut newest = discussed.place().newest(&discussed.taken_ids(), NEWEST).await?;
-    if let Some((migration, before)) = discussed.uncopied_place() {
-        // Comments that were committed since are in the new store. The old store may hold an uncommitted copy
-        // of one, with another time, until it is withdrawn.
-        let taken: Vec<_> = migration.taken.iter().map(String::as_str).collect();
-        newest = joined(newest, before.newest(&taken, NEWEST).await?);
-        newest.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
-    }
-    Ok(newest)
 }
 
 /// The comments of an author, by default of the caller, newest first: those whose discussed document the caller
@@ -202,7 +166,6 @@ pub async fn comments_by(
     }
     let order =
         Order { list: format!("comments by {author:?}"), keys: vec![("at", -1), ("id", -1)] };
-    let position = |comment: &CommentDocument| vec![comment.at.into(), Bson::from(&comment.id)];
     let page = Page::new(&cx, order, paging)?;
     let mut listed = Vec::new();
     let mut part = page.clone();
@@ -210,14 +173,14 @@ pub async fn comments_by(
         let mut written = store::list_authored(&cx, &author, &part).await?;
         // While a discussion is migrated, a comment may come from both collections; the later version is kept.
         written.sort_by(|left, right| {
-            let order = (right.at, &right.id).cmp(&(left.at, &left.id));
+            let order = right.moment().cmp(&left.moment());
             let order = if page.is_backward() { order.reverse() } else { order };
             order.then(right.version.cmp(&left.version))
         });
         written.dedup_by(|later, earlier| later.id == earlier.id);
         written.truncate(part.wanted());
         let is_end = written.len() < part.wanted();
-        let last = written.last().map(position);
+        let last = written.last().map(CommentDocument::position);
         let parents: HashSet<_> = written.iter().map(|comment| &comment.parent).collect();
         let seen = store::list_seen(cx, &parents).await?;
         listed.extend(written.into_iter().filter(|comment| seen.contains(&comment.parent)));
@@ -228,5 +191,5 @@ pub async fn comments_by(
         }
     }
     listed.truncate(page.wanted());
-    Ok((page, listed.into_iter().map(|comment| (position(&comment), comment)).collect()))
+    Ok((page, listed.into_iter().map(|comment| (comment.position(), comment)).collect()))
 }

@@ -5,7 +5,8 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     super::documents::{AuthoredComment, CommentDocument, Layout, PageDocument},
-    All, CAP, posted, remove,
+    All, CAP, Discussed,
+    comments::posted,
 };
 use crate::{
     app::App,
@@ -32,8 +33,7 @@ pub(crate) async fn list_authored(app: &App, author: &str, page: &Page) -> All {
 
 /// Writes copies of these comments, unless a copy of the same or a later version exists.
 pub(crate) async fn put_authored(
-    app: &App,
-    discussion: &str,
+    discussed: &Discussed<'_>,
     comments: &[CommentDocument],
 ) -> Result<(), Error> {
     let updates = comments.iter().map(|comment| {
@@ -41,20 +41,23 @@ pub(crate) async fn put_authored(
         // Readers don't need the outbox.
         let comment = CommentDocument { due: None, ..comment.clone() };
         let key = id.clone();
-        let discussion = discussion.to_owned();
+        let discussion = discussed.id.clone();
         let older = doc! { "_id": &key, "version": { "$lt": version } };
         let copy =
             AuthoredComment { key, id, discussion, author, at, version, comment, v: Version };
         (older, vec![doc! { "$replaceWith": literal(stored(&copy)) }])
     });
     // A refused copy exists in that version or a later one.
-    let _there = app.collection::<AuthoredComment>().upsert_each(updates.collect()).await?;
+    let _there =
+        discussed.app.collection::<AuthoredComment>().upsert_each(updates.collect()).await?;
     Ok(())
 }
 
 /// Removes the copies of a discussion.
 pub(crate) async fn remove_authored(app: &App, discussion: &str) -> Result<(), Error> {
-    remove::<AuthoredComment>(app, doc! { "discussion": discussion }).await
+    let copies = doc! { "discussion": discussion };
+    app.collection::<AuthoredComment>().remove_many(copies).await?;
+    Ok(())
 }
 
 /// All stores with documents of their own, and their layouts.
@@ -88,13 +91,13 @@ pub(crate) async fn list_wrong_pages(app: &App) -> Result<Vec<Document>, Error> 
 }
 
 /// Every copy of a comment for the lists by author.
-pub(crate) async fn list_copies(app: &App) -> Result<Vec<AuthoredComment>, Error> {
-    let mut copies = Vec::new();
-    let all = app.collection::<AuthoredComment>();
-    all.for_each(|copy| {
-        copies.push(copy);
+pub(crate) async fn for_each_copy(
+    app: &App,
+    mut each: impl FnMut(AuthoredComment),
+) -> Result<(), Error> {
+    let each = |copy| {
+        each(copy);
         Ok(())
-    })
-    .await?;
-    Ok(copies)
+    };
+    app.collection().for_each(each).await
 }

@@ -5,10 +5,9 @@ use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use super::{
     super::{
         documents::{
-            CommentExcerpt, DiscussionSummary, Layout, OpenDiscussion, Parent, ParentKind,
+            CommentExcerpt, DiscussionSummary, LATEST, Layout, OpenDiscussion, Parent, ParentKind,
         },
         operations,
-        store::LATEST,
     },
     CommentOrder,
     comment::{Comments, connection},

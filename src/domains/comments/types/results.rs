@@ -7,7 +7,7 @@ use super::{
 use crate::graphql::{
     codes::refusal,
     declared::result,
-    refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
+    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound},
 };
 
 refusal! {
@@ -36,14 +36,6 @@ refusal! {
     }
 }
 
-impl NotServedByLayout {
-    /// This layout doesn't support threads.
-    pub fn new(layout: Layout) -> Self {
-        let message = "the comments are stored in pages, which have no threads".to_owned();
-        Self::because(message, layout)
-    }
-}
-
 refusal! {
     /// The comment was removed. It can't be edited or replied to.
     struct CommentRemoved as "COMMENT_REMOVED" {
@@ -68,28 +60,12 @@ refusal! {
     }
 }
 
-impl EditWindowOver {
-    /// Comments can be edited for this many seconds.
-    pub fn new(seconds: u64) -> Self {
-        let message = format!("a comment can be edited for {seconds} seconds");
-        let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
-        Self::because(message, seconds)
-    }
-}
-
 refusal! {
     /// The comment changed since it was read. Merge the edit with the current comment and send it with the new
     /// version.
     struct CommentConflict as "CONFLICT" {
         /// The comment as it is now, with its version.
         pub current: Comment,
-    }
-}
-
-impl CommentConflict {
-    /// The version of the edit isn't the current one.
-    pub fn with(current: CommentDocument) -> Self {
-        Self::because(CHANGED, current.into())
     }
 }
 

@@ -1,0 +1,201 @@
+//! Reads of the discussed documents, most with a check of visibility, and the opening of discussions. A discussion
+//! is visible with its document.
+
+use std::collections::HashSet;
+
+use futures_util::future::try_join_all;
+use mongodb::{
+    bson::{DateTime, Document, doc},
+    options::UpdateModifications,
+};
+
+use super::{
+    super::documents::{Layout, OpenDiscussion, Parent, ParentDocument, ParentKind, of_kind},
+    Discussed, Found, Place,
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::Attempt,
+    graphql::cx::Cx,
+    mongo::{
+        collection::List,
+        expression::{both, stored},
+    },
+};
+
+/// The discussion, without a check of visibility.
+pub(crate) async fn settled<'a>(app: &'a App, parent: &Parent) -> Found<Discussed<'a>> {
+    of_kind!(parent.kind, Own => {
+        let found = app.collection::<Own>().get_settled(&parent.key).await?;
+        Ok(found.and_then(|found| of(app, found)))
+    })
+}
+
+impl<'a> Place<'a> {
+    /// The store's discussion as it is now; `None` if it is gone.
+    pub(crate) async fn discussed(&self) -> Found<Discussed<'a>> {
+        let now = settled(self.app, &self.parent).await?;
+        Ok(now.filter(|now| now.id == self.discussion))
+    }
+}
+
+impl Discussed<'_> {
+    /// The discussion as it is now; `None` if it is gone.
+    pub(crate) async fn now(&self) -> Found<Self> {
+        self.place().discussed().await
+    }
+}
+
+/// Writes into the discussed document; returns the discussion after the update, or `None` if it is refused.
+pub(super) async fn write<'a>(
+    app: &'a App,
+    parent: &Parent,
+    guard: Document,
+    update: impl Into<UpdateModifications>,
+    attempt: &Attempt,
+) -> Found<Discussed<'a>> {
+    let filter = both(doc! { "_id": &parent.key }, guard);
+    of_kind!(parent.kind, Own => {
+        let write = app.collection::<Own>().guarded(filter, update).within(attempt);
+        let Some(after) = write.apply().await.decided()? else { return Ok(None) };
+        let gone = || Error::internal("a discussion isn't where it was");
+        of(app, after).map(Some).ok_or_else(gone)
+    })
+}
+
+/// Opens a discussion if there is none.
+pub(crate) async fn open_discussion<'a>(
+    app: &'a App,
+    parent: &Parent,
+    layout: Layout,
+    seen: Document,
+    attempt: &Attempt,
+) -> Found<Discussed<'a>> {
+    let guard = both(seen, doc! { "discussion": { "$exists": false } });
+    let discussion = OpenDiscussion {
+        id: app.ids().random(),
+        layout,
+        epoch: 1,
+        count: 0,
+        latest: Vec::new(),
+        rating: None,
+        opened_at: attempt.now(),
+        total: 0,
+        version: 1,
+        since: attempt.now(),
+        first_page: 0,
+        marks: Vec::new(),
+        entries: Vec::new(),
+        migration: None,
+        touched_at: None,
+    };
+    write(app, parent, guard, doc! { "$set": { "discussion": stored(&discussion) } }, attempt).await
+}
+
+/// Discussions whose `touchedAt` is before `before`, oldest first.
+pub(crate) async fn list_touched(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<Discussed<'_>>, Error> {
+    let mut touched = Vec::new();
+    for kind in ParentKind::ALL {
+        of_kind!(kind, Own => {
+            let filter = doc! { "discussion.touchedAt": { "$lt": before } };
+            let sort = doc! { "discussion.touchedAt": 1 };
+            let projection = Some(doc! { "discussion": 1 });
+            let hint = Some("discussion_touched");
+            let list = List { filter, sort, limit, projection, hint, ..List::default() };
+            let found = app.collection::<Own>().list(list).await?;
+            touched.extend(found.into_iter().filter_map(|found| of(app, found)));
+        });
+    }
+    Ok(touched)
+}
+
+fn of<const KIND: usize>(app: &App, found: ParentDocument<KIND>) -> Option<Discussed<'_>> {
+    let parent = Parent { kind: ParentDocument::<KIND>::KIND, key: found.key };
+    Some(Discussed { app, parent, discussion: *found.discussion? })
+}
+
+/// Every discussion.
+pub(crate) async fn for_each<'a>(
+    app: &'a App,
+    mut each: impl FnMut(Discussed<'a>),
+) -> Result<(), Error> {
+    for kind in ParentKind::ALL {
+        of_kind!(kind, Own => {
+            let each = |found| {
+                of(app, found).into_iter().for_each(&mut each);
+                Ok(())
+            };
+            app.collection::<Own>().for_each(each).await?;
+        });
+    }
+    Ok(())
+}
+
+/// Reads the discussion for lists; `None` if there is none or the caller can't see the document.
+pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<Discussed<'a>> {
+    of_kind!(parent.kind, Own => {
+        if Own::IS_TIMED {
+            let Opened { is_seen, discussed, .. } = open(cx, parent).await?;
+            return Ok(discussed.filter(|_| is_seen));
+        }
+        let found = cx.collection::<Own>().get_part(&parent.key, Own::FIELDS).await?;
+        let seen = found.filter(|found| found.is_seen_by(cx.requester, None));
+        Ok(seen.and_then(|found| of(cx.app, found)))
+    })
+}
+
+/// Which of these documents the caller can see, with one command per kind.
+pub(crate) async fn list_seen(
+    cx: Cx<'_>,
+    parents: &HashSet<&Parent>,
+) -> Result<HashSet<Parent>, Error> {
+    let seen = ParentKind::ALL.map(|kind| list_seen_of(cx, kind, parents));
+    Ok(try_join_all(seen).await?.into_iter().flatten().collect())
+}
+
+/// Like [`list_seen`] for one kind.
+async fn list_seen_of(
+    cx: Cx<'_>,
+    kind: ParentKind,
+    parents: &HashSet<&Parent>,
+) -> Result<Vec<Parent>, Error> {
+    let own = parents.iter().filter(|parent| parent.kind == kind);
+    let keys: Vec<_> = own.map(|parent| parent.key.as_str()).collect();
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    of_kind!(kind, Own => {
+        let mut list = List::of_ids(&keys);
+        list.filter = both(list.filter, kind.seen_by(cx.requester));
+        list.projection = Some(doc! { "_id": 1 });
+        list.hint = Some("_id_");
+        let found = cx.collection::<Own>().list(list).await?;
+        Ok(found.into_iter().map(|parent| Parent { kind, key: parent.key }).collect())
+    })
+}
+
+/// A document as an attempt read it first.
+#[derive(Debug)]
+pub(crate) struct Opened<'a> {
+    /// The attempt.
+    pub(crate) attempt: Attempt,
+    /// Whether the document exists and the caller can see it.
+    pub(crate) is_seen: bool,
+    /// Its discussion, if one was opened.
+    pub(crate) discussed: Option<Discussed<'a>>,
+}
+
+/// Begins an attempt by reading a document.
+pub(crate) async fn open<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Opened<'a>, Error> {
+    of_kind!(parent.kind, Own => {
+        let (attempt, found) = cx.collection::<Own>().open(cx.bounds(), &parent.key).await?;
+        let now = Some(attempt.now());
+        let is_seen = found.as_ref().is_some_and(|found| found.is_seen_by(cx.requester, now));
+        Ok(Opened { attempt, is_seen, discussed: found.and_then(|found| of(cx.app, found)) })
+    })
+}

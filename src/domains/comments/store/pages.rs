@@ -1,0 +1,193 @@
+//! The layout `PAGED`: documents with up to 100 comments each, in `commentPages`.
+//!
+//! One update adds a comment to a page; its guard counts the comments of the page. The time of a comment is
+//! that of this update, and later than the time of the comment before, so that pages are ordered by time.
+
+use mongodb::bson::{Bson, DateTime, doc};
+
+use super::{
+    super::documents::{CommentDocument, OpenDiscussion, PageDocument},
+    All, CAP, Found, Inserted, Part, Place,
+    comments::written,
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::Attempt,
+    mongo::{
+        Collection, Version,
+        collection::List,
+        expression::{literal, stored},
+        keyset,
+    },
+};
+
+/// Pages that one command of a list reads: a page of a list rarely spans more.
+const PAGES: i64 = 2;
+
+pub(super) fn pages(app: &App) -> Collection<PageDocument> {
+    app.collection()
+}
+
+/// The comments of the pages of one list read.
+pub(super) async fn entries(app: &App, list: List) -> All {
+    let found = pages(app).list(list).await?;
+    Ok(found.into_iter().flat_map(|page| page.entries).collect())
+}
+
+/// The page of that number.
+pub(super) fn page_of(
+    place: &Place<'_>,
+    number: i64,
+    entries: Vec<CommentDocument>,
+) -> PageDocument {
+    let on = place.on();
+    PageDocument {
+        key: format!("{on}.{number}"),
+        on,
+        page: number,
+        full: false,
+        until: entries.last().map_or(DateTime::from_millis(0), |last| last.at),
+        until_id: entries.last().map(|last| last.id.clone()).unwrap_or_default(),
+        entries,
+        sealed: false,
+        v: Version,
+    }
+}
+
+/// Adds the comment to the page that still has room.
+async fn push(
+    place: &Place<'_>,
+    comment: &CommentDocument,
+    attempt: &Attempt,
+) -> Found<CommentDocument> {
+    let filter = doc! {
+        "on": place.on(),
+        "full": false,
+        "sealed": { "$ne": true },
+        format!("entries.{}", CAP - 1): { "$exists": false },
+        "entries.id": { "$ne": &comment.id },
+        "entries.slug": { "$ne": &comment.slug },
+    };
+    let at = doc! { "$max": ["$$NOW", { "$add": ["$until", 1_i64] }] };
+    // The same format as in `CommentDocument::level`.
+    let millis = doc! { "$toString": { "$toLong": "$until" } };
+    let (above, name) = (literal(comment.above()), literal(comment.name()));
+    let sort_key = doc! { "$concat": [above, millis, ".", name, "/"] };
+    let timed = doc! { "at": "$until", "sortKey": sort_key };
+    let entry = doc! { "$mergeObjects": [literal(stored(comment)), timed] };
+    let is_full = doc! { "$gte": [{ "$size": "$entries" }, CAP] };
+    let update = vec![
+        doc! { "$set": { "until": at, "untilId": literal(&comment.id) } },
+        doc! { "$set": { "entries": { "$concatArrays": ["$entries", [entry]] } } },
+        doc! { "$set": { "full": is_full } },
+    ];
+    let page = pages(place.app).guarded(filter, update).within(attempt).apply().await.decided()?;
+    written(page.map(|page| page.entries), &comment.id)
+}
+
+/// Begins the page after `last` with the comment.
+async fn begin(
+    place: &Place<'_>,
+    discussion: &OpenDiscussion,
+    last: Option<PageDocument>,
+    comment: &CommentDocument,
+    attempt: &Attempt,
+) -> Found<CommentDocument> {
+    let next = |moment: DateTime| DateTime::from_millis(moment.timestamp_millis() + 1);
+    let number = last.as_ref().map_or(0, |last| last.page + 1).max(discussion.first_page);
+    let earliest = last.map_or(discussion.since, |last| next(last.until).max(discussion.since));
+    let at = attempt.now().max(earliest);
+    let comment = place.placed(comment, comment.name(), at, attempt.now());
+    let page = page_of(place, number, vec![comment.clone()]);
+    Ok(pages(place.app).insert(page).await.decided()?.map(|()| comment))
+}
+
+pub(super) async fn insert(
+    place: &Place<'_>,
+    discussion: &OpenDiscussion,
+    comment: &CommentDocument,
+    attempt: &Attempt,
+) -> Result<Inserted, Error> {
+    while !attempt.is_over() {
+        if let Some(there) = push(place, comment, attempt).await? {
+            return Ok(Inserted::Unposted(there));
+        }
+        let (filter, sort) = (doc! { "on": place.on() }, doc! { "page": -1 });
+        let last = List { filter, sort, hint: Some("page"), ..List::default() };
+        let last = pages(place.app).first(last).await?;
+        let is_open = |page: &PageDocument| page.page >= discussion.first_page && !page.full;
+        match last {
+            Some(page) if is_open(&page) && page.sealed => return Ok(Inserted::Refused),
+            // It has room: the comment may already exist.
+            Some(page) if is_open(&page) => {}
+            last => {
+                if let Some(there) = begin(place, discussion, last, comment, attempt).await? {
+                    return Ok(Inserted::Unposted(there));
+                }
+            }
+        }
+        if let Some(clash) = place.clash(comment).await? {
+            return Ok(clash);
+        }
+    }
+    Err(attempt.overdue())
+}
+
+/// Lists the comments of a part page by page.
+pub(super) async fn list(place: &Place<'_>, part: &Part<'_>) -> All {
+    let direction = if part.is_descending { -1 } else { 1 };
+    let mut from = part.from.clone();
+    let mut found = Vec::new();
+    if part.is_descending
+        && let Some([at, id]) = from.as_deref()
+    {
+        // The page on which the position lies ends behind it.
+        let earlier = doc! { "until": at, "untilId": { "$lt": id } };
+        let filter = doc! { "on": place.on(), "until": { "$gte": at }, "$nor": [earlier] };
+        let around = List { filter, limit: 1, ..behind(place, 1, None) };
+        found = entries(place.app, around).await?;
+    }
+    loop {
+        let listed = part.of(found.clone());
+        if listed.len() >= part.limit {
+            return Ok(listed);
+        }
+        let read = pages(place.app).list(behind(place, direction, from.as_deref())).await?;
+        let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
+        from = read.last().map(|page| vec![page.until.into(), Bson::from(&page.until_id)]);
+        found.extend(read.into_iter().flat_map(|page| page.entries));
+        if is_end {
+            return Ok(part.of(found));
+        }
+    }
+}
+
+/// The pages after the given values of a last comment, in that direction of time.
+fn behind(place: &Place<'_>, direction: i32, from: Option<&[Bson]>) -> List {
+    let keys = [("until", direction), ("untilId", direction)];
+    let mut filter = doc! { "on": place.on() };
+    if let Some(from) = from {
+        filter = keyset::beyond(filter, &keys, from);
+    }
+    List { filter, sort: keyset::sort(&keys), limit: PAGES, hint: Some("until"), ..List::default() }
+}
+
+/// Removes a comment that isn't posted yet.
+pub(super) async fn withdraw(place: &Place<'_>, id: &str) -> Result<bool, Error> {
+    let unposted = doc! { "id": id, "due.kind": "POST" };
+    let holding = |is_alone: bool| {
+        doc! {
+            "on": place.on(),
+            "entries.id": id,
+            "entries": { "$elemMatch": &unposted },
+            "entries.1": { "$exists": !is_alone },
+        }
+    };
+    let pull = doc! { "$pull": { "entries": &unposted } };
+    if pages(place.app).guarded(holding(false), pull).apply().await.decided()?.is_some() {
+        return Ok(true);
+    }
+    // It is alone on its page, and pages are never empty: the page is removed.
+    Ok(pages(place.app).remove(holding(true)).await.decided()?.is_some())
+}

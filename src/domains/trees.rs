@@ -198,9 +198,9 @@ impl<T: Node> Tree<T> {
         Err(Error::unavailable("what it was to be put into was just being deleted").into())
     }
 
-    /// Moves a branch with everything below it below `parent`, or to the roots, and gives it this slug, if one is
-    /// given. `circle` makes the refusal to move it below itself, from the global ids of
-    /// branch and parent. Also returns the server's time.
+    /// Moves a branch, with everything below it, into `parent` or to the roots, and gives it this slug, if one is
+    /// given. `circle` makes the refusal to move it into itself, from the global ids of branch and parent. Also
+    /// returns the server's time.
     pub async fn relocate<U, R>(
         &self,
         id: &str,

@@ -5,10 +5,13 @@
 //! everything. A reader's list is therefore one index range per audience of the reader. A filter on top of
 //! one range would examine entries that the reader may not see.
 
-use mongodb::bson::{Bson, doc};
+use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    graphql::requester::{Requester, Role},
+    graphql::{
+        input::TAGS,
+        requester::{Requester, Role},
+    },
     mongo::expression::{array, choose, literal},
 };
 
@@ -76,4 +79,14 @@ pub fn read_by(requester: &Requester, list: &str, of: &str) -> Bson {
     let audiences = own.into_iter().chain([EVERYONE]);
     let all: Vec<_> = audiences.map(|audience| listing(audience, list, of)).collect();
     Bson::Document(doc! { "$in": all })
+}
+
+/// A change of `metadata.tags`, which is a sorted set and names some of the lists: its guard, which limits the number
+/// of tags, and the field.
+pub fn change_tags(add: &[String], remove: &[String]) -> (Document, Document) {
+    let left = doc! { "$setDifference": [array("metadata.tags"), literal(remove.to_vec())] };
+    let tags = doc! { "$setUnion": [left, literal(add.to_vec())] };
+    let most = i64::try_from(TAGS).unwrap_or(i64::MAX);
+    let guard = doc! { "$expr": { "$lte": [{ "$size": &tags }, most] } };
+    (guard, doc! { "metadata.tags": { "$sortArray": { "input": tags, "sortBy": 1 } } })
 }

@@ -1,19 +1,22 @@
-//! Operations on the trees of rooms: the lock for changes of a tree's shape, the fan-out of a change, and the
-//! checks of a parent.
+//! Operations on the trees of rooms: creations, moves, changes of slug, deletions, and the lock and fan-out of these.
 
-use std::time::Instant;
+use std::{collections::BTreeMap, time::Instant};
+
+use async_graphql::ID;
+use mongodb::bson::DateTime;
 
 use crate::{
     app::App,
     error::Error,
     flow::{
-        Attempt,
+        Attempt, Op,
         lease::Lease,
-        tree::{Branch, Deleted, Pass, Tree},
+        tree::{Branch, Deleted, Pass, Tree, path_below},
     },
     graphql::{
         node_id::NodeKind,
-        refusals::{InUse, NotFound, Stop},
+        refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
+        scalars::Slug,
     },
 };
 
@@ -21,7 +24,19 @@ use crate::{
 pub trait Node: Branch<Handles = App> {
     /// Its kind.
     const KIND: NodeKind;
+
+    /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
+    fn input(&self) -> &str;
+
+    /// Checks that it may be placed in `parent`, or at the root.
+    fn fits(&self, _parent: Option<&Self>) -> Result<(), InvalidInput> {
+        Ok(())
+    }
 }
+
+/// Maximum depth of a tree. It is checked when a branch is created or moved, against the state at that moment. It
+/// limits the cost of an operation; nothing else depends on it.
+const DEPTH: usize = 16;
 
 /// Why a branch can't be used: it doesn't exist, or that is unknown.
 #[derive(Debug)]
@@ -35,6 +50,12 @@ pub enum Unsettled {
 impl From<Error> for Unsettled {
     fn from(error: Error) -> Self {
         Self::Unknown(error)
+    }
+}
+
+impl From<NotFound> for Unsettled {
+    fn from(refusal: NotFound) -> Self {
+        Self::Missing(refusal)
     }
 }
 
@@ -70,6 +91,13 @@ impl<T: Node> Tree<T> {
         settled(self.find_for_change(id).await?, id)
     }
 
+    async fn parent_locked(&self, id: Option<&str>) -> Result<Option<T>, Unsettled> {
+        match id {
+            None => Ok(None),
+            Some(id) => self.get_locked(id).await.map(Some),
+        }
+    }
+
     /// Runs `work` under the tree's lease. `work` gets the attempt whose deadline bounds its writes. The lease
     /// is released at the end, unless a write under it may still be applied; it then expires.
     ///
@@ -90,26 +118,70 @@ impl<T: Node> Tree<T> {
         done
     }
 
-    /// Copies a change that was just committed to all descendants and to the other documents that hold a copy.
-    /// The caller waits for the length of one attempt; the rest then continues in the background. After an
-    /// error, the sweep continues.
-    pub async fn carry(&self, changed: T) -> Result<T, Error> {
-        if changed.outbox().is_empty() {
-            return Ok(changed);
-        }
-        let until = Instant::now() + self.handles.bounds().attempt;
-        // The branch was deleted right after the change, and no copies are left.
-        let Some((mut pass, branch)) = Pass::begin(self, changed.id()).await? else {
-            return Ok(changed);
+    /// Creates a branch below `parent`, or a root, once per op: its `_id` is the op's id. `new` makes the document
+    /// with copies of the parent's values; afterwards the parent is read again and compared. Also returns the
+    /// server's time.
+    pub async fn create<U>(
+        &self,
+        op: &Op,
+        parent: Option<&str>,
+        new: impl FnOnce(Option<&T>, DateTime) -> T,
+    ) -> Result<(T, DateTime), Stop<U>>
+    where
+        U: From<NotFound> + From<AlreadyExists> + From<Conflict> + From<InvalidInput>,
+    {
+        let (attempt, inserted) = match self.placed(parent, new).await {
+            Ok((attempt, branch)) => match self.insert(branch.clone()).await.decided()? {
+                Some(()) => (attempt, branch),
+                None => (attempt, self.inserted_before(op, &branch).await?),
+            },
+            // If the first call was applied, a repeat returns its result, whatever became of the parent.
+            Err(Stop::Refused(refusal)) => {
+                let app = &self.handles;
+                match app.collection().open(app.bounds(), &op.id).await? {
+                    (attempt, Some(found)) => (attempt, repeated(found, op)?),
+                    (_, None) => return Err(Stop::Refused(refusal)),
+                }
+            }
+            Err(failed) => return Err(failed),
         };
-        if !pass.run(self, Some(until)).await? {
-            let tree = self.clone();
-            self.handles.behind(T::FAN_OUT, async move {
-                pass.run(&tree, None).await?;
-                Ok(())
-            });
+        Ok((self.complete(inserted).await?, attempt.now()))
+    }
+
+    /// A new branch with the values of its parent, which is the attempt's first read.
+    async fn placed<U>(
+        &self,
+        parent: Option<&str>,
+        new: impl FnOnce(Option<&T>, DateTime) -> T,
+    ) -> Result<(Attempt, T), Stop<U>>
+    where
+        U: From<NotFound> + From<InvalidInput>,
+    {
+        let (attempt, parent) = match parent {
+            None => (self.handles.begin().await?, None),
+            Some(id) => {
+                let (attempt, parent) = self.open(id).await?;
+                (attempt, Some(parent))
+            }
+        };
+        let branch = new(parent.as_ref(), attempt.now());
+        branch.fits(parent.as_ref())?;
+        within_depth(branch.depth())?;
+        Ok((attempt, branch))
+    }
+
+    /// The branch that the op inserted before, after a unique key was found taken.
+    async fn inserted_before<U>(&self, op: &Op, branch: &T) -> Result<T, Stop<U>>
+    where
+        U: From<AlreadyExists> + From<Conflict>,
+    {
+        if let Some(found) = self.find(&op.id).await? {
+            return Ok(repeated(found, op)?);
         }
-        Ok(branch)
+        if self.find_below(branch.parent_id(), branch.slug()).await?.is_some() {
+            return Err(AlreadyExists::new(T::KIND.name(), branch.path()).into());
+        }
+        Err(Error::unavailable("what took the slug is already gone").into())
     }
 
     /// Finishes the creation of a branch that was just inserted or that a repeat found.
@@ -126,35 +198,162 @@ impl<T: Node> Tree<T> {
         Err(Error::unavailable("what it was to be put into was just being deleted").into())
     }
 
-    /// Deletes a branch that nothing uses; returns its `_id`.
-    pub async fn delete_locked<U>(&self, id: &str) -> Result<String, Stop<U>>
+    /// Moves a branch, with everything below it, into `parent` or to the roots, and gives it this slug, if one is
+    /// given. `circle` makes the refusal to move it into itself, from the global ids of branch and parent. Also
+    /// returns the server's time.
+    pub async fn relocate<U, R>(
+        &self,
+        id: &str,
+        parent: Option<&str>,
+        slug: Option<&Slug>,
+        circle: impl FnOnce(ID, ID) -> R + Send,
+    ) -> Result<(T, DateTime), Stop<U>>
+    where
+        U: From<NotFound> + From<AlreadyExists> + From<InvalidInput> + From<R> + Send,
+        R: Refusal,
+    {
+        let change = |attempt: Attempt| async move {
+            let branch = self.get_locked(id).await?;
+            let parent = self.parent_locked(parent).await?;
+            let depth = match &parent {
+                None => 0,
+                Some(parent) => {
+                    let depth = self.depth_below(&branch, parent).await?;
+                    depth.ok_or_else(|| circle(T::KIND.id(id), T::KIND.id(parent.id())))?
+                }
+            };
+            branch.fits(parent.as_ref())?;
+            within_depth(depth)?;
+            let slug = slug.map_or(branch.slug(), Slug::as_str).to_owned();
+            let moved = self.place(branch, parent.as_ref(), &slug, &attempt).await?;
+            Ok((moved, attempt.now()))
+        };
+        let (moved, now) = self.locked(change).await?;
+        Ok((self.carry(moved).await?, now))
+    }
+
+    /// Changes the slug of a branch, and with it the paths of everything below it.
+    pub async fn change_slug<U>(&self, id: &str, slug: &Slug) -> Result<T, Stop<U>>
+    where
+        U: From<NotFound> + From<AlreadyExists> + Send,
+    {
+        let change = |attempt: Attempt| async move {
+            let branch = self.get_locked(id).await?;
+            let parent = self.parent_locked(branch.parent_id()).await?;
+            self.place(branch, parent.as_ref(), slug.as_str(), &attempt).await
+        };
+        Ok(self.carry(self.locked(change).await?).await?)
+    }
+
+    /// Writes the parent and the slug of a branch, for the holder of the tree's lock.
+    async fn place<U: From<AlreadyExists>>(
+        &self,
+        branch: T,
+        parent: Option<&T>,
+        slug: &str,
+        attempt: &Attempt,
+    ) -> Result<T, Stop<U>> {
+        let parent_id = parent.map(T::id);
+        if parent_id == branch.parent_id() && slug == branch.slug() {
+            return Ok(branch);
+        }
+        let change = self.handles.ids().random();
+        let moved = self.move_below(branch.id(), parent, slug, change, attempt).await;
+        if let Some(moved) = moved.decided()? {
+            return Ok(moved);
+        }
+        if self.find_below(parent_id, slug).await?.is_some() {
+            return Err(AlreadyExists::new(T::KIND.name(), path_below(parent, slug)).into());
+        }
+        // The lease excludes other changes of the tree, so only the attempt's deadline can be the cause.
+        Err(attempt.overdue().into())
+    }
+
+    /// Deletes a branch that nothing uses; returns its global id.
+    pub async fn delete_locked<U>(&self, id: &str) -> Result<ID, Stop<U>>
     where
         U: From<NotFound> + From<InUse> + Send,
     {
         let by = self.handles.ids().random();
         let delete = |attempt| async move { Ok(self.delete(id, &by, &attempt).await?) };
         match self.locked(delete).await? {
-            Deleted::Deleted => Ok(id.to_owned()),
+            Deleted::Deleted => Ok(T::KIND.id(id)),
             Deleted::Missing => Err(NotFound::of(T::KIND, id).into()),
             Deleted::InUse(reason) => Err(InUse::because(reason).into()),
         }
+    }
+
+    /// Copies a change that was just committed to all descendants and to the other documents that hold a copy.
+    /// The caller waits for the length of one attempt; the rest then continues in the background. After an
+    /// error, the sweep continues.
+    pub async fn carry(&self, changed: T) -> Result<T, Error> {
+        if changed.tree().outbox.is_empty() {
+            return Ok(changed);
+        }
+        let until = Instant::now() + self.handles.bounds().attempt;
+        // The branch was deleted right after the change, and no copies are left.
+        let Some((mut pass, branch)) = Pass::begin(self, changed.id()).await? else {
+            return Ok(changed);
+        };
+        if !pass.run(self, Some(until)).await? {
+            let tree = self.clone();
+            self.handles.behind(T::FAN_OUT, async move {
+                pass.run(&tree, None).await?;
+                Ok(())
+            });
+        }
+        Ok(branch)
     }
 }
 
 /// Returns a branch if it accepts changes and children. While its creation or deletion isn't finished, it is
 /// unknown whether the branch exists: that is answered with a temporary error and not with a refusal.
-pub fn settled<T: Node>(found: Option<T>, id: &str) -> Result<T, Unsettled> {
+fn settled<T: Node>(found: Option<T>, id: &str) -> Result<T, Unsettled> {
     match found {
-        Some(found) if !found.is_copying() && !found.is_being_removed() => Ok(found),
-        Some(found) if found.is_copying() || found.deleting().is_some() => {
+        Some(found) if found.tree().copying.is_some() || found.tree().deleting.is_some() => {
             Err(Error::unavailable("it is just being created or deleted").into())
         }
+        Some(found) if !found.is_deleted() => Ok(found),
         _ => Err(NotFound::of(T::KIND, id).into()),
     }
 }
 
-impl From<NotFound> for Unsettled {
-    fn from(refusal: NotFound) -> Self {
-        Self::Missing(refusal)
+/// Returns the branch that an op created, if the input was the same.
+fn repeated<T: Node>(found: T, op: &Op) -> Result<T, Conflict> {
+    if found.input() != op.input {
+        return Err(Conflict::other_input());
     }
+    if found.is_deleted() {
+        return Err(Conflict::because("what this op created was deleted", None));
+    }
+    Ok(found)
+}
+
+fn within_depth(depth: usize) -> Result<(), InvalidInput> {
+    if depth <= DEPTH {
+        return Ok(());
+    }
+    let reason = format!("would make the tree deeper than {DEPTH} levels");
+    Err(InvalidInput::new("parentId", reason))
+}
+
+/// The branches of a line, from the root down to `id`, as their parents imply it. This is for invariants: an error
+/// says what is wrong.
+pub fn line_to<'a, B>(
+    tree: &'a BTreeMap<String, B>,
+    id: &str,
+    parent: impl Fn(&B) -> Option<&str>,
+) -> Result<Vec<&'a B>, String> {
+    let mut line = Vec::new();
+    let mut next = Some(id);
+    while let Some(step) = next {
+        if line.len() > tree.len() {
+            return Err(format!("{id:?} is its own ancestor"));
+        }
+        let branch = tree.get(step).ok_or_else(|| format!("{id:?} lies in {step:?}, gone"))?;
+        line.push(branch);
+        next = parent(branch);
+    }
+    line.reverse();
+    Ok(line)
 }

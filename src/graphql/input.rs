@@ -125,6 +125,17 @@ pub fn path<'a>(field: &str, value: &'a str) -> Result<&'a str, InvalidInput> {
     Err(InvalidInput::new(field, "isn't a path such as /music/jazz"))
 }
 
+/// Path above the roots of a tree.
+pub const TOP: &str = "/";
+
+/// Validates a path or [`TOP`].
+///
+/// # Errors
+/// As [`path`].
+pub fn path_or_top<'a>(field: &str, value: &'a str) -> Result<&'a str, InvalidInput> {
+    if value == TOP { Ok(value) } else { path(field, value) }
+}
+
 /// Maximum number of tags of one document.
 pub const TAGS: usize = 30;
 

@@ -47,8 +47,9 @@ pub fn register<I: OutputType>(
     })
 }
 
-/// Gives each declared interface its fields. This is done after all types are registered.
-pub fn complete(registry: &mut Registry) {
+/// Gives each declared interface its fields. This is done after all types are registered. `own` holds descriptions that
+/// differ from those of the members: interface, field, description.
+pub fn complete(registry: &mut Registry, own: &[(&str, &str, &str)]) {
     let mut found = Vec::new();
     for (name, kind) in &registry.types {
         let MetaType::Interface { fields, possible_types, .. } = kind else { continue };
@@ -60,6 +61,11 @@ pub fn complete(registry: &mut Registry) {
     for (name, common) in found {
         if let Some(MetaType::Interface { fields, .. }) = registry.types.get_mut(&name) {
             *fields = common;
+            for (_, field, text) in own.iter().filter(|(of, ..)| *of == name) {
+                if let Some(field) = fields.get_mut(*field) {
+                    field.description = Some((*text).to_owned());
+                }
+            }
         }
     }
 }
@@ -87,9 +93,12 @@ fn common<'a>(
 
 /// Declares an interface; see [`interface`](crate::graphql::interface).
 macro_rules! interface {
-    ($(#[doc = $about:literal])+ pub enum $name:ident: $($member:ident)|+;) => {
+    (
+        $(#[doc = $about:literal])+ $(#[derive($derive:ident)])?
+        pub enum $name:ident: $($member:ident)|+;
+    ) => {
         $(#[doc = $about])+
-        #[derive(Debug)]
+        #[derive(Debug $(, $derive)?)]
         pub enum $name {
             $($member($member),)+
         }

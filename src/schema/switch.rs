@@ -15,7 +15,7 @@ use async_graphql::{
 };
 
 use crate::{
-    domains,
+    domains::{self, content},
     graphql::{codes::UserError, interface, page},
 };
 
@@ -42,7 +42,7 @@ impl OutputType for RegistryChanges {
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
-        interface::complete(registry);
+        interface::complete(registry, &[("Content", "revisions", content::types::REVISIONS)]);
         add_paging(registry);
         UserError::register(registry);
         OFF.with_borrow(|off| {

@@ -7,14 +7,13 @@ use crate::{
     domains::{
         audiences,
         comments::{self, DiscussionSummary},
+        identities::Author,
     },
     flow::OpRecord,
     graphql::scalars::{LocaleTag, Slug},
     mongo::{Stored, Version, gridfs, indexes::Index},
 };
 
-/// Path above the roots.
-pub(super) const TOP: &str = "/";
 /// Maximum number of attributes of one asset, including those that are read from its file.
 pub(super) const ATTRIBUTES: usize = 150;
 /// Prefix of the keys of attributes that are read from the file.
@@ -104,15 +103,6 @@ pub enum AssetKind {
     Photo,
     /// Anything else.
     File,
-}
-
-/// The creator of an asset.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Author {
-    /// Subject of the token.
-    pub id: String,
-    /// Display name.
-    pub name: String,
 }
 
 /// An attribute of an asset.

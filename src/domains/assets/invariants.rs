@@ -6,10 +6,12 @@ use futures_util::TryStreamExt;
 use sha2::{Digest, Sha256};
 
 use super::{
-    documents::{AssetDocument, FileFacts, ParentDocument, TOP, listed, path_in},
+    documents::{AssetDocument, FileFacts, ParentDocument, listed, path_in},
     store, sweep,
 };
-use crate::{app::App, error::Error, invariants::Report, mongo::gridfs::CHUNK};
+use crate::{
+    app::App, error::Error, graphql::input::TOP, invariants::Report, mongo::gridfs::CHUNK,
+};
 
 /// Checks that each file is complete, that every blob has an asset, and that paths and lists are correct.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{Document, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     app::App,
     domains::trees::Node,
     error::Error,
-    flow::tree::{Branch, Deletion, FanOut, fields_of_branch},
+    flow::tree::{Branch, TreeFields, path_expression},
     graphql::{
+        input::TOP,
         node_id::NodeKind,
         scalars::{LocaleTag, Slug},
     },
@@ -22,9 +23,6 @@ use crate::{
         lazy_document::{Entries, Later, view},
     },
 };
-
-/// Path above the roots: it is no category itself.
-pub(super) const TOP: &str = "/";
 
 /// Names by language; never empty.
 pub(super) type Names = BTreeMap<LocaleTag, String>;
@@ -48,20 +46,9 @@ pub struct CategoryDocument {
     pub parent_path: String,
     /// The categories above it, root first.
     pub ancestors: Vec<Ancestor>,
-    /// Version of all fields above. It begins at the server's time in milliseconds, so that a category that
-    /// is created again under an old id is newer than every copy of the former one.
-    pub cv: i64,
-    /// `cv` of the parent when path and ancestors were copied from it; 0 for a root.
-    pub parent_cv: i64,
-    /// Changes that haven't been applied to all descendants and products yet.
-    #[serde(default)]
-    pub outbox: Vec<FanOut>,
-    /// Server time of its creation, until it is certain that its parent stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copying: Option<DateTime>,
-    /// Set during a deletion, while its uses are searched for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleting: Option<Deletion>,
+    /// Version of all fields above, and the changes that haven't reached all descendants and products yet.
+    #[serde(flatten)]
+    pub tree: TreeFields,
     /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
     pub input: String,
     pub v: Version<1>,
@@ -97,7 +84,7 @@ pub struct CategoryCopy {
 impl CategoryDocument {
     /// Whether it can be used by new children, moved ones and products.
     pub(super) fn is_settled(&self) -> bool {
-        self.copying.is_none() && self.deleting.is_none()
+        self.tree.copying.is_none() && self.tree.deleting.is_none()
     }
 
     /// The category as its descendants show it.
@@ -119,7 +106,7 @@ impl CategoryDocument {
             parent_path: self.parent_path.clone(),
             names: self.names.clone(),
             within: paths(&self.line()),
-            cv: self.cv,
+            cv: self.tree.cv,
         }
     }
 }
@@ -218,32 +205,41 @@ impl Branch for CategoryDocument {
     const LOCK: &'static str = "categories.tree";
     const FAN_OUT: &'static str = "a category's fan-out";
     const PARENT: &'static str = "parentId";
+    const SLUG: &'static str = "slug";
     const PATH: &'static str = "path";
-    const ANCESTORS: &'static str = "ancestors";
     const HAS_CHILDREN: &'static str = "the category has categories below it";
 
-    fields_of_branch!();
+    fn id(&self) -> &str {
+        &self.id
+    }
 
     fn parent_id(&self) -> Option<&str> {
         self.parent_id.as_deref()
+    }
+
+    fn slug(&self) -> &str {
+        self.slug.as_str()
     }
 
     fn path(&self) -> &str {
         &self.path
     }
 
-    fn ancestor_count(&self) -> usize {
-        self.ancestors.len()
+    fn tree(&self) -> &TreeFields {
+        &self.tree
     }
 
     fn copied_stages(parent: Option<&Self>) -> Vec<Document> {
         let line = parent.map(Self::line).unwrap_or_default();
-        let above = parent.map_or("", |parent| parent.path.as_str());
         vec![doc! { "$set": {
-            "parentPath": literal(parent.map_or(TOP, |parent| parent.path.as_str())),
-            "path": { "$concat": [literal(above), "/", "$slug"] },
+            "parentPath": literal(parent.map_or(TOP, Self::path)),
+            "path": path_expression(parent),
             "ancestors": literal(stored(&line)),
         } }]
+    }
+
+    fn changeable(id: &str) -> Document {
+        doc! { "_id": id, "deleting": { "$exists": false } }
     }
 
     async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>, Error> {
@@ -265,6 +261,10 @@ impl Branch for CategoryDocument {
 
 impl Node for CategoryDocument {
     const KIND: NodeKind = NodeKind::Category;
+
+    fn input(&self) -> &str {
+        &self.input
+    }
 }
 
 /// The array of the copies in products.

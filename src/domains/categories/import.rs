@@ -61,7 +61,7 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> 
         })?),
     };
     let parent = parent.as_ref().map(|parent| parent.id.as_str());
-    if let Some(found) = store::find_below(app, parent, &slug).await? {
+    if let Some(found) = Categories::over(app).find_below(parent, slug.as_str()).await? {
         return renamed(app, &found, &names).await;
     }
     let op = app.ids().op(&["importCategory"], None, &path);

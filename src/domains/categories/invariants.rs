@@ -1,13 +1,15 @@
 //! Invariants of the category tree, for `docgate check`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::documents::{Ancestor, CategorizedProduct, CategoryCopy, CategoryDocument, TOP, paths};
-use crate::{app::App, error::Error, invariants::Report};
+use super::documents::{CategorizedProduct, CategoryCopy, CategoryDocument, paths};
+use crate::{
+    app::App, domains::trees::line_to, error::Error, graphql::input::TOP, invariants::Report,
+};
 
 /// Checks that every path, ancestor and copy in products follows from slugs, names and parents.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    let mut tree = HashMap::new();
+    let mut tree = BTreeMap::new();
     let collect = |category: CategoryDocument| {
         tree.insert(category.id.clone(), category);
         Ok(())
@@ -18,11 +20,15 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut shown = HashMap::new();
     for category in tree.values() {
         match implied(&tree, category) {
-            Ok(copy) => {
-                if let Some(fault) = fault_of(category, &tree, &copy) {
-                    report.broken(fault);
+            Ok(implied) => {
+                let sound = category.path == implied.path
+                    && category.parent_path == implied.parent_path
+                    && category.ancestors == implied.ancestors
+                    && !category.names.is_empty();
+                if !sound {
+                    report.broken(format!("{category:?}, implied is {implied:?}"));
                 }
-                shown.insert(category.id.as_str(), copy);
+                shown.insert(category.id.as_str(), implied.copy());
             }
             Err(fault) => report.broken(fault),
         }
@@ -51,60 +57,17 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         .await
 }
 
-/// The categories from the root down to this one.
-fn line(
-    tree: &HashMap<String, CategoryDocument>,
-    category: &CategoryDocument,
-) -> Result<Vec<Ancestor>, String> {
-    let mut line = Vec::new();
-    let mut next = Some(category);
-    while let Some(step) = next {
-        if line.len() > tree.len() {
-            return Err(format!("category {:?} is its own ancestor", category.id));
-        }
-        line.push(step.as_ancestor());
-        next = match &step.parent_id {
-            None => None,
-            Some(parent) => Some(
-                tree.get(parent)
-                    .ok_or_else(|| format!("category {:?} lies below {parent:?}, gone", step.id))?,
-            ),
-        };
-    }
-    line.reverse();
-    Ok(line)
-}
-
-/// The expected copy of the category in a product, whatever its version.
+/// The category with the path and the ancestors that slugs, names and parents imply.
 fn implied(
-    tree: &HashMap<String, CategoryDocument>,
+    tree: &BTreeMap<String, CategoryDocument>,
     category: &CategoryDocument,
-) -> Result<CategoryCopy, String> {
-    let within = paths(&line(tree, category)?);
-    let above = within.len().checked_sub(2).and_then(|above| within.get(above));
-    Ok(CategoryCopy {
-        id: category.id.clone(),
-        slug: category.slug.as_str().to_owned(),
-        path: within.last().cloned().unwrap_or_default(),
-        parent_path: above.cloned().unwrap_or_else(|| TOP.to_owned()),
-        names: category.names.clone(),
-        within,
-        cv: category.cv,
-    })
-}
-
-fn fault_of(
-    category: &CategoryDocument,
-    tree: &HashMap<String, CategoryDocument>,
-    implied: &CategoryCopy,
-) -> Option<String> {
-    let mut above = line(tree, category).unwrap_or_default();
-    above.pop();
-    let sound = category.path == implied.path
-        && category.parent_path == implied.parent_path
-        && category.ancestors == above
-        && !category.names.is_empty();
-    (!sound).then(|| format!("{category:?}, implied is {implied:?} below {above:?}"))
+) -> Result<CategoryDocument, String> {
+    let line = line_to(tree, &category.id, |category| category.parent_id.as_deref())?;
+    let mut ancestors: Vec<_> = line.into_iter().map(CategoryDocument::as_ancestor).collect();
+    let path = paths(&ancestors).pop().unwrap_or_default();
+    ancestors.pop();
+    let parent_path = paths(&ancestors).pop().unwrap_or_else(|| TOP.to_owned());
+    Ok(CategoryDocument { path, parent_path, ancestors, ..category.clone() })
 }
 
 /// Equal except for the version: a category's version may rise without a visible change.

@@ -4,15 +4,12 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     MAX_NAMES,
-    documents::{CategoryDocument, MenuEntry, Names, TOP},
+    documents::{CategoryDocument, MenuEntry, Names},
 };
 use crate::{
     app::App,
     error::Error,
-    flow::{
-        Attempt,
-        tree::{self, Tree},
-    },
+    flow::tree::{self, Branch, Tree},
     graphql::{
         page::Page,
         scalars::{LocaleTag, Slug},
@@ -21,7 +18,6 @@ use crate::{
         Outcome,
         collection::List,
         expression::{both, literal, stored},
-        guarded::Guarded,
     },
 };
 
@@ -42,20 +38,8 @@ pub(super) async fn list_at(app: &App, path: &str) -> Result<Vec<CategoryDocumen
 
 /// Up to two categories with that slug, wherever they are.
 pub(super) async fn list_of_slug(app: &App, slug: &Slug) -> Result<Vec<CategoryDocument>, Error> {
-    list_two(app, doc! { "slug": slug.as_str() }).await
-}
-
-async fn list_two(app: &App, filter: Document) -> Result<Vec<CategoryDocument>, Error> {
+    let filter = doc! { "slug": slug.as_str() };
     app.collection().list(List { filter, limit: 2, hint: Some("slug"), ..List::default() }).await
-}
-
-/// The category with that slug below a parent, or at the root.
-pub(super) async fn find_below(
-    app: &App,
-    parent: Option<&str>,
-    slug: &Slug,
-) -> Result<Option<CategoryDocument>, Error> {
-    Ok(list_two(app, doc! { "slug": slug.as_str(), "parentId": parent }).await?.pop())
 }
 
 /// The categories directly below a path, from the index alone.
@@ -100,32 +84,31 @@ pub(super) async fn list_by_paths(
     app.collection().list(List { filter, limit, ..List::default() }).await
 }
 
-/// The condition under which a name is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
-    /// There is a name in that language.
-    Named,
-    /// There is no name in that language or the same one, and there is room for another.
-    Unnamed,
-}
-
-pub(super) async fn set_name(
+/// Changes the name in a language in which there is one.
+pub(super) async fn replace_name(
     app: &App,
     id: &str,
     locale: &LocaleTag,
     name: &str,
-    before: Before,
 ) -> Outcome<CategoryDocument> {
-    let field = format!("names.{}", locale.as_str());
-    let condition = match before {
-        Before::Named => doc! { &field: { "$exists": true } },
-        Before::Unnamed => doc! { "$or": [
-            { &field: name },
-            { &field: { "$exists": false }, "$expr": { "$lt": [names_count(), count(MAX_NAMES)] } },
-        ] },
-    };
-    let stages = vec![doc! { "$set": { field: literal(name) } }, changed(app)];
-    change(app, id, condition, stages).apply().await
+    let field = field_of(locale);
+    let named = doc! { &field: { "$exists": true } };
+    change(app, id, named, doc! { "$set": { field: literal(name) } }).await
+}
+
+/// Adds a name in a language in which there is none or the same one, if there is room for another.
+pub(super) async fn add_name(
+    app: &App,
+    id: &str,
+    locale: &LocaleTag,
+    name: &str,
+) -> Outcome<CategoryDocument> {
+    let field = field_of(locale);
+    let unnamed = doc! { "$or": [
+        { &field: name },
+        { &field: { "$exists": false }, "$expr": { "$lt": [names_count(), count(MAX_NAMES)] } },
+    ] };
+    change(app, id, unnamed, doc! { "$set": { field: literal(name) } }).await
 }
 
 /// Removes a name, unless it is the last.
@@ -134,67 +117,38 @@ pub(super) async fn remove_name(
     id: &str,
     locale: &LocaleTag,
 ) -> Outcome<CategoryDocument> {
-    let field = format!("names.{}", locale.as_str());
-    let condition = doc! {
+    let field = field_of(locale);
+    let spare = doc! {
         &field: { "$exists": true }, "$expr": { "$gt": [names_count(), 1_i64] },
     };
-    let stages = vec![doc! { "$unset": field }, changed(app)];
-    change(app, id, condition, stages).apply().await
+    change(app, id, spare, doc! { "$unset": field }).await
 }
 
 pub(super) async fn replace_names(app: &App, id: &str, names: &Names) -> Outcome<CategoryDocument> {
-    let stages = vec![doc! { "$set": { "names": literal(stored(names)) } }, changed(app)];
-    change(app, id, doc! {}, stages).apply().await
+    change(app, id, doc! {}, doc! { "$set": { "names": literal(stored(names)) } }).await
 }
 
-fn count(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+/// Changes the names of a category that isn't being deleted, if `guard` holds. Raises the version and adds an
+/// outbox entry for the copies.
+async fn change(
+    app: &App,
+    id: &str,
+    guard: Document,
+    stage: Document,
+) -> Outcome<CategoryDocument> {
+    let guard = both(guard, CategoryDocument::changeable(id));
+    let stages = vec![stage, tree::changed(app.ids().random())];
+    app.collection().guarded(guard, stages).apply().await
+}
+
+fn field_of(locale: &LocaleTag) -> String {
+    format!("names.{}", locale.as_str())
 }
 
 fn names_count() -> Document {
     doc! { "$size": { "$objectToArray": "$names" } }
 }
 
-/// Also refused if another category below the same parent has the slug.
-pub(super) async fn set_slug(
-    app: &App,
-    id: &str,
-    slug: &Slug,
-    attempt: &Attempt,
-) -> Outcome<CategoryDocument> {
-    let above = doc! { "$cond": [{ "$eq": ["$parentPath", TOP] }, "", "$parentPath"] };
-    let slug = literal(slug.as_str());
-    let set = doc! { "$set": { "slug": &slug, "path": { "$concat": [above, "/", &slug] } } };
-    change(app, id, doc! {}, vec![set, changed(app)]).within(attempt).apply().await
-}
-
-/// Moves a category below `parent` in the state in which it was read, or to the root. Also refused if another
-/// category has its slug there.
-pub(super) async fn set_parent(
-    app: &App,
-    id: &str,
-    parent: Option<&CategoryDocument>,
-    attempt: &Attempt,
-) -> Outcome<CategoryDocument> {
-    let change = app.ids().random();
-    Categories::over(app).move_below(changeable(id), parent, Vec::new(), change, attempt).await
-}
-
-/// Changes a category that isn't being deleted.
-fn change(
-    app: &App,
-    id: &str,
-    condition: Document,
-    stages: Vec<Document>,
-) -> Guarded<CategoryDocument> {
-    app.collection().guarded(both(condition, changeable(id)), stages)
-}
-
-fn changeable(id: &str) -> Document {
-    doc! { "_id": id, "deleting": { "$exists": false } }
-}
-
-/// Raises the version and adds an outbox entry for the copies.
-fn changed(app: &App) -> Document {
-    tree::changed(app.ids().random())
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

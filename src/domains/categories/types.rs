@@ -282,7 +282,7 @@ result! {
     /// Result of `deleteCategory`: the id of the deleted category, or a refusal. `InUse`: there are categories
     /// below it, or products in it.
     pub enum DeleteCategoryResult:
-        String => DeletedCategory | NotFound | InUse | InvalidInput;
+        DeletedCategory | NotFound | InUse | InvalidInput;
 
     /// Result of `addTranslation`: the category with the new name, or a refusal. `AlreadyExists`: the category
     /// has a name in this language. `InvalidInput`: among others, it has 100 names already.
@@ -308,12 +308,6 @@ impl From<CategoryDocument> for Category {
     }
 }
 
-impl From<String> for DeletedCategory {
-    fn from(id: String) -> Self {
-        Self { id: NodeKind::Category.id(&id) }
-    }
-}
-
 refusal! {
     /// The move would make a category its own ancestor.
     struct WouldMakeCircle as "WOULD_MAKE_CIRCLE" {
@@ -321,16 +315,5 @@ refusal! {
         pub category_id: ID,
         /// Global id of the new parent. It is the category itself or one of its descendants.
         pub new_parent_id: ID,
-    }
-}
-
-impl WouldMakeCircle {
-    /// `parent` is the category itself or one of its descendants.
-    pub fn new(category: &str, parent: &str) -> Self {
-        Self::because(
-            "a category can't go below itself or what lies below it",
-            NodeKind::Category.id(category),
-            NodeKind::Category.id(parent),
-        )
     }
 }

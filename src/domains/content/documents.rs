@@ -9,12 +9,15 @@ use crate::{
     domains::{
         assets, audiences,
         comments::{self, DiscussionSummary},
+        identities::Author,
         trees::Node,
     },
     error::Error,
-    flow::tree::{Branch, Deletion, FanOut, fields_of_branch},
+    flow::tree::{Branch, TreeFields, path_expression},
     graphql::{
+        input::TOP,
         node_id::NodeKind,
+        refusals::InvalidInput,
         scalars::{LocaleTag, Slug},
     },
     mongo::{
@@ -23,9 +26,6 @@ use crate::{
         indexes::Index,
     },
 };
-
-/// Path above the roots: it is no content itself.
-pub(super) const TOP: &str = "/";
 
 /// One page, blog entry, folder, blog or gallery.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,20 +59,9 @@ pub struct NodeDocument {
     /// Number of versions before this one.
     #[serde(default)]
     pub revision: i64,
-    /// Version of slug, place and everything that is copied from above. It begins at the server's time in
-    /// milliseconds.
-    pub cv: i64,
-    /// `cv` of the parent when `path` and `within` were copied from it; 0 for a root.
-    pub parent_cv: i64,
-    /// Changes of the path that haven't been applied to all children yet.
-    #[serde(default)]
-    pub outbox: Vec<FanOut>,
-    /// Server time of its creation, until it is certain that its parent stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copying: Option<DateTime>,
-    /// Set during a deletion, while its contents are searched for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleting: Option<Deletion>,
+    /// Version of its path, and the changes of it that haven't been applied to all children yet.
+    #[serde(flatten)]
+    pub tree: TreeFields,
     /// Set when it was deleted: only the `_id` is left as a tombstone, for as long as idempotency keys are remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
@@ -135,15 +124,6 @@ pub enum ContentType {
     Gallery,
 }
 
-/// The creator of content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Author {
-    /// Subject of the token.
-    pub id: String,
-    /// Display name.
-    pub name: String,
-}
-
 /// The fields of content that depend on its type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
@@ -157,12 +137,12 @@ pub struct Detail {
     pub subtitle: Option<String>,
 }
 
-/// A version that is going to be the draft.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Text {
-    /// Its title.
+/// The fields of a draft that make a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Text {
+    /// The title.
     pub title: String,
-    /// Its language.
+    /// Language of title and detail.
     pub language: Option<LocaleTag>,
     /// Its text and further fields.
     pub detail: Detail,
@@ -201,12 +181,9 @@ pub struct Revised {
     pub number: i64,
     /// Its nonce.
     pub nonce: String,
-    /// Its title.
-    pub title: String,
-    /// Its language.
-    pub language: Option<LocaleTag>,
-    /// Its text and further fields.
-    pub detail: Detail,
+    /// Its title, language and detail.
+    #[serde(flatten)]
+    pub text: Text,
     /// Server time at which it was replaced.
     pub at: DateTime,
     /// Subject of the editor who replaced it.
@@ -307,6 +284,23 @@ pub(super) fn listed_stage() -> Document {
 
 impl Node for NodeDocument {
     const KIND: NodeKind = NodeKind::Content;
+
+    fn input(&self) -> &str {
+        &self.input
+    }
+
+    fn fits(&self, parent: Option<&Self>) -> Result<(), InvalidInput> {
+        let kind = self.metadata.kind;
+        let holds = |parent: &Self| parent.metadata.kind.may_hold(kind);
+        if parent.map_or(kind != ContentType::BlogEntry, holds) {
+            return Ok(());
+        }
+        let reason = match kind {
+            ContentType::BlogEntry => "blog entries lie in blogs",
+            _ => "content lies in folders",
+        };
+        Err(InvalidInput::new("parentId", reason))
+    }
 }
 
 impl Branch for NodeDocument {
@@ -315,22 +309,28 @@ impl Branch for NodeDocument {
     const LOCK: &'static str = "nodes.tree";
     const FAN_OUT: &'static str = "a path's fan-out";
     const PARENT: &'static str = "metadata.parentId";
+    const SLUG: &'static str = "metadata.slug";
     const PATH: &'static str = "metadata.path";
-    const ANCESTORS: &'static str = "within";
     const HAS_CHILDREN: &'static str = "other content lies in it";
 
-    fields_of_branch!();
+    fn id(&self) -> &str {
+        &self.id
+    }
 
     fn parent_id(&self) -> Option<&str> {
         self.metadata.parent_id.as_deref()
+    }
+
+    fn slug(&self) -> &str {
+        self.metadata.slug.as_str()
     }
 
     fn path(&self) -> &str {
         &self.metadata.path
     }
 
-    fn ancestor_count(&self) -> usize {
-        self.within.len()
+    fn tree(&self) -> &TreeFields {
+        &self.tree
     }
 
     fn is_deleted(&self) -> bool {
@@ -339,8 +339,7 @@ impl Branch for NodeDocument {
 
     /// Stages of a move: the old path is added to `former`, and the feeds are recomputed.
     fn copied_stages(parent: Option<&Self>) -> Vec<Document> {
-        let above = parent.map_or("", |parent| parent.metadata.path.as_str());
-        let path = doc! { "$concat": [literal(above), "/", "$metadata.slug"] };
+        let path = path_expression(parent);
         let left = whole(doc! { "path": "$metadata.path", "until": "$$NOW" });
         let others = filter(
             array("former"),
@@ -358,6 +357,14 @@ impl Branch for NodeDocument {
         } };
         vec![place, listed_stage()]
     }
+
+    fn changeable(id: &str) -> Document {
+        doc! {
+            "_id": id, "copying": { "$exists": false },
+            "deleting": { "$exists": false }, "deletedAt": { "$exists": false },
+        }
+    }
+
     fn deletable(id: &str) -> Document {
         doc! { "_id": id, "copying": { "$exists": false }, "deletedAt": { "$exists": false } }
     }
@@ -393,7 +400,7 @@ impl Branch for NodeDocument {
 
     async fn update_copies(&self, app: &App) -> Result<(), Error> {
         if self.metadata.kind.holds_assets() {
-            assets::operations::repath(app, &self.id, &self.metadata.path, self.cv).await?;
+            assets::operations::repath(app, &self.id, &self.metadata.path, self.tree.cv).await?;
         }
         Ok(())
     }

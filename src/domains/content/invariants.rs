@@ -1,20 +1,22 @@
 //! Invariants of content, for `docgate check`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{NodeDocument, RevisionDocument, TOP, listed},
+    documents::{NodeDocument, RevisionDocument, listed},
     operations::REVISIONS,
     store::WAITING,
 };
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{
+    app::App, domains::trees::line_to, error::Error, graphql::input::TOP, invariants::Report,
+};
 
 /// Checks that paths and feeds follow from slugs, parents, tags and access, and that editions and former
 /// versions are consistent with their content.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    let (mut tree, mut tombstones) = (HashMap::new(), HashSet::new());
+    let (mut tree, mut tombstones) = (BTreeMap::new(), HashSet::new());
     let collect = |node: NodeDocument| {
         if node.deleted_at.is_some() {
             tombstones.insert(node.id);
@@ -98,9 +100,9 @@ impl Facts {
             }
         };
         let marks = [
-            node.copying,
-            node.deleting.as_ref().map(|mark| mark.at),
-            node.outbox.iter().map(|entry| entry.at).min(),
+            node.tree.copying,
+            node.tree.deleting.as_ref().map(|mark| mark.at),
+            node.tree.outbox.iter().map(|entry| entry.at).min(),
             node.kept.iter().map(|version| version.at).min(),
             node.next.as_ref().map(|next| next.at),
         ];
@@ -127,23 +129,13 @@ fn is_listed(node: &NodeDocument) -> bool {
 }
 
 /// `within`, computed from slugs and parents.
-fn implied(tree: &HashMap<String, Facts>, id: &str) -> Result<Vec<String>, String> {
-    let mut slugs = Vec::new();
-    let mut next = Some(id);
-    while let Some(step) = next {
-        if slugs.len() > tree.len() {
-            return Err(format!("content {id:?} lies in itself"));
-        }
-        let facts = tree.get(step).ok_or_else(|| format!("{id:?} lies in {step:?}, gone"))?;
-        slugs.push(facts.slug.as_str());
-        next = facts.parent.as_deref();
-    }
-    let mut line = vec![TOP.to_owned()];
+fn implied(tree: &BTreeMap<String, Facts>, id: &str) -> Result<Vec<String>, String> {
+    let mut within = vec![TOP.to_owned()];
     let mut path = String::new();
-    for slug in slugs.iter().rev() {
+    for facts in line_to(tree, id, |facts| facts.parent.as_deref())? {
         path.push('/');
-        path.push_str(slug);
-        line.push(path.clone());
+        path.push_str(&facts.slug);
+        within.push(path.clone());
     }
-    Ok(line)
+    Ok(within)
 }

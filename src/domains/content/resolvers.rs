@@ -2,17 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
-use super::{
-    operations,
-    types::{
-        Content, ContentBy, ContentsBy, CreateContentInput, CreateContentResult,
-        DeleteContentInput, DeleteContentResult, EditContentInput, EditContentResult,
-        MoveContentInput, MoveContentResult, PublishContentInput, PublishContentResult,
-        RestoreContentInput, RestoreContentResult, SetContentAccessInput, SetContentAccessResult,
-        TagContentInput, TagContentResult, UnpublishContentInput, UnpublishContentResult,
-        UntagContentInput, UntagContentResult,
-    },
-};
+use super::operations;
 use crate::graphql::{
     cx::cx,
     declared::mutations,

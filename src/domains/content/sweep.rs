@@ -21,7 +21,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     // Due editions become `live`, which full-text search uses. Readers already see them.
     let due = tree.list_older("next.at", sweep.now()).await;
     let promote = |node: NodeDocument| async move {
-        Ok(store::promote(app, &node.id).await.decided()?.is_some())
+        Ok(store::promote(app, &node.id).apply().await.decided()?.is_some())
     };
     sweep.each(due, id, promote).await;
 
@@ -32,7 +32,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
             comments::operations::forget(app, &discussion.id).await?;
         }
         store::drop_revisions(app, &node.id).await?;
-        Ok(store::settle_remains(app, &node.id).await.decided()?.is_some())
+        Ok(store::settle_remains(app, &node.id).apply().await.decided()?.is_some())
     };
     sweep.each(deleted, id, remove).await;
 

@@ -4,7 +4,10 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index};
+use crate::{
+    graphql::author,
+    mongo::{Stored, Version, indexes::Index},
+};
 
 /// One name and its holder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -132,4 +135,19 @@ impl Stored for IdentityDocument {
         Index::of_field("pending", "pending.at", "the sweep of changes that were cut"),
         Index::of_field("released", "releasedAt", "the sweep of names that were let go"),
     ];
+}
+
+/// The author of a text or file, as other rooms store it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    /// Subject of the token.
+    pub id: String,
+    /// The name that readers see.
+    pub name: String,
+}
+
+impl From<&Author> for author::Author {
+    fn from(Author { id, name }: &Author) -> Self {
+        Self::new(id, Some(name))
+    }
 }

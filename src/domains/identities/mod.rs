@@ -43,7 +43,7 @@ mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
-pub use documents::IdentityDocument;
+pub use documents::{Author, IdentityDocument};
 
 /// The room.
 pub const ROOM: Room = Room {

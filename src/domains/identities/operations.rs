@@ -4,7 +4,7 @@ use async_graphql::{ID, connection::Connection};
 use mongodb::bson::{Bson, DateTime};
 
 use super::{
-    documents::{IdentityDocument, Name},
+    documents::{Author, IdentityDocument, Name},
     normal, store,
     types::{
         ChangeIdentityInput, ChangeIdentityResult, ClaimIdentityInput, ClaimIdentityResult,
@@ -29,10 +29,11 @@ use crate::{
 /// Lifetime of a proof in milliseconds: one hour.
 const PROOF_MILLIS: i64 = 3_600_000;
 
-/// The name of a user that readers see: the first username, or else the subject.
-pub async fn display_name(app: &App, user: &str) -> Result<String, Error> {
+/// A user as the author of something. The name is the first username, or else the subject.
+pub async fn author(app: &App, user: &str) -> Result<Author, Error> {
     let found = store::find_username(app, user).await?;
-    Ok(found.map_or_else(|| user.to_owned(), |identity| identity.name.value))
+    let name = found.map_or_else(|| user.to_owned(), |identity| identity.name.value);
+    Ok(Author { id: user.to_owned(), name })
 }
 
 /// The user who has a name. Services and admins find every user; other callers only find themselves.

@@ -93,15 +93,17 @@ impl<T: Branch> Tree<T> {
         self.branches.insert(branch).await
     }
 
-    /// The depth of the deepest descendant of `branch` after a move below `parent`, or to the roots. `None` if the
-    /// branch would become its own descendant. The ancestors are found by [`T::PARENT`](Branch::PARENT), which
-    /// only changes under the tree's lock. Copies of the path may be outdated.
-    pub async fn depth_below(
-        &self,
-        branch: &T,
-        parent: Option<&T>,
-    ) -> Result<Option<usize>, Error> {
-        let (mut depth, mut next) = (1, parent.cloned());
+    /// Returns the branch with this slug below a parent, or among the roots.
+    pub async fn find_below(&self, parent: Option<&str>, slug: &str) -> Result<Option<T>, Error> {
+        let filter = doc! { T::SLUG: slug, T::PARENT: parent };
+        self.branches.first(List { filter, hint: Some("slug"), ..List::default() }).await
+    }
+
+    /// The depth of the deepest descendant of `branch` after a move below `parent`. `None` if the branch would
+    /// become its own descendant. The ancestors are found by [`T::PARENT`](Branch::PARENT), which only changes
+    /// under the tree's lock. Copies of the path may be outdated.
+    pub async fn depth_below(&self, branch: &T, parent: &T) -> Result<Option<usize>, Error> {
+        let (mut depth, mut next) = (1, Some(parent.clone()));
         while let Some(ancestor) = next {
             if ancestor.id() == branch.id() {
                 return Ok(None);
@@ -112,15 +114,16 @@ impl<T: Branch> Tree<T> {
                 None => None,
             };
         }
-        let size = format!("${}", T::ANCESTORS);
+        // The part of a path before its first slash is empty.
+        let steps = doc! { "$size": { "$split": [format!("${}", T::PATH), "/"] } };
         let stages = vec![
             doc! { "$match": below(T::PATH, branch.path()) },
-            doc! { "$group": { "_id": null, "deepest": { "$max": { "$size": size } } } },
+            doc! { "$group": { "_id": null, "deepest": { "$max": steps } } },
         ];
         let found = self.branches.aggregate(stages).await?;
         let deepest = found.first().and_then(|found| found.get_i32("deepest").ok()).unwrap_or(0);
         let deepest = usize::try_from(deepest).unwrap_or(0);
-        Ok(Some(depth + deepest.saturating_sub(branch.ancestor_count())))
+        Ok(Some(depth + deepest.saturating_sub(branch.depth() + 1)))
     }
 
     /// Lists children of any of these parents, in `_id` order, after the `_id` `after`.
@@ -152,7 +155,7 @@ impl<T: Branch> Tree<T> {
         parent: &T,
         only: Option<&str>,
     ) -> Result<(), Error> {
-        let mut filter = doc! { T::PARENT: parent.id(), "parentCv": { "$lt": parent.cv() } };
+        let mut filter = doc! { T::PARENT: parent.id(), "parentCv": { "$lt": parent.tree().cv } };
         if let Some(only) = only {
             filter.insert("_id", only);
         }
@@ -162,22 +165,21 @@ impl<T: Branch> Tree<T> {
         Ok(())
     }
 
-    /// Moves a branch below `parent` as it was read, or to the roots, if `guard` holds. The stages in
-    /// `before` run first. `id` identifies the change.
+    /// Moves a branch below `parent` as it was read, or to the roots, under this slug. Also refused if the slug is
+    /// taken there. `change` identifies the change.
     pub async fn move_below(
         &self,
-        guard: Document,
+        id: &str,
         parent: Option<&T>,
-        before: Vec<Document>,
-        id: String,
+        slug: &str,
+        change: String,
         attempt: &Attempt,
     ) -> Outcome<T> {
         let parent_id = literal(parent.map(|parent| parent.id().to_owned()));
-        let mut stages = before;
-        stages.push(doc! { "$set": { T::PARENT: parent_id } });
+        let mut stages = vec![doc! { "$set": { T::PARENT: parent_id, T::SLUG: literal(slug) } }];
         stages.extend(copied(parent));
-        stages.push(changed(id));
-        self.branches.guarded(guard, stages).within(attempt).apply().await
+        stages.push(changed(change));
+        self.branches.guarded(T::changeable(id), stages).within(attempt).apply().await
     }
 
     /// Removes these entries from the outbox: their changes have reached every copy.
@@ -238,7 +240,7 @@ impl<T: Branch> Tree<T> {
 /// Pipeline stages that copy values from the parent to a child, with the parent's version.
 fn copied<T: Branch>(parent: Option<&T>) -> Vec<Document> {
     let mut stages = T::copied_stages(parent);
-    stages.push(doc! { "$set": { "parentCv": parent.map_or(0, T::cv) } });
+    stages.push(doc! { "$set": { "parentCv": parent.map_or(0, |parent| parent.tree().cv) } });
     stages
 }
 

@@ -53,15 +53,17 @@ mod settle;
 use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use crate::{error::Error, mongo::Stored};
+use crate::{
+    error::Error,
+    mongo::{Stored, expression::literal},
+};
 
 pub use commands::{ChildOf, Tree, changed};
 pub use delete::Deleted;
 pub use pass::Pass;
 
-/// A document of a tree. The field `cv` holds its version and `parentCv` the version of the parent that it
-/// shows; `outbox`, `copying` and `deleting` hold its pending changes. The collection has an index `parent`
-/// on [`Self::PARENT`], `_id` and `parentCv`.
+/// A document of a tree. The collection has an index `parent` on [`Self::PARENT`], `_id` and `parentCv`, and a unique
+/// index `slug` on [`Self::PARENT`] and [`Self::SLUG`].
 pub trait Branch: Stored + Clone {
     /// The handles that are needed to update copies in other collections.
     type Handles: Clone + Send + Sync + 'static;
@@ -72,10 +74,10 @@ pub trait Branch: Stored + Clone {
     const FAN_OUT: &'static str;
     /// Field that holds the `_id` of the parent.
     const PARENT: &'static str;
+    /// Field that holds the slug.
+    const SLUG: &'static str;
     /// Field that holds the path.
     const PATH: &'static str;
-    /// Field that holds the array of its ancestors.
-    const ANCESTORS: &'static str;
     /// The reason of the refusal to delete it while it has children.
     const HAS_CHILDREN: &'static str;
 
@@ -83,33 +85,31 @@ pub trait Branch: Stored + Clone {
     fn id(&self) -> &str;
     /// `_id` of its parent; `None` for a root.
     fn parent_id(&self) -> Option<&str>;
-    /// Version of the parent that it shows; 0 for a root.
-    fn parent_cv(&self) -> i64;
+    /// Its step in paths, unique below its parent.
+    fn slug(&self) -> &str;
     /// Its path.
     fn path(&self) -> &str;
-    /// Number of its ancestors, the length of [`Self::ANCESTORS`].
-    fn ancestor_count(&self) -> usize;
-    /// Its version.
-    fn cv(&self) -> i64;
-    /// Changes that haven't reached all copies.
-    fn outbox(&self) -> &[FanOut];
-    /// Whether its creation is incomplete: it isn't certain yet that its parent remains.
-    fn is_copying(&self) -> bool;
-    /// The mark of its deletion.
-    fn deleting(&self) -> Option<&Deletion>;
+    /// Its version and pending changes.
+    fn tree(&self) -> &TreeFields;
     /// Whether only its tombstone is left.
     fn is_deleted(&self) -> bool {
         false
     }
     /// Whether it is being deleted, or only its tombstone is left.
     fn is_being_removed(&self) -> bool {
-        self.deleting().is_some() || self.is_deleted()
+        self.tree().deleting.is_some() || self.is_deleted()
+    }
+    /// Number of branches from the root to itself, as its path shows it.
+    fn depth(&self) -> usize {
+        self.path().matches('/').count()
     }
 
     /// Stages of a pipeline update that copy the values of `parent` as it was read, or set those of a root. They
     /// don't set `cv` and `parentCv`.
     fn copied_stages(parent: Option<&Self>) -> Vec<Document>;
 
+    /// Guard of a change: the branch exists and isn't being deleted.
+    fn changeable(id: &str) -> Document;
     /// Guard of a deletion.
     fn deletable(id: &str) -> Document {
         doc! { "_id": id }
@@ -139,35 +139,50 @@ pub trait Branch: Stored + Clone {
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// The methods of a [`Branch`] that return the fields of the same name.
-macro_rules! fields_of_branch {
-    () => {
-        fn id(&self) -> &str {
-            &self.id
-        }
-
-        fn parent_cv(&self) -> i64 {
-            self.parent_cv
-        }
-
-        fn cv(&self) -> i64 {
-            self.cv
-        }
-
-        fn outbox(&self) -> &[$crate::flow::tree::FanOut] {
-            &self.outbox
-        }
-
-        fn is_copying(&self) -> bool {
-            self.copying.is_some()
-        }
-
-        fn deleting(&self) -> Option<&$crate::flow::tree::Deletion> {
-            self.deleting.as_ref()
-        }
-    };
+/// The fields of every branch that only this module changes. They are flattened into its document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeFields {
+    /// Version of everything that is copied from the branch. It begins at the server's time in milliseconds, so that
+    /// a branch that is created again under an old `_id` is newer than every copy of the former one.
+    pub cv: i64,
+    /// Version of the parent that it shows; 0 for a root.
+    pub parent_cv: i64,
+    /// Changes that haven't reached all copies.
+    #[serde(default)]
+    pub outbox: Vec<FanOut>,
+    /// Server time of its creation, until it is certain that its parent remains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copying: Option<DateTime>,
+    /// Set during a deletion, while its uses are searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleting: Option<Deletion>,
 }
-pub(crate) use fields_of_branch;
+
+impl TreeFields {
+    /// The fields of a new branch below `parent` as it was read, or of a new root.
+    pub fn new(parent: Option<&Self>, now: DateTime) -> Self {
+        Self {
+            cv: now.timestamp_millis(),
+            parent_cv: parent.map_or(0, |parent| parent.cv),
+            outbox: Vec::new(),
+            // A root copies nothing from a parent.
+            copying: parent.map(|_| now),
+            deleting: None,
+        }
+    }
+}
+
+/// The path of a branch with this slug below `parent`, or of a root.
+pub fn path_below<T: Branch>(parent: Option<&T>, slug: &str) -> String {
+    format!("{}/{slug}", parent.map_or("", T::path))
+}
+
+/// The same as an expression of a pipeline update, with the slug that the document has.
+pub fn path_expression<T: Branch>(parent: Option<&T>) -> Document {
+    let slug = format!("${}", T::SLUG);
+    doc! { "$concat": [literal(parent.map_or("", T::path)), "/", slug] }
+}
 
 /// Filter of all documents below a path, `/` being the whole tree. `/` sorts directly before `0`, so everything
 /// that begins with `/music/jazz/` is one range, and `/music/jazzy` is outside of it.
@@ -194,4 +209,36 @@ pub struct Deletion {
     pub by: String,
     /// Server time of the mark.
     pub at: DateTime,
+}
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::{self, RawDocumentBuf};
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Flattened {
+        #[serde(rename = "_id")]
+        id: String,
+        #[serde(flatten)]
+        tree: TreeFields,
+        input: String,
+    }
+
+    #[test]
+    fn flattened_fields_are_stored_among_the_others() {
+        let now = DateTime::from_millis(1_700_000_000_123);
+        let all = doc! {
+            "_id": "a", "cv": 2_i64, "parentCv": 1_i64, "outbox": [{ "id": "b", "at": now }],
+            "copying": now, "deleting": { "by": "c", "at": now }, "input": "d",
+        };
+        let few = doc! { "_id": "a", "cv": 2_i64, "parentCv": 0_i64, "outbox": [], "input": "d" };
+        for stored in [all, few] {
+            let raw = RawDocumentBuf::try_from(&stored).expect("bytes");
+            let read: Flattened = bson::deserialize_from_slice(raw.as_bytes()).expect("a branch");
+            let written = bson::serialize_to_raw_document_buf(&read).expect("bytes");
+            assert_eq!(written, raw);
+        }
+    }
 }

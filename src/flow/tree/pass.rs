@@ -30,13 +30,13 @@ impl Pass {
         let Some(mut root) = tree.find(id).await? else { return Ok(None) };
         if let Some(parent) = root.parent_id()
             && let Some(parent) = tree.find(parent).await?
-            && parent.cv() > root.parent_cv()
+            && parent.tree().cv > root.tree().parent_cv
         {
             tree.update_children(&parent, Some(id)).await?;
             let Some(again) = tree.find(id).await? else { return Ok(None) };
             root = again;
         }
-        let entries = root.outbox().iter().map(|FanOut { id, .. }| id.clone()).collect();
+        let entries = root.tree().outbox.iter().map(|FanOut { id, .. }| id.clone()).collect();
         let id = root.id().to_owned();
         Ok(Some((Self { root: id.clone(), entries, waiting: vec![id] }, root)))
     }
@@ -82,7 +82,7 @@ impl Pass {
         stream::iter(branches)
             .map(|branch| {
                 let is_outdated =
-                    lowest_shown.get(branch.id()).is_some_and(|lowest| *lowest < branch.cv());
+                    lowest_shown.get(branch.id()).is_some_and(|lowest| *lowest < branch.tree().cv);
                 update_below(tree, branch, is_outdated)
             })
             .buffer_unordered(AT_ONCE)

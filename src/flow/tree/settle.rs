@@ -10,7 +10,7 @@ impl<T: Branch> Tree<T> {
     /// # Errors
     /// The outcome is unknown; the creation still has to be completed.
     pub async fn settle(&self, mut branch: T) -> Result<Option<T>, Error> {
-        while branch.is_copying() {
+        while branch.tree().copying.is_some() {
             let ended = if self.follow(&branch).await? {
                 self.confirm(&branch).await.decided()?.map(Some)
             } else {
@@ -31,7 +31,7 @@ impl<T: Branch> Tree<T> {
     pub async fn find_for_change(&self, id: &str) -> Result<Option<T>, Error> {
         let Some(found) = self.find(id).await? else { return Ok(None) };
         let found = self.settle(found).await?;
-        match found.as_ref().and_then(|branch| branch.deleting().cloned()) {
+        match found.as_ref().and_then(|branch| branch.tree().deleting.clone()) {
             None => Ok(found),
             Some(mark) => match self.unmark_deleting(id, &mark.by).await.decided()? {
                 Some(unmarked) => Ok(Some(unmarked)),
@@ -47,7 +47,7 @@ impl<T: Branch> Tree<T> {
         let Some(parent) = branch.parent_id() else { return Ok(true) };
         let parent = self.find(parent).await?.filter(|parent| !parent.is_being_removed());
         let Some(parent) = parent else { return Ok(false) };
-        if parent.cv() > branch.parent_cv() {
+        if parent.tree().cv > branch.tree().parent_cv {
             self.update_children(&parent, Some(branch.id())).await?;
         }
         Ok(true)
@@ -62,7 +62,7 @@ impl<T: Branch> Tree<T> {
         // The writes of a deletion this old can't be applied any more, and no client got a success
         // response.
         let unmark = |branch: T| async move {
-            let Some(mark) = branch.deleting() else { return Ok(false) };
+            let Some(mark) = &branch.tree().deleting else { return Ok(false) };
             self.unmark_deleting(branch.id(), &mark.by).await.decided().map(|_| true)
         };
         sweep.each(self.list_older("deleting.at", before).await, id, unmark).await;

@@ -4,7 +4,7 @@ use async_graphql::ID;
 
 use super::{
     super::{
-        documents::{AssetDocument, TOP},
+        documents::AssetDocument,
         store::{self, Expected},
         types::{AssetConflict, FileTooLarge, MediaTypeNotAllowed, UploadAssetInput},
     },
@@ -13,6 +13,7 @@ use super::{
 use crate::graphql::{
     codes::Coded,
     cx::Cx,
+    input::TOP,
     refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
     scalars::Slug,
     upload::Incoming,

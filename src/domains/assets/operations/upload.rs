@@ -6,8 +6,7 @@ use mongodb::bson::oid::ObjectId;
 use super::{
     super::{
         documents::{
-            AssetDocument, AssetKind, Attribute, Author, Metadata, ParentDocument, TOP, Upload,
-            path_in,
+            AssetDocument, AssetKind, Attribute, Metadata, ParentDocument, Upload, path_in,
         },
         store::{self, Expected},
         types::{
@@ -22,12 +21,13 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::identities,
+    domains::identities::{self, Author},
     error::Error,
     flow::{Attempt, Op, OtherInput},
     graphql::{
         cx::Cx,
         declared::Input,
+        input::TOP,
         node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop},
         upload::Incoming,
@@ -87,8 +87,7 @@ pub(super) async fn create<U: Refusals + From<AlreadyExists>>(
     let upload = new_upload(app, op, &attempt);
     let recorded = input.idempotency_key.is_some().then_some(op);
     let subject = requester.subject()?;
-    let name = identities::operations::display_name(app, subject).await?;
-    let author = Author { id: subject.to_owned(), name };
+    let author = identities::operations::author(app, subject).await?;
     let asset = new_asset(author, input, &file.name, op, parent, &upload)?;
     let asset = reserve(app, asset, &upload).await?;
     if asset.origin.is_some() {

@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
-    super::documents::{AssetDocument, Attribute, TOP},
+    super::documents::{AssetDocument, Attribute},
     assets,
 };
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     domains::audiences::read_by,
     error::Error,
     graphql::{
+        input::TOP,
         page::{Order, Page},
         requester::{Requester, Role},
     },

@@ -11,14 +11,14 @@ pub use uploads::Expected;
 pub(super) use uploads::*;
 
 use super::{
-    documents::{ATTRIBUTES, AssetDocument, Attribute, OF_FILE, ParentDocument, TOP},
+    documents::{ATTRIBUTES, AssetDocument, Attribute, OF_FILE, ParentDocument},
     types::EditAssetInput,
 };
 use crate::{
     app::App,
     domains::audiences,
     error::Error,
-    graphql::{input::TAGS, scalars::Slug},
+    graphql::{input::TOP, scalars::Slug},
     mongo::{
         Collection,
         collection::List,
@@ -112,11 +112,8 @@ pub(super) fn change_tags(
     add: &[String],
     remove: &[String],
 ) -> Guarded<AssetDocument> {
-    let left = doc! { "$setDifference": ["$metadata.tags", literal(remove.to_vec())] };
-    let tags = Bson::Document(doc! { "$setUnion": [left, literal(add.to_vec())] });
-    let guard = at_most(TAGS, &tags);
-    let sorted = doc! { "$sortArray": { "input": tags, "sortBy": 1 } };
-    change(app, id, guard, doc! { "metadata.tags": sorted })
+    let (guard, set) = audiences::change_tags(add, remove);
+    change(app, id, guard, set)
 }
 
 /// Guard: the array expression has at most `most` elements.

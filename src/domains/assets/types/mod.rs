@@ -87,8 +87,7 @@ impl Asset {
 
     /// Author of the asset, with the name that readers see.
     async fn author(&self) -> Author {
-        let author = &self.0.metadata.author;
-        Author::new(&author.id, Some(&author.name))
+        (&self.0.metadata.author).into()
     }
 
     /// Names of the roles that may read the asset; an empty list permits everyone. Editors can read all

@@ -13,7 +13,7 @@ pub use names::{add_translation, remove_translation, rename_category};
 pub use shape::{change_category_slug, delete_category, move_category};
 
 use super::{
-    documents::{CategoryCopy, CategoryDocument, TOP},
+    documents::{CategoryCopy, CategoryDocument},
     store,
     types::{Category, CategoryBy, CategoryLink},
 };
@@ -21,17 +21,11 @@ use crate::{
     app::App,
     error::Error,
     graphql::{
-        input,
+        input::{self, TOP, path_or_top},
         node_id::NodeKind,
         page::{Order, Page, Paging},
-        refusals::AlreadyExists,
-        scalars::Slug,
     },
 };
-
-/// Maximum depth of the tree. It is checked when a category is created or moved, against the state at that
-/// moment. It limits the cost of an operation; nothing else depends on it.
-const DEPTH: usize = 16;
 
 /// One category.
 pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>, Error> {
@@ -56,13 +50,9 @@ pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocume
 /// version was changed last.
 async fn at_path(app: &App, path: &str) -> Result<Option<CategoryDocument>, Error> {
     let found = store::list_at(app, path).await?;
-    Ok(found.into_iter().max_by(|left, right| (left.cv, &left.id).cmp(&(right.cv, &right.id))))
-}
-
-/// The refusal of a slug that another category has below that parent.
-fn taken(parent: Option<&CategoryDocument>, slug: &Slug) -> AlreadyExists {
-    let above = parent.map_or("", |parent| parent.path.as_str());
-    AlreadyExists::new("category", format!("{above}/{}", slug.as_str()))
+    Ok(found
+        .into_iter()
+        .max_by(|left, right| (left.tree.cv, &left.id).cmp(&(right.tree.cv, &right.id))))
 }
 
 /// A menu: the categories directly below a path, by slug.
@@ -109,7 +99,7 @@ pub async fn decided_copies(
     begun: &[String],
 ) -> Result<Option<Vec<CategoryCopy>>, Error> {
     let found = store::list_by_ids(app, ids).await?;
-    if found.iter().any(|found| found.deleting.is_some() && begun.contains(&found.id)) {
+    if found.iter().any(|found| found.tree.deleting.is_some() && begun.contains(&found.id)) {
         return Ok(None);
     }
     let settled = |id: &String| found.iter().find(|found| found.id == *id && found.is_settled());
@@ -137,8 +127,4 @@ pub(super) async fn one_at(app: &App, path: &str) -> Result<Option<CategoryDocum
 
 fn two_at_once() -> Error {
     Error::unavailable("a change of the category tree is under way to one that has the same path")
-}
-
-fn path_or_top<'a>(field: &str, path: &'a str) -> Result<&'a str, Error> {
-    if path == TOP { Ok(path) } else { Ok(input::path(field, path)?) }
 }

@@ -3,7 +3,7 @@
 use super::super::{
     MAX_NAMES,
     documents::CategoryDocument,
-    store::{self, Before, Categories},
+    store::{self, Categories},
     types::{
         AddTranslationInput, AddTranslationResult, RemoveTranslationInput, RemoveTranslationResult,
         RenameCategoryInput, RenameCategoryResult,
@@ -22,7 +22,7 @@ pub async fn rename_category(
 ) -> Result<CategoryDocument, Stop<RenameCategoryResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     let (id, locale) = (&input.category_id, &input.locale);
-    let named = store::set_name(&cx, id, locale, &input.name, Before::Named).await;
+    let named = store::replace_name(&cx, id, locale, &input.name).await;
     if let Some(changed) = named.decided()? {
         return Ok(tree.carry(changed).await?);
     }
@@ -37,7 +37,7 @@ pub async fn add_translation(
 ) -> Result<CategoryDocument, Stop<AddTranslationResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     let (id, locale) = (&input.category_id, &input.locale);
-    let named = store::set_name(&cx, id, locale, &input.name, Before::Unnamed).await;
+    let named = store::add_name(&cx, id, locale, &input.name).await;
     if let Some(changed) = named.decided()? {
         return Ok(tree.carry(changed).await?);
     }

@@ -51,8 +51,7 @@ pub async fn restore_content(
                 None => store::find_revision(&cx, id, number).await?.map(|found| found.version),
             };
             let revision = revision.ok_or_else(|| NotFound::new("revision", number.to_string()))?;
-            let (title, language, detail) = (revision.title, revision.language, revision.detail);
-            Ok(Text { title, language, detail })
+            Ok(revision.text)
         }
     })
     .await
@@ -88,7 +87,8 @@ where
             let reason = "the versions before this one are still being kept; try again";
             return Err(Error::RateLimited(reason).into());
         }
-        match store::edit(&cx, id, (version, &next), &text, subject, &attempt).await.decided()? {
+        let edit = store::edit(&cx, id, (version, &next), &text, subject).within(&attempt);
+        match edit.apply().await.decided()? {
             Some(edited) => Ok(Step::Done(shown(keep_behind(&cx, edited).await?))),
             None => Ok(Step::Again),
         }
@@ -104,11 +104,11 @@ const BEHIND: usize = 2;
 async fn keep_behind(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
     let numbers = insert_kept(app, &node).await?;
     if numbers.len() > BEHIND {
-        store::settle_kept(app, &node.id, &numbers).await.decided()?;
+        store::settle_kept(app, &node.id, &numbers).apply().await.decided()?;
     } else if !numbers.is_empty() {
         let (behind, id) = (app.clone(), node.id.clone());
         app.behind("a former version", async move {
-            store::settle_kept(&behind, &id, &numbers).await.decided()?;
+            store::settle_kept(&behind, &id, &numbers).apply().await.decided()?;
             Ok(())
         });
     }
@@ -118,7 +118,7 @@ async fn keep_behind(app: &App, node: NodeDocument) -> Result<NodeDocument, Erro
 /// Stores and settles replaced versions, for the sweep.
 pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<(), Error> {
     let numbers = insert_kept(app, node).await?;
-    store::settle_kept(app, &node.id, &numbers).await.decided()?;
+    store::settle_kept(app, &node.id, &numbers).apply().await.decided()?;
     Ok(())
 }
 

@@ -17,22 +17,14 @@ pub use reads::{below, by_id, content, contents, revisions};
 pub use sets::{set_content_access, tag_content, untag_content};
 
 use super::{documents::NodeDocument, store::Nodes, types::Shown};
-use crate::{domains::trees::Unsettled, flow::Attempt, mongo::Outcome};
+use crate::{app::App, domains::trees::Unsettled, mongo::guarded::Guarded};
 
-/// Maximum number of steps from a root to the deepest content. It is checked when content is created or
-/// moved, against the state at that moment. It limits the cost of an operation; nothing else depends on it.
-const DEPTH: usize = 16;
-
-/// The result of a write whose guard only requires that the content exists.
-async fn written(
-    tree: &Nodes,
-    id: &str,
-    attempt: &Attempt,
-    outcome: Outcome<NodeDocument>,
-) -> Result<Shown, Unsettled> {
-    if let Some(written) = outcome.decided()? {
+/// Sends a write whose guard only requires that the content exists.
+async fn write(app: &App, id: &str, write: Guarded<NodeDocument>) -> Result<Shown, Unsettled> {
+    let attempt = app.begin().await?;
+    if let Some(written) = write.within(&attempt).apply().await.decided()? {
         return Ok(Shown::written(written, attempt.now()));
     }
-    tree.get(id).await?;
+    Nodes::over(app).get(id).await?;
     Err(attempt.overdue().into())
 }

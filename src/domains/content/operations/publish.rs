@@ -11,7 +11,7 @@ use super::{
             UnpublishContentInput, UnpublishContentResult,
         },
     },
-    written,
+    write,
 };
 use crate::{
     flow::{Attempt, Step, decide},
@@ -44,8 +44,8 @@ pub async fn publish_content(
             stemming: LocaleTag::stemming_of(draft.language.as_ref(), site).to_owned(),
             detail: draft.detail.clone(),
         };
-        let published = store::publish(&cx, &node.id, &edition, at, &attempt).await;
-        let Some(published) = published.decided()? else { return Ok(Step::Again) };
+        let publish = store::publish(&cx, &node.id, &edition, at).within(&attempt);
+        let Some(published) = publish.apply().await.decided()? else { return Ok(Step::Again) };
         // An edition that was published now is visible at once, by the server clock of its update.
         let is_now = at.is_none_or(|at| at <= attempt.now());
         let live = published.live.as_ref().filter(|_| is_now);
@@ -71,7 +71,6 @@ pub async fn unpublish_content(
     input: UnpublishContentInput,
 ) -> Result<Shown, Stop<UnpublishContentResult>> {
     let input = input.checked()?;
-    let attempt = cx.begin().await?;
-    let outcome = store::unpublish(&cx, &input.content_id, &attempt).await;
-    Ok(written(&Nodes::over(&cx), &input.content_id, &attempt, outcome).await?)
+    let id = &input.content_id;
+    Ok(write(&cx, id, store::unpublish(&cx, id)).await?)
 }

@@ -7,7 +7,6 @@ use futures_util::future::try_join;
 use mongodb::bson::Bson;
 
 use super::super::{
-    documents::TOP,
     store::{self, Listing},
     types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
 };
@@ -17,7 +16,7 @@ use crate::{
     error::Error,
     graphql::{
         cx::Cx,
-        input,
+        input::{self, TOP, path_or_top},
         node_id::NodeKind,
         page::{Order, Page, Paging},
         refusals::InvalidInput,
@@ -55,7 +54,7 @@ async fn at_path(cx: Cx<'_>, path: &str) -> Result<Option<Shown>, Error> {
         let node = shown.node();
         let left = node.former.iter().find(|former| former.path == path);
         // If several have it, which doesn't last long, the one that got it last.
-        (node.metadata.path == path, left.map(|former| former.until), node.cv)
+        (node.metadata.path == path, left.map(|former| former.until), node.tree.cv)
     });
     Ok(best.map(|shown| shown.requested_at(path)))
 }
@@ -85,7 +84,9 @@ pub async fn contents(
         .collect();
     if !photos.is_empty() {
         let place = |photo: &AssetDocument| vec![photo.published_at.into(), Bson::from(&photo.id)];
-        all.extend(photos.into_iter().map(|photo| (place(&photo), Photo(Box::new(photo)).into())));
+        all.extend(
+            photos.into_iter().map(|photo| (place(&photo), Content::Photo(Photo(Box::new(photo))))),
+        );
         all.sort_by(|(left, _), (right, _)| newest_first(left, right));
         if page.is_backward() {
             all.reverse();
@@ -127,10 +128,6 @@ fn listing_of(app: &App, by: &ContentsBy) -> Result<Listing, InvalidInput> {
             }
         }
     })
-}
-
-fn path_or_top<'a>(field: &str, path: &'a str) -> Result<&'a str, InvalidInput> {
-    if path == TOP { Ok(path) } else { input::path(field, path) }
 }
 
 /// The children of a parent, published or not, by slug. Texts are read only if `texts` is set.

@@ -8,7 +8,7 @@ use super::{
             TagContentResult, UntagContentInput, UntagContentResult,
         },
     },
-    written,
+    write,
 };
 use crate::graphql::{
     cx::Cx,
@@ -24,8 +24,8 @@ pub async fn tag_content(
 ) -> Result<Shown, Stop<TagContentResult>> {
     let input = input.checked()?;
     let attempt = cx.begin().await?;
-    let tagged = store::add_tags(&cx, &input.content_id, &input.tags, &attempt).await;
-    if let Some(tagged) = tagged.decided()? {
+    let tag = store::change_tags(&cx, &input.content_id, &input.tags, &[]).within(&attempt);
+    if let Some(tagged) = tag.apply().await.decided()? {
         return Ok(Shown::written(tagged, attempt.now()));
     }
     let has = Nodes::over(&cx).get(&input.content_id).await?.metadata.tags;
@@ -43,9 +43,8 @@ pub async fn untag_content(
     input: UntagContentInput,
 ) -> Result<Shown, Stop<UntagContentResult>> {
     let input = input.checked()?;
-    let attempt = cx.begin().await?;
-    let outcome = store::remove_tags(&cx, &input.content_id, &input.tags, &attempt).await;
-    Ok(written(&Nodes::over(&cx), &input.content_id, &attempt, outcome).await?)
+    let id = &input.content_id;
+    Ok(write(&cx, id, store::change_tags(&cx, id, &[], &input.tags)).await?)
 }
 
 /// Sets the roles that may read it.
@@ -55,7 +54,5 @@ pub async fn set_content_access(
 ) -> Result<Shown, Stop<SetContentAccessResult>> {
     let input = input.checked()?;
     let (id, roles) = (&input.content_id, ReaderRole::names(&input.roles));
-    let attempt = cx.begin().await?;
-    let outcome = store::set_access(&cx, id, &roles, &attempt).await;
-    Ok(written(&Nodes::over(&cx), id, &attempt, outcome).await?)
+    Ok(write(&cx, id, store::set_access(&cx, id, &roles)).await?)
 }

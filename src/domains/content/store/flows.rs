@@ -9,6 +9,7 @@ use crate::{
     mongo::{
         Outcome,
         expression::{array, filter, literal, stored},
+        guarded::Guarded,
     },
 };
 
@@ -38,13 +39,9 @@ pub(in super::super) async fn drop_revisions(app: &App, id: &str) -> Result<(), 
 }
 
 /// Notes that these versions are stored.
-pub(in super::super) async fn settle_kept(
-    app: &App,
-    id: &str,
-    numbers: &[i64],
-) -> Outcome<NodeDocument> {
+pub(in super::super) fn settle_kept(app: &App, id: &str, numbers: &[i64]) -> Guarded<NodeDocument> {
     let pull = doc! { "$pull": { "kept": { "number": { "$in": numbers } } } };
-    app.collection().guarded(doc! { "_id": id }, pull).apply().await
+    app.collection().guarded(doc! { "_id": id }, pull)
 }
 
 /// Removes a path that these nodes left from the `former` of nodes that left it earlier. Requests for the
@@ -70,18 +67,18 @@ pub(in super::super) async fn drop_older_former(
 }
 
 /// Promotes a due `next` to `live`.
-pub(in super::super) async fn promote(app: &App, id: &str) -> Outcome<NodeDocument> {
+pub(in super::super) fn promote(app: &App, id: &str) -> Guarded<NodeDocument> {
     let due = doc! { "_id": id, "next": { "$exists": true },
     "$expr": { "$lte": ["$next.at", "$$NOW"] } };
     let stages = vec![doc! { "$set": { "live": "$next" } }, doc! { "$unset": "next" }];
-    app.collection().guarded(due, stages).apply().await
+    app.collection().guarded(due, stages)
 }
 
 /// Notes that only the tombstone of deleted content is left.
-pub(in super::super) async fn settle_remains(app: &App, id: &str) -> Outcome<NodeDocument> {
+pub(in super::super) fn settle_remains(app: &App, id: &str) -> Guarded<NodeDocument> {
     let unset = doc! { "$unset": { "remains": "", "discussion": "" } };
     let tombstone = doc! { "_id": id, "remains": { "$exists": true } };
-    app.collection().guarded(tombstone, unset).apply().await
+    app.collection().guarded(tombstone, unset)
 }
 
 pub(in super::super) async fn remove_tombstone(app: &App, id: &str) -> Outcome<()> {

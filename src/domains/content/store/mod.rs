@@ -4,7 +4,7 @@ mod feeds;
 mod flows;
 mod writes;
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::doc;
 
 use super::documents::{NodeDocument, RevisionDocument};
 use crate::{
@@ -17,13 +17,8 @@ use crate::{
 
 use feeds::Needed;
 pub(super) use feeds::{Listing, list};
-pub(super) use flows::{
-    drop_older_former, drop_older_revisions, drop_revisions, insert_revision, promote,
-    remove_tombstone, settle_kept, settle_remains,
-};
-pub(super) use writes::{
-    WAITING, add_tags, edit, publish, remove_tags, set_access, set_place, unpublish,
-};
+pub(super) use flows::*;
+pub(super) use writes::*;
 
 /// The tree of content.
 pub(super) type Nodes = Tree<NodeDocument>;
@@ -39,12 +34,6 @@ pub(super) async fn find_by_path(app: &App, path: &str) -> Result<Vec<Timed<Node
 /// The content with the server's time, for readers.
 pub(super) async fn find_timed(app: &App, id: &str) -> Result<Option<Timed<NodeDocument>>, Error> {
     app.collection::<NodeDocument>().get_timed(id).await
-}
-
-/// Whether a child of that parent has the slug.
-pub(super) async fn has_slug(app: &App, parent: Option<&str>, slug: &str) -> Result<bool, Error> {
-    let filter = doc! { "metadata.parentId": parent, "metadata.slug": slug };
-    Ok(app.collection::<NodeDocument>().count(filter, 1).await? > 0)
 }
 
 /// The children of a parent, published or not, as an editor sees them.
@@ -73,12 +62,4 @@ pub(super) async fn find_revision(
     number: i64,
 ) -> Result<Option<RevisionDocument>, Error> {
     app.collection::<RevisionDocument>().get_settled(&RevisionDocument::key(id, number)).await
-}
-
-/// Filter: the content exists and can be changed.
-fn there(id: &str) -> Document {
-    doc! {
-        "_id": id, "copying": { "$exists": false },
-        "deleting": { "$exists": false }, "deletedAt": { "$exists": false },
-    }
 }

@@ -1,34 +1,35 @@
-//! Guarded writes of one content.
+//! Guarded writes of one content, as values that the caller sends.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::{
-    super::documents::{Edition, NodeDocument, Text, listed_stage},
-    Nodes, there,
-};
+use super::super::documents::{Edition, NodeDocument, Text, listed_stage};
 use crate::{
     app::App,
-    flow::Attempt,
-    graphql::{input::TAGS, scalars::Slug},
+    domains::audiences,
+    flow::tree::Branch,
     mongo::{
-        Outcome,
-        expression::{append, array, both, choose, filter, literal, stored, whole},
+        expression::{append, array, both, choose, literal, stored, whole},
+        guarded::Guarded,
     },
 };
 
 /// Maximum number of replaced versions that aren't stored yet; a faster editor is asked to try again.
 pub(in super::super) const WAITING: u8 = 5;
 
+/// Changes content that exists and isn't being created or deleted, if `guard` holds.
+fn change(app: &App, id: &str, guard: Document, stages: Vec<Document>) -> Guarded<NodeDocument> {
+    app.collection().guarded(both(guard, NodeDocument::changeable(id)), stages)
+}
+
 /// Replaces the version with the nonce `from`, and adds that version to `kept`. `to` is the nonce of the new
 /// one, `by` the editor's subject.
-pub(in super::super) async fn edit(
+pub(in super::super) fn edit(
     app: &App,
     id: &str,
     (from, to): (&str, &str),
     text: &Text,
     by: &str,
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
+) -> Guarded<NodeDocument> {
     let guard = doc! {
         "metadata.nonce": from,
         "$expr": { "$lt": [{ "$size": array("kept") }, i64::from(WAITING)] },
@@ -50,22 +51,20 @@ pub(in super::super) async fn edit(
         "metadata.language": literal(stored(&text.language)),
         "metadata.detail": literal(stored(&text.detail)),
     } };
-    let guard = both(there(id), guard);
-    app.collection().guarded(guard, vec![set]).within(attempt).apply().await
+    change(app, id, guard, vec![set])
 }
 
 /// Publishes the version with the nonce of `edition` from `at` on, or from now on. A past `at` counts as now
 /// if readers already see another version; otherwise it is the position in feeds. Until a future `at` the
 /// current edition stays visible.
-pub(in super::super) async fn publish(
+pub(in super::super) fn publish(
     app: &App,
     id: &str,
     edition: &Edition,
     at: Option<DateTime>,
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
+) -> Guarded<NodeDocument> {
     let at = at.map_or(Bson::from("$$NOW"), Bson::from);
-    let guard = both(there(id), doc! { "metadata.nonce": &edition.nonce });
+    let guard = doc! { "metadata.nonce": &edition.nonce };
     let due = |field: &str| {
         let (whole, at) = (format!("${field}"), format!("${field}.at"));
         doc! { "$and": [{ "$eq": [{ "$type": whole }, "object"] }, { "$lte": [at, "$$NOW"] }] }
@@ -80,78 +79,28 @@ pub(in super::super) async fn publish(
         "next": choose(now, "$$REMOVE", edition),
         "publishedAt": choose(shown, "$publishedAt", at),
     } };
-    app.collection().guarded(guard, vec![set]).within(attempt).apply().await
+    change(app, id, guard, vec![set])
 }
 
 /// Withdraws the current and the next edition.
-pub(in super::super) async fn unpublish(
-    app: &App,
-    id: &str,
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
+pub(in super::super) fn unpublish(app: &App, id: &str) -> Guarded<NodeDocument> {
     let unset = doc! { "$unset": ["live", "next", "publishedAt"] };
-    app.collection().guarded(there(id), vec![unset]).within(attempt).apply().await
+    change(app, id, doc! {}, vec![unset])
 }
 
-/// Adds tags, up to [`TAGS`] in total.
-pub(in super::super) async fn add_tags(
+/// Adds and removes tags. Refused if there would be too many.
+pub(in super::super) fn change_tags(
     app: &App,
     id: &str,
-    tags: &[String],
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
-    let all = doc! { "$setUnion": [array("metadata.tags"), literal(tags.to_vec())] };
-    let most = i64::try_from(TAGS).unwrap_or(i64::MAX);
-    let room = doc! { "$expr": { "$lte": [{ "$size": &all }, most] } };
-    set_tags(app, both(there(id), room), all, attempt).await
-}
-
-/// Removes tags.
-pub(in super::super) async fn remove_tags(
-    app: &App,
-    id: &str,
-    tags: &[String],
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
-    let others = filter(
-        array("metadata.tags"),
-        doc! { "$not": [{ "$in": ["$$this", literal(tags.to_vec())] }] },
-    );
-    set_tags(app, there(id), others, attempt).await
-}
-
-async fn set_tags(
-    app: &App,
-    guard: Document,
-    tags: impl Into<Bson>,
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
-    let sorted = doc! { "$sortArray": { "input": tags.into(), "sortBy": 1 } };
-    let set = doc! { "$set": { "metadata.tags": sorted } };
-    app.collection().guarded(guard, vec![set, listed_stage()]).within(attempt).apply().await
+    add: &[String],
+    remove: &[String],
+) -> Guarded<NodeDocument> {
+    let (guard, set) = audiences::change_tags(add, remove);
+    change(app, id, guard, vec![doc! { "$set": set }, listed_stage()])
 }
 
 /// Sets the roles that may read it.
-pub(in super::super) async fn set_access(
-    app: &App,
-    id: &str,
-    roles: &[String],
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
+pub(in super::super) fn set_access(app: &App, id: &str, roles: &[String]) -> Guarded<NodeDocument> {
     let set = doc! { "$set": { "metadata.access": literal(roles.to_vec()) } };
-    app.collection().guarded(there(id), vec![set, listed_stage()]).within(attempt).apply().await
-}
-
-/// Moves content into `parent` in the state in which it was read, or to the roots, under this slug. The write
-/// is also refused if the slug is taken there.
-pub(in super::super) async fn set_place(
-    app: &App,
-    id: &str,
-    parent: Option<&NodeDocument>,
-    slug: &Slug,
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
-    let slug = doc! { "$set": { "metadata.slug": literal(slug.as_str()) } };
-    let change = app.ids().random();
-    Nodes::over(app).move_below(there(id), parent, vec![slug], change, attempt).await
+    change(app, id, doc! {}, vec![set, listed_stage()])
 }

@@ -1,6 +1,6 @@
 //! Content as clients see it. The fields that all content has are generated for each type.
 
-use async_graphql::{Context, Enum, ID, Interface, Object, Result, connection::Connection};
+use async_graphql::{Context, Enum, ID, Object, Result, connection::Connection};
 use mongodb::bson;
 
 use super::{
@@ -20,6 +20,7 @@ use crate::{
     graphql::{
         app,
         author::Author,
+        interface::interface,
         node_id::NodeKind,
         page::paging,
         requester,
@@ -102,94 +103,15 @@ impl Shown {
     }
 }
 
-/// Something to read, such as a page, or something that groups content, such as a blog.
-#[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
-#[derive(Debug, Clone, Interface)]
-#[graphql(
-    field(name = "id", ty = "ID", desc = "Global id of the content."),
-    field(
-        name = "slug",
-        ty = "&Slug",
-        desc = "Slug, the last step of the path. It is unique among the content of one parent."
-    ),
-    field(
-        name = "path",
-        ty = "&str",
-        desc = "Path of slugs from the root to the content, such as `/en/blog`."
-    ),
-    field(
-        name = "parent_id",
-        ty = "Option<ID>",
-        desc = "Global id of the parent; null for a root."
-    ),
-    field(
-        name = "parent",
-        ty = "Result<Option<Content>>",
-        desc = "Parent, as `content(by: { id: … })` returns it; null for a root, and if the caller can't see it."
-    ),
-    field(
-        name = "redirected_from",
-        ty = "Option<&str>",
-        desc = "Former path by which the client asked for the content; null if it asked by the present path or by id. A client should redirect readers to `path`."
-    ),
-    field(name = "title", ty = "&str", desc = "Title of the content."),
-    field(
-        name = "language",
-        ty = "Option<&LocaleTag>",
-        desc = "Language of title and text; null if unknown."
-    ),
-    field(name = "body", ty = "&str", desc = "Text in Markdown; may be empty."),
-    field(
-        name = "html",
-        ty = "Result<String>",
-        desc = "Text as HTML that is safe to display: scripts, forms and styles are removed."
-    ),
-    field(name = "tags", ty = "&[String]", desc = "Tags, sorted."),
-    field(
-        name = "access",
-        ty = "Vec<ReaderRole>",
-        desc = "Roles that may read the content; an empty list permits everyone."
-    ),
-    field(
-        name = "author",
-        ty = "Author",
-        desc = "Author of the content, with the name that readers see."
-    ),
-    field(name = "created_at", ty = "DateTime", desc = "Time at which the content was created."),
-    field(
-        name = "published_at",
-        ty = "Option<DateTime>",
-        desc = "Time of the first publication. Null for content that readers don't see yet."
-    ),
-    field(
-        name = "updated_at",
-        ty = "Option<DateTime>",
-        desc = "Time from which the visible version is published. Null for content that readers don't see yet."
-    ),
-    field(
-        name = "discussion",
-        ty = "Option<Discussion>",
-        desc = "Discussion of the content with its newest comments; null if none was opened."
-    ),
-    field(
-        name = "draft",
-        ty = "Result<Option<ContentDraft>>",
-        desc = "Draft that editors work on. Null, with an error, unless the caller is an editor. Who: editor."
-    ),
-    field(
-        name = "revisions",
-        ty = "Result<Option<Connection<String, ContentRevision>>>",
-        desc = "Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an editor. Null for a picture, which has none. Who: editor."
-    )
-)]
-pub enum Content {
-    Page(Page),
-    Photo(Photo),
-    BlogEntry(BlogEntry),
-    Folder(Folder),
-    Blog(Blog),
-    Gallery(Gallery),
+interface! {
+    /// Something to read, such as a page, or something that groups content, such as a blog.
+    #[derive(Clone)]
+    pub enum Content: Page | Photo | BlogEntry | Folder | Blog | Gallery;
 }
+
+/// Description of `revisions` on the interface, where pictures have the field too.
+pub const REVISIONS: &str = "Former versions, newest first; the last 50 are kept. Null, with an error, unless the \
+    caller is an editor. Null for a picture, which has none. Who: editor.";
 
 impl Content {
     /// The stored document: one of this room, or the asset of a picture.
@@ -205,17 +127,25 @@ impl Content {
     }
 }
 
-impl From<Shown> for Content {
-    fn from(shown: Shown) -> Self {
-        match shown.node.metadata.kind {
-            documents::ContentType::Page => Self::Page(Page(shown)),
-            documents::ContentType::BlogEntry => Self::BlogEntry(BlogEntry(shown)),
-            documents::ContentType::Folder => Self::Folder(Folder(shown)),
-            documents::ContentType::Blog => Self::Blog(Blog(shown)),
-            documents::ContentType::Gallery => Self::Gallery(Gallery(shown)),
+/// Converts content to the member of its type, of a union or interface with a member for each type.
+macro_rules! from_shown {
+    ($name:ident) => {
+        impl From<Shown> for $name {
+            fn from(shown: Shown) -> Self {
+                match shown.node().metadata.kind {
+                    documents::ContentType::Page => Self::Page(Page(shown)),
+                    documents::ContentType::BlogEntry => Self::BlogEntry(BlogEntry(shown)),
+                    documents::ContentType::Folder => Self::Folder(Folder(shown)),
+                    documents::ContentType::Blog => Self::Blog(Blog(shown)),
+                    documents::ContentType::Gallery => Self::Gallery(Gallery(shown)),
+                }
+            }
         }
-    }
+    };
 }
+pub(super) use from_shown;
+
+from_shown!(Content);
 
 /// The parent with that `_id`, if the caller can see it.
 pub(super) async fn parent_of(context: &Context<'_>, id: Option<&str>) -> Result<Option<Content>> {
@@ -224,9 +154,9 @@ pub(super) async fn parent_of(context: &Context<'_>, id: Option<&str>) -> Result
     Ok(found.map(Content::from))
 }
 
-/// A type of content: the common fields and its own.
-macro_rules! content_type {
-    ($(#[doc = $about:literal])+ $name:ident { $($own:tt)* }) => {
+/// The types of content: each has the common fields and its own.
+macro_rules! content_types {
+    ($($(#[doc = $about:literal])+ $name:ident { $($own:tt)* })+) => {$(
         $(#[doc = $about])+
         #[derive(Debug, Clone)]
         pub struct $name(pub(super) Shown);
@@ -297,8 +227,7 @@ macro_rules! content_type {
 
             /// Author of the content, with the name that readers see.
             async fn author(&self) -> Author {
-                let author = &self.0.node.metadata.author;
-                Author::new(&author.id, Some(&author.name))
+                (&self.0.node.metadata.author).into()
             }
 
             /// Time at which the content was created.
@@ -325,38 +254,33 @@ macro_rules! content_type {
             /// Draft that editors work on. Null, with an error, unless the caller is an editor.
             ///
             /// Who: editor.
-            async fn draft(&self, context: &Context<'_>) -> Result<Option<ContentDraft>> {
-                // Checked here and not by a guard, because a field that is selected on the interface is
-                // resolved without the guard.
-                Who::Role(Role::Editor).check_requester(requester(context))?;
-                Ok(Some(ContentDraft(self.0.node.clone())))
+            #[graphql(guard = "Who::Role(Role::Editor)")]
+            async fn draft(&self) -> Option<ContentDraft> {
+                Some(ContentDraft::from(&*self.0.node))
             }
 
             /// Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an
             /// editor.
             ///
             /// Who: editor.
+            #[graphql(guard = "Who::Role(Role::Editor)")]
             async fn revisions(
                 &self,
                 context: &Context<'_>,
             ) -> Result<Option<Connection<String, ContentRevision>>> {
-                // Checked here for the same reason as the draft.
-                Who::Role(Role::Editor).check_requester(requester(context))?;
                 let (id, paging) = (&self.0.node.id, paging(context)?);
                 Ok(Some(operations::revisions(app(context), id, paging).await?))
             }
 
             $($own)*
         }
-    };
+    )+};
 }
 
-content_type! {
+content_types! {
     /// A page of text.
     Page {}
-}
 
-content_type! {
     /// A post in a blog.
     BlogEntry {
         /// Summary in plain text; null if there is none.
@@ -364,14 +288,10 @@ content_type! {
             self.0.detail().summary.as_deref()
         }
     }
-}
 
-content_type! {
     /// A folder of pages, blogs, galleries and other folders.
     Folder {}
-}
 
-content_type! {
     /// A blog, which groups blog entries. Its newest entries are also served as an Atom feed.
     Blog {
         /// Subtitle, a line below the title; null if there is none.
@@ -384,9 +304,7 @@ content_type! {
             format!("/feeds{}.atom", self.0.node.metadata.path)
         }
     }
-}
 
-content_type! {
     /// A gallery, which groups pictures.
     Gallery {
         /// Subtitle, a line below the title; null if there is none.

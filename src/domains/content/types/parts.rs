@@ -1,14 +1,14 @@
 //! GraphQL types that all content shares: roles of readers, draft and former versions.
 
-use async_graphql::{Enum, ID, Object, Result};
+use async_graphql::{ComplexObject, Enum, ID, Result, SimpleObject};
 
 use super::super::{
-    documents::{NodeDocument, Revised, RevisionDocument},
+    documents::{Detail, Edition, NodeDocument, RevisionDocument, Text},
     markdown,
 };
 use crate::graphql::{
     requester::Role,
-    scalars::{DateTime, LocaleTag},
+    scalars::{DateTime, LocaleTag, int},
 };
 
 /// Role that content can be restricted to. Editors and admins can read all content.
@@ -60,127 +60,104 @@ impl ReaderRole {
     }
 }
 
-/// Draft of content.
-#[derive(Debug)]
-pub struct ContentDraft(pub(super) Box<NodeDocument>);
-
 /// Draft that editors work on. Readers see it once it is published.
-#[Object]
-impl ContentDraft {
+#[derive(Debug, SimpleObject)]
+#[graphql(complex)]
+pub struct ContentDraft {
     /// Version of the draft; it changes with every edit. `editContent` takes it and refuses the edit of a
     /// draft that changed since it was read.
-    async fn version(&self) -> ID {
-        ID(self.0.metadata.nonce.clone())
-    }
-
+    version: ID,
     /// Number of versions before this one.
-    async fn revision(&self) -> i32 {
-        i32::try_from(self.0.revision).unwrap_or(i32::MAX)
-    }
-
+    revision: i32,
     /// Title of the draft.
-    async fn title(&self) -> &str {
-        &self.0.metadata.title
-    }
-
+    title: String,
     /// Language of title and text; null if unknown.
-    async fn language(&self) -> Option<&LocaleTag> {
-        self.0.metadata.language.as_ref()
-    }
-
+    language: Option<LocaleTag>,
     /// Text in Markdown.
-    async fn body(&self) -> &str {
-        &self.0.metadata.detail.body
-    }
-
-    /// Text as HTML that is safe to display.
-    async fn html(&self) -> Result<String> {
-        Ok(markdown::html(&self.0.metadata.detail.body).await?)
-    }
-
+    body: String,
     /// Summary of a blog entry; null if there is none, and for other types.
-    async fn summary(&self) -> Option<&str> {
-        self.0.metadata.detail.summary.as_deref()
-    }
-
+    summary: Option<String>,
     /// Subtitle of a blog or gallery; null if there is none, and for other types.
-    async fn subtitle(&self) -> Option<&str> {
-        self.0.metadata.detail.subtitle.as_deref()
-    }
-
+    subtitle: Option<String>,
     /// Time from which readers see the published version; it may be in the future. Null if nothing is
     /// published.
-    async fn live_at(&self) -> Option<DateTime> {
-        self.0.live.as_ref().map(|edition| edition.at.into())
-    }
-
+    live_at: Option<DateTime>,
     /// Time from which readers see another version instead; null if none is scheduled.
-    async fn next_at(&self) -> Option<DateTime> {
-        self.0.next.as_ref().map(|edition| edition.at.into())
-    }
-
+    next_at: Option<DateTime>,
     /// Whether this version of the draft is published or scheduled.
-    async fn is_published(&self) -> bool {
-        let editions = self.0.next.iter().chain(&self.0.live);
-        editions.into_iter().any(|edition| edition.nonce == self.0.metadata.nonce)
+    is_published: bool,
+}
+
+#[ComplexObject]
+impl ContentDraft {
+    /// Text as HTML that is safe to display.
+    async fn html(&self) -> Result<String> {
+        Ok(markdown::html(&self.body).await?)
     }
 }
 
-/// Former version of content.
-#[derive(Debug)]
-pub struct ContentRevision(Revised);
-
-impl From<RevisionDocument> for ContentRevision {
-    fn from(document: RevisionDocument) -> Self {
-        Self(document.version)
+impl From<&NodeDocument> for ContentDraft {
+    fn from(NodeDocument { metadata, live, next, revision, .. }: &NodeDocument) -> Self {
+        let Detail { body, summary, subtitle } = metadata.detail.clone();
+        let at = |edition: &Option<Edition>| edition.as_ref().map(|edition| edition.at.into());
+        Self {
+            version: ID(metadata.nonce.clone()),
+            revision: int(*revision),
+            title: metadata.title.clone(),
+            language: metadata.language.clone(),
+            body,
+            summary,
+            subtitle,
+            live_at: at(live),
+            next_at: at(next),
+            is_published: next.iter().chain(live).any(|edition| edition.nonce == metadata.nonce),
+        }
     }
 }
 
 /// Former version of content, which an edit replaced.
-#[Object]
-impl ContentRevision {
+#[derive(Debug, SimpleObject)]
+#[graphql(complex)]
+pub struct ContentRevision {
     /// Number of versions before this one. `restoreContent` takes it.
-    async fn number(&self) -> i32 {
-        i32::try_from(self.0.number).unwrap_or(i32::MAX)
-    }
-
+    number: i32,
     /// Title of this version.
-    async fn title(&self) -> &str {
-        &self.0.title
-    }
-
+    title: String,
     /// Language of this version; null if unknown.
-    async fn language(&self) -> Option<&LocaleTag> {
-        self.0.language.as_ref()
-    }
-
+    language: Option<LocaleTag>,
     /// Text of this version in Markdown.
-    async fn body(&self) -> &str {
-        &self.0.detail.body
-    }
+    body: String,
+    /// Summary of a blog entry; null if there was none, and for other types.
+    summary: Option<String>,
+    /// Subtitle of a blog or gallery; null if there was none, and for other types.
+    subtitle: Option<String>,
+    /// Time at which this version was replaced.
+    replaced_at: DateTime,
+    /// Subject of the token of the editor who replaced this version.
+    replaced_by: ID,
+}
 
+#[ComplexObject]
+impl ContentRevision {
     /// Text of this version as HTML that is safe to display.
     async fn html(&self) -> Result<String> {
-        Ok(markdown::html(&self.0.detail.body).await?)
+        Ok(markdown::html(&self.body).await?)
     }
+}
 
-    /// Summary of a blog entry; null if there was none, and for other types.
-    async fn summary(&self) -> Option<&str> {
-        self.0.detail.summary.as_deref()
-    }
-
-    /// Subtitle of a blog or gallery; null if there was none, and for other types.
-    async fn subtitle(&self) -> Option<&str> {
-        self.0.detail.subtitle.as_deref()
-    }
-
-    /// Time at which this version was replaced.
-    async fn replaced_at(&self) -> DateTime {
-        self.0.at.into()
-    }
-
-    /// Subject of the token of the editor who replaced this version.
-    async fn replaced_by(&self) -> ID {
-        ID(self.0.by.clone())
+impl From<RevisionDocument> for ContentRevision {
+    fn from(RevisionDocument { version, .. }: RevisionDocument) -> Self {
+        let Text { title, language, detail } = version.text;
+        let Detail { body, summary, subtitle } = detail;
+        Self {
+            number: int(version.number),
+            title,
+            language,
+            body,
+            summary,
+            subtitle,
+            replaced_at: version.at.into(),
+            replaced_by: ID(version.by),
+        }
     }
 }

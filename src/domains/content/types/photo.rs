@@ -14,7 +14,6 @@ use crate::{
     graphql::{
         author::Author,
         node_id::NodeKind,
-        requester,
         requester::{Role, Who},
         scalars::{DateTime, LocaleTag, Slug, int},
     },
@@ -34,83 +33,82 @@ impl Photo {
     }
 
     /// Slug, the last step of the path. It is unique among the assets of one parent.
-    pub(super) async fn slug(&self) -> &Slug {
+    async fn slug(&self) -> &Slug {
         &self.0.metadata.slug
     }
 
     /// Path of slugs from the root to the picture, such as `/en/gallery/tram`.
-    pub(super) async fn path(&self) -> &str {
+    async fn path(&self) -> &str {
         &self.0.metadata.path
     }
 
     /// Global id of the parent; null for a root.
-    pub(super) async fn parent_id(&self) -> Option<ID> {
+    async fn parent_id(&self) -> Option<ID> {
         self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
     }
 
     /// Folder or gallery that contains the picture; null for a root, and if the caller can't see it.
-    pub(super) async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
+    async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
         parent_of(context, self.0.metadata.parent_id.as_deref()).await
     }
 
     /// Always null: pictures have no former paths.
-    pub(super) async fn redirected_from(&self) -> Option<&str> {
+    async fn redirected_from(&self) -> Option<&str> {
         None
     }
 
     /// Title of the picture.
-    pub(super) async fn title(&self) -> &str {
+    async fn title(&self) -> &str {
         &self.0.metadata.title
     }
 
     /// Language of the text in the picture; null if there is none or it is unknown.
-    pub(super) async fn language(&self) -> Option<&LocaleTag> {
+    async fn language(&self) -> Option<&LocaleTag> {
         self.0.metadata.language.as_ref()
     }
 
     /// Always empty: a picture has no text.
-    pub(super) async fn body(&self) -> &str {
+    async fn body(&self) -> &str {
         ""
     }
 
     /// Always empty: a picture has no text.
-    pub(super) async fn html(&self) -> Result<String> {
-        Ok(String::new())
+    async fn html(&self) -> &str {
+        ""
     }
 
     /// Tags, sorted.
-    pub(super) async fn tags(&self) -> &[String] {
+    async fn tags(&self) -> &[String] {
         &self.0.metadata.tags
     }
 
     /// Roles that may read the picture; an empty list permits everyone.
-    pub(super) async fn access(&self) -> Vec<ReaderRole> {
+    async fn access(&self) -> Vec<ReaderRole> {
         ReaderRole::of(&self.0.metadata.access)
     }
 
     /// Author of the picture, with the name that readers see.
-    pub(super) async fn author(&self) -> Author {
-        let author = &self.0.metadata.author;
-        Author::new(&author.id, Some(&author.name))
+    async fn author(&self) -> Author {
+        (&self.0.metadata.author).into()
     }
 
     /// Time at which the asset was created.
-    pub(super) async fn created_at(&self) -> DateTime {
+    async fn created_at(&self) -> DateTime {
         self.0.metadata.created.into()
     }
 
     /// Time from which readers see the picture.
-    pub(super) async fn published_at(&self) -> Option<DateTime> {
+    async fn published_at(&self) -> Option<DateTime> {
         Some(self.0.published_at.into())
     }
 
     /// Time at which the present file was complete.
-    pub(super) async fn updated_at(&self) -> Option<DateTime> {
+    async fn updated_at(&self) -> Option<DateTime> {
         self.file().map(|file| file.at.into())
     }
 
     /// Discussion of the picture with its newest comments; null if none was opened.
-    pub(super) async fn discussion(&self) -> Option<Discussion> {
+    async fn discussion(&self) -> Option<Discussion> {
         let found = self.0.discussion.clone()?;
         Some(Discussion::of(ParentKind::Asset, &self.0.id, found))
     }
@@ -118,20 +116,17 @@ impl Photo {
     /// Always null, because pictures have no drafts. With an error unless the caller is an editor.
     ///
     /// Who: editor.
-    pub(super) async fn draft(&self, context: &Context<'_>) -> Result<Option<ContentDraft>> {
-        Who::Role(Role::Editor).check_requester(requester(context))?;
-        Ok(None)
+    #[graphql(guard = "Who::Role(Role::Editor)")]
+    async fn draft(&self) -> Option<ContentDraft> {
+        None
     }
 
     /// Always null, because pictures have no former versions. With an error unless the caller is an editor.
     ///
     /// Who: editor.
-    pub(super) async fn revisions(
-        &self,
-        context: &Context<'_>,
-    ) -> Result<Option<Connection<String, ContentRevision>>> {
-        Who::Role(Role::Editor).check_requester(requester(context))?;
-        Ok(None)
+    #[graphql(guard = "Who::Role(Role::Editor)")]
+    async fn revisions(&self) -> Option<Connection<String, ContentRevision>> {
+        None
     }
 
     /// URL of the file, relative to the address of this gateway.

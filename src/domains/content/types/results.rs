@@ -3,13 +3,12 @@
 use async_graphql::{ID, SimpleObject, Union};
 
 use super::{
-    super::documents::ContentType,
-    nodes::{Blog, BlogEntry, Content, Folder, Gallery, Page, Shown},
+    super::documents,
+    nodes::{Blog, BlogEntry, Content, Folder, Gallery, Page, Shown, from_shown},
 };
 use crate::graphql::{
     codes::refusal,
     declared::{mutation_result, result},
-    node_id::NodeKind,
     refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
 };
 
@@ -27,18 +26,7 @@ macro_rules! content_result {
             $($refusal($refusal),)+
         }
 
-        impl From<Shown> for $name {
-            fn from(shown: Shown) -> Self {
-                match shown.node().metadata.kind {
-                    ContentType::Page => Self::Page(Page(shown)),
-                    ContentType::BlogEntry => Self::BlogEntry(BlogEntry(shown)),
-                    ContentType::Folder => Self::Folder(Folder(shown)),
-                    ContentType::Blog => Self::Blog(Blog(shown)),
-                    ContentType::Gallery => Self::Gallery(Gallery(shown)),
-                }
-            }
-        }
-
+        from_shown!($name);
         mutation_result!($name: $($refusal)+);
     )+};
 }
@@ -81,7 +69,7 @@ result! {
     /// Result of `deleteContent`: the id of the deleted content, or a refusal. `InUse`: there is content or an
     /// asset in it.
     pub enum DeleteContentResult:
-        String => DeletedContent | NotFound | InUse | InvalidInput;
+        DeletedContent | NotFound | InUse | InvalidInput;
 }
 
 /// Result of a successful `deleteContent`.
@@ -89,12 +77,6 @@ result! {
 pub struct DeletedContent {
     /// Global id of the deleted content.
     pub id: ID,
-}
-
-impl From<String> for DeletedContent {
-    fn from(id: String) -> Self {
-        Self { id: NodeKind::Content.id(&id) }
-    }
 }
 
 refusal! {
@@ -119,16 +101,5 @@ refusal! {
         pub content_id: ID,
         /// Global id of the new parent. It is the content itself or one of its descendants.
         pub new_parent_id: ID,
-    }
-}
-
-impl WouldContainItself {
-    /// `parent` is the content itself or one of its descendants.
-    pub fn new(content: &str, parent: &str) -> Self {
-        Self::because(
-            "content can't go into itself or what lies in it",
-            NodeKind::Content.id(content),
-            NodeKind::Content.id(parent),
-        )
     }
 }

@@ -13,30 +13,42 @@
 //! # Posting, editing, removing
 //!
 //! The discussed document is the decider of a post: its update counts the comment. A comment is the decider of its
-//! own edits and removal. The outbox is always the comment's field `due`, with at most one entry for the discussed
-//! document. So, unlike in other flows, the entry of a post is written before the commit: inserting the comment is
-//! the reserve, and a comment whose POST is still due is invisible.
+//! own edits and removal. The outbox is always the comment's field `due`, with at most one entry, which the discussed
+//! document receives. So, unlike in other flows, the outbox of a post isn't on its decider, and its entry is written
+//! before the commit: inserting the comment is the reserve. While POST is due, the comment isn't in lists and can't be
+//! looked up; from the commit on it is counted and among the newest ten.
 //!
-//! | operation | first write, on the comment | guard | then, on the discussed document | mark in `taken` |
-//! |---|---|---|---|---|
-//! | `postComment` | insert with `due: POST` | no comment has its id or slug | count, newest ten, rating (commit) | id |
-//! | `editComment` | the text, with `due: EDIT` | the version as read; the time for edits | newest ten, rating (apply) | id and version |
-//! | `removeComment` | no text, with `due: REMOVE` | not removed yet | count, newest ten, rating (apply) | id and version |
+//! | operation | first write, on the comment | guard |
+//! |---|---|---|
+//! | `postComment` | insert with `due: POST` | no comment has its id or slug |
+//! | `editComment` | the text, with `due: EDIT` | version as read; no `due`; the time for edits |
+//! | `removeComment` | no text, with `due: REMOVE` | version as read; no `due` |
+//!
+//! | entry | then, on the discussed document | guard, beside the tag not being marked | mark |
+//! |---|---|---|---|
+//! | POST | count, newest ten, rating (commit) | epoch; the author can see the document | id |
+//! | EDIT | newest ten, rating (apply) | version of the discussion | id and version |
+//! | REMOVE | count, newest ten, rating (apply) | version and total of the discussion | id and version |
 //!
 //! At the end the entry is removed from the comment. In the layout EMBEDDED the comments are part of the discussed
-//! document, so a post is one update. In the other layouts, a mark keeps an entry from being applied twice; the sweep
-//! removes it when the comment's `settledAt` is two grace periods old. Paged and embedded comments are also copied to
-//! `authoredComments`, before the entry is removed.
+//! document, and one update inserts and commits a post. Paged and embedded comments are also copied to
+//! `authoredComments`, before the entry is removed. A mark keeps an entry from being applied twice; the sweep removes
+//! it when the comment's `settledAt` is two grace periods old.
 //!
-//! `touchedAt` is not later than the beginning of the oldest unfinished operation; the sweep finds discussions by it. A
-//! post can't be committed if its author can't see the document any more. Then its tag is marked void in the discussed
-//! document, and the comment is removed.
+//! The insert of a comment has no deadline, because an insert can't have one. A comment that is inserted late stays
+//! uncommitted until the sweep finds it. Settling, and voiding a tag, have a deadline, though they don't need it.
+//!
+//! The sweep finds comments by `due.at`, and discussions with embedded comments, marks or a move by `touchedAt`. It
+//! commits a post that wasn't committed, as its author has asked for it. In the author's own call, a post isn't
+//! committed if the author can't see the document any more: its tag is marked void in the discussed document, and the
+//! comment is removed.
 //!
 //! A removal takes a comment from the newest ten, and another one, which was read before, takes its place. If a post,
 //! edit or removal comes between that read and the update, the update is refused and the comments are read again: posts
 //! raise `discussion.total`, edits and removals raise `discussion.version`, and the update is guarded by both.
 //!
-//! A comment's id is derived from its idempotency key, a review's from its author. It is unique by `_id` (one document
+//! A comment's id is derived from its idempotency key, a review's from its author. So a second review by an author
+//! returns the first one if it says the same, and is refused otherwise. The id is unique by `_id` (one document
 //! per comment), by a unique index (pages), or by the guard of the discussed document's update (embedded).
 //!
 //! # Visibility
@@ -63,20 +75,23 @@
 //!
 //! ```text
 //!   migrateDiscussion ──▶ epoch + 1, layout, migration {from, taken} ──seal, copy──▶ copiedAt
-//!                              ──two grace periods, nothing unposted──▶ old store goes ──▶ migration goes
+//!         ──two grace periods──▶ uncommitted posts are posted anew ──▶ old store goes ──▶ migration goes
 //! ```
 //!
 //! A store is the comments of one discussion in one layout. It belongs to one epoch: its documents have the id of the
 //! discussion and the epoch in the field `on`. A move raises the epoch, and notes in `migration` the layout that it
-//! comes from and the tags that were committed by then (`taken`). The commit of a post is guarded by the epoch, so a comment
-//! that was inserted into the old store too late is refused and posted to the new one.
+//! comes from and the tags that were committed by then (`taken`). The commit of a post is guarded by the epoch. So a
+//! comment that was inserted into the old store too late is refused, posted to the new one, and withdrawn from the old.
 //!
-//! The documents of the old store are marked as sealed, after which no write changes them, and then copied. Any gateway
-//! may copy, any number of times, with the same outcome: the comments that were committed when the epoch rose. Edits go
-//! to the new store and wait until everything is copied. When two grace periods have passed and the old store has no
-//! uncommitted post, it is removed, and then the note of the move. Copies are inserted without a deadline, because an
-//! insert has none; a copier that paused for more than two grace periods between two commands checks that the migration
-//! is still the same before it continues.
+//! The documents of the old store are sealed, and then copied; an embedded store is sealed by the epoch itself. From
+//! then on no committed comment in them changes; uncommitted ones may still be inserted and withdrawn. Any gateway may
+//! copy, any number of times, with the same outcome: the comments that were committed when the epoch rose. Until
+//! everything is copied, lists join both stores, and a call that edits or removes a comment does the copying first.
+//! Two grace periods after `copiedAt`, the sweep posts what is still uncommitted to the new store, removes the old
+//! store, and then the note of the move.
+//!
+//! Copies of documents are inserted without a deadline. A copier whose attempt has ended reads the discussion again
+//! before it writes the next batch, and stops if the epoch has changed.
 //!
 //! The comments of a discussed document are deleted with it: its room calls [`operations::forget`] before it
 //! removes the document.

@@ -5,13 +5,11 @@ use futures_util::Stream;
 
 use super::operations;
 use crate::graphql::{
-    app,
-    cx::{Cx, cx},
+    cx::cx,
     declared::mutations,
     input,
     node_id::NodeKind,
     page::paging,
-    requester,
     requester::{Role, Who},
     subscription::follow,
 };
@@ -94,17 +92,9 @@ impl OrdersSubscription {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the order.")] order_id: ID,
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
-        let (app, requester) = (app(context).clone(), requester(context).clone());
         // No order has an empty `_id`: the first read ends the stream.
-        let key = input::id(NodeKind::Order, &order_id).unwrap_or_default();
-        let read = move || {
-            let (app, requester, id) = (app.clone(), requester.clone(), order_id.clone());
-            async move {
-                Ok(operations::order(Cx { app: &app, requester: &requester }, &id)
-                    .await?
-                    .map(Order))
-            }
-        };
-        Ok(follow(context, "orders", key, read, |Order(order)| (order.state, order.changed_at)))
+        let of = ("orders", input::id(NodeKind::Order, &order_id).unwrap_or_default());
+        let visible = |Order(order): &Order| (order.state, order.changed_at);
+        Ok(follow(context, of, order_id, visible, |cx, id| Box::pin(operations::order(cx, id))))
     }
 }

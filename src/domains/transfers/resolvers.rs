@@ -5,7 +5,7 @@ use futures_util::Stream;
 
 use super::operations;
 use crate::graphql::{
-    cx::{Cx, cx},
+    cx::cx,
     declared::mutations,
     input,
     node_id::NodeKind,
@@ -139,17 +139,10 @@ impl TransfersSubscription {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the account.")] account_id: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
-        let Cx { app, requester } = cx(context);
-        let (app, requester) = (app.clone(), requester.clone());
         // No account has an empty `_id`: the first read ends the stream.
-        let key = input::id(NodeKind::Account, &account_id).unwrap_or_default();
-        let read = move || {
-            let (app, requester, id) = (app.clone(), requester.clone(), account_id.clone());
-            async move {
-                let cx = Cx { app: &app, requester: &requester };
-                Ok(operations::account(cx, &id).await?.map(Account))
-            }
-        };
-        Ok(follow(context, "accounts", key, read, Account::face))
+        let of = ("accounts", input::id(NodeKind::Account, &account_id).unwrap_or_default());
+        Ok(follow(context, of, account_id, Account::face, |cx, id| {
+            Box::pin(operations::account(cx, id))
+        }))
     }
 }

@@ -56,7 +56,7 @@ impl<T: Node> Tree<T> {
     /// Begins an attempt with a branch that accepts changes and children as its first read.
     pub async fn open(&self, id: &str) -> Result<(Attempt, T), Unsettled> {
         let app = &self.handles;
-        let (attempt, found) = app.collection().open(app.bounds(), id).await?;
+        let (attempt, found) = app.begin_with(id).await?;
         Ok((attempt, settled(found, id)?))
     }
 

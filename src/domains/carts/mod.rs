@@ -14,8 +14,8 @@
 //! ```
 //!
 //! The cart is the decider of its flows; stock is only a receiver. Each cart has one entry per SKU in the stock:
-//! a *reservation*, with its quantity and the marks of the reserves and applies that changed it. The field `held`
-//! of a line is how much of the line's quantity is reserved.
+//! a *reservation*, with its quantity and the marks of the reserves and applies that changed it. The field
+//! `reserved` of a line (stored and shown as `held`) is how much of the line's quantity is reserved.
 //!
 //! # Changes of lines
 //!
@@ -57,8 +57,8 @@
 //! | removal of the cart | the state EXPIRED |
 //! | any other | the deadline of its attempt |
 //!
-//! Invariants: one line per SKU; `0 ≤ held ≤ quantity`; the reservations of an active cart equal what its lines
-//! hold plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
+//! Invariants: one line per SKU; `0 ≤ reserved ≤ quantity`; the reservations of an active cart equal what its lines
+//! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
 
 mod documents;
 pub mod invariants;

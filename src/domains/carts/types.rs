@@ -174,7 +174,7 @@ line! {
         /// Number of these pieces that are reserved for the cart. The checkout takes the other ones from stock,
         /// if they are still available then.
         async fn held(&self) -> i32 {
-            int(self.line.held)
+            int(self.line.reserved)
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Invariants of content, for `docgate check`.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use mongodb::bson::DateTime;
 
@@ -9,7 +12,7 @@ use super::{
     operations::REVISIONS,
     store::WAITING,
 };
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Error, flow::earlier, invariants::Report};
 
 /// Checks that paths and feeds follow from slugs, parents, tags and access, and that editions and former
 /// versions are consistent with their content.
@@ -48,8 +51,8 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     }
 
     report.rule("content: nothing waits that sweeps should have ended");
-    let now = app.begin().await?.now().timestamp_millis();
-    let overdue = DateTime::from_millis(now - app.bounds().two_grace_periods_millis() - PATIENCE);
+    let now = app.begin().await?.now();
+    let overdue = earlier(now, app.bounds().two_grace_periods() + PATIENCE);
     for (id, facts) in &tree {
         if let Some(since) = facts.waiting.filter(|since| *since < overdue) {
             report.broken(format!("{id} waits since {since}"));
@@ -71,8 +74,8 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     app.collection().for_each(each).await
 }
 
-/// Additional time that sweeps may take before something counts as overdue, in milliseconds.
-const PATIENCE: i64 = 60_000;
+/// Additional time that sweeps may take before something counts as overdue.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The facts of one document that are checked; its texts aren't kept in memory.
 struct Facts {

@@ -14,11 +14,11 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    flow::{Op, millis},
+    flow::Op,
     mongo::{
         Collection, Outcome, Stored,
         collection::List,
-        expression::{both, choose, is_missing, literal, older_than, stored, whole},
+        expression::{both, choose, is_missing, literal, millis, older_than, stored, whole},
         gridfs::Chunks,
         guarded::Guarded,
     },
@@ -152,7 +152,7 @@ pub(crate) fn abort(
 ) -> Guarded<AssetDocument> {
     let mut guard = owned(id, token);
     if let Some(stalled) = stalled {
-        guard = both(guard, older_than("upload.at", millis(stalled)));
+        guard = both(guard, older_than("upload.at", stalled));
     }
     let set = doc! { "$set": {
         "outbox": outbox_with("upload", false),

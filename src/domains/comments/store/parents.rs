@@ -433,7 +433,7 @@ async fn list_seen_of(
 /// Reads the discussion and begins an attempt with that read.
 pub(crate) async fn open<'a>(cx: Cx<'a>, parent: &Parent) -> Result<(Attempt, Seen<'a>), Error> {
     of_kind!(parent.kind, Own => {
-        let (attempt, found) = cx.collection::<Own>().open(cx.bounds(), &parent.key).await?;
+        let (attempt, found) = cx.begin_with::<Own>(&parent.key).await?;
         Ok((attempt, seen(cx, found, Some(attempt.now()))))
     })
 }
@@ -444,7 +444,7 @@ pub(crate) async fn reopen<'a>(
     parent: &Parent,
 ) -> Result<(Attempt, Option<Discussed<'a>>), Error> {
     of_kind!(parent.kind, Own => {
-        let (attempt, found) = app.collection::<Own>().open(app.bounds(), &parent.key).await?;
+        let (attempt, found) = app.begin_with::<Own>(&parent.key).await?;
         Ok((attempt, found.and_then(|found| of(app, found))))
     })
 }

@@ -42,7 +42,7 @@ pub async fn create_content(cx: Cx<'_>, input: CreateContentInput) -> Result<Sho
             }
         }
         // If the first call was applied, a repeat returns its result, whatever became of the parent.
-        Err(Stop::Refused(refusal)) => match cx.collection().open(cx.bounds(), &op.id).await? {
+        Err(Stop::Refused(refusal)) => match cx.begin_with(&op.id).await? {
             (attempt, Some(found)) => (attempt.now(), of_op(found, &op.input)?),
             (_, None) => return Err(Stop::Refused(refusal)),
         },

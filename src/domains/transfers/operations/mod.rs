@@ -30,7 +30,7 @@ use crate::{
 /// An account, for its owner and for services.
 pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>, Error> {
     let Ok(id) = input::id(NodeKind::Account, id) else { return Ok(None) };
-    let found: Option<AccountDocument> = store::find(&cx, &id).await?;
+    let found = store::accounts(&cx).get_settled(&id).await?;
     Ok(found.filter(|account| may_see(cx, account.owner.as_deref())))
 }
 
@@ -47,9 +47,9 @@ pub async fn transfer_status(
     cx: Cx<'_>,
     by: TransferBy,
 ) -> Result<Option<TransferDocument>, Error> {
-    let found: Option<TransferDocument> = match by {
+    let found = match by {
         TransferBy::Id(id) => match input::id(NodeKind::Transfer, &id) {
-            Ok(id) => store::find(&cx, &id).await?,
+            Ok(id) => store::transfers(&cx).get_settled(&id).await?,
             Err(_) => None,
         },
         TransferBy::IdempotencyKey(mut idempotency_key) => {

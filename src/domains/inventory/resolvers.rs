@@ -27,7 +27,7 @@ impl InventoryQuery {
         context: &Context<'_>,
         #[graphql(desc = "SKU of the product.")] sku: ID,
     ) -> Result<Option<Stock>> {
-        Ok(operations::stock(app(context), &sku).await?.map(Stock))
+        Ok(operations::stock(app(context), &sku).await?.map(Stock::from))
     }
 }
 
@@ -66,7 +66,7 @@ impl InventorySubscription {
         context: &Context<'_>,
         #[graphql(desc = "SKU of the product.")] sku: ID,
     ) -> Result<impl Stream<Item = Result<Stock>> + use<>> {
-        let visible = |Stock(stock): &Stock| (stock.available, stock.sold, stock.received);
+        let visible = |stock: &Stock| (stock.0.available, stock.0.sold, stock.0.received);
         let of = ("inventory", sku.0.clone());
         Ok(follow(context, of, sku, visible, |cx, sku| Box::pin(operations::stock(cx.app, sku))))
     }

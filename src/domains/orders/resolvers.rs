@@ -30,7 +30,7 @@ impl OrdersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the order.")] id: ID,
     ) -> Result<Option<Order>> {
-        Ok(operations::order(cx(context), &id).await?.map(Order))
+        Ok(operations::order(cx(context), &id).await?.map(Order::from))
     }
 
     /// Orders of the caller, newest first.
@@ -94,7 +94,7 @@ impl OrdersSubscription {
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
         // No order has an empty `_id`: the first read ends the stream.
         let of = ("orders", input::id(NodeKind::Order, &order_id).unwrap_or_default());
-        let visible = |Order(order): &Order| (order.state, order.changed_at);
+        let visible = |order: &Order| (order.0.state, order.0.changed_at);
         Ok(follow(context, of, order_id, visible, |cx, id| Box::pin(operations::order(cx, id))))
     }
 }

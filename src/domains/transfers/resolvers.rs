@@ -30,7 +30,7 @@ impl TransfersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the account.")] id: ID,
     ) -> Result<Option<Account>> {
-        Ok(operations::account(cx(context), &id).await?.map(Account))
+        Ok(operations::account(cx(context), &id).await?.map(Account::from))
     }
 
     /// Accounts of the caller, oldest first.
@@ -52,7 +52,7 @@ impl TransfersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Key of the transfer.")] by: TransferBy,
     ) -> Result<Option<Transfer>> {
-        Ok(operations::transfer_status(cx(context), by).await?.map(Transfer))
+        Ok(operations::transfer_status(cx(context), by).await?.map(Transfer::from))
     }
 
     /// Transfers in one state, newest first.

@@ -58,7 +58,7 @@ pub async fn my_orders(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, 
     let owner = cx.requester.subject()?;
     let (list, keys) = (format!("myOrders {owner}"), vec![("placedAt", -1), ("_id", -1)]);
     let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
-    page_of(&cx, Sort { list, keys }, paging, ("owner", owner.into()), values, Order).await
+    page_of(&cx, Sort { list, keys }, paging, ("owner", owner.into()), values, Order::from).await
 }
 
 /// Cancels an order: goods and money are returned, each once.

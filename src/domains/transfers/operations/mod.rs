@@ -39,7 +39,8 @@ pub async fn my_accounts(cx: Cx<'_>, paging: Paging) -> Result<Connection<String
     let subject = cx.requester.subject()?;
     let (list, keys) = (format!("myAccounts:{subject}"), vec![("openedAt", 1), ("_id", 1)]);
     let values = |account: &AccountDocument| vec![account.opened_at.into(), (&account.id).into()];
-    page_of(&cx, Order { list, keys }, paging, ("owner", subject.into()), values, Account).await
+    page_of(&cx, Order { list, keys }, paging, ("owner", subject.into()), values, Account::from)
+        .await
 }
 
 /// A transfer, for its requester and for services.
@@ -68,7 +69,7 @@ pub async fn transfers(
     paging: Paging,
 ) -> Result<Connection<String, Transfer>, Error> {
     let list = format!("transfers:{state:?}");
-    newest_first(cx, list, paging, ("state", stored(&state)), Transfer).await
+    newest_first(cx, list, paging, ("state", stored(&state)), Transfer::from).await
 }
 
 /// The transfers of an account, newest first. The caller may see the account.

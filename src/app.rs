@@ -173,6 +173,11 @@ impl App {
         Attempt::begin(self.bounds(), &self.inner.loader).await
     }
 
+    /// Begins an attempt with its first read, the document with this `_id`; see [`Collection::begin_with`].
+    pub async fn begin_with<T: Stored>(&self, id: &str) -> Result<(Attempt, Option<T>), Error> {
+        self.collection().begin_with(self.bounds(), id).await
+    }
+
     /// Runs `work` in the background; a shutdown waits for it. After an error, which is logged, the sweep finishes
     /// the work.
     pub fn behind(

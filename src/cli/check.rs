@@ -83,8 +83,7 @@ impl Check {
 /// Sweeps until a pass finishes no flow. Between two passes there are two grace periods, because sweeps skip flows
 /// that were changed recently, also by a sweep.
 async fn sweep(app: &App) -> Result<(), Failure> {
-    let pause = Duration::from_millis(app.bounds().two_grace_periods_millis().unsigned_abs());
-    let pause = pause + Duration::from_secs(1);
+    let pause = app.bounds().two_grace_periods() + Duration::from_secs(1);
     let mut finished = background::sweep_all(app).await?.finished;
     for _ in 1..MAX_PASSES {
         let seconds = pause.as_secs();

@@ -77,7 +77,7 @@ impl<T: Node> Tree<T> {
     /// Begins an attempt with a branch that accepts changes and children as its first read.
     pub async fn open(&self, id: &str) -> Result<(Attempt, T), Unsettled> {
         let app = &self.handles;
-        let (attempt, found) = app.collection().open(app.bounds(), id).await?;
+        let (attempt, found) = app.begin_with(id).await?;
         Ok((attempt, settled(found, id)?))
     }
 
@@ -138,7 +138,7 @@ impl<T: Node> Tree<T> {
             // If the first call was applied, a repeat returns its result, whatever became of the parent.
             Err(Stop::Refused(refusal)) => {
                 let app = &self.handles;
-                match app.collection().open(app.bounds(), &op.id).await? {
+                match app.begin_with(&op.id).await? {
                     (attempt, Some(found)) => (attempt, repeated(found, op)?),
                     (_, None) => return Err(Stop::Refused(refusal)),
                 }

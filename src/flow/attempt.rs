@@ -10,7 +10,7 @@ use crate::{
     mongo::{
         Collection, Loader, Stored,
         collection::Timed,
-        expression::{before, both},
+        expression::{before, both, millis},
         guarded::Guarded,
     },
 };
@@ -39,27 +39,25 @@ impl Bounds {
 
     /// The grace period: the time after which no write of an attempt can still be applied.
     pub fn grace_period(&self) -> Duration {
-        self.attempt + self.command + self.skew
+        self.attempt + self.slack()
     }
 
-    /// Two grace periods in milliseconds: a sweep may act on a document only if the last change of the document
-    /// is older. An attempt that could read the old state ends within the first period. An attempt that one of
-    /// these attempts could have caused ends within the second.
-    pub fn two_grace_periods_millis(&self) -> i64 {
-        millis(self.grace_period() * 2)
+    /// Two grace periods: a sweep may act on a document only if the last change of the document is longer ago. An
+    /// attempt that could read the old state ends within the first period. An attempt that one of these attempts
+    /// could have caused ends within the second.
+    pub fn two_grace_periods(&self) -> Duration {
+        self.grace_period() * 2
     }
 
-    /// The time before which a deadline must lie, so that no command of its attempt can still be applied. The
-    /// time limit of a command and the difference between the clocks are included.
-    pub fn overdue_before(&self, now: DateTime) -> DateTime {
-        let slack = millis(self.command + self.skew);
-        DateTime::from_millis(now.timestamp_millis().saturating_sub(slack))
+    /// How long after its deadline a command of an attempt can still be applied.
+    pub fn slack(&self) -> Duration {
+        self.command + self.skew
     }
 }
 
-/// The duration in milliseconds.
-pub fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+/// The time this long before `moment`.
+pub fn earlier(moment: DateTime, ago: Duration) -> DateTime {
+    DateTime::from_millis(moment.timestamp_millis().saturating_sub(millis(ago)))
 }
 
 /// One execution of a flow by a first caller, a repeat or a sweep. Its deadline is on the server's clock and
@@ -68,22 +66,15 @@ pub fn millis(duration: Duration) -> i64 {
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
     now: DateTime,
-    deadline: DateTime,
-    limit: Duration,
     since: Instant,
-    length: Duration,
+    bounds: Bounds,
 }
 
 impl Attempt {
     /// Begins an attempt without a first read of a document.
     pub async fn begin(bounds: Bounds, loader: &Loader) -> Result<Self, Error> {
         let since = Instant::now();
-        Ok(Self::at(bounds, loader.now().await?, since))
-    }
-
-    fn at(bounds: Bounds, now: DateTime, since: Instant) -> Self {
-        let deadline = DateTime::from_millis(now.timestamp_millis() + millis(bounds.attempt));
-        Self { now, deadline, limit: bounds.command, since, length: bounds.attempt }
+        Ok(Self { now: loader.now().await?, since, bounds })
     }
 
     /// The server's time at the attempt's first read.
@@ -93,23 +84,29 @@ impl Attempt {
 
     /// The deadline of the attempt's writes, on the server's clock.
     pub fn deadline(&self) -> DateTime {
-        self.deadline
+        DateTime::from_millis(self.now.timestamp_millis() + millis(self.bounds.attempt))
+    }
+
+    /// Whether the deadline of another attempt has passed for so long that none of its commands can still be
+    /// applied.
+    pub fn is_overdue(&self, deadline: DateTime) -> bool {
+        deadline < earlier(self.now, self.bounds.slack())
     }
 
     /// The guard of reserves and applies: the deadline hasn't passed.
     pub fn alive(&self) -> Document {
-        before(self.deadline)
+        before(self.deadline())
     }
 
     /// `maxTimeMS` of the attempt's commands.
     pub fn command_limit(&self) -> Duration {
-        self.limit
+        self.bounds.command
     }
 
     /// Whether the attempt is over by the gateway's own clock. The reason of a refused write can then be the
     /// deadline.
     pub fn is_over(&self) -> bool {
-        self.since.elapsed() >= self.length
+        self.since.elapsed() >= self.bounds.attempt
     }
 
     /// The error of an attempt whose deadline passed before its work was done.
@@ -121,10 +118,14 @@ impl Attempt {
 impl<T: Stored> Collection<T> {
     /// Begins an attempt with its first read: the document with this `_id`, with read concern `majority`, and
     /// the server's time in the same reply. If there is no such document, a second command reads the time.
-    pub async fn open(&self, bounds: Bounds, id: &str) -> Result<(Attempt, Option<T>), Error> {
+    pub async fn begin_with(
+        &self,
+        bounds: Bounds,
+        id: &str,
+    ) -> Result<(Attempt, Option<T>), Error> {
         let since = Instant::now();
         if let Some(Timed { now, document }) = self.get_timed_settled(id).await? {
-            return Ok((Attempt::at(bounds, now, since), Some(document)));
+            return Ok((Attempt { now, since, bounds }, Some(document)));
         }
         Ok((self.begin(bounds).await?, None))
     }

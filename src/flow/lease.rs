@@ -14,7 +14,7 @@ use crate::{
     error::Error,
     mongo::{
         collection::{Collection, Stored},
-        expression::literal,
+        expression::{literal, millis},
         guarded::Outcome,
         indexes::Index,
     },
@@ -104,9 +104,8 @@ impl Lease {
         attempt: &Attempt,
         bounds: Bounds,
     ) -> Result<Option<Self>, Error> {
-        let end = attempt.now().timestamp_millis()
-            + i64::try_from(bounds.grace_period().as_millis()).unwrap_or(0);
-        let until = DateTime::from_millis(end);
+        let length = millis(bounds.grace_period());
+        let until = DateTime::from_millis(attempt.now().timestamp_millis().saturating_add(length));
         let lease = |done| Self {
             leases: leases.clone(),
             name: name.to_owned(),

@@ -46,7 +46,7 @@ mod ops;
 mod sweep;
 pub mod tree;
 
-pub use attempt::{Attempt, Bounds, millis};
+pub use attempt::{Attempt, Bounds, earlier};
 pub use decide::{Step, decide};
 pub use ops::{Change, Decider, OPS_CAP, Op, OpRecord, OtherInput, Try, kept};
 pub use sweep::Sweep;

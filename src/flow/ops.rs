@@ -5,12 +5,12 @@ use std::time::Duration;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, Bounds, attempt::millis};
+use super::{Attempt, Bounds, earlier};
 use crate::{
     error::Error,
     mongo::{
         Collection, Stored,
-        expression::{append, array, both, changed, choose, filter, literal, map, whole},
+        expression::{append, array, both, changed, choose, filter, literal, map, millis, whole},
         guarded::Guarded,
     },
 };
@@ -92,7 +92,7 @@ impl Op {
         doc! {
             "ops.id": { "$ne": &self.id },
             "ops.tag": { "$ne": tag },
-            "$expr": { "$lt": [{ "$size": held(bounds) }, most_ops(bounds)] },
+            "$expr": { "$lt": [{ "$size": needed(bounds) }, most_ops(bounds)] },
         }
     }
 
@@ -101,7 +101,7 @@ impl Op {
         let record = whole(doc! {
             "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
         });
-        append(held(bounds), vec![record])
+        append(needed(bounds), vec![record])
     }
 }
 
@@ -206,7 +206,7 @@ fn abort_guard(tag: &str) -> Document {
 /// because an abort must always be possible.
 fn voided(tag: &str, bounds: Bounds) -> Bson {
     let record = whole(doc! { "tag": literal(tag), "void": true, "at": "$$NOW" });
-    append(held(bounds), vec![record])
+    append(needed(bounds), vec![record])
 }
 
 /// Expression of `ops` that records that another document remembers these ops, for a pipeline update. It is used
@@ -229,12 +229,11 @@ impl Bounds {
         attempt: &Attempt,
         reason: &'static str,
     ) -> Result<(), Error> {
-        let now = attempt.now().timestamp_millis();
-        let since = |ago: Duration| DateTime::from_millis(now - millis(ago));
-        let (young, moved) = (since(self.ops), since(self.grace_period()));
-        let is_held =
+        let now = attempt.now();
+        let (young, moved) = (earlier(now, self.ops), earlier(now, self.grace_period()));
+        let is_needed =
             |record: &&OpRecord| record.at > young && record.kept.is_none_or(|kept| kept > moved);
-        if ops.iter().filter(is_held).count() < self.most_ops {
+        if ops.iter().filter(is_needed).count() < self.most_ops {
             return Ok(());
         }
         Err(Error::RateLimited(reason))
@@ -243,7 +242,7 @@ impl Bounds {
 
 /// Expression of the records that the decider may not drop: they are recent, and no other document has remembered
 /// them for longer than one grace period.
-fn held(bounds: Bounds) -> Bson {
+fn needed(bounds: Bounds) -> Bson {
     let since = |ago: Duration| doc! { "$subtract": ["$$NOW", millis(ago)] };
     let is_young = doc! { "$gt": ["$$this.at", since(bounds.ops)] };
     let kept = doc! { "$ifNull": ["$$this.kept", "$$NOW"] };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mongodb::bson::DateTime;
 
-use super::{Attempt, Bounds, attempt::millis};
+use super::{Attempt, Bounds, earlier};
 use crate::error::Error;
 
 /// One pass of a room's sweep: its time on the server's clock, and its result so far. After a failed item the pass
@@ -29,14 +29,14 @@ impl Sweep {
     }
 
     /// Time before which the last change of a document must lie, so that the pass may act on it; see
-    /// [`Bounds::two_grace_periods_millis`].
+    /// [`Bounds::two_grace_periods`].
     pub fn quiet(&self) -> DateTime {
-        self.earlier_millis(self.bounds.two_grace_periods_millis())
+        self.earlier(self.bounds.two_grace_periods())
     }
 
     /// Time before which the deadline of an attempt must lie, so that none of its writes can still be applied.
     pub fn overdue(&self) -> DateTime {
-        self.bounds.overdue_before(self.now)
+        self.earlier(self.bounds.slack())
     }
 
     /// Time before which idempotency keys need not be remembered any more.
@@ -46,11 +46,7 @@ impl Sweep {
 
     /// The time this long before the pass.
     pub fn earlier(&self, ago: Duration) -> DateTime {
-        self.earlier_millis(millis(ago))
-    }
-
-    fn earlier_millis(&self, ago: i64) -> DateTime {
-        DateTime::from_millis(self.now.timestamp_millis().saturating_sub(ago))
+        earlier(self.now, ago)
     }
 
     /// Finishes each item of a list. `name` returns the item's name for the log. `finish` returns whether it

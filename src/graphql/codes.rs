@@ -29,6 +29,9 @@ pub trait Coded: OutputType {
     const CODE: &'static str;
     /// Description of the type.
     const ABOUT: &'static str;
+
+    /// Explanation in English, for people.
+    fn message(self) -> String;
 }
 
 /// The field `code` of the refusal `R`.
@@ -165,6 +168,10 @@ macro_rules! refusal {
         impl $crate::graphql::codes::Coded for $name {
             const CODE: &'static str = $code;
             const ABOUT: &'static str = concat!($($about, "\n"),+);
+
+            fn message(self) -> String {
+                self.message
+            }
         }
 
         impl $crate::graphql::refusals::Refusal for $name {}

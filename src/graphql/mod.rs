@@ -9,6 +9,7 @@
 //! - [`cx`]: the context of an operation: the gateway and the caller
 //! - [`declared`]: declared inputs and results
 //! - [`interface`]: declared interfaces
+//! - [`object_of`]: object types that show a stored document
 //! - [`input`]: validation of arguments; each error names its field
 //! - [`text`]: characters that a text may contain
 //! - [`page`]: connections with keyset cursors
@@ -26,6 +27,7 @@ pub mod errors;
 pub mod input;
 pub mod interface;
 pub mod node_id;
+pub mod object_of;
 pub mod page;
 pub mod refusals;
 pub mod requester;

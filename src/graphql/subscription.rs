@@ -1,11 +1,14 @@
 //! Subscriptions to one document: its current state first, then each new state after a change.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use async_graphql::{Context, Response, Result, value};
+use async_graphql::{Context, ID, Response, Result, value};
 use futures_util::Stream;
 
-use super::app;
+use super::cx::{Cx, cx};
 use crate::{error::Error, mongo::watch::NewChanges};
 
 /// The changes that a subscriber missed before a response. It is part of the request's data: [`follow`] writes
@@ -33,35 +36,44 @@ impl MissedChanges {
     }
 }
 
-/// Follows the document `id` of `collection`, which is read now and after each change. A response is sent if the
-/// `visible` part of the document differs from the previous one, or if changes may have been lost. If `read`
-/// returns `None`, the stream ends: the document was deleted or isn't visible to the caller any more.
+/// The operation that reads a followed document by the id that the subscriber gave. `None` means that the document
+/// was deleted or isn't visible to the caller.
+pub type Read<D> =
+    for<'a> fn(
+        Cx<'a>,
+        &'a ID,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<D>, Error>> + Send + 'a>>;
+
+/// Follows the document with this `_id` of the collection, which is read now and after each change. A response is
+/// sent if the `visible` part of the document differs from the previous one, or if changes may have been lost. If
+/// `read` returns `None`, the stream ends.
 ///
 /// The document isn't read again before the previous response was taken. A slow subscriber therefore gets the
 /// newest state and the number of changes that it missed.
-pub fn follow<T, K, Read, Reading, Visible>(
+pub fn follow<D, T, K>(
     context: &Context<'_>,
-    collection: &'static str,
-    id: String,
-    read: Read,
-    visible: Visible,
-) -> impl Stream<Item = Result<T>> + use<T, K, Read, Reading, Visible>
+    (collection, key): (&'static str, String),
+    id: ID,
+    visible: fn(&T) -> K,
+    read: Read<D>,
+) -> impl Stream<Item = Result<T>> + use<D, T, K>
 where
-    T: Send,
+    D: Send,
+    T: From<D> + Send,
     K: PartialEq + Send,
-    Read: Fn() -> Reading + Send,
-    Reading: Future<Output = Result<Option<T>, Error>> + Send,
-    Visible: Fn(&T) -> K + Send,
 {
     let missed = context.data_opt::<Arc<MissedChanges>>().cloned().unwrap_or_default();
-    let mut changes = app(context).hub().watch(collection, id);
+    let Cx { app, requester } = cx(context);
+    let (app, requester) = (app.clone(), requester.clone());
+    let mut changes = app.hub().watch(collection, key);
     async_stream::stream! {
         let mut sent = None;
         loop {
-            let read = read().await;
+            let read = read(Cx { app: &app, requester: &requester }, &id).await;
             let new = changes.take();
             match read {
-                Ok(Some(thing)) => {
+                Ok(Some(found)) => {
+                    let thing = T::from(found);
                     let now = Some(visible(&thing));
                     if now != sent || new.is_reset {
                         if sent.is_some() {

@@ -20,6 +20,7 @@ use super::{
     Loader, Stored,
     batcher::{Batcher, Item, Source, check_overdue},
     driver::{DUPLICATE_KEY, Raw, record_batched, send_within},
+    expression::millis,
     observe,
     raw_writes::{FailedUpdate, failed_updates},
 };
@@ -211,13 +212,12 @@ impl Counter {
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
         self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
         let updates: Vec<Document> = sums.into_iter().map(Addition::update).collect();
-        let limit = i64::try_from(LIMIT.as_millis()).unwrap_or(i64::MAX);
         let command = doc! {
             UPDATE: self.name,
             "updates": updates,
             "ordered": false,
             "writeConcern": { "w": "majority" },
-            "maxTimeMS": limit,
+            "maxTimeMS": millis(LIMIT),
         };
         let since = Instant::now();
         let collection = self.collection.clone();

@@ -4,6 +4,8 @@
 //! path, and a document would be merged into the existing value. Every value from outside therefore goes
 //! through [`literal`].
 
+use std::time::Duration;
+
 use mongodb::bson::{Bson, DateTime, Document, doc, serialize_to_bson};
 use serde::Serialize;
 
@@ -34,9 +36,14 @@ pub fn before(moment: DateTime) -> Document {
     doc! { "$expr": { "$lt": ["$$NOW", moment] } }
 }
 
-/// True if the time in `field` is more than `millis` milliseconds before the server's clock.
-pub fn older_than(field: &str, millis: i64) -> Document {
-    doc! { "$expr": { "$lt": [format!("${field}"), { "$subtract": ["$$NOW", millis] }] } }
+/// The duration in milliseconds, MongoDB's unit of time.
+pub fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// True if the time in `field` is longer ago than `age` by the server's clock.
+pub fn older_than(field: &str, age: Duration) -> Document {
+    doc! { "$expr": { "$lt": [format!("${field}"), { "$subtract": ["$$NOW", millis(age)] }] } }
 }
 
 /// Requires both filters. Unlike a merged document, this keeps two `$expr` or two conditions on one field
@@ -94,6 +101,26 @@ pub fn filter(array: impl Into<Bson>, condition: impl Into<Bson>) -> Bson {
 /// Each element replaced by `with`; the element is `$$this`.
 pub fn map(array: impl Into<Bson>, with: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$map": { "input": array.into(), "in": with.into() } })
+}
+
+/// True for an element `$$this` whose `field` has this value.
+pub fn element_is(field: &str, value: impl Into<Bson>) -> Document {
+    doc! { "$eq": [format!("$$this.{field}"), literal(value)] }
+}
+
+/// The elements except for those whose `field` has this value.
+pub fn without(array: impl Into<Bson>, field: &str, value: impl Into<Bson>) -> Bson {
+    filter(array, doc! { "$ne": [format!("$$this.{field}"), literal(value)] })
+}
+
+/// The elements, with those replaced by `with` whose `field` has this value.
+pub fn replaced(
+    array: impl Into<Bson>,
+    field: &str,
+    value: impl Into<Bson>,
+    with: impl Into<Bson>,
+) -> Bson {
+    map(array, choose(element_is(field, value), with, "$$this"))
 }
 
 /// The element `$$this` with the fields of `changes` (expressions) replaced.

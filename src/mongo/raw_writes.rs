@@ -12,7 +12,10 @@ use mongodb::{
     error::{Error as Fault, ErrorKind},
 };
 
-use super::driver::{DUPLICATE_KEY, Raw, is_duplicate_key};
+use super::{
+    driver::{DUPLICATE_KEY, Raw, is_duplicate_key},
+    expression::millis,
+};
 use crate::error::Error;
 
 /// The reply to a command.
@@ -68,7 +71,7 @@ async fn send(
     let mut command = doc! { name: collection.name() };
     command.extend(fields);
     command.insert("writeConcern", doc! { "w": "majority" });
-    command.insert("maxTimeMS", i64::try_from(limit.as_millis()).unwrap_or(i64::MAX));
+    command.insert("maxTimeMS", millis(limit));
     // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
     let time_limit = limit + Duration::from_secs(1);
     let handle = collection.clone();

@@ -139,7 +139,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
     Ok(match kind {
         NodeKind::Account => {
             let found = transfers::operations::account(Cx { app, requester }, id).await?;
-            found.map(|account| Account(account).into())
+            found.map(|account| Account::from(account).into())
         }
         NodeKind::Asset => {
             let by = AssetBy::Id(id.clone());
@@ -166,7 +166,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
         }
         NodeKind::Order => {
             let found = orders::operations::order(Cx { app, requester }, id).await?;
-            found.map(|order| Order(order).into())
+            found.map(|order| Order::from(order).into())
         }
         NodeKind::Person => {
             let found = people::operations::person(app, id).await?;
@@ -180,7 +180,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
         NodeKind::Transfer => {
             let by = TransferBy::Id(id.clone());
             let found = transfers::operations::transfer_status(Cx { app, requester }, by).await?;
-            found.map(|transfer| Transfer(transfer).into())
+            found.map(|transfer| Transfer::from(transfer).into())
         }
     })
 }

@@ -204,7 +204,7 @@ async fn past_its_deadline_a_run_writes_nothing() {
     let gateway = Gateway::with(short_bounds).await;
     let things = with_things(&gateway, &[thing("a", 1)]).await;
     let bounds = gateway.app.bounds();
-    let (run, read) = things.open(bounds, "a").await.expect("a run");
+    let (run, read) = things.begin_with(bounds, "a").await.expect("a run");
     assert_eq!(read.expect("there").count, 1);
     let update = || doc! { "$inc": { "count": 1_i64 } };
     let in_time = things.guarded(doc! { "_id": "a" }, update()).within(&run).apply().await;
@@ -214,7 +214,7 @@ async fn past_its_deadline_a_run_writes_nothing() {
     assert!(matches!(late, Outcome::Refused));
     assert!(run.is_over());
     // The run of something that isn't there has a deadline as well.
-    let (run, read) = things.open(bounds, "b").await.expect("a run");
+    let (run, read) = things.begin_with(bounds, "b").await.expect("a run");
     assert!(read.is_none());
     assert!(run.deadline() > run.now());
 }
@@ -363,7 +363,7 @@ async fn what_comes_from_outside_stays_a_value_in_pipelines() {
     let outcome = things.guarded(doc! { "_id": "a" }, vec![update]).apply().await;
     let Outcome::Applied(after) = outcome else { panic!("{outcome:?}") };
     assert_eq!((after.copies[0].id.as_str(), after.copies[0].name.as_str()), ("$count", "$$ROOT"));
-    let _names_only: Document = older_than("at", 1);
+    let _names_only: Document = older_than("at", Duration::from_millis(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

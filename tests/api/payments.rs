@@ -68,8 +68,8 @@ fn declined(said: &Authorisation) -> &str {
 /// The sweep of transfers alone, until nothing is left to finish: without carts and orders the
 /// other rooms' sweeps would void what nobody checks out.
 async fn sweep(gateway: &Gateway) {
-    let quiet = gateway.app.bounds().two_grace_periods_millis().unsigned_abs();
-    tokio::time::sleep(Duration::from_millis(quiet + 100)).await;
+    let quiet = gateway.app.bounds().two_grace_periods();
+    tokio::time::sleep(quiet + Duration::from_millis(100)).await;
     while docgate::background::sweep_room(&gateway.app, &transfers_room::ROOM)
         .await
         .expect("the sweep runs")

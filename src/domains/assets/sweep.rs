@@ -14,7 +14,7 @@ use crate::{
     app::App,
     domains::comments,
     error::Error,
-    flow::{Bounds, Sweep, lease::Lease, millis},
+    flow::{Bounds, Sweep, earlier, lease::Lease},
 };
 
 /// Maximum number of documents of each kind per pass.
@@ -83,10 +83,8 @@ async fn sweep_unnamed(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
     let Some(lease) = lease else { return Ok(()) };
     // A blob's id contains the start of its upload; nothing is written later than this after it.
     let transfer = Duration::from_secs(app.config().asset_transfer_seconds);
-    let longest = millis(stall + transfer + app.bounds().grace_period());
-    let from = lease.done().map_or(OLDEST, |done| {
-        first_id(DateTime::from_millis(done.timestamp_millis().saturating_sub(longest)))
-    });
+    let longest = stall + transfer + app.bounds().grace_period();
+    let from = lease.done().map_or(OLDEST, |done| first_id(earlier(done, longest)));
     let ids = from..first_id(sweep.earlier(stall));
     let hex = |blob: &ObjectId| blob.to_hex();
     let mut search = Sweep::begin(&attempt, app.bounds());

@@ -35,8 +35,9 @@ pub struct CartDocument {
     /// The checkout in progress, or the one that closed the cart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<Checkout>,
-    /// Number of checkouts that claimed the cart. It is part of the next checkout's id.
-    pub attempts: i32,
+    /// Number of checkouts that were begun. It is part of the next checkout's id.
+    #[serde(rename = "attempts")]
+    pub checkouts: i32,
     /// Server time of opening.
     pub opened_at: DateTime,
     /// Server time of the last change of lines, state or owner, or of the last settled return. Voiding a tag
@@ -82,9 +83,9 @@ pub enum CartState {
 }
 
 impl CartState {
-    /// Whether the cart can never become active again.
-    pub const fn is_closed(self) -> bool {
-        !matches!(self, Self::Active | Self::Pending | Self::Voiding)
+    /// Whether the cart is active or can become active again.
+    pub const fn may_become_active(self) -> bool {
+        matches!(self, Self::Active | Self::Pending | Self::Voiding)
     }
 
     /// Whether nothing changes any more.
@@ -107,8 +108,9 @@ pub struct CartLine {
     pub sku: String,
     /// Number of pieces.
     pub quantity: i64,
-    /// Number of them that the cart's reservation holds.
-    pub held: i64,
+    /// Number of them that are reserved for the cart.
+    #[serde(rename = "held")]
+    pub reserved: i64,
     /// Title of the product when the line was added.
     pub title: String,
     /// Type of the product when the line was added.
@@ -141,8 +143,8 @@ pub struct Return {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkout {
-    /// Derived from idempotency key and attempt. It becomes the order's `_id`, which for an anonymous order is the
-    /// capability to read it.
+    /// Derived from the op and the number of the checkout. It becomes the order's `_id`, which for an anonymous
+    /// order is the capability to read it.
     pub id: String,
     /// Id of the payment. Others see it, and the order's id can't be derived from it.
     pub payment_id: String,

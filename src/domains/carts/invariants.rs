@@ -53,7 +53,7 @@ fn unsound_lines(cart: &CartDocument) -> Vec<String> {
     for line in &cart.lines {
         let sound = skus.insert(&line.sku)
             && (1..=MAX_QUANTITY).contains(&line.quantity)
-            && (0..=line.quantity).contains(&line.held)
+            && (0..=line.quantity).contains(&line.reserved)
             && line.unit_price >= 0;
         if !sound {
             broken.push(format!("cart {:?} has the line {line:?}", cart.id));
@@ -71,7 +71,7 @@ fn unequal_reservations(cart: &CartDocument, reserved: &mut Reserved) -> Vec<Str
     let mut due: HashMap<&str, i64> = HashMap::new();
     let is_active = cart.state == CartState::Active;
     for line in &cart.lines {
-        due.insert(&line.sku, if is_active { line.held } else { 0 });
+        due.insert(&line.sku, if is_active { line.reserved } else { 0 });
     }
     for entry in &cart.outbox {
         *due.entry(&entry.sku).or_default() += entry.quantity;

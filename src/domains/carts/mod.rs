@@ -14,8 +14,8 @@
 //! ```
 //!
 //! The cart is the decider of its flows; stock is only a receiver. Each cart has one entry per SKU in the stock:
-//! a *reservation*, with its quantity and the marks of the reserves and applies that changed it. The field `held`
-//! of a line is how much of the line's quantity is reserved.
+//! a *reservation*, with its quantity and the marks of the reserves and applies that changed it. The field
+//! `reserved` of a line (stored and shown as `held`) is how much of the line's quantity is reserved.
 //!
 //! # Changes of lines
 //!
@@ -69,8 +69,8 @@
 //! late release could meet the mark of the new one. What excludes that is the time limit of a command: it is shorter
 //! than the time for which a cart is idle before it expires.
 //!
-//! Invariants: one line per SKU; `0 ≤ held ≤ quantity`; the reservations of an active cart equal what its lines
-//! hold plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
+//! Invariants: one line per SKU; `0 ≤ reserved ≤ quantity`; the reservations of an active cart equal what its lines
+//! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
 
 mod documents;
 pub mod invariants;

@@ -1,5 +1,7 @@
 //! MongoDB access of the carts. The guarded writes are values: the caller adds its attempt and sends them.
 
+use std::time::Duration;
+
 use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
@@ -9,12 +11,13 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    flow::{Attempt, Bounds, Change},
+    flow::{Bounds, Change},
     mongo::{
         Collection,
         collection::List,
         expression::{
-            append, both, changed, choose, filter, literal, map, older_than, stored, whole,
+            append, both, changed, choose, literal, map, older_than, replaced, stored, whole,
+            without,
         },
         guarded::Guarded,
     },
@@ -29,11 +32,6 @@ pub(super) fn bounds(app: &App) -> Bounds {
     app.bounds().remembering(MAX_CHANGES)
 }
 
-/// Begins an attempt with the cart as its first read.
-pub async fn open(app: &App, id: &str) -> Result<(Attempt, Option<CartDocument>), Error> {
-    carts(app).open(app.bounds(), id).await
-}
-
 /// Calls `each` for every cart, for the invariants.
 pub async fn for_each(
     app: &App,
@@ -46,8 +44,7 @@ pub async fn for_each(
 pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<CartDocument>, Error> {
     let filter = doc! { "owner": owner, "state": CartState::Active };
     let sort = doc! { "modifiedAt": -1, "_id": -1 };
-    let hint = Some("owner_modified");
-    Ok(carts(app).list(List { filter, sort, limit: 1, hint, ..List::default() }).await?.pop())
+    carts(app).first(List { filter, sort, hint: Some("owner_modified"), ..List::default() }).await
 }
 
 /// Maximum number of carts of each kind per pass of the sweep.
@@ -99,8 +96,8 @@ pub(super) fn cancel(app: &App, cart: &CartDocument) -> Guarded<CartDocument> {
 
 /// ACTIVE → EXPIRING, if the cart is still idle.
 pub(super) fn expire(app: &App, id: &str) -> Guarded<CartDocument> {
-    let idle_millis = app.config().cart_idle_seconds.saturating_mul(1000);
-    let is_idle = older_than("modifiedAt", i64::try_from(idle_millis).unwrap_or(i64::MAX));
+    let idle = Duration::from_secs(app.config().cart_idle_seconds);
+    let is_idle = older_than("modifiedAt", idle);
     let guard = both(doc! { "_id": id, "state": CartState::Active }, is_idle);
     modified(app, guard, doc! { "state": CartState::Expiring })
 }
@@ -114,7 +111,7 @@ pub(super) fn end(app: &App, cart: &CartDocument, state: CartState) -> Guarded<C
 /// Settles an outbox entry that was applied. The time of this write decides when the receiver's mark is
 /// retired: an attempt that read the entry before may still repeat the apply.
 pub(super) fn settle(app: &App, id: &str, tag: &str) -> Guarded<CartDocument> {
-    let rest = filter("$outbox", doc! { "$ne": ["$$this.tag", literal(tag)] });
+    let rest = without("$outbox", "tag", tag);
     modified(app, doc! { "_id": id, "outbox.tag": tag }, doc! { "outbox": rest })
 }
 
@@ -125,9 +122,9 @@ pub(super) async fn remove_expired(app: &App, id: &str) -> Result<bool, Error> {
 }
 
 /// ACTIVE → PENDING: the lines are frozen for a checkout. The guard: there are lines, nothing is still to be
-/// returned, no other checkout was claimed since `attempts` was read, the owner is as it was read, and the
+/// returned, no other checkout was begun since `checkouts` was read, the owner is as it was read, and the
 /// lines still have the total for which the payer was checked.
-pub fn claim(app: &App, cart: &CartDocument, checkout: &Checkout) -> Guarded<CartDocument> {
+pub fn freeze(app: &App, cart: &CartDocument, checkout: &Checkout) -> Guarded<CartDocument> {
     let line = doc! { "$multiply": ["$$this.quantity", "$$this.unitPrice"] };
     let guard = doc! {
         "_id": &cart.id,
@@ -137,7 +134,7 @@ pub fn claim(app: &App, cart: &CartDocument, checkout: &Checkout) -> Guarded<Car
         "state": CartState::Active,
         "lines.0": { "$exists": true },
         "outbox": { "$size": 0 },
-        "attempts": cart.attempts,
+        "attempts": cart.checkouts,
     };
     let set = doc! {
         "state": CartState::Pending,
@@ -181,7 +178,7 @@ pub fn reactivate(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocum
     carts(app).guarded(of_checkout(id, checkout, CartState::Voiding), update)
 }
 
-/// An addition: the line grows by `more.quantity` and `more.held`, or is pushed as it is. An existing line
+/// An addition: the line grows by `more.quantity` and `more.reserved`, or is pushed as it is. An existing line
 /// keeps its price.
 pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
     let last = format!("lines.{}", MAX_LINES - 1);
@@ -194,35 +191,35 @@ pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
     ] };
     let grown = changed(doc! {
         "quantity": { "$add": ["$$this.quantity", more.quantity] },
-        "held": { "$add": ["$$this.held", more.held] },
+        "held": { "$add": ["$$this.held", more.reserved] },
     });
     let lines = choose(
         doc! { "$in": [literal(&more.sku), "$lines.sku"] },
-        map("$lines", choose(is_of(&more.sku), grown, "$$this")),
+        replaced("$lines", "sku", &more.sku, grown),
         append("$lines", vec![literal(stored(more))]),
     );
     changed_lines(cart, has_room, doc! { "lines": lines })
 }
 
-/// A new quantity, guarded by the line as it was read. What it held beyond `held` is written to the outbox. A
-/// line of quantity zero is removed.
+/// A new quantity, guarded by the line as it was read. What it had reserved beyond `reserved` is written to the
+/// outbox. A line of quantity zero is removed.
 pub(super) fn set_line(
     cart: &CartDocument,
     read: &CartLine,
     quantity: i64,
-    held: i64,
+    reserved: i64,
     tag: &str,
 ) -> Change {
-    let as_read = doc! { "sku": &read.sku, "quantity": read.quantity, "held": read.held };
+    let as_read = doc! { "sku": &read.sku, "quantity": read.quantity, "held": read.reserved };
     let lines = if quantity == 0 {
-        filter("$lines", doc! { "$ne": ["$$this.sku", literal(&read.sku)] })
+        without("$lines", "sku", &read.sku)
     } else {
-        let now = changed(doc! { "quantity": quantity, "held": held });
-        map("$lines", choose(is_of(&read.sku), now, "$$this"))
+        let now = changed(doc! { "quantity": quantity, "held": reserved });
+        replaced("$lines", "sku", &read.sku, now)
     };
     let mut set = doc! { "lines": lines };
-    if read.held > held {
-        let (sku, quantity) = (literal(&read.sku), read.held - held);
+    if read.reserved > reserved {
+        let (sku, quantity) = (literal(&read.sku), read.reserved - reserved);
         let entry =
             whole(doc! { "tag": literal(tag), "sku": sku, "quantity": quantity, "at": "$$NOW" });
         set.insert("outbox", append("$outbox", vec![entry]));
@@ -234,9 +231,4 @@ pub(super) fn set_line(
 fn changed_lines(cart: &CartDocument, guard: Document, mut set: Document) -> Change {
     set.insert("modifiedAt", "$$NOW");
     Change { id: cart.id.clone(), guard: both(active_as_read(cart), guard), set }
-}
-
-/// Expression: the line `$$this` is of the SKU.
-fn is_of(sku: &str) -> Document {
-    doc! { "$eq": ["$$this.sku", literal(sku)] }
 }

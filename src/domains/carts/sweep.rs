@@ -5,7 +5,7 @@
 //!
 //! The quantity of a reservation is the sum of what was reserved and committed, what was reserved and not
 //! committed, and what the outbox returns. So if the outbox doesn't contain the SKU, and neither the cart nor the
-//! reservation has changed for two grace periods, the *surplus* `reservation.quantity − line.held` is what was
+//! reservation has changed for two grace periods, the *surplus* `reservation.quantity − line.reserved` is what was
 //! reserved and never committed: no attempt is running that could still reserve, commit or apply.
 //!
 //! 1. **The surplus is positive.** Each mark of a reserve whose tag the cart doesn't know is voided on the cart,
@@ -74,13 +74,13 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 }
 
 async fn carry_out(app: &App, id: &str) -> Result<bool, Error> {
-    let (attempt, Some(cart)) = store::open(app, id).await? else { return Ok(false) };
+    let (attempt, Some(cart)) = app.begin_with::<CartDocument>(id).await? else { return Ok(false) };
     operations::carry_out_outbox(app, &cart, &attempt).await?;
     Ok(!cart.outbox.is_empty())
 }
 
 async fn finish_closing(app: &App, id: &str) -> Result<bool, Error> {
-    let (attempt, Some(cart)) = store::open(app, id).await? else { return Ok(false) };
+    let (attempt, Some(cart)) = app.begin_with::<CartDocument>(id).await? else { return Ok(false) };
     let is_closing = matches!(cart.state, CartState::Cancelling | CartState::Expiring);
     if is_closing {
         operations::close(app, &cart, &attempt).await?;
@@ -88,11 +88,11 @@ async fn finish_closing(app: &App, id: &str) -> Result<bool, Error> {
     Ok(is_closing)
 }
 
-/// Removes an expired cart once the inventory has no entry of it. Remaining entries are settled first.
+/// Removes an expired cart once the inventory has no entry of it. What remains is reconciled first.
 async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool, Error> {
     let entries = inventory::reservations_of(app, &cart.id).await?;
     for (sku, entry) in &entries {
-        Settling { app, sku, entry, quiet }.settle_closed().await?;
+        Reconciliation { app, sku, entry, quiet }.with_ended().await?;
     }
     Ok(entries.is_empty() && store::remove_expired(app, &cart.id).await?)
 }
@@ -113,7 +113,7 @@ async fn sweep_reservations(app: &App, age: Age, sweep: &mut Sweep) -> Result<()
             let found = carts(app).list(List::of_ids(&ids)).await?;
             for (sku, entry) in batch {
                 let cart = found.iter().find(|cart| cart.id == entry.holder);
-                let done = Settling { app, sku, entry, quiet }.settle(cart, vanished).await;
+                let done = Reconciliation { app, sku, entry, quiet }.with(cart, vanished).await;
                 sweep.add(&entry.holder, done);
             }
         }
@@ -122,8 +122,9 @@ async fn sweep_reservations(app: &App, age: Age, sweep: &mut Sweep) -> Result<()
     Ok(())
 }
 
-/// A reservation that is settled against its cart. Settling returns whether stock was returned.
-struct Settling<'a> {
+/// The reconciliation of a reservation with its cart: what the cart doesn't account for is returned. Each method
+/// tells whether stock was returned.
+struct Reconciliation<'a> {
     app: &'a App,
     sku: &'a str,
     entry: &'a Reservation,
@@ -131,19 +132,19 @@ struct Settling<'a> {
     quiet: DateTime,
 }
 
-impl Settling<'_> {
-    /// Settles the entry against its cart. `vanished` is the same limit for an entry without a cart.
-    async fn settle(&self, cart: Option<&CartDocument>, vanished: DateTime) -> Result<bool, Error> {
+impl Reconciliation<'_> {
+    /// Reconciles the entry with its cart. `vanished` is the same limit as `quiet` for an entry without a cart.
+    async fn with(&self, cart: Option<&CartDocument>, vanished: DateTime) -> Result<bool, Error> {
         let at = self.entry.at;
         match cart {
             // Nothing can be committed on a removed cart, but the reason of its removal is unknown.
-            None if at < vanished => self.settle_closed().await,
+            None if at < vanished => self.with_ended().await,
             Some(cart) if cart.modified_at < self.quiet && at < self.quiet => match cart.state {
                 CartState::Active if cart.outbox.iter().all(|due| due.sku != self.sku) => {
-                    self.settle_active(cart).await
+                    self.with_active(cart).await
                 }
-                state if state.is_final() => self.settle_closed().await,
-                // A flow is running or was interrupted. Finishing it settles this entry as well.
+                state if state.is_final() => self.with_ended().await,
+                // A flow is running or was interrupted. Its end reconciles this entry as well.
                 _ => Ok(false),
             },
             _ => Ok(false),
@@ -151,10 +152,10 @@ impl Settling<'_> {
     }
 
     /// Returns what an active cart's entry holds beyond the line: it was reserved and never committed.
-    async fn settle_active(&self, cart: &CartDocument) -> Result<bool, Error> {
+    async fn with_active(&self, cart: &CartDocument) -> Result<bool, Error> {
         let Self { app, sku, entry, .. } = *self;
         let line = cart.lines.iter().find(|line| line.sku == sku);
-        let surplus = entry.quantity - line.map_or(0, |line| line.held);
+        let surplus = entry.quantity - line.map_or(0, |line| line.reserved);
         if surplus < 0 {
             tracing::error!(
                 event = "cart_holds_too_little",
@@ -191,8 +192,9 @@ impl Settling<'_> {
         Ok(true)
     }
 
-    /// Returns what a closed cart still holds, and retires its marks once they can't be repeated.
-    async fn settle_closed(&self) -> Result<bool, Error> {
+    /// Returns all that is reserved for a cart that commits nothing any more, and retires its marks once they can't
+    /// be repeated.
+    async fn with_ended(&self) -> Result<bool, Error> {
         let Self { app, sku, entry, .. } = *self;
         let returned =
             entry.is_in_use() && inventory::return_surplus(app, sku, entry, entry.quantity).await?;

@@ -16,6 +16,7 @@ use crate::{
         cx::cx,
         declared::{input, result},
         node_id::NodeKind,
+        object_of::ObjectOf,
         refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound},
         scalars::{CurrencyCode, DateTime, Money, int},
     },
@@ -94,14 +95,7 @@ macro_rules! line {
 pub(crate) use line;
 
 /// A shopping cart.
-#[derive(Debug)]
-pub struct Cart(Box<CartDocument>);
-
-impl From<CartDocument> for Cart {
-    fn from(cart: CartDocument) -> Self {
-        Self(Box::new(cart))
-    }
-}
+pub type Cart = ObjectOf<CartDocument>;
 
 /// A shopping cart: products with quantities, and the stock that is reserved for them.
 #[Object]
@@ -157,7 +151,7 @@ impl Cart {
     /// caller.
     async fn order(&self, context: &Context<'_>) -> Result<Option<Order>> {
         let Some(id) = self.placed() else { return Ok(None) };
-        Ok(orders::operations::order(cx(context), &id).await?.map(Order))
+        Ok(orders::operations::order(cx(context), &id).await?.map(Order::from))
     }
 }
 
@@ -174,7 +168,7 @@ line! {
         /// Number of these pieces that are reserved for the cart. The checkout takes the other ones from stock,
         /// if they are still available then.
         async fn held(&self) -> i32 {
-            int(self.line.held)
+            int(self.line.reserved)
         }
     }
 }

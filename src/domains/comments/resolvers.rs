@@ -14,11 +14,9 @@ use super::{
     },
 };
 use crate::graphql::{
-    app,
-    cx::{Cx, cx},
+    cx::cx,
     declared::mutations,
     page::paging,
-    requester,
     requester::{Role, Who},
     subscription::follow,
 };
@@ -145,13 +143,10 @@ impl CommentsSubscription {
         #[graphql(desc = "Global id of the product, content or asset that is discussed.")]
         subject_id: ID,
     ) -> Result<impl Stream<Item = Result<LatestComment>> + use<>> {
-        let (app, requester) = (app(context).clone(), requester(context).clone());
-        let (collection, key) = operations::followed(&subject_id);
-        let read = move || {
-            let (app, requester, id) = (app.clone(), requester.clone(), subject_id.clone());
-            async move { operations::discussion(Cx { app: &app, requester: &requester }, &id).await }
-        };
-        let discussions = follow(context, collection, key, read, Discussion::newest);
+        let of = operations::followed(&subject_id);
+        let discussions = follow(context, of, subject_id, Discussion::newest, |cx, id| {
+            Box::pin(operations::discussion(cx, id))
+        });
         let mut before: Option<Discussion> = None;
         Ok(discussions.flat_map(move |discussion| {
             let added: Vec<_> = match discussion {

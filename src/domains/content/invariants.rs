@@ -1,6 +1,9 @@
 //! Invariants of content, for `docgate check`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
 
 use mongodb::bson::DateTime;
 
@@ -10,7 +13,8 @@ use super::{
     store::WAITING,
 };
 use crate::{
-    app::App, domains::trees::line_to, error::Error, graphql::input::TOP, invariants::Report,
+    app::App, domains::trees::line_to, error::Error, flow::earlier, graphql::input::TOP,
+    invariants::Report,
 };
 
 /// Checks that paths and feeds follow from slugs, parents, tags and access, and that editions and former
@@ -50,8 +54,8 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     }
 
     report.rule("content: nothing waits that sweeps should have ended");
-    let now = app.begin().await?.now().timestamp_millis();
-    let overdue = DateTime::from_millis(now - app.bounds().two_grace_periods_millis() - PATIENCE);
+    let now = app.begin().await?.now();
+    let overdue = earlier(now, app.bounds().two_grace_periods() + PATIENCE);
     for (id, facts) in &tree {
         if let Some(since) = facts.waiting.filter(|since| *since < overdue) {
             report.broken(format!("{id} waits since {since}"));
@@ -73,8 +77,8 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     app.collection().for_each(each).await
 }
 
-/// Additional time that sweeps may take before something counts as overdue, in milliseconds.
-const PATIENCE: i64 = 60_000;
+/// Additional time that sweeps may take before something counts as overdue.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The facts of one document that are checked; its texts aren't kept in memory.
 struct Facts {

@@ -223,7 +223,7 @@ pub async fn change_identity(
         return Err(InvalidInput::new("to", "is the name that it is to replace").into());
     }
     let key = &from.key();
-    let read = || async { Ok(store::identities(&cx).open(cx.bounds(), key).await?) };
+    let read = || async { Ok(cx.begin_with(key).await?) };
     decide(read, |attempt: Attempt, old: Option<IdentityDocument>| async move {
         demand_proof(cx, user, to, input.proof.as_deref(), attempt.now())?;
         match old.filter(|old| old.user_id == user) {

@@ -27,7 +27,7 @@ impl InventoryQuery {
         context: &Context<'_>,
         #[graphql(desc = "SKU of the product.")] sku: ID,
     ) -> Result<Option<Stock>> {
-        Ok(operations::stock(app(context), &sku).await?.map(Stock))
+        Ok(operations::stock(app(context), &sku).await?.map(Stock::from))
     }
 }
 
@@ -66,12 +66,8 @@ impl InventorySubscription {
         context: &Context<'_>,
         #[graphql(desc = "SKU of the product.")] sku: ID,
     ) -> Result<impl Stream<Item = Result<Stock>> + use<>> {
-        let (app, key) = (app(context).clone(), sku.0.clone());
-        let read = move || {
-            let (app, sku) = (app.clone(), sku.clone());
-            async move { Ok(operations::stock(&app, &sku).await?.map(Stock)) }
-        };
-        let face = |Stock(stock): &Stock| (stock.available, stock.sold, stock.received);
-        Ok(follow(context, "inventory", key, read, face))
+        let visible = |stock: &Stock| (stock.0.available, stock.0.sold, stock.0.received);
+        let of = ("inventory", sku.0.clone());
+        Ok(follow(context, of, sku, visible, |cx, sku| Box::pin(operations::stock(cx.app, sku))))
     }
 }

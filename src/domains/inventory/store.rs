@@ -15,7 +15,10 @@ use crate::{
     mongo::{
         Collection,
         collection::List,
-        expression::{append, array, both, changed, choose, filter, literal, map, whole},
+        expression::{
+            append, array, both, changed, choose, element_is, filter, literal, map, replaced,
+            whole, without,
+        },
         guarded::Guarded,
     },
 };
@@ -31,11 +34,6 @@ pub enum Destination {
 
 pub(super) fn stocks(app: &App) -> Collection<StockDocument> {
     app.collection()
-}
-
-/// The stock with majority read concern, for flows and the explanation of refusals.
-pub(super) async fn find(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
-    stocks(app).get_settled(sku).await
 }
 
 /// Reads the counters without the reservations and op records, which can be large.
@@ -128,7 +126,7 @@ fn mark(tag: &str, quantity: i64) -> Bson {
 
 /// The reservations with the entry of the holder changed.
 fn with_entry(holder: &str, entry: Bson) -> Bson {
-    map("$reservations", choose(is_of(holder), entry, "$$this"))
+    replaced("$reservations", "holder", holder, entry)
 }
 
 /// A reserve: enough is available, the tag has no mark, and there are fewer than `cap` holders.
@@ -168,17 +166,17 @@ pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<()
         "_id": sku, "reservations": { "$elemMatch": { "holder": holder, "takes.tag": tag } },
     };
     let reserved = |marks: Bson| {
-        let of_tag = filter(marks, doc! { "$eq": ["$$this.tag", literal(tag)] });
+        let of_tag = filter(marks, element_is("tag", tag));
         doc! { "$sum": map(of_tag, "$$this.quantity") }
     };
     let marks_of_holder = doc! { "$reduce": {
-        "input": filter("$reservations", is_of(holder)),
+        "input": filter("$reservations", element_is("holder", holder)),
         "initialValue": [],
         "in": { "$concatArrays": ["$$value", "$$this.takes"] },
     } };
     let shrunk = changed(doc! {
         "quantity": { "$subtract": ["$$this.quantity", reserved("$$this.takes".into())] },
-        "takes": filter("$$this.takes", doc! { "$ne": ["$$this.tag", literal(tag)] }),
+        "takes": without("$$this.takes", "tag", tag),
         "at": "$$NOW",
     });
     let set = doc! {
@@ -250,7 +248,7 @@ pub async fn forget_each(
     holder: &str,
     attempt: &Attempt,
 ) -> Result<bool, Error> {
-    let rest = filter("$reservations", doc! { "$ne": ["$$this.holder", literal(holder)] });
+    let rest = without("$reservations", "holder", holder);
     let forgetting = |sku: &&str| {
         let empty = doc! { "holder": holder, "quantity": 0_i64 };
         let guard = doc! { "reservations": { "$elemMatch": empty } };
@@ -353,11 +351,6 @@ pub(super) fn reopen(app: &App, stock: &StockDocument) -> Guarded<StockDocument>
     let guard = doc! { "_id": &stock.sku, "deleting": true, "deleted": stock.deleted.as_ref() };
     let update = doc! { "$unset": { "deleting": 1, "deleted": 1, "deletionDue": 1 } };
     stocks(app).guarded(guard, update)
-}
-
-/// Expression: the element `$$this` belongs to `holder`.
-fn is_of(holder: &str) -> Document {
-    doc! { "$eq": ["$$this.holder", literal(holder)] }
 }
 
 /// Expression: the entries without those that have neither quantity nor marks.

@@ -6,20 +6,14 @@ use super::{documents::StockDocument, operations::MAX};
 use crate::graphql::{
     codes::refusal,
     declared::{input, result},
+    object_of::ObjectOf,
     refusals::{Conflict, InUse, InvalidInput, NotFound},
     requester::{Role, Who},
     scalars::{Long, int},
 };
 
 /// Stock counters of one SKU.
-#[derive(Debug)]
-pub struct Stock(pub StockDocument);
-
-impl From<StockDocument> for Stock {
-    fn from(stock: StockDocument) -> Self {
-        Self(stock)
-    }
-}
+pub type Stock = ObjectOf<StockDocument>;
 
 /// Stock counters of one SKU, in pieces. `available`, `reserved` and `sold` add up to `received`.
 #[Object]

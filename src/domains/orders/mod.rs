@@ -5,7 +5,7 @@
 //! key and the number of the checkout.
 //!
 //! ```text
-//!            claim                 pay                    complete
+//!           freeze                 pay                    complete
 //!   ACTIVE ─────────▶ PENDING ──────────────▶ PAID ─────────────────────▶ COMPLETE
 //!     ▲                  │ short, declined,     the order, stock to sold,
 //!     │                  ▼ timed out            the money captured
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! *Reserve*: in PENDING, stock that the cart doesn't hold (tag: the checkout's id), then the money. The
-//! authorisation has its own id, which the claim records: a reader of the payment must not be able to derive
+//! authorisation has its own id, which the freeze records: a reader of the payment must not be able to derive
 //! the order's id. *Commit*: PENDING → PAID; the abort is PENDING → VOIDING. *Apply*: the actions beside
 //! PAID. *Settle*: COMPLETE; then the remaining stock of the cart's reservations is returned. If the outcome
 //! of a reservation of stock is unknown, the attempt stops, because the reserve may still be applied. Past
@@ -23,7 +23,7 @@
 //! unknown outcome can be voided at once, because its void leaves a tombstone.
 //!
 //! **Ownership.** A cart without an owner gets the caller who checks it out with a token as its owner. The
-//! claim records that caller in the checkout, guarded by the cart's owner as it was read. The commit writes
+//! freeze records that caller in the checkout, guarded by the cart's owner as it was read. The commit writes
 //! it as the cart's owner, and the order has the same owner. A checkout that is aborted leaves the owner
 //! unchanged.
 //!

@@ -5,13 +5,11 @@ use futures_util::Stream;
 
 use super::operations;
 use crate::graphql::{
-    app,
-    cx::{Cx, cx},
+    cx::cx,
     declared::mutations,
     input,
     node_id::NodeKind,
     page::paging,
-    requester,
     requester::{Role, Who},
     subscription::follow,
 };
@@ -32,7 +30,7 @@ impl OrdersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the order.")] id: ID,
     ) -> Result<Option<Order>> {
-        Ok(operations::order(cx(context), &id).await?.map(Order))
+        Ok(operations::order(cx(context), &id).await?.map(Order::from))
     }
 
     /// Orders of the caller, newest first.
@@ -94,17 +92,9 @@ impl OrdersSubscription {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the order.")] order_id: ID,
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
-        let (app, requester) = (app(context).clone(), requester(context).clone());
         // No order has an empty `_id`: the first read ends the stream.
-        let key = input::id(NodeKind::Order, &order_id).unwrap_or_default();
-        let read = move || {
-            let (app, requester, id) = (app.clone(), requester.clone(), order_id.clone());
-            async move {
-                Ok(operations::order(Cx { app: &app, requester: &requester }, &id)
-                    .await?
-                    .map(Order))
-            }
-        };
-        Ok(follow(context, "orders", key, read, |Order(order)| (order.state, order.changed_at)))
+        let of = ("orders", input::id(NodeKind::Order, &order_id).unwrap_or_default());
+        let visible = |order: &Order| (order.0.state, order.0.changed_at);
+        Ok(follow(context, of, order_id, visible, |cx, id| Box::pin(operations::order(cx, id))))
     }
 }

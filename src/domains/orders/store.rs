@@ -1,16 +1,18 @@
 //! MongoDB access of the orders.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::bson::{DateTime, Document, doc};
 
 use super::documents::{Action, Due, OrderDocument, OrderState, Raise};
 use crate::{
     app::App,
     error::Error,
-    flow::{Attempt, Op},
+    flow::Op,
     mongo::{
         Collection,
         collection::List,
-        expression::{append, both, changed, choose, filter, literal, map, stored, whole},
+        expression::{
+            append, both, changed, choose, filter, literal, map, replaced, stored, whole, without,
+        },
         guarded::Guarded,
     },
 };
@@ -27,15 +29,6 @@ pub(super) struct Decision {
 
 pub(super) fn orders(app: &App) -> Collection<OrderDocument> {
     app.collection()
-}
-
-/// Begins an attempt with the order as its first read.
-pub(super) async fn open(app: &App, id: &str) -> Result<(Attempt, Option<OrderDocument>), Error> {
-    orders(app).open(app.bounds(), id).await
-}
-
-pub(super) async fn find(app: &App, id: &str) -> Result<Option<OrderDocument>, Error> {
-    orders(app).get_settled(id).await
 }
 
 /// A change of an order that raises its revision.
@@ -70,7 +63,7 @@ pub(super) fn decide(
         "ops": op.committed(&op.id, app.bounds()),
     };
     if let Some(raise) = raise {
-        set.insert("raises", without(raise));
+        set.insert("raises", without("$raises", "tag", raise));
     }
     revised(app, guard, set)
 }
@@ -88,13 +81,14 @@ pub(super) fn push_raise(
 /// Aborts a raise: no commit finds it any more.
 pub(super) fn abort_raise(app: &App, id: &str, raise: &str) -> Guarded<OrderDocument> {
     let aborted = changed(doc! { "voiding": true });
-    let raises = map("$raises", choose(is_tagged(raise), aborted, "$$this"));
+    let raises = replaced("$raises", "tag", raise, aborted);
     revised(app, with_raise(id, raise, false), doc! { "raises": raises })
 }
 
 /// Removes an aborted raise, after its reservations were released.
 pub(super) fn remove_raise(app: &App, id: &str, raise: &str) -> Guarded<OrderDocument> {
-    revised(app, with_raise(id, raise, true), doc! { "raises": without(raise) })
+    let raises = without("$raises", "tag", raise);
+    revised(app, with_raise(id, raise, true), doc! { "raises": raises })
 }
 
 /// Settles applied entries and marks deferred ones. If an order that is being cancelled owes nothing more, it
@@ -180,14 +174,4 @@ pub(super) async fn list_owing(
 /// Guard: the order has this raise, with this value of `voiding`.
 fn with_raise(id: &str, raise: &str, voiding: bool) -> Document {
     doc! { "_id": id, "raises": { "$elemMatch": { "tag": raise, "voiding": voiding } } }
-}
-
-/// Expression: the raises without this one.
-fn without(raise: &str) -> Bson {
-    filter("$raises", doc! { "$not": [is_tagged(raise)] })
-}
-
-/// Expression: the element `$$this` has this tag.
-fn is_tagged(tag: &str) -> Document {
-    doc! { "$eq": ["$$this.tag", literal(tag)] }
 }

@@ -64,9 +64,9 @@ async fn sweep_owing(app: &App, quiet: DateTime, sweep: &mut Sweep) -> Result<()
 
 /// Finishes the checkout of a cart in its own attempt.
 async fn finish_checkout(app: &App, cart: &str) -> Result<bool, Error> {
-    let (attempt, Some(cart)) = decider::open(app, cart).await? else { return Ok(false) };
-    let before = app.bounds().overdue_before(attempt.now());
-    let is_overdue = cart.checkout.as_ref().is_some_and(|checkout| checkout.deadline < before);
+    let (attempt, Some(cart)) = decider::begin_with(app, cart).await? else { return Ok(false) };
+    let is_overdue =
+        cart.checkout.as_ref().is_some_and(|checkout| attempt.is_overdue(checkout.deadline));
     if is_overdue {
         operations::recover(app, &cart, &attempt).await?;
     }

@@ -13,20 +13,14 @@ use crate::{
         cx::cx,
         declared::{input, result},
         node_id::NodeKind,
+        object_of::ObjectOf,
         refusals::{Conflict, InUse, InvalidInput, NotFound},
         scalars::{DateTime, Money, int},
     },
 };
 
 /// An order.
-#[derive(Debug)]
-pub struct Order(pub OrderDocument);
-
-impl From<OrderDocument> for Order {
-    fn from(order: OrderDocument) -> Self {
-        Self(order)
-    }
-}
+pub type Order = ObjectOf<OrderDocument>;
 
 /// An order: products bought at the prices that they had when they were put into the cart.
 #[Object]

@@ -12,7 +12,7 @@ use crate::{
         Collection,
         collection::List,
         copies::CopyPath,
-        expression::{append, array, filter, literal, starts_with, stored, whole},
+        expression::{append, array, literal, starts_with, stored, whole, without},
         guarded::Guarded,
     },
 };
@@ -95,7 +95,7 @@ pub(super) fn write_work(app: &App, id: &str, work: &Work) -> Guarded<PersonDocu
     if work.roles.is_empty() {
         entry.insert("stoneAt", "$$NOW");
     }
-    let others = filter(array("works"), doc! { "$ne": ["$$this.sku", literal(sku)] });
+    let others = without(array("works"), "sku", sku);
     people(app).set(guard, doc! { "works": append(others, vec![whole(entry)]) })
 }
 

@@ -5,7 +5,7 @@ use futures_util::Stream;
 
 use super::operations;
 use crate::graphql::{
-    cx::{Cx, cx},
+    cx::cx,
     declared::mutations,
     input,
     node_id::NodeKind,
@@ -30,7 +30,7 @@ impl TransfersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the account.")] id: ID,
     ) -> Result<Option<Account>> {
-        Ok(operations::account(cx(context), &id).await?.map(Account))
+        Ok(operations::account(cx(context), &id).await?.map(Account::from))
     }
 
     /// Accounts of the caller, oldest first.
@@ -52,7 +52,7 @@ impl TransfersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Key of the transfer.")] by: TransferBy,
     ) -> Result<Option<Transfer>> {
-        Ok(operations::transfer_status(cx(context), by).await?.map(Transfer))
+        Ok(operations::transfer_status(cx(context), by).await?.map(Transfer::from))
     }
 
     /// Transfers in one state, newest first.
@@ -139,17 +139,10 @@ impl TransfersSubscription {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the account.")] account_id: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
-        let Cx { app, requester } = cx(context);
-        let (app, requester) = (app.clone(), requester.clone());
         // No account has an empty `_id`: the first read ends the stream.
-        let key = input::id(NodeKind::Account, &account_id).unwrap_or_default();
-        let read = move || {
-            let (app, requester, id) = (app.clone(), requester.clone(), account_id.clone());
-            async move {
-                let cx = Cx { app: &app, requester: &requester };
-                Ok(operations::account(cx, &id).await?.map(Account))
-            }
-        };
-        Ok(follow(context, "accounts", key, read, Account::face))
+        let of = ("accounts", input::id(NodeKind::Account, &account_id).unwrap_or_default());
+        Ok(follow(context, of, account_id, Account::face, |cx, id| {
+            Box::pin(operations::account(cx, id))
+        }))
     }
 }

@@ -11,43 +11,31 @@ use crate::{
     error::Error,
     flow::Attempt,
     mongo::{
-        Collection, Outcome, Stored,
+        Collection, Stored,
         collection::List,
         expression::{append, both, literal, older_than, stored, whole},
         guarded::Guarded,
     },
 };
 
-fn accounts(app: &App) -> Collection<AccountDocument> {
+pub(super) fn accounts(app: &App) -> Collection<AccountDocument> {
     app.collection()
 }
 
-fn transfers(app: &App) -> Collection<TransferDocument> {
+pub(super) fn transfers(app: &App) -> Collection<TransferDocument> {
     app.collection()
-}
-
-pub(super) async fn find<T: Stored>(app: &App, id: &str) -> Result<Option<T>, Error> {
-    app.collection().get_settled(id).await
-}
-
-/// Begins an attempt with this document as its first read.
-pub(super) async fn open<T: Stored>(app: &App, id: &str) -> Result<(Attempt, Option<T>), Error> {
-    app.collection().open(app.bounds(), id).await
 }
 
 /// Begins an attempt with the source as its first read, and reads the destination beside it.
-pub(super) async fn open_accounts(
+pub(super) async fn begin_with_accounts(
     app: &App,
     source: &str,
     destination: &str,
 ) -> Result<(Attempt, Option<AccountDocument>, Option<AccountDocument>), Error> {
+    let accounts = accounts(app);
     let ((attempt, source), destination) =
-        tokio::try_join!(open(app, source), find(app, destination))?;
+        tokio::try_join!(app.begin_with(source), accounts.get_settled(destination))?;
     Ok((attempt, source, destination))
-}
-
-pub(super) async fn insert<T: Stored>(app: &App, document: T) -> Outcome<()> {
-    app.collection().insert(document).await
 }
 
 /// Closes the owner's account, guarded by a balance of zero and no unfinished transfer.
@@ -163,9 +151,7 @@ pub(super) async fn claim(
 ) -> Result<Option<TransferDocument>, Error> {
     let mut guard = as_read(read);
     if read.state != TransferState::Authorised {
-        let bounds = app.bounds();
-        let late = i64::try_from((bounds.command + bounds.skew).as_millis()).unwrap_or(i64::MAX);
-        guard = both(guard, older_than("deadline", late));
+        guard = both(guard, older_than("deadline", app.bounds().slack()));
     }
     let mut set = step_to(to, reason);
     set.insert("fence", read.fence + 1);

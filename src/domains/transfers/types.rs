@@ -15,6 +15,7 @@ use crate::{
         cx::cx,
         declared::{input, result},
         node_id::NodeKind,
+        object_of::ObjectOf,
         page::paging,
         refusals::{Conflict, CurrencyMismatch, InUse, InvalidInput, NotFound, Stop},
         scalars::{CurrencyCode, DateTime, Long, Money},
@@ -22,14 +23,7 @@ use crate::{
 };
 
 /// An account.
-#[derive(Debug)]
-pub struct Account(pub AccountDocument);
-
-impl From<AccountDocument> for Account {
-    fn from(account: AccountDocument) -> Self {
-        Self(account)
-    }
-}
+pub type Account = ObjectOf<AccountDocument>;
 
 /// An account that holds money in one currency.
 #[Object]
@@ -90,14 +84,7 @@ impl Account {
 }
 
 /// A transfer.
-#[derive(Debug)]
-pub struct Transfer(pub TransferDocument);
-
-impl From<TransferDocument> for Transfer {
-    fn from(transfer: TransferDocument) -> Self {
-        Self(transfer)
-    }
-}
+pub type Transfer = ObjectOf<TransferDocument>;
 
 /// A transfer of money from one account to another.
 #[Object]
@@ -135,9 +122,7 @@ impl Transfer {
 
     /// Account that pays. Null unless the caller owns it or has the role `service`.
     async fn source(&self, context: &Context<'_>) -> Result<Option<Account>> {
-        Ok(operations::account(cx(context), &NodeKind::Account.id(&self.0.source))
-            .await?
-            .map(Account))
+        account(context, &self.0.source).await
     }
 
     /// Global id of the account that receives. Withdrawals go to an account that stands for the outside
@@ -148,9 +133,7 @@ impl Transfer {
 
     /// Account that receives. Null unless the caller owns it or has the role `service`.
     async fn destination(&self, context: &Context<'_>) -> Result<Option<Account>> {
-        Ok(operations::account(cx(context), &NodeKind::Account.id(&self.0.destination))
-            .await?
-            .map(Account))
+        account(context, &self.0.destination).await
     }
 
     /// Global id of the transfer or payment that this one returns, wholly or in part. Null for every other
@@ -164,7 +147,7 @@ impl Transfer {
     async fn reverses(&self, context: &Context<'_>) -> Result<Option<Self>> {
         let Some(id) = &self.0.reverses else { return Ok(None) };
         let by = TransferBy::Id(NodeKind::Transfer.id(id));
-        Ok(operations::transfer_status(cx(context), by).await?.map(Self))
+        Ok(operations::transfer_status(cx(context), by).await?.map(Self::from))
     }
 
     /// Time at which the transfer was requested.
@@ -176,6 +159,12 @@ impl Transfer {
     async fn history(&self) -> &[TransferStep] {
         &self.0.history
     }
+}
+
+/// The account with this `_id`, if the caller may see it.
+async fn account(context: &Context<'_>, id: &str) -> Result<Option<Account>> {
+    let id = NodeKind::Account.id(id);
+    Ok(operations::account(cx(context), &id).await?.map(Account::from))
 }
 
 /// Entry of an account's statement.
@@ -220,7 +209,7 @@ impl StatementEntry {
 
     /// The transfer.
     async fn transfer(&self) -> Transfer {
-        Transfer(self.transfer.clone())
+        self.transfer.clone().into()
     }
 }
 

@@ -128,10 +128,31 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 /// `Content-Disposition`: whether a browser shows or saves the file, and its name. The name has two forms,
 /// because some clients support only ASCII.
 fn disposition(file: &FileFacts) -> String {
-    let kind = if operations::is_shown_inline(&file.media_type) { "inline" } else { "attachment" };
+    let kind = if is_shown_inline(&file.media_type) { "inline" } else { "attachment" };
     let plain =
         |c: char| if c.is_ascii_graphic() && !"\"\\%".contains(c) || c == ' ' { c } else { '_' };
     let ascii: String = file.name.chars().map(plain).collect();
     let encoded = utf8_percent_encode(&file.name, ENCODED);
     format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
+}
+
+/// Media types that a browser may display, since it executes nothing in them. Files of other types can only
+/// be saved.
+const INLINE: &[&str] = &[
+    "application/json",
+    "application/pdf",
+    "text/calendar",
+    "text/css",
+    "text/csv",
+    "text/markdown",
+    "text/plain",
+    "text/vcard",
+    "text/vtt",
+];
+
+/// Whether a browser may display files of this media type instead of only saving them.
+fn is_shown_inline(media_type: &str) -> bool {
+    let kind = media_type.split('/').next().unwrap_or_default();
+    let is_medium = ["audio", "image", "video"].contains(&kind) && !media_type.contains("xml");
+    is_medium || INLINE.contains(&media_type)
 }

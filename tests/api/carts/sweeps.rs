@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use docgate::background;
+use docgate::{background, flow::earlier, mongo::expression::millis};
 use mongodb::bson::{DateTime, doc};
 
 use super::{RESERVE, marks};
@@ -121,7 +121,7 @@ async fn the_check_finds_lines_and_reservations_that_disagree() {
 
 /// Lets time pass: everything that happened so far moves into the past, far enough for sweeps.
 async fn age(gateway: &Gateway) {
-    let millis = gateway.app.bounds().two_grace_periods_millis() + 60_000;
+    let millis = millis(gateway.app.bounds().two_grace_periods()) + 60_000;
     let earlier = |field: &str| doc! { "$subtract": [field, millis] };
     let moved = |moments: &str| {
         let change = doc! { "$mergeObjects": ["$$this", { "at": earlier("$$this.at") }] };
@@ -142,8 +142,9 @@ async fn age(gateway: &Gateway) {
 
 /// Something to do for each part of the sweep; answers the carts' ids.
 async fn left_behind(gateway: &Gateway) -> Vec<String> {
-    let now = gateway.app.begin().await.expect("a run").now().timestamp_millis();
-    let old = DateTime::from_millis(now - gateway.app.bounds().two_grace_periods_millis() - 60_000);
+    let now = gateway.app.begin().await.expect("a run").now();
+    let old = earlier(now, gateway.app.bounds().two_grace_periods() + Duration::from_secs(60));
+    let now = now.timestamp_millis();
     let hour_ago = DateTime::from_millis(now - 3_600_000);
     let due = doc! { "tag": "cut", "sku": "sku-0", "quantity": 1_i64, "at": old };
     let take = |tag: &str, quantity: i64| doc! { "tag": tag, "quantity": quantity, "at": old };

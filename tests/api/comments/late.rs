@@ -149,8 +149,7 @@ async fn a_discussion_that_is_posted_to_all_the_time_is_swept() {
     posted(&anna, &on, "early", None).await;
     migrate(&gateway, &on, "PAGED").await;
     let all = LAYOUTS.into_iter().chain(["moves"]);
-    let quiet =
-        Duration::from_millis(gateway.app.bounds().two_grace_periods_millis().unsigned_abs());
+    let quiet = gateway.app.bounds().two_grace_periods();
     let (since, mut posts) = (Instant::now(), 1);
     while since.elapsed() < quiet * 3 / 2 {
         for sku in all.clone() {

@@ -264,8 +264,8 @@ impl Gateway {
 
     /// Waits until sweeps may act, then sweeps until nothing is left to finish.
     pub async fn sweep(&self) {
-        let quiet = self.app.bounds().two_grace_periods_millis();
-        tokio::time::sleep(Duration::from_millis(quiet.unsigned_abs() + 100)).await;
+        let quiet = self.app.bounds().two_grace_periods();
+        tokio::time::sleep(quiet + Duration::from_millis(100)).await;
         for _ in 0..50 {
             match background::sweep_all(&self.app).await {
                 Ok(swept) if swept.finished == 0 => return,

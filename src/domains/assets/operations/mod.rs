@@ -146,27 +146,6 @@ fn between(field: &str, range: AttributeRange) -> Result<Test, InvalidInput> {
     }
 }
 
-/// Media types that a browser may display, since it executes nothing in them. Files of other types can only
-/// be saved.
-const INLINE: &[&str] = &[
-    "application/json",
-    "application/pdf",
-    "text/calendar",
-    "text/css",
-    "text/csv",
-    "text/markdown",
-    "text/plain",
-    "text/vcard",
-    "text/vtt",
-];
-
-/// Whether a browser may display files of this media type instead of only saving them.
-pub fn is_shown_inline(media_type: &str) -> bool {
-    let kind = media_type.split('/').next().unwrap_or_default();
-    let is_medium = ["audio", "image", "video"].contains(&kind) && !media_type.contains("xml");
-    is_medium || INLINE.contains(&media_type)
-}
-
 /// The bytes of a file in the given range, in order. Later changes of the asset don't affect them. After the
 /// maximum duration of a download they end with an error.
 pub fn bytes(

@@ -6,7 +6,7 @@ use super::{
     super::{
         documents::AssetDocument,
         store::{self, Expected},
-        types::{AssetConflict, FileTooLarge, MediaTypeNotAllowed, UploadAssetInput},
+        types::{AssetConflict, UploadAssetInput},
     },
     upload::{create, replace},
 };
@@ -14,7 +14,7 @@ use crate::graphql::{
     codes::Coded,
     cx::Cx,
     input::TOP,
-    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
+    refusals::{AlreadyExists, Conflict, InUse, NotFound, Stop},
     scalars::Slug,
     upload::Incoming,
 };
@@ -30,30 +30,9 @@ pub struct PutRefusal {
     pub message: String,
 }
 
-impl Refusal for PutRefusal {}
-
-/// Refusals that mean the same for a path.
-macro_rules! same {
-    ($($refusal:ident)*) => { $(
-        impl From<$refusal> for PutRefusal {
-            fn from($refusal { message, .. }: $refusal) -> Self {
-                Self { code: $refusal::CODE, message }
-            }
-        }
-    )* };
-}
-
-same! { NotFound InUse Conflict InvalidInput FileTooLarge MediaTypeNotAllowed }
-
-impl From<AlreadyExists> for PutRefusal {
-    fn from(_: AlreadyExists) -> Self {
-        InUse::because("something was put there at the same moment: send it again").into()
-    }
-}
-
-impl From<AssetConflict> for PutRefusal {
-    fn from(_: AssetConflict) -> Self {
-        Conflict::because(UNEXPECTED, None).into()
+impl<R: Coded> From<R> for PutRefusal {
+    fn from(refusal: R) -> Self {
+        Self { code: R::CODE, message: refusal.message() }
     }
 }
 
@@ -78,15 +57,26 @@ pub async fn put(
         return Err(Conflict::because(UNEXPECTED, None).into());
     }
     let op = cx.op(&[], None, &slug);
-    let Some(asset) = found else {
+    let is_new = found.is_none();
+    let put = if let Some(asset) = found {
+        replace(cx, &asset.id, &expected, &op, false, incoming).await
+    } else {
         let (parent_id, slug) = (parent.map(ID), Some(slug));
         let input = UploadAssetInput { parent_id, slug, ..UploadAssetInput::default() };
-        return Ok((create(cx, input, &op, incoming).await?, true));
+        create(cx, input, &op, incoming).await
     };
-    match replace(cx, &asset.id, &expected, &op, false, incoming).await {
-        Err(Stop::Refused(PutRefusal { code: NotFound::CODE, .. })) => {
-            Err(InUse::because("it was deleted at the same moment: send it again").into())
+    // The first three refusals mean that the path has changed since it was read.
+    Err(match put {
+        Ok(asset) => return Ok((asset, is_new)),
+        Err(Stop::Refused(PutRefusal { code: AlreadyExists::CODE, .. })) => {
+            InUse::because("something was put there at the same moment: send it again").into()
         }
-        replaced => Ok((replaced?, false)),
-    }
+        Err(Stop::Refused(PutRefusal { code: NotFound::CODE, .. })) if !is_new => {
+            InUse::because("it was deleted at the same moment: send it again").into()
+        }
+        Err(Stop::Refused(PutRefusal { code: AssetConflict::CODE, .. })) => {
+            Conflict::because(UNEXPECTED, None).into()
+        }
+        Err(stop) => stop,
+    })
 }

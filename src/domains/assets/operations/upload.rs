@@ -117,7 +117,7 @@ async fn open_parent<U: Refusals>(
     parent: Option<&ID>,
 ) -> Result<(Attempt, Option<ParentDocument>), Stop<U>> {
     let Some(id) = parent else { return Ok((app.begin().await?, None)) };
-    let (attempt, parent) = store::parents(app).open(app.bounds(), id).await?;
+    let (attempt, parent) = app.begin_with(id).await?;
     Ok((attempt, Some(settled(parent, id)?)))
 }
 

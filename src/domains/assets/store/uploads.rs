@@ -3,7 +3,6 @@
 use std::{ops::Range, time::Duration};
 
 use mongodb::bson::{Document, doc, oid::ObjectId};
-use serde::{Deserialize, Serialize};
 
 use super::{
     super::documents::{
@@ -14,11 +13,11 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    flow::{Op, millis},
+    flow::Op,
     mongo::{
-        Collection, Outcome, Stored,
+        Collection, Outcome,
         collection::List,
-        expression::{both, choose, is_missing, literal, older_than, stored, whole},
+        expression::{both, choose, is_missing, literal, millis, older_than, stored, whole},
         gridfs::Chunks,
         guarded::Guarded,
     },
@@ -152,7 +151,7 @@ pub(crate) fn abort(
 ) -> Guarded<AssetDocument> {
     let mut guard = owned(id, token);
     if let Some(stalled) = stalled {
-        guard = both(guard, older_than("upload.at", millis(stalled)));
+        guard = both(guard, older_than("upload.at", stalled));
     }
     let set = doc! { "$set": {
         "outbox": outbox_with("upload", false),
@@ -222,30 +221,14 @@ pub(crate) async fn list_named(
     field: &str,
     blobs: &[ObjectId],
 ) -> Result<Vec<ObjectId>, Error> {
-    #[derive(Serialize, Deserialize)]
-    struct Named {
-        blob: ObjectId,
-    }
-    #[derive(Serialize, Deserialize)]
-    struct Names {
-        file: Option<Named>,
-        upload: Option<Named>,
-        #[serde(default)]
-        outbox: Vec<Named>,
-    }
-    impl Stored for Names {
-        const COLLECTION: &'static str = AssetDocument::COLLECTION;
-    }
     let path = format!("{field}.blob");
-    let list = List {
-        filter: doc! { &path: { "$in": blobs.to_vec() } },
-        limit: i64::try_from(blobs.len().max(1)).unwrap_or(i64::MAX),
-        projection: Some(doc! { path: 1 }),
-        ..List::default()
-    };
-    let found = app.collection::<Names>().list(list).await?;
-    let named = found.into_iter().flat_map(|Names { file, upload, outbox }| {
-        file.into_iter().chain(upload).chain(outbox).map(|named| named.blob)
-    });
-    Ok(named.collect())
+    let pipeline = vec![
+        doc! { "$match": { &path: { "$in": blobs.to_vec() } } },
+        // A field that isn't an array is unwound like an array of one element.
+        doc! { "$unwind": format!("${field}") },
+        doc! { "$project": { "blob": format!("${path}") } },
+    ];
+    let named = assets(app).aggregate(pipeline).await?;
+    let blob = |named: &Document| named.get_object_id("blob").map_err(Error::internal);
+    named.iter().map(blob).collect()
 }

@@ -15,20 +15,14 @@ use crate::{
         codes::refusal,
         declared::result,
         node_id::NodeKind,
+        object_of::ObjectOf,
         refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
         scalars::{DateTime, LocaleTag, Long, Slug, int},
     },
 };
 
 /// A file with its metadata.
-#[derive(Debug, Clone)]
-pub struct Asset(Box<AssetDocument>);
-
-impl From<AssetDocument> for Asset {
-    fn from(asset: AssetDocument) -> Self {
-        Self(Box::new(asset))
-    }
-}
+pub type Asset = ObjectOf<AssetDocument>;
 
 /// A file with its metadata. `GET` on `url` downloads the file, `PUT` replaces it.
 #[Object]

@@ -1,11 +1,16 @@
 //! The commits and reads of a cart's checkout. The room of orders runs the flow; the cart is its decider.
 
-pub use super::super::store::{claim, complete, for_each, list_overdue, open, pay, reactivate};
+pub use super::super::store::{complete, for_each, freeze, list_overdue, pay, reactivate};
 use super::super::{
-    documents::{CartState, Checkout},
+    documents::{CartDocument, CartState, Checkout},
     store::{self, carts},
 };
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Error, flow::Attempt};
+
+/// Begins an attempt with the cart as its first read.
+pub async fn begin_with(app: &App, id: &str) -> Result<(Attempt, Option<CartDocument>), Error> {
+    app.begin_with(id).await
+}
 
 /// Aborts the checkout. Returns whether it is aborted and still has to be undone.
 pub async fn abort(app: &App, id: &str, checkout: &Checkout) -> Result<bool, Error> {
@@ -13,7 +18,7 @@ pub async fn abort(app: &App, id: &str, checkout: &Checkout) -> Result<bool, Err
         return Ok(true);
     }
     // The state had changed: the checkout was paid, aborted, or already undone.
-    Ok(open(app, id).await?.1.is_some_and(|cart| {
+    Ok(carts(app).get_settled(id).await?.is_some_and(|cart| {
         cart.state == CartState::Voiding && cart.checkout.is_some_and(|own| own.id == checkout.id)
     }))
 }

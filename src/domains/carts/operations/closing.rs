@@ -7,7 +7,7 @@ use super::{
         store::{self, carts},
         types::{CancelCartInput, CancelCartResult, CartNotActive},
     },
-    Changed, open,
+    Changed, begin,
 };
 use crate::{
     app::App,
@@ -23,7 +23,7 @@ const ROUNDS: usize = 10;
 /// Cancels the cart and returns the stock that it holds. A repeat is safe without an idempotency key.
 pub async fn cancel_cart(cx: Cx<'_>, input: CancelCartInput) -> Changed<CancelCartResult> {
     let input = input.checked()?;
-    let read = || open(cx, &input.cart_id);
+    let read = || begin(cx, &input.cart_id);
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
         let cart = match cart.state {
             CartState::Active => store::cancel(&cx, &cart).within(&attempt).after().await?,

@@ -28,7 +28,7 @@ use super::{
             RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
         },
     },
-    Changed, carry_out_outbox, open,
+    Changed, begin, carry_out_outbox,
 };
 use crate::{
     domains::{
@@ -55,10 +55,10 @@ pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Changed<AddCa
         let offer = catalog::offer(&cx, &input.sku).await?;
         let (line, quantity) = (new_line(offer, &call.cart, input)?, i64::from(input.quantity));
         let tag = op.tag(&call.cart.ops);
-        let held = call.reserve(&line, quantity, &tag).await?;
-        let more = CartLine { quantity, held, ..line };
+        let reserved = call.reserve(&line, quantity, &tag).await?;
+        let more = CartLine { quantity, reserved, ..line };
         let change = store::add_to_line(&call.cart, &more);
-        Ok(call.commit(change, &tag, (&more.sku, held)).await?)
+        Ok(call.commit(change, &tag, (&more.sku, reserved)).await?)
     })
     .await
 }
@@ -79,7 +79,7 @@ pub async fn set_cart_line_quantity(
         }
         let tag = call.tag_for(line);
         let reserved = call.reserve(line, quantity - line.quantity, &tag).await?;
-        let change = store::set_line(&call.cart, line, quantity, line.held + reserved, &tag);
+        let change = store::set_line(&call.cart, line, quantity, line.reserved + reserved, &tag);
         Ok(call.commit(change, &tag, (&line.sku, reserved)).await?)
     })
     .await
@@ -109,7 +109,7 @@ where
     S: Future<Output = Result<Step<CartDocument>, Stop<U>>>,
     U: From<NotFound> + From<CartNotActive> + From<Conflict>,
 {
-    let (step, read) = (&step, || open(cx, id));
+    let (step, read) = (&step, || begin(cx, id));
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
         if op.is_committed(&cart.ops)? {
             // The earlier call may have been interrupted before it returned stock.
@@ -146,8 +146,8 @@ impl Call<'_> {
         format!("{}/{}", self.op.tag(&self.cart.ops), line.quantity)
     }
 
-    /// Reserves `more` pieces for the line if the cart's policy demands it now, and returns how many of them the
-    /// cart then holds. A shortage is reported for the whole line.
+    /// Reserves `more` pieces for the line if the cart's policy demands it now, and returns how many of them it
+    /// reserved. A shortage is reported for the whole line.
     async fn reserve<U: From<InsufficientStock>>(
         &self,
         line: &CartLine,
@@ -165,7 +165,7 @@ impl Call<'_> {
             Reserved::Reserved => Ok(more),
             Reserved::Full => Ok(0),
             Reserved::Short { available } => {
-                let (quantity, available) = (line.quantity + more, line.held + available);
+                let (quantity, available) = (line.quantity + more, line.reserved + available);
                 Err(InsufficientStock::new(&line.sku, quantity, available).into())
             }
         }
@@ -180,15 +180,15 @@ impl Call<'_> {
     ) -> Result<Step<CartDocument>, Error> {
         let Self { cx, op, attempt, cart } = self;
         let undo = (reserved > 0).then(|| inventory::release(cx, sku, &cart.id, tag));
-        let attempted = Try { op, tag, attempt, bounds: store::bounds(cx) };
-        Ok(Step::or_again(carts(cx).commit(attempted, change, undo).await?))
+        let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
+        Ok(Step::or_again(carts(cx).commit(this_try, change, undo).await?))
     }
 
     /// Lowers a line, or removes it. This commits first, because the stock that is to be returned goes to the
     /// outbox. Setting the present quantity is committed as well, so that a later repeat changes nothing.
     async fn lower(&self, line: &CartLine, quantity: i64) -> Result<Step<CartDocument>, Error> {
-        let (tag, held) = (self.tag_for(line), line.held.min(quantity));
-        let change = store::set_line(&self.cart, line, quantity, held, &tag);
+        let (tag, reserved) = (self.tag_for(line), line.reserved.min(quantity));
+        let change = store::set_line(&self.cart, line, quantity, reserved, &tag);
         let step = self.commit(change, &tag, (&line.sku, 0)).await?;
         if let Step::Done(after) = &step {
             carry_out_outbox(&self.cx, after, &self.attempt).await?;
@@ -220,7 +220,7 @@ fn new_line(
         }
         _ => {
             let Offer { sku, title, kind, .. } = offer;
-            return Ok(CartLine { sku, quantity: 0, held: 0, title, kind, unit_price });
+            return Ok(CartLine { sku, quantity: 0, reserved: 0, title, kind, unit_price });
         }
     };
     Err(InvalidInput::new(field, reason).into())

@@ -53,7 +53,7 @@ pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResu
         ops: Vec::new(),
         outbox: Vec::new(),
         checkout: None,
-        attempts: 0,
+        checkouts: 0,
         opened_at: attempt.now(),
         modified_at: attempt.now(),
         v: Version,
@@ -66,7 +66,7 @@ pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResu
         Some(opened) if (opened.policy, opened.currency) != (input.policy, input.currency) => {
             Err(Conflict::other_input().into())
         }
-        Some(opened) if opened.state.is_closed() => {
+        Some(opened) if !opened.state.may_become_active() => {
             let state = opened.state;
             let message = format!(
                 "the cart that this idempotency key opened is {state}; open another one with a new key"
@@ -94,7 +94,7 @@ pub async fn my_cart(cx: Cx<'_>) -> Result<Option<CartDocument>, Error> {
 pub async fn claim_cart(cx: Cx<'_>, input: ClaimCartInput) -> Changed<ClaimCartResult> {
     let (owner, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.cart_id;
-    let read = || async { Ok(store::open(&cx, id).await?) };
+    let read = || async { Ok(cx.begin_with(id).await?) };
     decide(read, |attempt: Attempt, cart: Option<CartDocument>| async move {
         let cart = cart.ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
         match cart.owner.as_deref() {
@@ -114,8 +114,11 @@ fn may_use(cart: &CartDocument, requester: &Requester) -> bool {
 }
 
 /// Begins an attempt with the cart as its first read. `NotFound` if this caller may not use it.
-async fn open<U: From<NotFound>>(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<U>> {
-    let (attempt, cart) = store::open(&cx, id).await?;
+async fn begin<U: From<NotFound>>(
+    cx: Cx<'_>,
+    id: &str,
+) -> Result<(Attempt, CartDocument), Stop<U>> {
+    let (attempt, cart) = cx.begin_with(id).await?;
     let cart = cart.filter(|cart| may_use(cart, cx.requester));
     Ok((attempt, cart.ok_or_else(|| NotFound::of(NodeKind::Cart, id))?))
 }

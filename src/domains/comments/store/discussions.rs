@@ -193,7 +193,7 @@ pub(crate) struct Opened<'a> {
 /// Begins an attempt by reading a document.
 pub(crate) async fn open<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Opened<'a>, Error> {
     of_kind!(parent.kind, Own => {
-        let (attempt, found) = cx.collection::<Own>().open(cx.bounds(), &parent.key).await?;
+        let (attempt, found) = cx.begin_with::<Own>(&parent.key).await?;
         let now = Some(attempt.now());
         let is_seen = found.as_ref().is_some_and(|found| found.is_seen_by(cx.requester, now));
         Ok(Opened { attempt, is_seen, discussed: found.and_then(|found| of(cx.app, found)) })

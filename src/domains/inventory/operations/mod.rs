@@ -89,7 +89,7 @@ pub async fn delete_product(
             ..StockDocument::empty(sku)
         };
         if !store::delete(&cx, sku, &generation).within(&attempt).held().await? {
-            match store::find(&cx, sku).await? {
+            match stocks(&cx).get_settled(sku).await? {
                 // The product never had stock. A closed stock document refuses a first receipt in flight.
                 None if stocks(&cx).insert(closed).await.decided()?.is_some() => {}
                 Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
@@ -141,7 +141,7 @@ impl Holder<'_> {
             if self.write(store::reserving(sku, name, tag, quantity, cap)).await? {
                 return Ok(Reserved::Reserved);
             }
-            let Some(stock) = store::find(app, sku).await? else {
+            let Some(stock) = stocks(app).get_settled(sku).await? else {
                 return Ok(Reserved::Short { available: 0 });
             };
             let available = if stock.deleting { 0 } else { stock.available };
@@ -172,7 +172,7 @@ impl Holder<'_> {
 
     /// The available quantity, if it is less than `quantity` and nothing is reserved under the tag.
     pub async fn shortage(&self, sku: &str, quantity: i64) -> Result<Option<i64>, Error> {
-        if store::find(self.app, sku).await?.is_some_and(|stock| self.has_reserved(&stock)) {
+        if stocks(self.app).get_settled(sku).await?.is_some_and(|stock| self.has_reserved(&stock)) {
             return Ok(None);
         }
         let available = stock(self.app, sku).await?.map_or(0, |stock| stock.available);
@@ -187,7 +187,7 @@ impl Holder<'_> {
         if self.write(store::applying(sku, self.name, self.tag, quantity, to)).await? {
             return Ok(());
         }
-        let stock = store::find(self.app, sku).await?;
+        let stock = stocks(self.app).get_settled(sku).await?;
         match stock.as_ref().and_then(|stock| self.entry(stock)) {
             // An entry is removed only when everything was applied out of it, or when no apply to it can be
             // repeated.
@@ -219,7 +219,7 @@ impl Holder<'_> {
         if self.write(store::restocking(sku, self.tag, quantity)).await? {
             return Ok(());
         }
-        match store::find(self.app, sku).await? {
+        match stocks(self.app).get_settled(sku).await? {
             Some(stock) if has(&stock.restocks, self.tag) => Ok(()),
             Some(_) => Err(self.attempt.overdue()),
             None => {

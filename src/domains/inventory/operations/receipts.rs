@@ -90,7 +90,7 @@ pub(in super::super) async fn book(
         }
         // A refusal: the stock document doesn't exist, the receipt is a repeat, or there is a reason to
         // report.
-        let Some(stock) = store::find(app, sku).await? else {
+        let Some(stock) = stocks(app).get_settled(sku).await? else {
             let first = first_receipt(sku, quantity, once, &attempt);
             // If another first receipt was faster, this one is added to it.
             let inserted = stocks(app).insert(first.clone()).await.decided()?;

@@ -4,10 +4,10 @@
 use super::{
     super::{
         documents::{Action, OrderDocument, OrderLine, OrderPayment, OrderState, Raise},
-        store::{self, Decision},
+        store::{self, Decision, orders},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    Changed, charge, crowded, demand_room, open, outbox, refused, void,
+    Changed, begin, charge, crowded, demand_room, outbox, refused, void,
 };
 use crate::{
     app::App,
@@ -41,7 +41,7 @@ pub async fn adjust_order_line(
     let scope = [input.order_id.as_str(), "adjustOrderLine"];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
     let call = &Call { cx, input: &input, op };
-    decide(|| open(cx, &input.order_id), |attempt, order| call.step(attempt, order)).await
+    decide(|| begin(cx, &input.order_id), |attempt, order| call.step(attempt, order)).await
 }
 
 /// One call.
@@ -63,7 +63,7 @@ impl Call<'_> {
             if raise.input != op.input {
                 return Err(OtherInput.into());
             }
-            if raise.deadline >= app.bounds().overdue_before(attempt.now()) {
+            if !attempt.is_overdue(raise.deadline) {
                 return Ok(Step::Wait);
             }
             undo_raise(app, &order.id, raise).await?;
@@ -248,7 +248,7 @@ pub(in super::super) async fn undo_raise(
     raise: &Raise,
 ) -> Result<bool, Error> {
     if !store::abort_raise(app, order, &raise.tag).held().await? {
-        let order = store::find(app, order).await?;
+        let order = orders(app).get_settled(order).await?;
         let given_up = |own: &Raise| own.tag == raise.tag && own.voiding;
         if !order.is_some_and(|order| order.raises.iter().any(given_up)) {
             return Ok(false);

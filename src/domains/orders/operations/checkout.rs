@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use super::{
     super::{
         documents::{OrderDocument, OrderLine, OrderPayment, OrderState},
-        store::{self, orders},
+        store::orders,
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
     Changed, charge, crowded, refused, void,
@@ -37,12 +37,12 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
     let input = &input.checked()?;
     let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
-    let read = || open(cx, &input.cart_id);
+    let read = || begin(cx, &input.cart_id);
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
         let own = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
         match (cart.state, own) {
             (CartState::Active, _) => {
-                let Some(cart) = claim(cx, input, op, &cart, &attempt).await? else {
+                let Some(cart) = freeze(cx, input, op, &cart, &attempt).await? else {
                     return Ok(Step::Again);
                 };
                 Ok(Step::Done(Run::new(&cx, &cart, &attempt)?.carry_through().await?))
@@ -51,7 +51,7 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
             (_, Some(checkout)) if checkout.input != op.input => Err(OtherInput.into()),
             (CartState::Complete, Some(checkout)) => Ok(Step::Done(ordered(&cx, checkout).await?)),
             (_, Some(checkout)) => {
-                if checkout.deadline >= cx.bounds().overdue_before(attempt.now()) {
+                if !attempt.is_overdue(checkout.deadline) {
                     return Ok(Step::Wait);
                 }
                 // Its attempt was interrupted, and none of its writes can still be applied.
@@ -63,8 +63,8 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
     .await
 }
 
-async fn open(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<CheckoutCartResult>> {
-    let (attempt, cart) = decider::open(&cx, id).await?;
+async fn begin(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<CheckoutCartResult>> {
+    let (attempt, cart) = decider::begin_with(&cx, id).await?;
     let is_theirs =
         |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| cx.requester.is(owner));
     let cart = cart.filter(is_theirs).ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
@@ -73,13 +73,13 @@ async fn open(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<Chec
 
 /// The current order of a completed checkout.
 async fn ordered(app: &App, checkout: &Checkout) -> Changed<CheckoutCartResult> {
-    let order = store::find(app, &checkout.id).await?.filter(|order| !order.deleted);
+    let order = orders(app).get_settled(&checkout.id).await?.filter(|order| !order.deleted);
     Ok(order.ok_or_else(|| NotFound::of(NodeKind::Order, &checkout.id))?)
 }
 
 /// Begins the checkout: checks what can be refused early, then freezes the cart. Returns `None` if the cart
 /// changed.
-async fn claim(
+async fn freeze(
     cx: Cx<'_>,
     input: &CheckoutCartInput,
     op: &Op,
@@ -89,7 +89,7 @@ async fn claim(
     if cart.lines.is_empty() {
         return Err(CartEmpty::because("there is nothing in the cart").into());
     }
-    let number = cart.attempts.to_string();
+    let number = cart.checkouts.to_string();
     let derived = |what| cx.ids().derived(&[what, &cart.id, &op.id, &number]);
     let checkout = Checkout {
         id: derived("checkout"),
@@ -104,7 +104,7 @@ async fn claim(
     };
     payments::check(cx, &charge_of(cart, &checkout)).await?;
     carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
-    Ok(decider::claim(&cx, cart, &checkout).within(attempt).after().await?)
+    Ok(decider::freeze(&cx, cart, &checkout).within(attempt).after().await?)
 }
 
 fn charge_of(cart: &CartDocument, checkout: &Checkout) -> Charge {
@@ -145,7 +145,7 @@ impl<'a> Run<'a> {
         Ok(Self { app, cart, checkout, attempt })
     }
 
-    /// Reserves stock and money, commits and applies. Only the attempt that claimed the cart calls it. If the
+    /// Reserves stock and money, commits and applies. Only the attempt that froze the cart calls it. If the
     /// outcome of a reservation of stock is unknown, the checkout must not be aborted yet.
     async fn carry_through(self) -> Changed<CheckoutCartResult> {
         let Self { app, cart, checkout, attempt } = self;
@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Reserves the stock that the cart doesn't hold, in one command. If that doesn't succeed for all lines, it
+    /// Reserves the stock that isn't reserved for the cart yet, in one command. If that doesn't succeed for all lines, it
     /// goes line by line in the order of SKUs. From the first short line on it only reads, so that every short
     /// line is reported. Returns the reason why the checkout has to be aborted, if there is one.
     async fn reserve_missing(self) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
@@ -180,7 +180,7 @@ impl<'a> Run<'a> {
             return Ok(None);
         }
         let mut short = Vec::new();
-        for (CartLine { sku, quantity, held, .. }, some) in missing {
+        for (CartLine { sku, quantity, reserved, .. }, some) in missing {
             let free = if short.is_empty() {
                 match holder.reserve(sku, some, cap).await? {
                     Reserved::Reserved => None,
@@ -190,14 +190,14 @@ impl<'a> Run<'a> {
             } else {
                 holder.shortage(sku, some).await?
             };
-            short.extend(free.map(|free| ShortLine::new(sku, *quantity, held + free)));
+            short.extend(free.map(|free| ShortLine::new(sku, *quantity, reserved + free)));
         }
         Ok(if short.is_empty() { None } else { Some(CheckoutShort::new(short).into()) })
     }
 
-    /// Lines of which the cart doesn't hold the whole quantity, with the missing quantity, in the order of SKUs.
+    /// Lines whose quantity isn't wholly reserved, with the missing quantity, in the order of SKUs.
     fn missing(self) -> Vec<(&'a CartLine, i64)> {
-        let lines = self.cart.lines.iter().map(|line| (line, line.quantity - line.held));
+        let lines = self.cart.lines.iter().map(|line| (line, line.quantity - line.reserved));
         let mut missing: Vec<_> = lines.filter(|(_, missing)| *missing > 0).collect();
         missing.sort_by(|(left, _), (right, _)| left.sku.cmp(&right.sku));
         missing

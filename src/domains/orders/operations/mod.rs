@@ -14,7 +14,7 @@ pub(super) use outbox::settle;
 
 use super::{
     documents::{Action, OrderDocument, OrderState},
-    store::{self, Decision},
+    store::{self, Decision, orders},
     types::{
         CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, DeletedOrder,
         Order, OrderNotOpen, PaymentDeclined, PaymentInput,
@@ -47,7 +47,7 @@ type Changed<U> = Result<OrderDocument, Stop<U>>;
 /// merchant.
 pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>, Error> {
     let Ok(id) = &input::id(NodeKind::Order, id) else { return Ok(None) };
-    Ok(store::find(&cx, id).await?.filter(|order| is_visible(order, cx.requester)))
+    Ok(orders(&cx).get_settled(id).await?.filter(|order| is_visible(order, cx.requester)))
 }
 
 /// The caller's orders, newest first.
@@ -58,7 +58,7 @@ pub async fn my_orders(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, 
     let owner = cx.requester.subject()?;
     let (list, keys) = (format!("myOrders {owner}"), vec![("placedAt", -1), ("_id", -1)]);
     let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
-    page_of(&cx, Sort { list, keys }, paging, ("owner", owner.into()), values, Order).await
+    page_of(&cx, Sort { list, keys }, paging, ("owner", owner.into()), values, Order::from).await
 }
 
 /// Cancels an order: goods and money are returned, each once.
@@ -66,7 +66,7 @@ pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<Cancel
     let input = input.checked()?;
     let id = &input.order_id;
     let op = &cx.op(&[id, "cancelOrder"], input.idempotency_key.as_ref(), &());
-    let read = || open(cx, id);
+    let read = || begin(cx, id);
     decide(read, |attempt: Attempt, order: OrderDocument| async move {
         if op.is_committed(&order.ops)? {
             return Ok(outbox::finish(&cx, &order, op, &attempt).await?);
@@ -108,7 +108,7 @@ pub async fn delete_order(
     if store::bury(&cx, id).after().await?.is_some() {
         return Ok(DeletedOrder { id: NodeKind::Order.id(id) });
     }
-    match store::find(&cx, id).await? {
+    match orders(&cx).get_settled(id).await? {
         Some(order) if !order.deleted => {
             Err(InUse::because("only an order that is cancelled for good can be deleted").into())
         }
@@ -117,11 +117,11 @@ pub async fn delete_order(
 }
 
 /// Begins an attempt with the order as its first read. `NotFound` if the caller may not see and change it.
-async fn open<U: From<NotFound>>(
+async fn begin<U: From<NotFound>>(
     cx: Cx<'_>,
     id: &str,
 ) -> Result<(Attempt, OrderDocument), Stop<U>> {
-    let (attempt, order) = store::open(&cx, id).await?;
+    let (attempt, order) = cx.begin_with(id).await?;
     let order = order.filter(|order| is_visible(order, cx.requester));
     Ok((attempt, order.ok_or_else(|| NotFound::of(NodeKind::Order, id))?))
 }
@@ -175,7 +175,7 @@ async fn void(app: &App, id: &str, amount: i64) -> Result<(), Error> {
 
 /// Whether the authorisation belongs to the order or to a raise of it.
 pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool, Error> {
-    Ok(store::find(app, order).await?.is_some_and(|order| {
+    Ok(orders(app).get_settled(order).await?.is_some_and(|order| {
         order.payments.iter().any(|own| own.id == payment)
             || order.raises.iter().any(|raise| raise.payment_id() == payment)
     }))

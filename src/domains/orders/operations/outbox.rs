@@ -7,7 +7,7 @@ use mongodb::bson::DateTime;
 
 use super::super::{
     documents::{Action, Due, OrderDocument},
-    store,
+    store::{self, orders},
 };
 use crate::{
     app::App,
@@ -17,7 +17,7 @@ use crate::{
         payments::{Refund, operations as payments},
     },
     error::Error,
-    flow::{Attempt, Op, Step},
+    flow::{Attempt, Op, Step, earlier},
     graphql::scalars::Money,
 };
 
@@ -36,7 +36,7 @@ pub(super) async fn read_again(
     if attempt.is_over() {
         return Err(attempt.overdue());
     }
-    let order = store::find(app, id).await?;
+    let order = orders(app).get_settled(id).await?;
     order.ok_or_else(|| Error::internal("an order that is gone without a tombstone"))
 }
 
@@ -71,8 +71,7 @@ pub(super) async fn finish(
     op: &Op,
     attempt: &Attempt,
 ) -> Result<Step<OrderDocument>, Error> {
-    let grace = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
-    let quiet = DateTime::from_millis(attempt.now().timestamp_millis() - grace);
+    let quiet = earlier(attempt.now(), app.bounds().grace_period());
     if open_of(order, op).any(|due| due.at >= quiet) {
         return Ok(Step::Wait);
     }
@@ -159,7 +158,9 @@ async fn apply(
 /// # Errors
 /// The outcome of an entry is unknown. The next pass tries again.
 pub(in super::super) async fn settle(app: &App, id: &str, before: DateTime) -> Result<bool, Error> {
-    let (attempt, Some(mut order)) = store::open(app, id).await? else { return Ok(false) };
+    let (attempt, Some(mut order)) = app.begin_with::<OrderDocument>(id).await? else {
+        return Ok(false);
+    };
     let is_old = |due: &Due| due.at < before;
     let count = |order: &OrderDocument| order.owed().filter(|due| is_old(due)).count();
     let found = count(&order);

@@ -46,10 +46,10 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
         input: Some(op.input),
         ..AccountDocument::new(&op.id, kind, Some(subject), currency, now)
     };
-    if store::insert(&cx, account.clone()).await.decided()?.is_some() {
+    if store::accounts(&cx).insert(account.clone()).await.decided()?.is_some() {
         return Ok(account);
     }
-    match store::find::<AccountDocument>(&cx, &account.id).await? {
+    match store::accounts(&cx).get_settled(&account.id).await? {
         Some(opened) if opened.input == account.input => Ok(opened),
         Some(_) => Err(OtherInput.into()),
         None => Err(Error::internal("an account that was there is gone").into()),
@@ -63,8 +63,8 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
     if let Some(closed) = store::close_account(&cx, id, subject).apply().await.decided()? {
         return Ok(closed);
     }
-    let found =
-        store::find(&cx, id).await?.filter(|account: &AccountDocument| account.is_of(subject));
+    let found = store::accounts(&cx).get_settled(id).await?;
+    let found = found.filter(|account| account.is_of(subject));
     match found.ok_or_else(|| NotFound::of(NodeKind::Account, id))? {
         account if account.state == AccountState::Closed => Ok(account),
         account if account.kind == AccountKind::Receiving => {
@@ -90,8 +90,8 @@ pub async fn payer_account(
     id: &str,
     currency: CurrencyCode,
 ) -> Result<PayerAccount, Error> {
-    let found = store::find(app, id).await?;
-    Ok(match found.filter(|account: &AccountDocument| account.is_of(subject)) {
+    let found = store::accounts(app).get_settled(id).await?;
+    Ok(match found.filter(|account| account.is_of(subject)) {
         // The receiving account can't pay itself.
         Some(account) if account.kind != AccountKind::Personal => PayerAccount::NotFound,
         Some(account) if account.currency != currency => {

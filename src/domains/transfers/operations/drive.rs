@@ -76,10 +76,10 @@ impl Driver<'_> {
         self,
         transfer: TransferDocument,
     ) -> Result<(TransferDocument, bool), Error> {
-        if store::insert(self.app, transfer.clone()).await.decided()?.is_some() {
+        if store::transfers(self.app).insert(transfer.clone()).await.decided()?.is_some() {
             return Ok((self.carry(transfer).await?, true));
         }
-        let found = store::find(self.app, &transfer.id).await?;
+        let found = store::transfers(self.app).get_settled(&transfer.id).await?;
         Ok((found.ok_or_else(gone)?, false))
     }
 
@@ -108,7 +108,7 @@ impl Driver<'_> {
             return Ok(Step::Done(found));
         }
         // The claim's holder may still move money, as of the attempt's first read.
-        if found.deadline >= self.app.bounds().overdue_before(self.attempt.now()) {
+        if !self.attempt.is_overdue(found.deadline) {
             return Ok(Step::Wait);
         }
         match store::claim(self.app, &found, found.state, None, self.attempt).await? {
@@ -174,7 +174,7 @@ impl Driver<'_> {
             return Ok(after);
         }
         // The owner or the checkout cancelled it meanwhile, which is then carried out, or the claim is lost.
-        let found = store::find(app, id).await?.filter(|found: &TransferDocument| {
+        let found = store::transfers(app).get_settled(id).await?.filter(|found| {
             let is_own = found.fence == transfer.fence && found.state != transfer.state;
             found.state.is_final() || is_own
         });
@@ -190,7 +190,7 @@ impl Driver<'_> {
             if change(app, transfer).within(attempt).held().await? {
                 return Ok(Moved::Made);
             }
-            let account = match store::find::<AccountDocument>(app, id).await? {
+            let account = match store::accounts(app).get_settled(id).await? {
                 Some(account) if account.has_pending(&transfer.id) => return Ok(Moved::Made),
                 // After the deadline a refusal tells nothing about the account.
                 _ if attempt.is_over() => return Err(attempt.overdue()),
@@ -201,7 +201,7 @@ impl Driver<'_> {
                     let (world, currency) = (AccountKind::World, transfer.currency);
                     let account = AccountDocument::new(id, world, None, currency, attempt.now());
                     // An account that was opened concurrently serves as well.
-                    store::insert(app, account).await.decided()?;
+                    store::accounts(app).insert(account).await.decided()?;
                     continue;
                 }
                 None => {
@@ -239,7 +239,7 @@ pub(super) async fn answerable(
             if let Some(known) = known {
                 return Ok(known);
             }
-            let (attempt, found) = store::open(app, id).await?;
+            let (attempt, found) = app.begin_with(id).await?;
             Ok((attempt, found.ok_or_else(gone)?))
         }
     };
@@ -260,7 +260,7 @@ fn gone() -> Error {
 /// An outcome is unknown. The next pass tries again.
 pub async fn finish(app: &App, id: &str) -> Result<bool, Error> {
     let ends = |state: TransferState| state.is_final() || state == TransferState::Authorised;
-    let (attempt, found) = store::open::<TransferDocument>(app, id).await?;
+    let (attempt, found) = app.begin_with::<TransferDocument>(id).await?;
     let is_left = |transfer: &TransferDocument| {
         let is_open = transfer.state == TransferState::Pending;
         !ends(transfer.state) && (transfer.kind != TransferKind::Payment || !is_open)

@@ -30,7 +30,7 @@ use crate::{
 /// An account, for its owner and for services.
 pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>, Error> {
     let Ok(id) = input::id(NodeKind::Account, id) else { return Ok(None) };
-    let found: Option<AccountDocument> = store::find(&cx, &id).await?;
+    let found = store::accounts(&cx).get_settled(&id).await?;
     Ok(found.filter(|account| may_see(cx, account.owner.as_deref())))
 }
 
@@ -39,7 +39,8 @@ pub async fn my_accounts(cx: Cx<'_>, paging: Paging) -> Result<Connection<String
     let subject = cx.requester.subject()?;
     let (list, keys) = (format!("myAccounts:{subject}"), vec![("openedAt", 1), ("_id", 1)]);
     let values = |account: &AccountDocument| vec![account.opened_at.into(), (&account.id).into()];
-    page_of(&cx, Order { list, keys }, paging, ("owner", subject.into()), values, Account).await
+    page_of(&cx, Order { list, keys }, paging, ("owner", subject.into()), values, Account::from)
+        .await
 }
 
 /// A transfer, for its requester and for services.
@@ -47,9 +48,9 @@ pub async fn transfer_status(
     cx: Cx<'_>,
     by: TransferBy,
 ) -> Result<Option<TransferDocument>, Error> {
-    let found: Option<TransferDocument> = match by {
+    let found = match by {
         TransferBy::Id(id) => match input::id(NodeKind::Transfer, &id) {
-            Ok(id) => store::find(&cx, &id).await?,
+            Ok(id) => store::transfers(&cx).get_settled(&id).await?,
             Err(_) => None,
         },
         TransferBy::IdempotencyKey(mut idempotency_key) => {
@@ -68,7 +69,7 @@ pub async fn transfers(
     paging: Paging,
 ) -> Result<Connection<String, Transfer>, Error> {
     let list = format!("transfers:{state:?}");
-    newest_first(cx, list, paging, ("state", stored(&state)), Transfer).await
+    newest_first(cx, list, paging, ("state", stored(&state)), Transfer::from).await
 }
 
 /// The transfers of an account, newest first. The caller may see the account.

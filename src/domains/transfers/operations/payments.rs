@@ -43,7 +43,7 @@ pub async fn authorise(
 ) -> Result<Authorisation, Error> {
     let (merchant, currency) = (&app.config().payments_merchant, amount.currency);
     let receiving = &app.ids().derived(&["merchant", merchant, currency.code()]);
-    let (attempt, from, to) = store::open_accounts(app, payer, receiving).await?;
+    let (attempt, from, to) = store::begin_with_accounts(app, payer, receiving).await?;
     let is_payer =
         |from: &AccountDocument| from.kind == AccountKind::Personal && from.currency == currency;
     let Some(by) = from.filter(is_payer).and_then(|from| from.owner) else {
@@ -54,7 +54,7 @@ pub async fn authorise(
         let (kind, now) = (AccountKind::Receiving, attempt.now());
         let account = AccountDocument::new(receiving, kind, Some(merchant), currency, now);
         // An account that was opened concurrently serves as well.
-        store::insert(app, account).await.decided()?;
+        store::accounts(app).insert(account).await.decided()?;
     }
     let driver = Driver { app, attempt: &attempt };
     let payment = TransferDocument {
@@ -86,7 +86,7 @@ pub async fn authorise(
 /// # Errors
 /// The outcome is unknown, or another attempt holds the claim: capture again.
 pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
-    let (attempt, found) = store::open(app, id).await?;
+    let (attempt, found) = app.begin_with(id).await?;
     let found = payment(found, id)?;
     match found.state {
         TransferState::Credited | TransferState::Done => return Ok(()),
@@ -111,7 +111,7 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
 /// The outcome is unknown: void again.
 pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     let reason = TransferReason::CheckoutGivenUp;
-    let (attempt, found) = store::open(app, id).await?;
+    let (attempt, found) = app.begin_with(id).await?;
     let driver = Driver { app, attempt: &attempt };
     let Some(found) = found else {
         let (state, nothing) = (TransferState::Cancelled, Money::new(0, CurrencyCode::NONE));
@@ -122,7 +122,7 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
             history: vec![TransferStep { state, at: attempt.now().into() }],
             ..driver.pending(&op(id), TransferKind::Payment, [""; 2], nothing)
         };
-        let inserted = store::insert(app, tombstone).await.decided()?;
+        let inserted = store::transfers(app).insert(tombstone).await.decided()?;
         return inserted.ok_or_else(|| Error::unavailable("the payment began at this moment"));
     };
     let found = payment(Some(found), id)?;
@@ -148,7 +148,7 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
 /// # Errors
 /// The outcome is unknown: refund again.
 pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool, Error> {
-    let (attempt, found) = store::open(app, id).await?;
+    let (attempt, found) = app.begin_with(id).await?;
     let paid = payment(found, id)?;
     if !paid.state.has_arrived() {
         return Err(Error::unavailable(format!("payment {id:?} isn't captured yet")));

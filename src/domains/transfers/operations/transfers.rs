@@ -47,7 +47,7 @@ pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> 
     }
     let kind = TransferKind::Transfer;
     let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
-    let (attempt, from, to) = store::open_accounts(&cx, source, destination).await?;
+    let (attempt, from, to) = store::begin_with_accounts(&cx, source, destination).await?;
     let from = from.filter(|account| account.is_of(subject));
     let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, source))?;
     let to = to.filter(|account| account.kind != AccountKind::World);
@@ -88,7 +88,7 @@ async fn exchange<U: From<NotFound>>(
 where
     Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
 {
-    let (attempt, found) = store::open::<AccountDocument>(&cx, account).await?;
+    let (attempt, found) = cx.begin_with::<AccountDocument>(account).await?;
     let found = found.filter(|found| found.kind != AccountKind::World);
     let found = found.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
     let (world, amount) = (&world(found.currency), Money::new(amount.0, found.currency));
@@ -104,14 +104,14 @@ pub async fn reverse_transfer(
 ) -> Made<ReverseTransferResult> {
     let (_, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.transfer_id;
-    let original: Option<TransferDocument> = store::find(&cx, id).await?;
+    let original = store::transfers(&cx).get_settled(id).await?;
     let original = original.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
     let is_of_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
     if is_of_order || !original.state.has_arrived() {
         return Err(TransferNotCancellable::new(&original).into());
     }
     let accounts = [&*original.destination, &original.source];
-    let (attempt, from, to) = store::open_accounts(&cx, accounts[0], accounts[1]).await?;
+    let (attempt, from, to) = store::begin_with_accounts(&cx, accounts[0], accounts[1]).await?;
     let read: Vec<_> = [&from, &to].into_iter().flatten().collect();
     let op = Op { id: cx.ids().derived(&["reversal", id]), input: String::new() };
     let amount = Money::new(original.amount, original.currency);
@@ -132,8 +132,8 @@ pub async fn cancel_transfer(cx: Cx<'_>, input: CancelTransferInput) -> Made<Can
     if let Some(cancelled) = cancelling.after().await? {
         return Ok(cancelled);
     }
-    let found = store::find(&cx, id).await?;
-    let found = found.filter(|transfer: &TransferDocument| transfer.by.as_deref() == Some(subject));
+    let found = store::transfers(&cx).get_settled(id).await?;
+    let found = found.filter(|transfer| transfer.by.as_deref() == Some(subject));
     let found = found.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
     match found.state {
         TransferState::Cancelling | TransferState::Cancelled => Ok(found),
@@ -181,7 +181,7 @@ where
             AccountFull::because(message, receiver).into()
         }
         _ => {
-            let source: Option<AccountDocument> = store::find(&cx, &source).await?;
+            let source = store::accounts(&cx).get_settled(&source).await?;
             let available = source.map_or(0, |source| source.available());
             let code = currency.code();
             InsufficientFunds::because(
@@ -216,7 +216,7 @@ async fn begin_try(
 pub(super) async fn latest_try(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
     let mut latest = None;
     for number in 0..MAX_TRIES {
-        match store::find::<TransferDocument>(app, &try_id(app, op, number)).await? {
+        match store::transfers(app).get_settled(&try_id(app, op, number)).await? {
             Some(found) if found.was_refused() => latest = Some(found),
             None => break,
             last => return Ok(last),

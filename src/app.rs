@@ -62,7 +62,7 @@ impl App {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);
-        let loader = Loader::new(database.clone(), &metrics, limit);
+        let loader = Loader::new(database.clone(), &metrics, limit, config.coalesce_writes);
         let counters = Counters::new(&loader, &metrics, config.coalesce_counts);
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());

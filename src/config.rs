@@ -113,6 +113,9 @@ pub struct Config {
     /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
     /// is acknowledged after a majority holds it.
     pub coalesce_counts: bool,
+    /// Whether concurrent guarded writes of one collection are sent in one command. In both cases each write is
+    /// acknowledged after a majority holds it, and has its own outcome.
+    pub coalesce_writes: bool,
 
     /// Maximum size of an asset, in bytes.
     pub asset_bytes: u64,

@@ -81,7 +81,12 @@ pub fn command(database: impl FnOnce() -> String, collection: &str, command: &'s
     if !is_traced() {
         return Span::none();
     }
-    command_span(&Span::current(), database, collection, command)
+    let current = Span::current();
+    // A command that a batcher sends has its span already; see `shared_command`.
+    if current.metadata().is_some_and(|metadata| metadata.name() == "command") {
+        return current;
+    }
+    command_span(&current, database, collection, command)
 }
 
 /// The span of one item of a batch, from its submission to its answer. A request may share the command of the

@@ -44,6 +44,7 @@ impl Default for Config {
             cart_keep_expired: true,
             reservations_per_sku: 1_000,
             coalesce_counts: true,
+            coalesce_writes: true,
             asset_bytes: 4 << 30,
             asset_types: vec!["*/*".into()],
             asset_files: 10,

@@ -228,6 +228,7 @@ async fn commands(app: &App, log: &Mutex<Vec<observe::SentCommand>>) -> Vec<asyn
             "keysExamined": (statistics.map(|found| found.keys_examined)),
             "docsExamined": (statistics.map(|found| found.docs_examined)),
             "returned": (statistics.map(|found| found.returned)),
+            "sharedWith": (sent.others),
             "millis": ((sent.took.as_secs_f64() * 1_000_000.0).round() / 1000.0),
         }));
     }

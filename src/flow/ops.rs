@@ -169,7 +169,7 @@ impl<T: Decider> Collection<T> {
         set.insert("ops", op.committed(tag, bounds));
         let guard = both(guard, op.guard(tag, bounds));
         let write = self.change(Change { id: id.clone(), guard, set });
-        if let Some(after) = write.within(attempt).after().await? {
+        if let Some(after) = write.within(attempt).then_read().await? {
             return Ok(Some(after));
         }
         if let Some(undo) = undo

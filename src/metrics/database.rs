@@ -122,6 +122,15 @@ impl Batches {
         counts
     }
 
+    pub(super) fn writes(registry: &mut Registry) -> Self {
+        let writes = Self::new();
+        let what = "Statements of one command that several guarded writes share";
+        registry.register("write_statements", what, writes.batch_sizes.clone());
+        let what = "Queued guarded writes";
+        registry.register("writes_waiting", what, writes.waiting.clone());
+        writes
+    }
+
     /// Number of items per command of a collection.
     pub fn batch_size(&self, collection: &'static str) -> Histogram {
         self.batch_sizes.get_or_create_owned(&Collection { collection })

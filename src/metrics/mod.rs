@@ -40,6 +40,7 @@ pub struct Metrics {
     commands: Commands,
     reads: Batches,
     counts: Batches,
+    writes: Batches,
     pool: Pool,
     streams: Streams,
     sweeps: Sweeps,
@@ -84,6 +85,7 @@ impl Default for Metrics {
             commands: Commands::register(&mut registry),
             reads: Batches::reads(&mut registry),
             counts: Batches::counts(&mut registry),
+            writes: Batches::writes(&mut registry),
             pool: Pool::register(&mut registry),
             streams: Streams::register(&mut registry),
             sweeps: Sweeps::register(&mut registry),
@@ -127,6 +129,11 @@ impl Metrics {
     /// Reads that share commands.
     pub fn reads(&self) -> &Batches {
         &self.reads
+    }
+
+    /// Guarded writes that share commands.
+    pub fn writes(&self) -> &Batches {
+        &self.writes
     }
 
     /// Additions to counts that share commands.

@@ -39,10 +39,6 @@ const SMALL_BATCH: usize = 3;
 /// Interval of the check for items that have waited too long. If no command was sent between two checks, the
 /// queue is overdue, because the command in flight may never end. An item waits for at most two intervals.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// Maximum number of items per command.
-const MAX_BATCH: usize = 512;
-/// Maximum number of queued items; more are refused as `Unavailable`.
-const MAX_QUEUE: usize = 65_536;
 
 /// Answers items of one kind.
 pub(super) trait Source: Send + Sync + Sized + 'static {
@@ -53,6 +49,10 @@ pub(super) trait Source: Send + Sync + Sized + 'static {
     /// Number of queued items that justifies a second command. A command with fewer items costs the driver and
     /// the server as much, and its items are answered as soon by the next command after the one in flight.
     const THRESHOLD: usize = 128;
+    /// Maximum number of items per command.
+    const MAX_BATCH: usize = 512;
+    /// Maximum number of queued items; more are refused as `Unavailable`.
+    const MAX_QUEUE: usize = 65_536;
 
     /// Answers all items, with as few commands as possible. The caller of an item without an answer receives
     /// `Internal`.
@@ -136,6 +136,11 @@ impl<S: Source> Batcher<S> {
         Arc::new(Self { source, queue: Mutex::default(), waiting })
     }
 
+    /// The source of the answers.
+    pub(super) fn source(&self) -> &S {
+        &self.source
+    }
+
     /// Returns the answer to one item.
     ///
     /// # Errors
@@ -173,7 +178,7 @@ impl<S: Source> Batcher<S> {
     ) -> Result<oneshot::Receiver<S::Answer>, Error> {
         let (answer, receiver) = oneshot::channel();
         let mut queue = self.queue();
-        if queue.items.len() >= MAX_QUEUE {
+        if queue.items.len() >= S::MAX_QUEUE {
             return Err(Error::unavailable("the queue of the batcher is full"));
         }
         queue.items.push_back(Item { value, answer, span: span.clone() });
@@ -228,7 +233,7 @@ impl<S: Source> Batcher<S> {
             queue.lanes -= 1;
             return None;
         }
-        let count = queue.items.len().min(MAX_BATCH);
+        let count = queue.items.len().min(S::MAX_BATCH);
         (queue.is_overdue, queue.has_progressed) = (false, true);
         queue.commands_in_flight += 1;
         queue.items_in_flight += count;
@@ -297,8 +302,8 @@ fn open_after_poll(batcher: Arc<dyn OpenLane>) {
 }
 
 /// Runs a future so that the items that it queues in one poll share a command. For example, the references of a
-/// list are all queued before the first of them waits, and are therefore read by one command. Calls must not be
-/// nested.
+/// list are all queued before the first of them waits, and are therefore read by one command. Of nested calls, the
+/// outermost one decides.
 pub async fn batched<T>(future: impl Future<Output = T>) -> T {
     /// Opens the lanes when it is dropped, also if the poll panics.
     struct EndOfPoll;
@@ -311,6 +316,9 @@ pub async fn batched<T>(future: impl Future<Output = T>) -> T {
 
     let mut future = pin!(future);
     poll_fn(|context| {
+        if READY.with_borrow(Option::is_some) {
+            return future.as_mut().poll(context);
+        }
         let _end = EndOfPoll;
         READY.set(Some(Vec::new()));
         future.as_mut().poll(context)

@@ -15,7 +15,7 @@ pub use super::{
     stored::{Stored, Version},
 };
 use super::{
-    driver::{REPLY_TIMEOUT, Raw, decode, encode, find_many, insert},
+    driver::{REPLY_TIMEOUT, Raw, decode, encode, find_many},
     guarded::{Guarded, Outcome},
     keyset::{self, SortKey},
     loader::Loader,
@@ -223,13 +223,8 @@ impl<T: Stored> Collection<T> {
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
-        let sent = match encode(&document) {
-            Ok(raw) => insert(self.inner(), vec![raw]).await,
-            Err(error) => Err(error),
-        };
-        match sent {
-            Ok(refused) if refused.is_empty() => Outcome::Applied(()),
-            Ok(_) => Outcome::Refused,
+        match encode(&document) {
+            Ok(raw) => self.loader.insert(&self.inner(), raw).await,
             Err(error) => Outcome::Unknown(error),
         }
     }
@@ -241,7 +236,7 @@ impl<T: Stored> Collection<T> {
         filter: Document,
         update: impl Into<mongodb::options::UpdateModifications>,
     ) -> Guarded<T> {
-        Guarded::new(self.inner(), filter, update.into())
+        Guarded::new(&self.loader, T::COLLECTION, filter, update.into())
     }
 
     /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].

@@ -19,7 +19,7 @@ use tracing::Span;
 use super::{
     Loader, Stored,
     batcher::{Batcher, Item, Source, check_overdue},
-    driver::{DUPLICATE_KEY, Raw, record_batched, send_within},
+    driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
     observe,
     raw_writes::{FailedUpdate, failed_updates},
@@ -212,13 +212,13 @@ impl Counter {
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
         self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
         let updates: Vec<Document> = sums.into_iter().map(Addition::update).collect();
-        let command = doc! {
+        let command = encode(&doc! {
             UPDATE: self.name,
             "updates": updates,
             "ordered": false,
             "writeConcern": { "w": "majority" },
             "maxTimeMS": millis(LIMIT),
-        };
+        })?;
         let since = Instant::now();
         let collection = self.collection.clone();
         let call = async move { collection.sessions().run(command).await };
@@ -230,7 +230,7 @@ impl Counter {
         });
         record_batched(&self.sent, since, reply.as_ref().err());
         let reply = reply?;
-        let fault = |FailedUpdate { position, code, error }| match code {
+        let fault = |FailedUpdate { position, code, error, .. }| match code {
             // Two upserts inserted the document at the same time; this one wasn't counted.
             DUPLICATE_KEY => (position, Error::unavailable(error)),
             _ => (position, error),

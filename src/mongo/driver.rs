@@ -33,7 +33,7 @@ use crate::{
 #[derive(Clone)]
 pub(super) struct Raw {
     collection: mongodb::Collection<RawDocumentBuf>,
-    name: &'static str,
+    pub(super) name: &'static str,
     commands: Commands,
     sessions: Arc<Sessions>,
 }

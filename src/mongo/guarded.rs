@@ -3,7 +3,7 @@
 //! Source of the pattern: "compare and set" in MongoDB's manual on atomicity of single-document writes,
 //! <https://www.mongodb.com/docs/manual/core/write-operations-atomicity/>.
 
-use std::{marker::PhantomData, time::Duration};
+use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use mongodb::{
     bson::{self, Document, RawDocumentBuf, doc},
@@ -15,7 +15,10 @@ use serde::de::DeserializeOwned;
 use super::{
     driver::{Raw, decode, is_duplicate_key},
     expression::both,
+    loader::Loader,
+    lookup::{Fields, Keys, Lookup},
     raw_writes::{find_and_modify, update},
+    writer::{self, After},
 };
 use crate::error::Error;
 
@@ -33,6 +36,15 @@ pub enum Outcome<T> {
 }
 
 impl<T> Outcome<T> {
+    /// The outcome with another result.
+    pub(super) fn map<U>(self, to: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Applied(after) => Outcome::Applied(to(after)),
+            Self::Refused => Outcome::Refused,
+            Self::Unknown(error) => Outcome::Unknown(error),
+        }
+    }
+
     /// `Some` if applied, `None` if refused.
     ///
     /// # Errors
@@ -51,25 +63,32 @@ impl<T> Outcome<T> {
 #[must_use = "nothing is written before apply() or done()"]
 pub struct Guarded<T: DeserializeOwned> {
     write: Write,
+    loader: Arc<Loader>,
     holds: PhantomData<fn() -> T>,
 }
 
 /// The write without its document type.
-struct Write {
-    collection: Raw,
-    filter: Document,
-    update: UpdateModifications,
-    array_filters: Vec<Document>,
+pub(super) struct Write {
+    pub(super) collection: Raw,
+    pub(super) filter: Document,
+    pub(super) update: UpdateModifications,
+    pub(super) array_filters: Vec<Document>,
     projection: Option<Document>,
     limit: Option<Duration>,
     once: bool,
 }
 
 impl<T: DeserializeOwned> Guarded<T> {
-    pub(super) fn new(collection: Raw, filter: Document, update: UpdateModifications) -> Self {
+    pub(super) fn new(
+        loader: &Arc<Loader>,
+        name: &'static str,
+        filter: Document,
+        update: UpdateModifications,
+    ) -> Self {
+        let (loader, collection) = (Arc::clone(loader), loader.raw(name));
         let (array_filters, projection, limit, once) = (Vec::new(), None, None, false);
         let write = Write { collection, filter, update, array_filters, projection, limit, once };
-        Self { write, holds: PhantomData }
+        Self { write, loader, holds: PhantomData }
     }
 
     /// Adds a condition to the guard, and sets the command's `maxTimeMS`.
@@ -99,13 +118,39 @@ impl<T: DeserializeOwned> Guarded<T> {
     }
 
     /// Sends the write as `update`, which doesn't return the document and costs MongoDB less. As with
-    /// [`Self::once`], the command may be sent again.
+    /// [`Self::once`], the command may be sent again. Writes of other requests may share it.
     pub async fn done(self) -> Outcome<()> {
-        match self.write.update().await {
-            Ok(true) => Outcome::Applied(()),
-            Ok(false) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
+        let Self { write, loader, .. } = self;
+        match loader.writer(&write) {
+            Some(writer) => writer::submit(writer, write, false).await.map(|_unread| ()),
+            None => write.send_update().await,
         }
+    }
+
+    /// Sends the write as [`once`](Self::once) so that writes of other requests may share its command. Returns the
+    /// document after the write, or `None` if the guard didn't hold. If the command was shared, the document is read
+    /// afterwards and may contain later writes. [`Self::after`] returns exactly what was written.
+    ///
+    /// # Errors
+    /// The outcome is unknown; see [`Outcome::decided`].
+    pub async fn then_read(self) -> Result<Option<T>, Error> {
+        let Some(writer) = self.loader.writer(&self.write) else { return self.after().await };
+        let Self { write, loader, .. } = self;
+        let (collection, id) =
+            (write.collection.name, writer::id_of(&write).map(ToOwned::to_owned));
+        let after = match writer::submit(writer, write, true).await.decided()? {
+            None => return Ok(None),
+            Some(After::Exact(after)) => {
+                return bson::deserialize_from_document(after).map(Some).map_err(Error::internal);
+            }
+            Some(After::Unread) => {
+                let keys = Keys::Unique("_id");
+                let lookup = Lookup { collection, keys, fields: Fields::All, majority: true };
+                loader.read(lookup, &id.unwrap_or_default()).await?
+            }
+        };
+        let removed = || Error::unavailable("the document was removed after the write");
+        decode(after.ok_or_else(removed)?.as_ref()).map(Some)
     }
 
     /// Sends the write as `findAndModify`, [`once`](Self::once). Returns the document after the write, or `None`
@@ -147,14 +192,28 @@ impl<T: DeserializeOwned> Guarded<T> {
 }
 
 impl Write {
+    /// `maxTimeMS` of the command.
+    pub(super) fn limit(&self) -> Duration {
+        self.limit.unwrap_or(DEFAULT_LIMIT)
+    }
+
+    /// Sends an `update`.
+    pub(super) async fn send_update(self) -> Outcome<()> {
+        match self.update().await {
+            Ok(true) => Outcome::Applied(()),
+            Ok(false) => Outcome::Refused,
+            Err(error) => Outcome::Unknown(error),
+        }
+    }
+
     /// Sends an `update`, and returns whether the guard held.
     async fn update(self) -> Result<bool, Error> {
+        let limit = self.limit();
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let mut one = doc! { "q": self.filter, "u": change };
         if !self.array_filters.is_empty() {
             one.insert("arrayFilters", self.array_filters);
         }
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let updated = update(&self.collection, vec![one], limit).await?;
         // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
@@ -165,7 +224,8 @@ impl Write {
     }
 
     /// Sends a raw `findAndModify`, and returns the document after the write.
-    async fn find_and_modify_raw(self) -> Result<Option<Document>, Error> {
+    pub(super) async fn find_and_modify_raw(self) -> Result<Option<Document>, Error> {
+        let limit = self.limit();
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let mut fields = doc! { "query": self.filter, "update": change };
         if !self.array_filters.is_empty() {
@@ -174,12 +234,12 @@ impl Write {
         if let Some(projection) = self.projection {
             fields.insert("fields", projection);
         }
-        find_and_modify(&self.collection, fields, self.limit.unwrap_or(DEFAULT_LIMIT)).await
+        find_and_modify(&self.collection, fields, limit).await
     }
 
     /// Sends a `findAndModify` by the driver, and returns the document after the write.
     async fn find_and_modify(self) -> Result<Option<RawDocumentBuf>, Error> {
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        let limit = self.limit();
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it. The gateway
         // therefore waits a little longer. The command isn't dropped.
         let time_limit = limit + Duration::from_secs(1);

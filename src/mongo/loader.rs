@@ -13,7 +13,7 @@ use std::{
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{DateTime, Document, RawDocumentBuf, doc},
+    bson::{DateTime, Document, RawDocumentBuf, doc, rawdoc},
     error::Result as DriverResult,
     options::ReadConcern,
 };
@@ -24,9 +24,12 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Item, Source, check_overdue},
     driver::{List, Raw, as_document, malformed, record_batched},
+    guarded::{Outcome, Write},
+    inserter::Inserters,
     lookup::Lookup,
     observe,
     sessions::Sessions,
+    writer::{Writer, Writers},
 };
 use crate::{
     error::Error,
@@ -69,6 +72,8 @@ pub struct Loader {
     reads: Batches,
     commands: Commands,
     limit: Duration,
+    writers: Writers,
+    inserters: Inserters,
     #[cfg(feature = "bench")]
     memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
 }
@@ -81,8 +86,13 @@ impl fmt::Debug for Loader {
 
 impl Loader {
     /// Creates the loader of `database`, with its metrics in `metrics`. `limit` is the `maxTimeMS` of each
-    /// read.
-    pub fn new(database: Database, metrics: &Metrics, limit: Duration) -> Arc<Self> {
+    /// read. `coalesce_writes` tells whether guarded writes share commands.
+    pub fn new(
+        database: Database,
+        metrics: &Metrics,
+        limit: Duration,
+        coalesce_writes: bool,
+    ) -> Arc<Self> {
         let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
         let sent = commands.of(NO_COLLECTION, HELLO);
         let sessions = Arc::new(Sessions::new(database.clone()));
@@ -95,6 +105,8 @@ impl Loader {
             reads,
             commands,
             limit,
+            writers: Writers::new(metrics, coalesce_writes),
+            inserters: Inserters::new(metrics, coalesce_writes),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         });
@@ -115,6 +127,16 @@ impl Loader {
     /// The driver's handle of a collection.
     pub(super) fn raw(&self, collection: &'static str) -> Raw {
         Raw::new(&self.database, collection, &self.commands, &self.sessions)
+    }
+
+    /// Inserts a document; other inserts may share the command.
+    pub(super) async fn insert(&self, collection: &Raw, document: RawDocumentBuf) -> Outcome<()> {
+        self.inserters.insert(collection, document).await
+    }
+
+    /// The batcher of a guarded write, if it can share a command.
+    pub(super) fn writer(&self, write: &Write) -> Option<Arc<Batcher<Writer>>> {
+        self.writers.of(write)
     }
 
     /// Returns the document whose key has this value.
@@ -172,6 +194,8 @@ impl Loader {
 
     fn send_overdue(&self) {
         self.clock.send_overdue();
+        self.writers.send_overdue();
+        self.inserters.send_overdue();
         self.by_lookup().values().for_each(Batcher::send_overdue);
     }
 
@@ -283,7 +307,7 @@ impl Source for Clock {
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
         let since = Instant::now();
-        let reply = self.sessions.run(doc! { HELLO: 1 }).await;
+        let reply = self.sessions.run(rawdoc! { "hello": 1 }).await;
         record_batched(&self.sent, since, fault(&reply).as_ref());
         let read = |reply: Document| reply.get_datetime("localTime").copied();
         let now = reply.and_then(|reply| read(reply).map_err(|_| malformed("no localTime")));

@@ -12,6 +12,8 @@
 //! - `lookup`: the kinds of reads by key that the loader batches
 //! - [`counts`]: counters with many writers, batched over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
+//! - `inserter`: inserts of single documents, batched over all requests
+//! - `writer`: guarded writes, batched over all requests
 //! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the contents of files, in chunks
@@ -36,6 +38,7 @@ pub mod expression;
 pub mod gridfs;
 pub mod guarded;
 pub mod indexes;
+mod inserter;
 pub mod keyset;
 pub mod lazy_document;
 mod loader;
@@ -47,6 +50,7 @@ mod raw_writes;
 mod sessions;
 mod stored;
 pub mod watch;
+mod writer;
 
 pub use batcher::batched;
 pub use collection::{Collection, Stored, Version};

@@ -19,6 +19,8 @@ pub struct SentCommand {
     pub command: &'static str,
     /// Time from sending the command to the whole reply.
     pub took: Duration,
+    /// Number of statements of other callers in the command, if it is a write that may be shared.
+    pub others: Option<usize>,
     /// The command itself if it is a read; [`statistics`](super::explain::statistics) runs it again.
     pub read: Option<Document>,
 }
@@ -37,11 +39,26 @@ pub async fn collect<F: Future>(log: Log, request: F) -> F::Output {
 
 /// Records one command; does nothing outside a request.
 pub(super) fn record(collection: &str, command: &'static str, since: Instant) {
+    add(collection, command, since, None);
+}
+
+/// Like [`record`], for a write that shared its command with `others`.
+pub(super) fn record_shared(
+    collection: &str,
+    command: &'static str,
+    since: Instant,
+    others: usize,
+) {
+    add(collection, command, since, Some(others));
+}
+
+fn add(collection: &str, command: &'static str, since: Instant, others: Option<usize>) {
     request::command();
     // A sweep or a command of the binary has no log.
     let _outside_a_request = LOG.try_with(|log| {
         let took = since.elapsed();
-        let sent = SentCommand { collection: collection.to_owned(), command, took, read: None };
+        let collection = collection.to_owned();
+        let sent = SentCommand { collection, command, took, others, read: None };
         log.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
     });
 }

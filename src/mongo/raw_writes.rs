@@ -8,12 +8,15 @@
 use std::time::Duration;
 
 use mongodb::{
-    bson::{Bson, Document, doc},
+    bson::{
+        Bson, Document, RawArrayBuf, RawDocumentBuf, doc,
+        raw::{CStr, cstr},
+    },
     error::{Error as Fault, ErrorKind},
 };
 
 use super::{
-    driver::{DUPLICATE_KEY, Raw, is_duplicate_key},
+    driver::{DUPLICATE_KEY, Raw, encode, is_duplicate_key},
     expression::millis,
 };
 use crate::error::Error;
@@ -36,10 +39,37 @@ pub(super) async fn update(
     updates: Vec<Document>,
     limit: Duration,
 ) -> Result<Reply, Error> {
-    let is_single = updates.len() == 1;
     // The driver's own bulk write requires MongoDB 8.0.
+    let is_single = updates.len() == 1;
     let fields = doc! { "updates": updates, "ordered": false };
-    send(collection, "update", fields, is_single, limit).await
+    send(collection, "update", fields, None, is_single, limit).await
+}
+
+/// Sends encoded updates of one document each in one command; see [`update`].
+///
+/// # Errors
+/// `Unavailable`: some of the updates may have been applied. `Internal`: none of them was.
+pub(super) async fn update_batch(
+    collection: &Raw,
+    updates: Vec<RawDocumentBuf>,
+    limit: Duration,
+) -> Result<Reply, Error> {
+    let batch = Some((cstr!("updates"), updates));
+    send(collection, "update", doc! { "ordered": false }, batch, false, limit).await
+}
+
+/// Inserts documents unordered by one command.
+///
+/// # Errors
+/// `Unavailable`: some of the documents may have been inserted. `Internal`: none of them was.
+pub(super) async fn insert(
+    collection: &Raw,
+    documents: Vec<RawDocumentBuf>,
+    limit: Duration,
+) -> Result<Reply, Error> {
+    let is_single = documents.len() == 1;
+    let batch = Some((cstr!("documents"), documents));
+    send(collection, "insert", doc! { "ordered": false }, batch, is_single, limit).await
 }
 
 /// Sends one update and returns the document after it, or `None` if the guard didn't hold. `fields` are the
@@ -53,7 +83,7 @@ pub(super) async fn find_and_modify(
     limit: Duration,
 ) -> Result<Option<Document>, Error> {
     fields.insert("new", true);
-    let mut reply = send(collection, "findAndModify", fields, true, limit).await?;
+    let mut reply = send(collection, "findAndModify", fields, None, true, limit).await?;
     if let Some(Bson::Document(after)) = reply.reply.remove("value") {
         return Ok(Some(after));
     }
@@ -61,10 +91,13 @@ pub(super) async fn find_and_modify(
     Ok(None)
 }
 
+/// Sends a command. `batch` is an array of encoded documents beside the `fields`. `is_single` tells whether
+/// it changes at most one document.
 async fn send(
     collection: &Raw,
     name: &'static str,
     fields: Document,
+    batch: Option<(&CStr, Vec<RawDocumentBuf>)>,
     is_single: bool,
     limit: Duration,
 ) -> Result<Reply, Error> {
@@ -72,6 +105,14 @@ async fn send(
     command.extend(fields);
     command.insert("writeConcern", doc! { "w": "majority" });
     command.insert("maxTimeMS", millis(limit));
+    let mut command = encode(&command)?;
+    if let Some((name, documents)) = batch {
+        let mut array = RawArrayBuf::new();
+        for document in documents {
+            array.push(document);
+        }
+        command.append(name, array);
+    }
     // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
     let time_limit = limit + Duration::from_secs(1);
     let handle = collection.clone();
@@ -91,17 +132,19 @@ async fn send(
 /// one.
 async fn send_with_retry(
     collection: &Raw,
-    command: Document,
+    command: RawDocumentBuf,
 ) -> Result<(Document, Option<Fault>), Fault> {
     match send_once(collection, command.clone()).await {
-        Err(first) if is_transient(&first) => {
-            Ok((send_once(collection, command).await?, Some(first)))
-        }
+        // If both fail, the first error says that the outcome is unknown.
+        Err(first) if is_transient(&first) => match send_once(collection, command).await {
+            Ok(reply) => Ok((reply, Some(first))),
+            Err(_second) => Err(first),
+        },
         reply => Ok((reply?, None)),
     }
 }
 
-async fn send_once(collection: &Raw, command: Document) -> Result<Document, Fault> {
+async fn send_once(collection: &Raw, command: RawDocumentBuf) -> Result<Document, Fault> {
     match collection.sessions().run(command).await {
         // A duplicate key refuses the write like any other guard.
         Err(fault) if is_duplicate_key(&fault) => Ok(Document::new()),
@@ -127,6 +170,8 @@ pub(super) struct FailedUpdate {
     pub(super) position: usize,
     /// The server's error code.
     pub(super) code: i32,
+    /// The server's description.
+    pub(super) text: String,
     pub(super) error: Error,
 }
 
@@ -138,20 +183,39 @@ pub(super) fn failed_updates(reply: &Document) -> Result<Vec<FailedUpdate>, Erro
     let Ok(failed) = reply.get_array("writeErrors") else { return Ok(Vec::new()) };
     let read = |failed: &Bson| {
         let number = |of| failed.as_document()?.get_i32(of).ok();
-        let text = || failed.to_string();
+        let text = failed.to_string();
         let position = number("index").and_then(|index| usize::try_from(index).ok());
         let (Some(position), Some(code)) = (position, number("code")) else {
-            return Err(Error::internal(text()));
+            return Err(Error::internal(text));
         };
         // The primary may step down between the command and one of its updates.
+        let inner = text.clone();
         let is_transient = TRANSIENT.contains(&code);
-        let error = if is_transient { Error::unavailable(text()) } else { Error::internal(text()) };
-        Ok(FailedUpdate { position, code, error })
+        let error = if is_transient { Error::unavailable(inner) } else { Error::internal(inner) };
+        Ok(FailedUpdate { position, code, text, error })
     };
     failed.iter().map(read).collect()
 }
 
 impl Reply {
+    /// The failed updates.
+    ///
+    /// # Errors
+    /// `Internal` if the reply can't be read.
+    pub(super) fn failed(&self) -> Result<Vec<FailedUpdate>, Error> {
+        failed_updates(&self.reply)
+    }
+
+    /// Whether an upsert inserted a document.
+    pub(super) fn has_upserted(&self) -> bool {
+        self.reply.contains_key("upserted")
+    }
+
+    /// The error after which the command was sent again, if the first one may have been applied.
+    pub(super) fn uncertainty(&self) -> Option<&Error> {
+        self.uncertain.as_ref()
+    }
+
     /// Number of matched documents.
     ///
     /// # Errors
@@ -166,7 +230,7 @@ impl Reply {
     /// # Errors
     /// The first failure of any other kind.
     pub(super) fn refused(&self) -> Result<Vec<usize>, Error> {
-        let position = |FailedUpdate { position, code, error }| match code {
+        let position = |FailedUpdate { position, code, error, .. }| match code {
             DUPLICATE_KEY => Ok(position),
             _ => Err(error),
         };

@@ -40,9 +40,9 @@ impl Sessions {
     ///
     /// # Errors
     /// The driver's error.
-    pub(super) async fn run(&self, command: Document) -> Result<Document> {
+    pub(super) async fn run(&self, command: RawDocumentBuf) -> Result<Document> {
         let mut session = self.acquire().await?;
-        let reply = self.database.run_command(command).session(&mut session).await?;
+        let reply = self.database.run_raw_command(command).session(&mut session).await?;
         self.release(session);
         Ok(reply)
     }

@@ -45,3 +45,4 @@ mod support;
 mod texts;
 mod traces;
 mod transfers;
+mod writes;

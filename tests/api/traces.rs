@@ -173,8 +173,9 @@ async fn a_mutations_commands_and_what_goes_wrong_are_traced() {
     assert_eq!(running.ends(), 0);
 
     let spans = collector.spans();
-    let insert = one(&spans, "insert carts");
-    let execution = spans.iter().find(|span| span.span_id == insert.parent_span_id);
+    let (insert, awaited) = (one(&spans, "insert carts"), one(&spans, "await insert carts"));
+    assert_eq!(insert.parent_span_id, awaited.span_id, "a write waits for its command");
+    let execution = spans.iter().find(|span| span.span_id == awaited.parent_span_id);
     assert_eq!(execution.expect("it was received").name, "execute");
     let mutations: Vec<_> = spans.iter().filter(|span| span.name == "mutation").collect();
     assert_eq!(mutations.len(), 2);

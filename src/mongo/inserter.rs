@@ -1,0 +1,183 @@
+//! Inserts of single documents, batched over all requests in flight; see `super::batcher`.
+//!
+//! Several documents are inserted by one unordered `insert`, whose reply names those that were refused because their
+//! `_id` or another unique key is taken. The command is sent without a transaction number: an insert that is sent again
+//! finds its own document. Whether the document is the same is then decided by its bytes.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use mongodb::bson::{Bson, RawDocumentBuf};
+use tracing::Span;
+
+use super::{
+    batcher::{Batcher, Item, Source},
+    driver::{DUPLICATE_KEY, List, Raw, find_many},
+    guarded::Outcome,
+    observe,
+    raw_writes::{self, FailedUpdate, Reply},
+};
+use crate::{
+    error::Error,
+    metrics::{Metrics, database::Batches, histogram::Histogram},
+    traces::{self, ItemSpan},
+};
+
+/// Command of inserts.
+const INSERT: &str = "insert";
+/// `maxTimeMS` of a command.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Maximum size of the documents of a command, in bytes.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The inserters of one database, by collection.
+pub(super) struct Inserters {
+    statements: Batches,
+    coalesce: bool,
+    by_collection: Mutex<HashMap<&'static str, Arc<Batcher<Inserter>>>>,
+}
+
+impl Inserters {
+    /// Creates the inserters, with their metrics in `metrics`. Unless `coalesce` is set, each document is inserted by
+    /// a command of its own.
+    pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
+        Self { statements: metrics.writes().clone(), coalesce, by_collection: Mutex::default() }
+    }
+
+    /// Inserts a document.
+    pub(super) async fn insert(&self, collection: &Raw, document: RawDocumentBuf) -> Outcome<()> {
+        let (name, since) = (collection.name, Instant::now());
+        let create = || {
+            let inserter = Inserter {
+                collection: collection.clone(),
+                statements: self.statements.batch_size(name),
+            };
+            Batcher::new(inserter, self.statements.waiting(name))
+        };
+        let batcher = Arc::clone(self.by_collection().entry(name).or_insert_with(create));
+        let span = ItemSpan::new(name, INSERT);
+        let answer = if self.coalesce {
+            batcher.submit(document, &span).await
+        } else {
+            batcher.submit_alone(document, &span).await
+        };
+        let (outcome, others) = answer.unwrap_or_else(|error| (Outcome::Unknown(error), 0));
+        observe::record_shared(name, INSERT, since, others);
+        outcome
+    }
+
+    pub(super) fn send_overdue(&self) {
+        self.by_collection().values().for_each(Batcher::send_overdue);
+    }
+
+    fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batcher<Inserter>>>> {
+        self.by_collection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The inserts into one collection.
+struct Inserter {
+    collection: Raw,
+    /// Number of statements per command.
+    statements: Histogram,
+}
+
+impl Source for Inserter {
+    type Value = RawDocumentBuf;
+    /// The outcome, and the number of other documents in the command.
+    type Answer = (Outcome<()>, usize);
+    // While a command waits for the disks of a majority, another command can use the processor.
+    const THRESHOLD: usize = 32;
+    const MAX_BATCH: usize = 200;
+    const MAX_QUEUE: usize = 8_192;
+
+    async fn answer(&self, batch: Vec<Item<Self>>) {
+        let mut rest = batch.into_iter().peekable();
+        while rest.peek().is_some() {
+            let (mut part, mut bytes) = (Vec::new(), 0);
+            while let Some(item) = rest
+                .next_if(|item| part.is_empty() || bytes + item.value.as_bytes().len() <= MAX_BYTES)
+            {
+                bytes += item.value.as_bytes().len();
+                part.push(item);
+            }
+            self.send(part).await;
+        }
+    }
+
+    fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
+        let database = || self.collection.database_name();
+        traces::shared_command(database, self.collection.name, INSERT, traced, count)
+    }
+}
+
+impl Inserter {
+    /// Inserts the documents by one command, and answers their callers. If that fails as a whole, each document is
+    /// inserted by itself.
+    async fn send(&self, part: Vec<Item<Self>>) {
+        let count = part.len();
+        if count > 1 {
+            self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
+        }
+        let documents = part.iter().map(|item| item.value.clone()).collect();
+        let reply = raw_writes::insert(&self.collection, documents, LIMIT).await;
+        match reply.and_then(|reply| Ok((failed(&reply)?, reply))) {
+            Ok((mut failed, reply)) => {
+                for (position, Item { value, answer, .. }) in part.into_iter().enumerate() {
+                    let outcome = match (failed.remove(&position), reply.uncertainty()) {
+                        (None, _) => Outcome::Applied(()),
+                        (Some(failed), None) => refused(failed),
+                        (Some(failed), Some(first)) => match self.has(&value).await {
+                            Ok(true) => Outcome::Applied(()),
+                            Ok(false) if failed.code != DUPLICATE_KEY => refused(failed),
+                            Ok(false) => Outcome::Unknown(Error::unavailable(first.to_string())),
+                            Err(error) => Outcome::Unknown(error),
+                        },
+                    };
+                    // Sending fails if the caller no longer waits.
+                    let _gone = answer.send((outcome, count - 1));
+                }
+            }
+            // One document has spoilt the command, and none was inserted.
+            Err(Error::Internal(_)) if count > 1 => {
+                for item in part {
+                    Box::pin(self.send(vec![item])).await;
+                }
+            }
+            Err(error) => {
+                for Item { answer, .. } in part {
+                    let error = match &error {
+                        Error::Internal(source) => Error::internal(source.to_string()),
+                        error => Error::unavailable(error.to_string()),
+                    };
+                    let _gone = answer.send((Outcome::Unknown(error), count - 1));
+                }
+            }
+        }
+    }
+
+    /// Whether exactly this document is stored.
+    async fn has(&self, document: &RawDocumentBuf) -> Result<bool, Error> {
+        let id = document.get("_id").map_err(Error::internal)?;
+        let id = id.map(Bson::try_from).transpose().map_err(Error::internal)?;
+        let filter = mongodb::bson::doc! { "_id": id };
+        let list = List { filter, limit: 1, ..List::default() };
+        let found = find_many(self.collection.clone(), list, LIMIT).await?;
+        Ok(found.first().is_some_and(|found| found.as_bytes() == document.as_bytes()))
+    }
+}
+
+/// The documents that weren't inserted, by position.
+fn failed(reply: &Reply) -> Result<HashMap<usize, FailedUpdate>, Error> {
+    Ok(reply.failed()?.into_iter().map(|failed| (failed.position, failed)).collect())
+}
+
+fn refused(failed: FailedUpdate) -> Outcome<()> {
+    match failed.code {
+        DUPLICATE_KEY => Outcome::Refused,
+        _ => Outcome::Unknown(failed.error),
+    }
+}

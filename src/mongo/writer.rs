@@ -1,0 +1,345 @@
+//! Guarded writes, batched over all requests in flight; see `super::batcher`.
+//!
+//! A write that is alone in its batch is sent as it is. Several are sent as one unordered `update`. MongoDB's reply to
+//! it counts the documents that matched, but doesn't tell which of the statements they belong to. So a statement in a
+//! batch fails if its guard doesn't hold, and the reply names the statements that failed:
+//!
+//! ```text
+//!   alone     {q: {_id, guard, $expr: condition}, u: [change]}
+//!   in batch  {q: {_id, guard}, u: [{$set: {_id: condition and `v` exists ? _id : fail}}, change], upsert: true}
+//! ```
+//!
+//! If the filter matches no document, the upsert applies the pipeline to a new document that consists of `_id` and the
+//! values that the filter demands. The field `v`, which every stored document has, is missing there, so the first stage
+//! fails and nothing is inserted. `$expr` isn't permitted in the filter of an upsert; its conditions are part of the
+//! first stage.
+//!
+//! The error code of a refused statement is that of a failed conversion, and its text contains [`REFUSED`]. A statement
+//! that failed in any other way is sent again by itself, so that its own reply tells the reason.
+
+use std::{
+    collections::HashMap,
+    iter, mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use mongodb::{
+    bson::{Bson, Document, RawDocumentBuf, doc},
+    options::UpdateModifications,
+};
+use tracing::Span;
+
+use super::{
+    batcher::{Batcher, Item, Source},
+    driver::{DUPLICATE_KEY, Raw, encode},
+    guarded::{Outcome, Write},
+    observe,
+    raw_writes::{self, FailedUpdate, Reply},
+};
+use crate::{
+    error::Error,
+    metrics::{Metrics, database::Batches, histogram::Histogram},
+    traces::{self, ItemSpan},
+};
+
+/// Command of a batch.
+const UPDATE: &str = "update";
+/// Command of a write that is sent by itself and returns the document.
+const FIND_AND_MODIFY: &str = "findAndModify";
+/// Maximum size of the statements of a command, in bytes.
+const MAX_BYTES: usize = 1 << 20;
+/// The text that a refused statement fails to convert to a number.
+const REFUSED: &str = "docgate:refused:";
+/// The server's error code for a failed conversion.
+const CONVERSION_FAILURE: i32 = 241;
+
+/// The guarded writes of one collection.
+pub(super) struct Writer {
+    collection: Raw,
+    /// Number of statements per command.
+    statements: Histogram,
+}
+
+/// The writers of one database, by collection.
+pub(super) struct Writers {
+    statements: Batches,
+    coalesce: bool,
+    by_collection: Mutex<HashMap<&'static str, Arc<Batcher<Writer>>>>,
+}
+
+impl Writers {
+    /// Creates the writers, with their metrics in `metrics`. Unless `coalesce` is set, each write is sent by itself.
+    pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
+        Self { statements: metrics.writes().clone(), coalesce, by_collection: Mutex::default() }
+    }
+
+    /// The writer of a write's collection, or `None` if the write is sent by itself.
+    pub(super) fn of(&self, write: &Write) -> Option<Arc<Batcher<Writer>>> {
+        if !self.coalesce || !is_batchable(write) {
+            return None;
+        }
+        let collection = &write.collection;
+        let name = collection.name;
+        let create = || {
+            let statements = self.statements.batch_size(name);
+            let writer = Writer { collection: collection.clone(), statements };
+            Batcher::new(writer, self.statements.waiting(name))
+        };
+        Some(Arc::clone(self.by_collection().entry(name).or_insert_with(create)))
+    }
+
+    pub(super) fn send_overdue(&self) {
+        self.by_collection().values().for_each(Batcher::send_overdue);
+    }
+
+    fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batcher<Writer>>>> {
+        self.by_collection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends a write, which may share its command. With `wants_after`, a write that is sent by itself returns the document
+/// after it.
+pub(super) async fn submit(
+    writer: Arc<Batcher<Writer>>,
+    write: Write,
+    wants_after: bool,
+) -> Outcome<After> {
+    let since = Instant::now();
+    let name = writer.source().collection.name;
+    let span = ItemSpan::new(name, UPDATE);
+    let answer = writer.submit(Statement { write, wants_after }, &span).await;
+    let Sent { outcome, command, others } = answer.unwrap_or_else(|error| Sent {
+        outcome: Outcome::Unknown(error),
+        command: UPDATE,
+        others: 0,
+    });
+    observe::record_shared(name, command, since, others);
+    outcome
+}
+
+/// The document after a write.
+pub(super) enum After {
+    /// The write was sent by itself, and returned it.
+    Exact(Document),
+    /// It has to be read.
+    Unread,
+}
+
+/// The answer to a statement.
+pub(super) struct Sent {
+    outcome: Outcome<After>,
+    command: &'static str,
+    /// Number of other statements in the command.
+    others: usize,
+}
+
+/// A queued write.
+pub(super) struct Statement {
+    write: Write,
+    /// Whether the caller wants the document after the write.
+    wants_after: bool,
+}
+
+impl Statement {
+    /// Sends the write by itself.
+    async fn send(self) -> Sent {
+        if !self.wants_after {
+            let outcome = self.write.send_update().await.map(|()| After::Unread);
+            return Sent { outcome, command: UPDATE, others: 0 };
+        }
+        let outcome = match self.write.find_and_modify_raw().await {
+            Ok(Some(after)) => Outcome::Applied(After::Exact(after)),
+            Ok(None) => Outcome::Refused,
+            Err(error) => Outcome::Unknown(error),
+        };
+        Sent { outcome, command: FIND_AND_MODIFY, others: 0 }
+    }
+}
+
+/// The `_id` of the document that a write selects, if the write can be part of a batch.
+pub(super) fn id_of(write: &Write) -> Option<&str> {
+    Some(Conjuncts::of(&write.filter)?.id)
+}
+
+/// Whether a write can be part of a batch; see [`element`].
+fn is_batchable(write: &Write) -> bool {
+    matches!(write.update, UpdateModifications::Pipeline(_))
+        && write.array_filters.is_empty()
+        && Conjuncts::of(&write.filter).is_some()
+}
+
+/// The write as an element of a batch, or `None` if it can't be part of one: it must select its document by an `_id`
+/// that is a string, have a pipeline, and have `$expr` only as a conjunct of its filter.
+fn element(write: &Write) -> Option<RawDocumentBuf> {
+    let UpdateModifications::Pipeline(stages) = &write.update else { return None };
+    let Conjuncts { id, guard, conditions } = Conjuncts::of(&write.filter)?;
+    let is_stored: Bson = doc! { "$ne": [{ "$type": "$v" }, "missing"] }.into();
+    let conditions: Vec<_> = conditions.into_iter().cloned().chain([is_stored]).collect();
+    let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
+    let check = doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } };
+    let mut query = doc! { "_id": id };
+    if !guard.is_empty() {
+        let guard = guard.into_iter().map(|(key, value)| doc! { key: value.clone() });
+        query.insert("$and", guard.collect::<Vec<_>>());
+    }
+    let stages: Vec<_> = iter::once(check).chain(stages.iter().cloned()).collect();
+    encode(&doc! { "q": query, "u": stages, "upsert": true }).ok()
+}
+
+/// The conjuncts of a filter that a statement of a batch can have.
+struct Conjuncts<'a> {
+    /// The `_id`.
+    id: &'a str,
+    /// The conditions of `$expr`.
+    conditions: Vec<&'a Bson>,
+    /// The others.
+    guard: Vec<(&'a str, &'a Bson)>,
+}
+
+impl<'a> Conjuncts<'a> {
+    fn of(filter: &'a Document) -> Option<Self> {
+        let (mut ids, mut conditions, mut guard) = (Vec::new(), Vec::new(), Vec::new());
+        let mut filters = vec![filter];
+        while let Some(filter) = filters.pop() {
+            for (key, value) in filter {
+                let key = key.as_str();
+                match (key, value) {
+                    ("$and", Bson::Array(all)) => {
+                        let all: Option<Vec<_>> = all.iter().map(Bson::as_document).collect();
+                        filters.extend(all?);
+                    }
+                    ("$expr", condition) => conditions.push(condition),
+                    ("_id", id) => ids.push(id.as_str()?),
+                    // An upsert would write this value of `v` to its new document.
+                    ("v", _) => return None,
+                    (_, value) if contains_expr(value) => return None,
+                    ("$or" | "$nor", value) => guard.push((key, value)),
+                    (operator, _) if operator.starts_with('$') => return None,
+                    (field, value) => guard.push((field, value)),
+                }
+            }
+        }
+        let id = *ids.first()?;
+        ids.iter().all(|other| *other == id).then_some(Self { id, conditions, guard })
+    }
+}
+
+/// Whether the value contains `$expr` at any depth.
+fn contains_expr(value: &Bson) -> bool {
+    match value {
+        Bson::Array(all) => all.iter().any(contains_expr),
+        Bson::Document(fields) => {
+            fields.iter().any(|(key, value)| key == "$expr" || contains_expr(value))
+        }
+        _ => false,
+    }
+}
+
+impl Source for Writer {
+    type Value = Statement;
+    type Answer = Sent;
+    // While a command waits for the disks of a majority, another command can use the processor.
+    const THRESHOLD: usize = 32;
+    const MAX_BATCH: usize = 200;
+    const MAX_QUEUE: usize = 8_192;
+
+    async fn answer(&self, mut batch: Vec<Item<Self>>) {
+        if batch.len() > 1 {
+            let (mut part, mut bytes) = (Vec::new(), 0);
+            for item in mem::take(&mut batch) {
+                let Some(element) = element(&item.value.write) else {
+                    batch.push(item);
+                    continue;
+                };
+                if bytes + element.as_bytes().len() > MAX_BYTES {
+                    batch.extend(self.send(mem::take(&mut part)).await);
+                    bytes = 0;
+                }
+                bytes += element.as_bytes().len();
+                part.push((item, element));
+            }
+            batch.extend(self.send(part).await);
+        }
+        for Item { value, answer, .. } in batch {
+            // Sending fails if the caller no longer waits.
+            let _gone = answer.send(value.send().await);
+        }
+    }
+
+    fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
+        let database = || self.collection.database_name();
+        traces::shared_command(database, self.collection.name, UPDATE, traced, count)
+    }
+}
+
+impl Writer {
+    /// Sends the statements in one command, and answers their callers. Returns the items that have to be sent by
+    /// themselves.
+    async fn send(&self, part: Vec<(Item<Self>, RawDocumentBuf)>) -> Vec<Item<Self>> {
+        let count = part.len();
+        if count < 2 {
+            return part.into_iter().map(|(item, _)| item).collect();
+        }
+        self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
+        let limit = part.iter().map(|(item, _)| item.value.write.limit()).min().unwrap_or_default();
+        let (items, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
+        let reply = raw_writes::update_batch(&self.collection, elements, limit).await;
+        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, count));
+        let mut alone = Vec::new();
+        for (position, item) in items.into_iter().enumerate() {
+            let outcome = match &mut outcomes {
+                Ok(outcomes) => outcomes.take(position),
+                Err(Error::Unavailable(source)) => {
+                    Some(Outcome::Unknown(Error::unavailable(source.to_string())))
+                }
+                // One statement has spoilt the command, and none was applied.
+                Err(_) => None,
+            };
+            match outcome {
+                Some(outcome) => {
+                    let others = count - 1;
+                    drop(item.answer.send(Sent { outcome, command: UPDATE, others }));
+                }
+                None => alone.push(item),
+            }
+        }
+        alone
+    }
+}
+
+/// The outcomes of the statements of a batch.
+struct Outcomes {
+    /// The statements that weren't applied, by position.
+    failed: HashMap<usize, FailedUpdate>,
+    /// The error after which the command was sent again: a statement that failed may have been applied before.
+    uncertain: Option<String>,
+}
+
+impl Outcomes {
+    /// Reads the reply to a batch of `count` statements.
+    fn of(reply: &Reply, count: usize) -> Result<Self, Error> {
+        let failed = reply.failed()?;
+        if reply.has_upserted() || reply.matched()? + failed.len() != count {
+            return Err(Error::unavailable("the reply to a batch doesn't add up"));
+        }
+        let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
+        Ok(Self { failed, uncertain: reply.uncertainty().map(|first| format!("{first:?}")) })
+    }
+
+    /// The outcome of a statement, or `None` if it has to be sent by itself.
+    fn take(&mut self, position: usize) -> Option<Outcome<After>> {
+        let Some(FailedUpdate { code, text, error, .. }) = self.failed.remove(&position) else {
+            return Some(Outcome::Applied(After::Unread));
+        };
+        if let Some(first) = &self.uncertain {
+            return Some(Outcome::Unknown(Error::unavailable(first.clone())));
+        }
+        let is_refused = code == CONVERSION_FAILURE && text.contains(REFUSED);
+        match error {
+            _ if is_refused || code == DUPLICATE_KEY => Some(Outcome::Refused),
+            Error::Unavailable(_) => Some(Outcome::Unknown(error)),
+            _ => None,
+        }
+    }
+}

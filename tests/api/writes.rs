@@ -1,0 +1,330 @@
+//! Guarded writes that share commands: each has the outcome that it has by itself.
+
+use std::time::Duration;
+
+use docgate::{
+    error::Error,
+    mongo::{
+        Collection, Outcome, Stored, Version,
+        expression::{before, both, literal},
+        indexes::Index,
+    },
+};
+use futures_util::future::join_all;
+use mongodb::bson::{Bson, DateTime, Document, doc};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    metrics::Samples,
+    support::{Gateway, commands, now_seconds, proxy::Cut},
+};
+
+/// A document of these tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Tally {
+    #[serde(rename = "_id")]
+    id: String,
+    count: i64,
+    marks: Vec<String>,
+    v: Version<1>,
+}
+
+impl Stored for Tally {
+    const COLLECTION: &'static str = "tallies";
+    const INDEXES: &'static [Index] = &[];
+}
+
+/// Inserts tallies with these counts, called `prefix` and a number.
+async fn with_tallies(gateway: &Gateway, prefix: &str, counts: &[i64]) -> Collection<Tally> {
+    let tally = |(number, count): (usize, &i64)| Tally {
+        id: format!("{prefix}{number}"),
+        count: *count,
+        marks: vec!["first".into()],
+        v: Version,
+    };
+    let tallies = gateway.app.collection::<Tally>();
+    let all = counts.iter().enumerate().map(tally).collect();
+    assert!(tallies.insert_many(all).await.expect("inserted").is_empty());
+    tallies
+}
+
+/// The count of a tally that was read.
+async fn count(tallies: &Collection<Tally>, id: &str) -> Option<i64> {
+    tallies.get(id).await.expect("read").map(|tally| tally.count)
+}
+
+/// What a statement has to do, according to the rules of guards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// The count is this one afterwards.
+    Applied(i64),
+    Refused,
+    /// MongoDB can't evaluate the update.
+    Impossible,
+}
+
+fn fate(outcome: &Outcome<()>, to: i64) -> Option<Fate> {
+    match outcome {
+        Outcome::Applied(()) => Some(Fate::Applied(to)),
+        Outcome::Refused => Some(Fate::Refused),
+        Outcome::Unknown(Error::Internal(_)) => Some(Fate::Impossible),
+        Outcome::Unknown(_) => None,
+    }
+}
+
+/// A guard of a document whose count is `count`, and whether it holds.
+fn guard(random: &mut StdRng, count: i64) -> (Document, bool) {
+    let other = random.random_range(0..4_i64);
+    let hour = 3_600_000;
+    let now = i64::try_from(now_seconds() * 1_000).expect("a moment");
+    match random.random_range(0..10) {
+        0 => (doc! { "count": other }, count == other),
+        1 => (doc! { "count": { "$gte": other } }, count >= other),
+        2 => (doc! { "$expr": { "$lt": ["$count", other] } }, count < other),
+        3 => (before(DateTime::from_millis(now + hour)), true),
+        4 => (before(DateTime::from_millis(now - hour)), false),
+        5 => (
+            doc! { "$and": [{ "count": other }, { "count": 1_i64 }] },
+            count == other && other == 1,
+        ),
+        6 => (doc! { "$or": [{ "count": other }, { "marks": "none" }] }, count == other),
+        7 => (doc! { "marks": { "$ne": "first" } }, false),
+        8 => (doc! { "marks.0": "first", "marks": { "$size": 1 } }, true),
+        _ => (doc! { "$or": [{ "$expr": { "$eq": ["$count", other] } }] }, count == other),
+    }
+}
+
+/// A statement for the document, which has this count or is missing, and its fate.
+fn statement(random: &mut StdRng, id: &str, count: Option<i64>) -> (Document, Document, Fate, i64) {
+    let mut filter = doc! { "_id": id };
+    let mut holds = count.is_some();
+    for _ in 0..random.random_range(0..3) {
+        let (guard, this_holds) = guard(random, count.unwrap_or(0));
+        filter = both(filter, guard);
+        holds &= this_holds;
+    }
+    let more = random.random_range(1..100_i64);
+    let to = count.unwrap_or(0) + more;
+    let (set, is_possible): (Bson, bool) = match random.random_range(0..5) {
+        // On a new document both fail, and so does the last one on a stored document.
+        0 => (
+            doc! { "$add": ["$count", { "$multiply": [{ "$size": "$marks" }, more] }] }.into(),
+            true,
+        ),
+        1 => (doc! { "$toInt": "$_id" }.into(), false),
+        2 => (literal(to), true),
+        _ => (doc! { "$add": ["$count", more] }.into(), true),
+    };
+    let fate = match (holds, is_possible) {
+        (false, _) => Fate::Refused,
+        (true, true) => Fate::Applied(to),
+        (true, false) => Fate::Impossible,
+    };
+    (filter, doc! { "count": set }, fate, to)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_statements_in_batches_have_the_outcomes_that_they_have_alone() {
+    let gateway = Gateway::start().await;
+    let mut random = StdRng::seed_from_u64(20);
+    for round in 0..50 {
+        let prefix = format!("{round}-");
+        let counts: Vec<i64> = (0..180).map(|_| random.random_range(0..4)).collect();
+        let tallies = with_tallies(&gateway, &prefix, &counts).await;
+        let calls = (0..200).map(|number| {
+            // The last twenty documents don't exist.
+            let id = format!("{prefix}{number}");
+            let found = counts.get(number).copied();
+            let (filter, set, fate, to) = statement(&mut random, &id, found);
+            let write = tallies.set(filter.clone(), set.clone());
+            let said = tokio::spawn(write.done());
+            async move { (id, found, (filter, set), fate, to, said.await.expect("an outcome")) }
+        });
+        for (id, found, sent, expected, to, outcome) in join_all(calls).await {
+            assert_eq!(fate(&outcome, to), Some(expected), "{sent:?} on {found:?}: {outcome:?}");
+            let now = match expected {
+                Fate::Applied(to) => Some(to),
+                _ => found,
+            };
+            assert_eq!(count(&tallies, &id).await, now, "{sent:?}");
+        }
+    }
+    let samples = Samples::of(&gateway).await;
+    let shared =
+        |of: &str| samples.get(&format!("docgate_write_statements_{of}{{collection=\"tallies\"}}"));
+    assert!(shared("sum") > 5_000.0, "{} statements shared a command", shared("sum"));
+    assert!(shared("sum") / shared("count") > 10.0, "in {} commands", shared("count"));
+}
+
+/// Queues a step of each tally from 1 to 2 while commands are held, and then lets all go. `way` is what happens to the
+/// first command that wasn't held, which is that of a batch.
+async fn steps(
+    gateway: &Gateway,
+    tallies: &Collection<Tally>,
+    ids: &[String],
+    way: Option<Cut>,
+) -> Vec<Outcome<()>> {
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "update");
+    proxy.cut_all_from(0, Cut::Hold);
+    let step = |id: &String| {
+        let filter = doc! { "_id": id, "count": 1_i64 };
+        tallies.set(filter, doc! { "count": 2_i64 }).done()
+    };
+    let first = tallies.set(doc! { "_id": "first" }, doc! { "count": 1_i64 }).done();
+    let (first, outcomes) = tokio::join!(tokio::spawn(first), async {
+        proxy.reached().await;
+        let queued = ids.iter().map(|id| tokio::spawn(step(id))).collect::<Vec<_>>();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        match way {
+            Some(way) => proxy.cut(0, way),
+            None => proxy.heal(),
+        }
+        proxy.release().await;
+        join_all(queued).await
+    });
+    let _outcome = first.expect("an outcome");
+    outcomes.into_iter().map(|outcome| outcome.expect("an outcome")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_is_cut_harms_nothing() {
+    for (way, is_known) in [
+        (None, true),
+        // Sent again, which the server carries out for the first time.
+        (Some(Cut::BeforeForwarding), true),
+        (Some(Cut::Refused), false),
+        (Some(Cut::Unsure), false),
+        (Some(Cut::ReplyLost), false),
+    ] {
+        let gateway = Gateway::behind_proxy(|_| {}).await;
+        let mut counts = vec![1; 50];
+        // Refused in any case.
+        counts[7] = 5;
+        let tallies = with_tallies(&gateway, "t", &counts).await;
+        let ids: Vec<_> = (0..50).map(|number| format!("t{number}")).collect();
+        let proxy = gateway.proxy.as_ref().expect("a proxy");
+        let outcomes = steps(&gateway, &tallies, &ids, way).await;
+        if way.is_some() {
+            proxy.reached().await;
+        }
+        proxy.heal();
+        for (number, (id, outcome)) in ids.iter().zip(&outcomes).enumerate() {
+            let now = count(&tallies, id).await.expect("there");
+            match outcome {
+                Outcome::Applied(()) => assert_eq!((now, number == 7), (2, false), "{way:?} {id}"),
+                Outcome::Refused => assert_eq!((now, number), (5, 7), "{way:?} {id}"),
+                Outcome::Unknown(error) => {
+                    // A refusal by the second command may be the work of the first.
+                    let is_sent_again = way == Some(Cut::BeforeForwarding);
+                    let may_be_unknown = !is_known || is_sent_again && number == 7;
+                    assert!(may_be_unknown, "{way:?} {id}: {error:?}");
+                    assert!(now <= 2 || number == 7, "{way:?} {id}");
+                }
+            }
+        }
+        // Each caller repeats: what was applied is refused, and everything is done once.
+        for (number, id) in ids.iter().enumerate() {
+            let again = tallies.set(doc! { "_id": id, "count": 1_i64 }, doc! { "count": 2_i64 });
+            assert!(!matches!(again.done().await, Outcome::Unknown(_)));
+            let expected = if number == 7 { 5 } else { 2 };
+            assert_eq!(count(&tallies, id).await, Some(expected), "{way:?} {id}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_on_one_document_see_each_other() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[1]).await;
+    let ids = vec!["t0".to_owned(); 20];
+    let outcomes = steps(&gateway, &tallies, &ids, None).await;
+    let applied = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied(()))).count();
+    let refused = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Refused)).count();
+    assert_eq!((applied, refused), (1, 19), "{outcomes:?}");
+    assert_eq!(count(&tallies, "t0").await, Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_no_command_can_carry_harms_only_itself() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[1; 10]).await;
+    let huge = "x".repeat(17 << 20);
+    let too_large = tallies.set(doc! { "_id": "t0" }, doc! { "marks": [literal(huge)] });
+    let unknown = tallies.set(doc! { "_id": "t1" }, doc! { "count": { "$nothing": 1 } });
+    let ids: Vec<_> = (2..10).map(|number| format!("t{number}")).collect();
+    let (outcomes, too_large, unknown) = tokio::join!(
+        steps(&gateway, &tallies, &ids, None),
+        async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            too_large.done().await
+        },
+        async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            unknown.done().await
+        },
+    );
+    assert!(matches!(too_large, Outcome::Unknown(_)), "{too_large:?}");
+    assert!(matches!(unknown, Outcome::Unknown(Error::Internal(_))), "{unknown:?}");
+    assert!(outcomes.iter().all(|one| matches!(one, Outcome::Applied(()))), "{outcomes:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_mongodb_is_silent_the_queue_is_bounded() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[1]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "update");
+    proxy.cut_all_from(0, Cut::Hold);
+    let write = || tallies.set(doc! { "_id": "t0", "count": 0_i64 }, doc! { "count": 9_i64 });
+    let queued: Vec<_> = (0..8_192 + 500).map(|_| tokio::spawn(write().done())).collect();
+    proxy.reached().await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let sent = proxy.seen().len();
+    assert!(sent <= 2, "{sent} commands on their way");
+    proxy.heal();
+    proxy.release().await;
+    let (mut refused, mut turned_away) = (0, 0);
+    for outcome in join_all(queued).await {
+        match outcome.expect("an outcome") {
+            Outcome::Refused => refused += 1,
+            Outcome::Unknown(Error::Unavailable(_)) => turned_away += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(refused >= 8_192 && turned_away >= 100, "{refused} refused, {turned_away} turned away");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_is_sent_by_itself_where_the_operator_wants_it() {
+    let gateway = Gateway::with(|config| config.coalesce_writes = false).await;
+    let tallies = with_tallies(&gateway, "t", &[1; 30]).await;
+    let step = |number: usize| {
+        let filter = doc! { "_id": format!("t{number}"), "count": 1_i64 };
+        tokio::spawn(tallies.set(filter, doc! { "count": 2_i64 }).done())
+    };
+    for outcome in join_all((0..30).map(step)).await {
+        assert!(matches!(outcome.expect("an outcome"), Outcome::Applied(())));
+    }
+    let labels = "collection=\"tallies\",command=\"update\",outcome=\"ok\"";
+    let sent =
+        Samples::of(&gateway).await.get(&format!("docgate_mongodb_commands_total{{{labels}}}"));
+    assert!((sent - 30.0).abs() < 0.5, "{sent} commands for 30 writes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_tells_with_how_many_others_a_write_shared_its_command() {
+    let gateway = Gateway::start().await;
+    let ann = gateway.shopper("ann");
+    crate::shop::stocked(&gateway, "a", 250, 10).await;
+    let cart = crate::shop::cart(&ann, "RESERVE", &[]).await;
+    let (query, variables) = crate::support::Client::adding(&cart, "a", 1, Some("op"));
+    let added = ann.run(&query, variables).await;
+    assert_eq!(commands(&added).len(), 4, "{added:#}");
+    for sent in added["extensions"]["docgate"]["commands"].as_array().expect("commands") {
+        let is_write = sent["command"] == "update" || sent["command"] == "findAndModify";
+        assert_eq!(sent["sharedWith"], if is_write { json!(0) } else { json!(null) }, "{sent:#}");
+    }
+}

@@ -82,7 +82,6 @@ async fn a_checkout() {
         "update accounts",
         "findAndModify transfers",
         "update accounts",
-        "update accounts",
         "update carts",
         "update inventory",
         "findAndModify transfers",
@@ -159,7 +158,7 @@ async fn a_transfer() {
         "findAndModify transfers",
         "update accounts",
         "findAndModify transfers",
-        "update accounts",
+        // Both marks are removed by one command.
         "update accounts",
         "findAndModify transfers",
     ];

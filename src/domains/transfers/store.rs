@@ -13,7 +13,7 @@ use crate::{
     mongo::{
         Collection, Stored,
         collection::List,
-        expression::{append, both, literal, older_than, stored, whole},
+        expression::{append, both, literal, older_than, stored, whole, without},
         guarded::Guarded,
     },
 };
@@ -62,7 +62,7 @@ pub(super) fn debit(app: &App, transfer: &TransferDocument) -> Guarded<AccountDo
     if transfer.kind != TransferKind::Withdrawal {
         guard.insert("state", stored(&AccountState::Open));
     }
-    accounts(app).guarded(guard, moved(id, -amount))
+    accounts(app).set(guard, moved(id, -amount))
 }
 
 /// The apply: adds the amount to the destination, once per transfer. A refund always arrives.
@@ -74,21 +74,24 @@ pub(super) fn credit(app: &App, transfer: &TransferDocument) -> Guarded<AccountD
         let after = doc! { "$add": ["$balance", *amount] };
         guard.insert("$expr", doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
     }
-    accounts(app).guarded(guard, moved(id, *amount))
+    accounts(app).set(guard, moved(id, *amount))
 }
 
 /// Undoes the debit: mark and money change in the same update. It needs no deadline, because it is sent only
 /// after the transfer was CANCELLING or RETURNING. Nothing else may be done with the debit then.
 pub(super) fn undo(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
     let TransferDocument { id, source, amount, .. } = transfer;
-    let update = doc! { "$inc": { "balance": amount }, "$pull": { "pending": { "id": id } } };
-    accounts(app).guarded(marked(source, id), update)
+    let balance = doc! { "$add": ["$balance", *amount] };
+    accounts(app).set(
+        marked(source, id),
+        doc! { "balance": balance, "pending": without("$pending", "id", id) },
+    )
 }
 
 /// Removes the mark of a credited transfer.
 pub(super) fn retire(app: &App, account: &str, transfer: &str) -> Guarded<AccountDocument> {
-    let update = doc! { "$pull": { "pending": { "id": transfer } } };
-    accounts(app).guarded(marked(account, transfer), update)
+    accounts(app)
+        .set(marked(account, transfer), doc! { "pending": without("$pending", "id", transfer) })
 }
 
 /// Guard: the transfer has no mark on this account.
@@ -101,12 +104,10 @@ fn marked(account: &str, transfer: &str) -> Document {
     doc! { "_id": account, "pending.id": transfer }
 }
 
-/// The update that changes the balance and adds the mark.
+/// The fields that change with the balance: the mark is added.
 fn moved(transfer: &str, amount: i64) -> Document {
-    doc! {
-        "$inc": { "balance": amount },
-        "$push": { "pending": { "id": transfer, "amount": amount } },
-    }
+    let mark = whole(doc! { "id": literal(transfer), "amount": amount });
+    doc! { "balance": { "$add": ["$balance", amount] }, "pending": append("$pending", vec![mark]) }
 }
 
 /// Ids of the transfers from before `before` that are still in `state`, oldest first. Pending payments are left
@@ -163,7 +164,8 @@ pub(super) async fn claim(
     transfers(app).set(guard, set).within(attempt).after().await
 }
 
-/// A step of the claim's holder. The commit, and the end of an authorisation, are only possible before the
+/// A step of the claim's holder. Returns the transfer as it is after the step; if another attempt has claimed it by
+/// then, that has another fence. The commit, and the end of an authorisation, are only possible before the
 /// claim's deadline. For any other step the fence is a sufficient guard, because it moves no money.
 pub(super) async fn step(
     app: &App,
@@ -174,8 +176,10 @@ pub(super) async fn step(
 ) -> Result<Option<TransferDocument>, Error> {
     let step = transfers(app).set(as_read(claimed), step_to(to, reason));
     match to {
-        TransferState::Authorised | TransferState::Committed => step.within(attempt).after().await,
-        _ => step.after().await,
+        TransferState::Authorised | TransferState::Committed => {
+            step.within(attempt).then_read().await
+        }
+        _ => step.then_read().await,
     }
 }
 

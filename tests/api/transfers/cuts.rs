@@ -196,8 +196,8 @@ async fn what_was_cancelled_goes_back() {
     .await;
 }
 
-/// Commands of an undisturbed transfer: two reads and eight writes.
-const COMMANDS: usize = 10;
+/// Commands of an undisturbed transfer: two reads and seven writes.
+const COMMANDS: usize = 9;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_worker_changes_nothing_after_its_successor() {

@@ -104,7 +104,12 @@ async fn freeze(
     };
     payments::check(cx, &charge_of(cart, &checkout)).await?;
     carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
-    Ok(decider::freeze(&cx, cart, &checkout).within(attempt).after().await?)
+    let frozen = decider::freeze(&cx, cart, &checkout).within(attempt).then_read().await?;
+    let is_ours = |cart: &CartDocument| {
+        cart.state == CartState::Pending
+            && cart.checkout.as_ref().is_some_and(|now| now.id == checkout.id)
+    };
+    Ok(frozen.filter(is_ours))
 }
 
 fn charge_of(cart: &CartDocument, checkout: &Checkout) -> Charge {
@@ -157,7 +162,7 @@ impl<'a> Run<'a> {
             let was_ours = self.undo().await?;
             return Err(if was_ours { lack } else { attempt.overdue().into() });
         }
-        let Some(paid) = decider::pay(app, &cart.id, checkout).after().await? else {
+        let Some(paid) = decider::pay(app, &cart.id, checkout).then_read().await? else {
             // A sweep or a repeat aborted the checkout, as this attempt is past its deadline.
             return Err(attempt.overdue().into());
         };

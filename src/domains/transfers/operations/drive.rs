@@ -15,7 +15,7 @@ use crate::{
     error::Error,
     flow::{Attempt, Op, Step, decide},
     graphql::scalars::Money,
-    mongo::{Version, guarded::Guarded},
+    mongo::{Version, batched, guarded::Guarded},
 };
 
 /// An attempt that drives a transfer.
@@ -158,7 +158,7 @@ impl Driver<'_> {
             // was answered, and those of earlier claims are past their deadline.
             Credited => {
                 let marks = [source, destination].map(|account| store::retire(app, account, id));
-                for retired in join_all(marks.map(Guarded::held)).await {
+                for retired in batched(join_all(marks.map(Guarded::held))).await {
                     retired?;
                 }
                 (Done, None)
@@ -170,7 +170,8 @@ impl Driver<'_> {
             }
             Authorised | Done | Cancelled | Returned => return Ok(transfer),
         };
-        if let Some(after) = store::step(app, &transfer, to, reason, self.attempt).await? {
+        let after = store::step(app, &transfer, to, reason, self.attempt).await?;
+        if let Some(after) = after.filter(|after| after.fence == transfer.fence) {
             return Ok(after);
         }
         // The owner or the checkout cancelled it meanwhile, which is then carried out, or the claim is lost.

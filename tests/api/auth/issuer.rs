@@ -187,7 +187,9 @@ async fn many_requests_with_a_new_key_share_one_look() {
     let (a, b) = (Signer::ed("a"), Signer::ed("b"));
     let issuer = Issuer::start(&[&a]).await;
     let gateway = issuer.gateway(|_| {}).await;
-    assert_eq!((status(&gateway, &a.token()).await, issuer.looks()), (200, 1));
+    assert_eq!(status(&gateway, &a.token()).await, 200);
+    // In a busy machine the first look may have run out of time and been repeated.
+    let before = issuer.looks();
     // What takes long is done before: in a busy machine the look must not run out of time.
     let tokens: Vec<_> = (0..64).map(|caller| b.token_of(&format!("caller-{caller}"))).collect();
     let (http, url) = (http(), gateway.anonymous().url);
@@ -203,7 +205,7 @@ async fn many_requests_with_a_new_key_share_one_look() {
     );
     let mut stream = TcpStream::connect(gateway.address).await.expect("connected");
     stream.write_all(request.as_bytes()).await.expect("written");
-    until("the look is begun", async || issuer.looks() == 2).await;
+    until("the look is begun", async || issuer.looks() == before + 1).await;
     drop(stream);
 
     let callers = tokens.into_iter().map(|token| {
@@ -215,7 +217,7 @@ async fn many_requests_with_a_new_key_share_one_look() {
         let (status, text) = (answer.status(), answer.text().await.expect("a text"));
         assert_eq!(status, 200, "{text}");
     }
-    assert_eq!(issuer.looks(), 2);
+    assert_eq!(issuer.looks(), before + 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,4 @@
-//! Reads by key and of the server's clock, batched over all requests in flight: a `DataLoader` that isn't
-//! bound to one request. `super::batcher` describes the mechanism. ADR 4 gives the reasons against
+//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request. `super::batcher` describes the mechanism. ADR 4 gives the reasons against
 //! async-graphql's `DataLoader`.
 
 use std::{
@@ -13,7 +12,7 @@ use std::{
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{DateTime, Document, RawDocumentBuf, doc, rawdoc},
+    bson::{DateTime, RawDocumentBuf, doc},
     error::Result as DriverResult,
     options::ReadConcern,
 };
@@ -23,7 +22,8 @@ use tracing::Span;
 
 use super::{
     batcher::{Batcher, Item, Source, check_overdue},
-    driver::{List, Raw, as_document, malformed, record_batched},
+    clock::Clock,
+    driver::{List, Raw, as_document, record_batched},
     guarded::{Outcome, Write},
     inserter::Inserters,
     lookup::Lookup,
@@ -48,8 +48,6 @@ type Callers = Vec<oneshot::Sender<DriverResult<Found>>>;
 
 /// Command of reads by key.
 const FIND: &str = "find";
-/// Command that returns the server's time.
-const HELLO: &str = "hello";
 
 /// A document with the server's time of the read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -60,15 +58,12 @@ pub struct Timed<T> {
     pub document: T,
 }
 
-/// Placeholder for the collection of a command without one, as in the server's own namespaces.
-const NO_COLLECTION: &str = "$cmd";
-
-/// The batched reads by key of one database, and of its clock.
+/// The batched reads by key of one database, its writers and its clock.
 pub struct Loader {
     database: Database,
     sessions: Arc<Sessions>,
     by_lookup: Mutex<HashMap<Lookup, Arc<Batcher<Reader>>>>,
-    clock: Arc<Batcher<Clock>>,
+    clock: Clock,
     reads: Batches,
     commands: Commands,
     limit: Duration,
@@ -94,11 +89,9 @@ impl Loader {
         coalesce_writes: bool,
     ) -> Arc<Self> {
         let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
-        let sent = commands.of(NO_COLLECTION, HELLO);
         let sessions = Arc::new(Sessions::new(database.clone()));
-        let clock = Clock { database: database.clone(), sessions: Arc::clone(&sessions), sent };
         let loader = Arc::new(Self {
-            clock: Batcher::new(clock, reads.waiting(NO_COLLECTION)),
+            clock: Clock::new(&database, &sessions, metrics),
             sessions,
             database,
             by_lookup: Mutex::default(),
@@ -171,13 +164,9 @@ impl Loader {
         self.limit
     }
 
-    /// Returns the time of the primary's clock, which is read after this call begins.
+    /// The time of the primary's clock; see [`Clock::now`].
     pub async fn now(&self) -> Result<DateTime, Error> {
-        let since = Instant::now();
-        let span = ItemSpan::new(NO_COLLECTION, HELLO);
-        let answer = Arc::clone(&self.clock).submit((), &span).await;
-        observe::record(self.database.name(), HELLO, since);
-        Ok(answer??)
+        self.clock.now().await
     }
 
     fn reader(&self, lookup: Lookup) -> Arc<Batcher<Reader>> {
@@ -186,7 +175,8 @@ impl Loader {
             let name = lookup.collection;
             let collection = self.raw(name);
             let (keys, sent) = (self.reads.batch_size(name), self.commands.of(name, FIND));
-            let reader = Reader { lookup, collection, keys, sent, limit: self.limit };
+            let clock = self.clock.clone();
+            let reader = Reader { lookup, collection, keys, sent, clock, limit: self.limit };
             Batcher::new(reader, self.reads.waiting(name))
         });
         Arc::clone(reader)
@@ -211,6 +201,7 @@ struct Reader {
     /// Number of keys per command.
     keys: Histogram,
     sent: Command,
+    clock: Clock,
     limit: Duration,
 }
 
@@ -266,6 +257,9 @@ impl Reader {
         for batch in self.collection.sessions().find(find).await? {
             for document in batch.doc_slices()? {
                 let returned = as_document(document?)?;
+                if let Some(now) = self.lookup.time(returned)? {
+                    self.clock.observe(now);
+                }
                 let document = Arc::new(returned.to_owned());
                 for value in self.lookup.values(returned)? {
                     if unique {
@@ -291,34 +285,6 @@ impl Reader {
 fn answer_all(waiting: &mut HashMap<String, Callers>, value: &str, found: impl Fn() -> Found) {
     for answer in waiting.remove(value).into_iter().flatten() {
         let _gone = answer.send(Ok(found()));
-    }
-}
-
-/// The primary's clock.
-struct Clock {
-    database: Database,
-    sessions: Arc<Sessions>,
-    sent: Command,
-}
-
-impl Source for Clock {
-    type Value = ();
-    type Answer = DriverResult<DateTime>;
-
-    async fn answer(&self, batch: Vec<Item<Self>>) {
-        let since = Instant::now();
-        let reply = self.sessions.run(rawdoc! { "hello": 1 }).await;
-        record_batched(&self.sent, since, fault(&reply).as_ref());
-        let read = |reply: Document| reply.get_datetime("localTime").copied();
-        let now = reply.and_then(|reply| read(reply).map_err(|_| malformed("no localTime")));
-        for Item { answer, .. } in batch {
-            let _gone = answer.send(now.clone());
-        }
-    }
-
-    fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
-        let database = || self.database.name().to_owned();
-        traces::shared_command(database, NO_COLLECTION, HELLO, traced, count)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lookups: the kinds of reads by key that the loader batches.
 
 use mongodb::{
-    bson::{Bson, Document, RawBsonRef, RawDocument, doc},
+    bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, doc},
     error::Result,
 };
 
@@ -70,6 +70,14 @@ impl Lookup {
             [key] => one(key),
             keys => doc! { "$or": keys.iter().map(one).collect::<Vec<_>>() },
         }
+    }
+
+    /// The server's time in a returned document, if the lookup asks for it.
+    pub(super) fn time(&self, returned: &RawDocument) -> Result<Option<DateTime>> {
+        if self.fields != Fields::Timed {
+            return Ok(None);
+        }
+        returned.get_datetime("now").map(Some).map_err(|_fault| malformed("no time"))
     }
 
     /// The values of the key fields in a returned document.

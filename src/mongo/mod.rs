@@ -28,6 +28,7 @@
 
 mod batcher;
 mod bulk;
+mod clock;
 pub mod collection;
 pub mod connect;
 pub mod copies;

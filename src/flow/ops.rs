@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use super::{Attempt, Bounds, earlier};
 use crate::{
     error::Error,
     mongo::{
-        Collection, Stored,
+        Collection, Stored, batched,
         expression::{append, array, both, changed, choose, filter, literal, map, millis, whole},
         guarded::Guarded,
     },
@@ -136,7 +137,8 @@ impl<T: Stored> Collection<T> {
         self.set(both(doc! { "_id": id }, guard), set)
     }
 
-    /// Applies changes of different documents in one command; see [`Self::update_each`].
+    /// Applies changes of different documents before the attempt's deadline. They share a command, also with those of
+    /// other attempts. Returns whether all guards held; a change whose guard held is applied.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the changes may have been applied.
@@ -145,10 +147,9 @@ impl<T: Stored> Collection<T> {
         changes: impl Iterator<Item = Change>,
         attempt: &Attempt,
     ) -> Result<bool, Error> {
-        let update = |Change { id, guard, set }| {
-            (both(doc! { "_id": id }, guard), vec![doc! { "$set": set }])
-        };
-        self.update_each(changes.map(update).collect(), attempt).await
+        let write = |change| self.change(change).within(attempt).held();
+        let all_held = batched(join_all(changes.map(write))).await;
+        all_held.into_iter().try_fold(true, |all, held| Ok(all && held?))
     }
 }
 

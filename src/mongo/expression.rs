@@ -55,6 +55,22 @@ pub fn both(left: Document, right: Document) -> Document {
     doc! { "$and": [left, right] }
 }
 
+/// The number as BSON has it.
+pub fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Guard: all these expressions are true. Writes of one document whose guards have this form are combined; see
+/// `super::writer`.
+pub fn all(conditions: Vec<Document>) -> Document {
+    doc! { "$expr": { "$and": conditions } }
+}
+
+/// Expression: `condition` is false.
+pub fn not(condition: Document) -> Document {
+    doc! { "$not": [condition] }
+}
+
 /// Matches strings that begin with `prefix`, as an index range. A value from outside never becomes a pattern.
 pub fn starts_with(prefix: &str) -> Document {
     let mut range = doc! { "$gte": prefix };

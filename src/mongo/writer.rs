@@ -16,10 +16,14 @@
 //!
 //! The error code of a refused statement is that of a failed conversion, and its text contains [`REFUSED`]. A statement
 //! that failed in any other way is sent again by itself, so that its own reply tells the reason.
+//!
+//! Writes of one document whose guards consist of `$expr` are combined into one statement: the document, which may be
+//! in demand, is written once. Their stages follow each other, so each condition sees the changes before it. If one of
+//! them is refused, nothing is changed, and each is sent as a statement of its own.
 
 use std::{
     collections::HashMap,
-    iter, mem,
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -49,6 +53,8 @@ const UPDATE: &str = "update";
 const FIND_AND_MODIFY: &str = "findAndModify";
 /// Maximum size of the statements of a command, in bytes.
 const MAX_BYTES: usize = 1 << 20;
+/// Maximum number of writes that are combined into one statement.
+const MAX_COMBINED: usize = 32;
 /// The text that a refused statement fails to convert to a number.
 const REFUSED: &str = "docgate:refused:";
 /// The server's error code for a failed conversion.
@@ -169,22 +175,52 @@ fn is_batchable(write: &Write) -> bool {
         && Conjuncts::of(&write.filter).is_some()
 }
 
-/// The write as an element of a batch, or `None` if it can't be part of one: it must select its document by an `_id`
-/// that is a string, have a pipeline, and have `$expr` only as a conjunct of its filter.
-fn element(write: &Write) -> Option<RawDocumentBuf> {
-    let UpdateModifications::Pipeline(stages) = &write.update else { return None };
-    let Conjuncts { id, guard, conditions } = Conjuncts::of(&write.filter)?;
-    let is_stored: Bson = doc! { "$ne": [{ "$type": "$v" }, "missing"] }.into();
-    let conditions: Vec<_> = conditions.into_iter().cloned().chain([is_stored]).collect();
-    let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
-    let check = doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } };
-    let mut query = doc! { "_id": id };
-    if !guard.is_empty() {
-        let guard = guard.into_iter().map(|(key, value)| doc! { key: value.clone() });
-        query.insert("$and", guard.collect::<Vec<_>>());
+/// The writes of one document as an element of a batch, or `None` if they can't be part of one: a write must select its
+/// document by an `_id` that is a string, have a pipeline, and have `$expr` only as a conjunct of its filter. If there
+/// are several, no filter has other conjuncts.
+fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<RawDocumentBuf> {
+    let (mut query, mut pipeline) = (Document::new(), Vec::new());
+    for write in writes {
+        let UpdateModifications::Pipeline(stages) = &write.update else { return None };
+        let Conjuncts { id, guard, conditions } = Conjuncts::of(&write.filter)?;
+        query.insert("_id", id);
+        if !guard.is_empty() {
+            let guard = guard.into_iter().map(|(key, value)| doc! { key: value.clone() });
+            query.insert("$and", guard.collect::<Vec<_>>());
+        }
+        let is_stored: Bson = doc! { "$ne": [{ "$type": "$v" }, "missing"] }.into();
+        let conditions: Vec<_> = conditions.into_iter().cloned().chain([is_stored]).collect();
+        let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
+        pipeline
+            .push(doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } });
+        pipeline.extend(stages.iter().cloned());
     }
-    let stages: Vec<_> = iter::once(check).chain(stages.iter().cloned()).collect();
-    encode(&doc! { "q": query, "u": stages, "upsert": true }).ok()
+    encode(&doc! { "q": query, "u": pipeline, "upsert": true }).ok()
+}
+
+/// Writes that are one statement of a batch.
+type Group = Vec<Item<Writer>>;
+
+/// Groups the writes that are combined into one statement.
+fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::with_capacity(batch.len());
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    for item in batch {
+        let id = Conjuncts::of(&item.value.write.filter)
+            .filter(|conjuncts| conjuncts.guard.is_empty())
+            .map(|conjuncts| conjuncts.id.to_owned());
+        let open = id.as_ref().and_then(|id| by_id.get(id)).copied();
+        match open.and_then(|position| groups.get_mut(position)) {
+            Some(group) if group.len() < MAX_COMBINED => group.push(item),
+            _ => {
+                if let Some(id) = id {
+                    by_id.insert(id, groups.len());
+                }
+                groups.push(vec![item]);
+            }
+        }
+    }
+    groups
 }
 
 /// The conjuncts of a filter that a statement of a batch can have.
@@ -244,24 +280,17 @@ impl Source for Writer {
     const MAX_BATCH: usize = 200;
     const MAX_QUEUE: usize = 8_192;
 
-    async fn answer(&self, mut batch: Vec<Item<Self>>) {
-        if batch.len() > 1 {
-            let (mut part, mut bytes) = (Vec::new(), 0);
-            for item in mem::take(&mut batch) {
-                let Some(element) = element(&item.value.write) else {
-                    batch.push(item);
-                    continue;
-                };
-                if bytes + element.as_bytes().len() > MAX_BYTES {
-                    batch.extend(self.send(mem::take(&mut part)).await);
-                    bytes = 0;
-                }
-                bytes += element.as_bytes().len();
-                part.push((item, element));
-            }
-            batch.extend(self.send(part).await);
+    async fn answer(&self, batch: Vec<Item<Self>>) {
+        let mut alone = batch;
+        if alone.len() > 1 {
+            let failed = self.send_all(combined(alone)).await;
+            let (several, single): (Vec<_>, Vec<_>) =
+                failed.into_iter().partition(|group| group.len() > 1);
+            alone = single.into_iter().flatten().collect();
+            let each = several.into_iter().flatten().map(|item| vec![item]).collect();
+            alone.extend(self.send_all(each).await.into_iter().flatten());
         }
-        for Item { value, answer, .. } in batch {
+        for Item { value, answer, .. } in alone {
             // Sending fails if the caller no longer waits.
             let _gone = answer.send(value.send().await);
         }
@@ -274,20 +303,40 @@ impl Source for Writer {
 }
 
 impl Writer {
-    /// Sends the statements in one command, and answers their callers. Returns the items that have to be sent by
-    /// themselves.
-    async fn send(&self, part: Vec<(Item<Self>, RawDocumentBuf)>) -> Vec<Item<Self>> {
-        let count = part.len();
+    /// Sends each group as a statement, with as few commands as possible, and answers their callers. Returns the groups
+    /// that weren't applied and have to be sent otherwise.
+    async fn send_all(&self, groups: Vec<Group>) -> Vec<Group> {
+        let (mut part, mut bytes, mut failed) = (Vec::new(), 0, Vec::new());
+        for group in groups {
+            let Some(element) = element(group.iter().map(|item| &item.value.write)) else {
+                failed.push(group);
+                continue;
+            };
+            if bytes + element.as_bytes().len() > MAX_BYTES {
+                failed.extend(self.send(mem::take(&mut part)).await);
+                bytes = 0;
+            }
+            bytes += element.as_bytes().len();
+            part.push((group, element));
+        }
+        failed.extend(self.send(part).await);
+        failed
+    }
+
+    /// Sends the statements in one command; see [`Self::send_all`].
+    async fn send(&self, part: Vec<(Group, RawDocumentBuf)>) -> Vec<Group> {
+        let count = part.iter().map(|(group, _)| group.len()).sum::<usize>();
         if count < 2 {
-            return part.into_iter().map(|(item, _)| item).collect();
+            return part.into_iter().map(|(group, _)| group).collect();
         }
         self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
-        let limit = part.iter().map(|(item, _)| item.value.write.limit()).min().unwrap_or_default();
-        let (items, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
+        let items = part.iter().flat_map(|(group, _)| group);
+        let limit = items.map(|item| item.value.write.limit()).min().unwrap_or_default();
+        let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         let reply = raw_writes::update_batch(&self.collection, elements, limit).await;
-        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, count));
-        let mut alone = Vec::new();
-        for (position, item) in items.into_iter().enumerate() {
+        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len()));
+        let mut failed = Vec::new();
+        for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
                 Ok(outcomes) => outcomes.take(position),
                 Err(Error::Unavailable(source)) => {
@@ -297,14 +346,25 @@ impl Writer {
                 Err(_) => None,
             };
             match outcome {
-                Some(outcome) => {
-                    let others = count - 1;
-                    drop(item.answer.send(Sent { outcome, command: UPDATE, others }));
+                Some(outcome) if group.len() == 1 || !matches!(outcome, Outcome::Refused) => {
+                    answer_all(group, &outcome, count - 1);
                 }
-                None => alone.push(item),
+                _ => failed.push(group),
             }
         }
-        alone
+        failed
+    }
+}
+
+/// Answers the callers of a statement.
+fn answer_all(group: Group, outcome: &Outcome<After>, others: usize) {
+    for item in group {
+        let outcome = match outcome {
+            Outcome::Applied(_) => Outcome::Applied(After::Unread),
+            Outcome::Refused => Outcome::Refused,
+            Outcome::Unknown(error) => Outcome::Unknown(Error::unavailable(error.to_string())),
+        };
+        drop(item.answer.send(Sent { outcome, command: UPDATE, others }));
     }
 }
 

@@ -272,7 +272,7 @@ async fn the_sweep_leaves_authorisations_to_their_checkouts() {
     payments::capture(app, "p2").await.expect("captured");
     // One that was cut after its debit: it is neither authorised nor void.
     let cut = gateway.sibling_behind_proxy().await;
-    cut.proxy.as_ref().expect("a proxy").cut_all_from(4, Cut::BeforeForwarding);
+    cut.proxy.as_ref().expect("a proxy").cut_all_from(3, Cut::BeforeForwarding);
     let lost = payments::authorise(&cut.app, &charge("p3", Some(&account), 10)).await;
     assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
     sweep(&gateway).await;

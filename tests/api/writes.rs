@@ -6,11 +6,12 @@ use docgate::{
     error::Error,
     mongo::{
         Collection, Outcome, Stored, Version,
-        expression::{before, both, literal},
+        expression::{append, before, both, literal},
+        guarded::Guarded,
         indexes::Index,
     },
 };
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, future::join_all};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde::{Deserialize, Serialize};
@@ -166,17 +167,27 @@ async fn steps(
     ids: &[String],
     way: Option<Cut>,
 ) -> Vec<Outcome<()>> {
+    let step = |id: &String| {
+        let filter = doc! { "_id": id, "count": 1_i64 };
+        tallies.set(filter, doc! { "count": 2_i64 })
+    };
+    together(gateway, tallies, ids.iter().map(step).collect(), way).await
+}
+
+/// Queues the writes while commands are held; see [`steps`].
+async fn together(
+    gateway: &Gateway,
+    tallies: &Collection<Tally>,
+    writes: Vec<Guarded<Tally>>,
+    way: Option<Cut>,
+) -> Vec<Outcome<()>> {
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "update");
     proxy.cut_all_from(0, Cut::Hold);
-    let step = |id: &String| {
-        let filter = doc! { "_id": id, "count": 1_i64 };
-        tallies.set(filter, doc! { "count": 2_i64 }).done()
-    };
     let first = tallies.set(doc! { "_id": "first" }, doc! { "count": 1_i64 }).done();
     let (first, outcomes) = tokio::join!(tokio::spawn(first), async {
         proxy.reached().await;
-        let queued = ids.iter().map(|id| tokio::spawn(step(id))).collect::<Vec<_>>();
+        let queued: Vec<_> = writes.into_iter().map(|write| tokio::spawn(write.done())).collect();
         tokio::time::sleep(Duration::from_millis(100)).await;
         match way {
             Some(way) => proxy.cut(0, way),
@@ -245,6 +256,77 @@ async fn statements_on_one_document_see_each_other() {
     let refused = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Refused)).count();
     assert_eq!((applied, refused), (1, 19), "{outcomes:?}");
     assert_eq!(count(&tallies, "t0").await, Some(2));
+}
+
+/// Takes one from the tally, once per mark, if there is one.
+fn take(tallies: &Collection<Tally>, id: &str, mark: &str) -> Guarded<Tally> {
+    let is_new = doc! { "$not": [{ "$in": [literal(mark), "$marks"] }] };
+    let guard = doc! { "_id": id, "$expr": { "$and": [{ "$gt": ["$count", 0] }, is_new] } };
+    let marks = append("$marks", vec![literal(mark)]);
+    tallies.set(guard, doc! { "count": { "$subtract": ["$count", 1_i64] }, "marks": marks })
+}
+
+/// Sixty takes of a tally that has `count`: how many are applied, and how often the document is written.
+async fn takes(count: i64, way: Option<Cut>) -> (Vec<Outcome<()>>, usize, Tally) {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[count, 3, 3]).await;
+    let raw = gateway.raw("tallies");
+    let mut changes = raw.watch().await.expect("a change stream");
+    let mut writes: Vec<_> =
+        (0..60).map(|number| take(&tallies, "t0", &format!("m{number}"))).collect();
+    // Others share the command.
+    writes.push(take(&tallies, "t1", "other"));
+    writes.push(tallies.set(doc! { "_id": "t2", "count": 3_i64 }, doc! { "count": 2_i64 }));
+    let mut outcomes = together(&gateway, &tallies, writes, way).await;
+    gateway.proxy.as_ref().expect("a proxy").heal();
+    assert!(outcomes.pop().is_some_and(|outcome| !matches!(outcome, Outcome::Refused)));
+    assert!(outcomes.pop().is_some_and(|outcome| !matches!(outcome, Outcome::Refused)));
+    let mut written = 0;
+    while let Ok(change) = tokio::time::timeout(Duration::from_secs(1), changes.next()).await {
+        let change = change.expect("open").expect("a change");
+        let of = change.document_key.expect("a key");
+        written += usize::from(of.get_str("_id").is_ok_and(|id| id == "t0"));
+    }
+    let tally = tallies.get("t0").await.expect("read").expect("there");
+    (outcomes, written, tally)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_of_one_document_are_combined() {
+    let (outcomes, written, tally) = takes(100, None).await;
+    assert!(outcomes.iter().all(|one| matches!(one, Outcome::Applied(()))), "{outcomes:?}");
+    assert!(written <= 3, "the document was written {written} times");
+    assert_eq!((tally.count, tally.marks.len()), (40, 61));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn combined_writes_are_refused_one_by_one() {
+    let (outcomes, _, tally) = takes(40, None).await;
+    let applied = outcomes.iter().filter(|one| matches!(one, Outcome::Applied(()))).count();
+    let refused = outcomes.iter().filter(|one| matches!(one, Outcome::Refused)).count();
+    assert_eq!((applied, refused, tally.count), (40, 20, 0), "{outcomes:?}");
+    for (number, outcome) in outcomes.iter().enumerate() {
+        let is_marked = tally.marks.contains(&format!("m{number}"));
+        assert_eq!(matches!(outcome, Outcome::Applied(())), is_marked, "{number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn combined_writes_that_are_cut_are_applied_once_or_not_at_all() {
+    for way in [Cut::BeforeForwarding, Cut::Refused, Cut::Unsure, Cut::ReplyLost] {
+        let (outcomes, _, tally) = takes(100, Some(way)).await;
+        for (number, outcome) in outcomes.iter().enumerate() {
+            let mark = format!("m{number}");
+            let marks = tally.marks.iter().filter(|found| **found == mark).count();
+            match outcome {
+                Outcome::Applied(()) => assert_eq!(marks, 1, "{way:?} {mark}"),
+                Outcome::Unknown(_) => assert!(marks <= 1, "{way:?} {mark}"),
+                Outcome::Refused => panic!("{way:?}: none lacks anything"),
+            }
+        }
+        let taken = tally.marks.iter().filter(|mark| *mark != "first").count();
+        assert_eq!(i64::try_from(taken).expect("a few"), 100 - tally.count, "{way:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ use crate::{
     mongo::{
         Outcome,
         collection::List,
-        expression::{both, literal, stored},
+        expression::{both, count, literal, stored},
     },
 };
 
@@ -147,8 +147,4 @@ fn field_of(locale: &LocaleTag) -> String {
 
 fn names_count() -> Document {
     doc! { "$size": { "$objectToArray": "$names" } }
-}
-
-fn count(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -16,8 +16,8 @@ use crate::{
         Collection,
         collection::List,
         expression::{
-            append, array, both, changed, choose, element_is, filter, literal, map, replaced,
-            whole, without,
+            all, append, array, both, changed, choose, element_is, filter, literal, map, not,
+            replaced, whole, without,
         },
         guarded::Guarded,
     },
@@ -129,18 +129,33 @@ fn with_entry(holder: &str, entry: Bson) -> Bson {
     replaced("$reservations", "holder", holder, entry)
 }
 
+/// Expression: the holder has an entry.
+fn has_entry(holder: &str) -> Document {
+    doc! { "$in": [literal(holder), "$reservations.holder"] }
+}
+
+/// Expression: an entry of the holder meets the condition; the entry is `$$this`.
+fn some_entry(holder: &str, condition: Document) -> Document {
+    let is_it = doc! { "$and": [element_is("holder", holder), condition] };
+    doc! { "$anyElementTrue": [map("$reservations", is_it)] }
+}
+
+/// Expression: the marks of the entry `$$this` include this tag.
+fn has_mark(marks: &str, tag: &str) -> Document {
+    doc! { "$in": [literal(tag), format!("$$this.{marks}.tag")] }
+}
+
 /// A reserve: enough is available, the tag has no mark, and there are fewer than `cap` holders.
 pub(super) fn reserving(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> Change {
-    let has_entry = doc! { "$in": [literal(holder), "$reservations.holder"] };
-    let last = format!("reservations.{}", cap.saturating_sub(1));
-    let guard = doc! {
-        "available": { "$gte": quantity },
-        "deleting": { "$ne": true },
-        "reservations": { "$not": { "$elemMatch": {
-            "holder": holder, "$or": [{ "takes.tag": tag }, { "gifts.tag": tag }],
-        } } },
-        "$or": [{ "reservations.holder": holder }, { last: { "$exists": false } }],
-    };
+    let has_entry = has_entry(holder);
+    let is_marked = doc! { "$or": [has_mark("takes", tag), has_mark("gifts", tag)] };
+    let has_room = doc! { "$lt": [{ "$size": "$reservations" }, cap] };
+    let guard = all(vec![
+        doc! { "$gte": ["$available", quantity] },
+        doc! { "$ne": ["$deleting", true] },
+        not(some_entry(holder, is_marked)),
+        doc! { "$or": [has_entry.clone(), has_room] },
+    ]);
     let mark = mark(tag, quantity);
     let grown = changed(doc! {
         "quantity": { "$add": ["$$this.quantity", quantity] },
@@ -162,9 +177,7 @@ pub(super) fn reserving(sku: &str, holder: &str, tag: &str, quantity: i64, cap: 
 /// goods change in the same update. It needs no deadline, because it is sent only after the decider marked the
 /// tag as void. Nothing else may be done with the reservation then.
 pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<(), Error> {
-    let guard = doc! {
-        "_id": sku, "reservations": { "$elemMatch": { "holder": holder, "takes.tag": tag } },
-    };
+    let guard = all(vec![some_entry(holder, has_mark("takes", tag))]);
     let reserved = |marks: Bson| {
         let of_tag = filter(marks, element_is("tag", tag));
         doc! { "$sum": map(of_tag, "$$this.quantity") }
@@ -183,7 +196,7 @@ pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<()
         "available": { "$add": ["$available", reserved(marks_of_holder.into())] },
         "reservations": without_empty(with_entry(holder, shrunk)),
     };
-    stocks(app).set(guard, set).held().await.map(|_was_reserved| ())
+    stocks(app).change(change(sku, guard, set)).held().await.map(|_was_reserved| ())
 }
 
 /// An apply: exactly `quantity` is moved out of the holder's reservation, once per tag. The entry stays with
@@ -195,12 +208,12 @@ pub(super) fn applying(
     quantity: i64,
     to: Destination,
 ) -> Change {
-    let guard = doc! { "reservations": { "$elemMatch": {
-        "holder": holder,
-        "quantity": { "$gte": quantity },
-        "takes.tag": { "$ne": tag },
-        "gifts.tag": { "$ne": tag },
-    } } };
+    let is_due = doc! { "$and": [
+        { "$gte": ["$$this.quantity", quantity] },
+        not(has_mark("takes", tag)),
+        not(has_mark("gifts", tag)),
+    ] };
+    let guard = all(vec![some_entry(holder, is_due)]);
     let applied = changed(doc! {
         "quantity": { "$subtract": ["$$this.quantity", quantity] },
         "gifts": append("$$this.gifts", vec![mark(tag, quantity)]),
@@ -250,8 +263,8 @@ pub async fn forget_each(
 ) -> Result<bool, Error> {
     let rest = without("$reservations", "holder", holder);
     let forgetting = |sku: &&str| {
-        let empty = doc! { "holder": holder, "quantity": 0_i64 };
-        let guard = doc! { "reservations": { "$elemMatch": empty } };
+        let is_empty = doc! { "$eq": ["$$this.quantity", 0] };
+        let guard = all(vec![some_entry(holder, is_empty)]);
         change(sku, guard, doc! { "reservations": &rest })
     };
     stocks(app).change_each(skus.iter().map(forgetting), attempt).await
@@ -266,7 +279,7 @@ pub async fn retire(
     tags: &[String],
     before: DateTime,
 ) -> Result<(), Error> {
-    let guard = doc! { "_id": sku, "reservations.holder": holder };
+    let guard = all(vec![has_entry(holder)]);
     let stays = doc! { "$or": [
         { "$not": [{ "$in": ["$$this.tag", literal(tags.to_vec())] }] },
         { "$gte": ["$$this.at", before] },
@@ -275,12 +288,13 @@ pub async fn retire(
         "takes": filter("$$this.takes", stays.clone()), "gifts": filter("$$this.gifts", stays),
     });
     let set = doc! { "reservations": without_empty(with_entry(holder, younger)) };
-    stocks(app).set(guard, set).held().await.map(|_had_marks| ())
+    stocks(app).change(change(sku, guard, set)).held().await.map(|_had_marks| ())
 }
 
 /// A restock: sold goods are returned to the shelf, once per tag.
 pub(super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change {
-    let guard = doc! { "sold": { "$gte": quantity }, "restocks.tag": { "$ne": tag } };
+    let is_marked = doc! { "$in": [literal(tag), array("restocks.tag")] };
+    let guard = all(vec![doc! { "$gte": ["$sold", quantity] }, not(is_marked)]);
     let set = doc! {
         "available": { "$add": ["$available", quantity] },
         "sold": { "$subtract": ["$sold", quantity] },

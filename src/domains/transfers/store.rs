@@ -9,11 +9,11 @@ use super::documents::{
 use crate::{
     app::App,
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Change},
     mongo::{
-        Collection, Stored,
+        Collection, Stored, batched,
         collection::List,
-        expression::{append, both, literal, older_than, stored, whole, without},
+        expression::{all, append, both, count, literal, not, older_than, stored, whole, without},
         guarded::Guarded,
     },
 };
@@ -33,9 +33,11 @@ pub(super) async fn begin_with_accounts(
     destination: &str,
 ) -> Result<(Attempt, Option<AccountDocument>, Option<AccountDocument>), Error> {
     let accounts = accounts(app);
-    let ((attempt, source), destination) =
-        tokio::try_join!(app.begin_with(source), accounts.get_settled(destination))?;
-    Ok((attempt, source, destination))
+    // The same kind of read as the first one, so that both are one command.
+    let destination = accounts.get_timed_settled(destination);
+    let read = async { tokio::try_join!(app.begin_with(source), destination) };
+    let ((attempt, source), destination) = batched(read).await?;
+    Ok((attempt, source, destination.map(|timed| timed.document)))
 }
 
 /// Closes the owner's account, guarded by a balance of zero and no unfinished transfer.
@@ -56,25 +58,27 @@ pub(super) fn close_account(app: &App, id: &str, owner: &str) -> Guarded<Account
 /// closed account, which a refund may have reached later.
 pub(super) fn debit(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
     let TransferDocument { id, source, amount, .. } = transfer;
-    let mut guard = unmarked(source, id);
-    guard.insert("balance", doc! { "$gte": least_balance(source, *amount) });
-    guard.insert(format!("pending.{}", MAX_PENDING - 1), doc! { "$exists": false });
+    let mut guard = vec![
+        not(is_marked(id)),
+        doc! { "$gte": ["$balance", least_balance(source, *amount)] },
+        doc! { "$lt": [{ "$size": "$pending" }, count(MAX_PENDING)] },
+    ];
     if transfer.kind != TransferKind::Withdrawal {
-        guard.insert("state", stored(&AccountState::Open));
+        guard.push(is_open());
     }
-    accounts(app).set(guard, moved(id, -amount))
+    change(app, source, guard, moved(id, -amount))
 }
 
 /// The apply: adds the amount to the destination, once per transfer. A refund always arrives.
 pub(super) fn credit(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
     let TransferDocument { id, destination, amount, .. } = transfer;
-    let mut guard = unmarked(destination, id);
+    let mut guard = vec![not(is_marked(id))];
     if transfer.kind != TransferKind::Refund {
-        guard.insert("state", stored(&AccountState::Open));
         let after = doc! { "$add": ["$balance", *amount] };
-        guard.insert("$expr", doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
+        guard.push(is_open());
+        guard.push(doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
     }
-    accounts(app).set(guard, moved(id, *amount))
+    change(app, destination, guard, moved(id, *amount))
 }
 
 /// Undoes the debit: mark and money change in the same update. It needs no deadline, because it is sent only
@@ -82,26 +86,29 @@ pub(super) fn credit(app: &App, transfer: &TransferDocument) -> Guarded<AccountD
 pub(super) fn undo(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let balance = doc! { "$add": ["$balance", *amount] };
-    accounts(app).set(
-        marked(source, id),
-        doc! { "balance": balance, "pending": without("$pending", "id", id) },
-    )
+    let set = doc! { "balance": balance, "pending": without("$pending", "id", id) };
+    change(app, source, vec![is_marked(id)], set)
 }
 
 /// Removes the mark of a credited transfer.
 pub(super) fn retire(app: &App, account: &str, transfer: &str) -> Guarded<AccountDocument> {
-    accounts(app)
-        .set(marked(account, transfer), doc! { "pending": without("$pending", "id", transfer) })
+    let set = doc! { "pending": without("$pending", "id", transfer) };
+    change(app, account, vec![is_marked(transfer)], set)
 }
 
-/// Guard: the transfer has no mark on this account.
-fn unmarked(account: &str, transfer: &str) -> Document {
-    doc! { "_id": account, "pending.id": { "$ne": transfer } }
+/// A change of an account, guarded by these expressions: concurrent ones of an account in demand are combined.
+fn change(app: &App, id: &str, guard: Vec<Document>, set: Document) -> Guarded<AccountDocument> {
+    accounts(app).change(Change { id: id.to_owned(), guard: all(guard), set })
 }
 
-/// Guard: the transfer has a mark on this account.
-fn marked(account: &str, transfer: &str) -> Document {
-    doc! { "_id": account, "pending.id": transfer }
+/// Expression: the transfer has a mark on this account.
+fn is_marked(transfer: &str) -> Document {
+    doc! { "$in": [literal(transfer), "$pending.id"] }
+}
+
+/// Expression: the account is open.
+fn is_open() -> Document {
+    doc! { "$eq": ["$state", stored(&AccountState::Open)] }
 }
 
 /// The fields that change with the balance: the mark is added.

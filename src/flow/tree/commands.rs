@@ -12,7 +12,7 @@ use crate::{
     mongo::{
         Collection, Outcome, Stored,
         collection::List,
-        expression::{append, array, both, literal, whole},
+        expression::{append, array, both, count, literal, whole},
         indexes::Index,
     },
 };
@@ -246,8 +246,4 @@ fn copied<T: Branch>(parent: Option<&T>) -> Vec<Document> {
 
 fn still_copying<T: Branch>(branch: &T) -> Document {
     doc! { "_id": branch.id(), T::PARENT: branch.parent_id(), "copying": { "$exists": true } }
-}
-
-fn count(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -429,7 +429,7 @@ async fn an_asset_lies_in_folders_and_galleries_that_stay() {
     );
     let client = editor(&gateway);
     let nobody = docgate::graphql::node_id::NodeKind::Content.id("nobody");
-    for other in [page.as_str(), &nobody] {
+    for other in [page.as_str(), &nobody, "nonsense", ""] {
         let input = json!({ "parentId": other, "slug": "x" });
         let refused = send_file(&client, "uploadAsset", input, &sent).await;
         assert_eq!(refused["__typename"], "NotFound", "{refused:#}");

@@ -3,8 +3,6 @@
 //!
 //! Without Python 3 it is skipped, unless `CLIENTS=required`, as in CI: then it fails.
 
-#![expect(clippy::panic, reason = "a test fails by panicking")]
-
 use std::{
     env,
     io::{self, Write},

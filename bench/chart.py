@@ -6,17 +6,28 @@ from html import escape
 from typing import Any, Dict, List, Tuple
 
 from results import MAIN, Found, digits, median
-from servers import ALL, APART, BARE, DOCGATE, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
+from servers import ALL, APART, BARE, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
 
 #: Colours that people with colour blindness can tell apart (after Okabe and Ito).
 COLOURS = {DOCGATE: "#0072B2", APART: "#CC79A7", MEMORY: "#56B4E9", BARE: "#8A8A8A", TRANSACTIONS: "#009E73"}
 NODE_COLOUR = "#E69F00"
-SHORT = {**TITLES, APART: "each by itself", MEMORY: "schema from memory", BARE: "axum + driver", TRANSACTIONS: "transaction"}
+LIBRARY_COLOUR = "#D55E00"
+SHORT = {
+    **TITLES,
+    APART: "each by itself",
+    MEMORY: "schema from memory",
+    BARE: "axum + driver",
+    "library": "a loader per request",
+    "library-process": "one loader",
+    "library-undelayed": "one, without delay",
+    "library-direct": "no loader",
+    TRANSACTIONS: "transaction",
+}
 
 WIDTH, COLUMNS, GAP, MARGIN = 1040, 2, 48, 32
 NAMES, VALUES = 150, 66
 BAR, STEP, HEAD = 16, 24, 34
-TOP, BOTTOM = 84, 56
+TOP, BOTTOM = 96, 56
 FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
@@ -108,11 +119,12 @@ def whisker(low: float, high: float, y: float) -> str:
 
 
 def colour(server: str) -> str:
-    return COLOURS.get(server, NODE_COLOUR)
+    return LIBRARY_COLOUR if server in LIBRARY else COLOURS.get(server, NODE_COLOUR)
 
 
 def legend(shown: "set[str]", y: float) -> str:
     entries = [(COLOURS[DOCGATE], "docgate")]
+    entries += [(LIBRARY_COLOUR, "async-graphql, DataLoader")] if shown & set(LIBRARY) else []
     entries += [(NODE_COLOUR, "GraphQL servers on Node")] if shown & set(NODE_PEERS) else []
     rust = {
         MEMORY: "docgate's schema without a database",
@@ -123,9 +135,12 @@ def legend(shown: "set[str]", y: float) -> str:
     entries += [(COLOURS[server], what) for server, what in rust.items() if server in shown]
     parts, x = [], float(MARGIN)
     for fill, what in entries:
+        width = 18 + 6.4 * len(what)
+        if x + width > WIDTH - MARGIN:
+            x, y = float(MARGIN), y + 18
         parts.append(f'<rect x="{x:.0f}" y="{y - 10:.0f}" width="12" height="12" rx="2" fill="{fill}"/>')
         parts.append(text(x + 18, y, what, 12, "#333333"))
-        x += 18 + 6.4 * len(what) + 22
+        x += width + 22
     return "\n".join(parts)
 
 

@@ -25,14 +25,26 @@ BARE = "bare"
 TRANSACTIONS = "transactions"
 NODE_PEERS = ["mercurius", "yoga", "apollo"]
 RUST_PEERS = [MEMORY, BARE, TRANSACTIONS]
+#: One binary, async-graphql with its own loader and HTTP; by name what its `LOADER` says.
+LIBRARY = {
+    "library": "request",
+    "library-process": "process",
+    "library-undelayed": "undelayed",
+    "library-direct": "none",
+}
+LIBRARY_BINARY = "library"
 #: In the order of tables and charts.
-ALL = [DOCGATE, APART, MEMORY, BARE, *NODE_PEERS, TRANSACTIONS]
+ALL = [DOCGATE, APART, MEMORY, BARE, *LIBRARY, *NODE_PEERS, TRANSACTIONS]
 
 TITLES = {
     DOCGATE: "docgate",
     APART: "docgate, each by itself",
     MEMORY: "docgate's schema, answered from memory",
     BARE: "bare axum + driver",
+    "library": "async-graphql, a DataLoader per request",
+    "library-process": "async-graphql, one DataLoader",
+    "library-undelayed": "async-graphql, one DataLoader without delay",
+    "library-direct": "async-graphql, no DataLoader",
     "mercurius": "Mercurius + JIT",
     "yoga": "GraphQL Yoga",
     "apollo": "Apollo Server",
@@ -177,11 +189,17 @@ def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Ser
     """Those of the wanted servers that are there; a remark for each that isn't."""
     servers = []
     node = node_is_usable(places, remarks) if set(wanted) & set(NODE_PEERS) else None
+    library = places.rust / LIBRARY_BINARY
+    if set(wanted) & set(LIBRARY) and not library.is_file():
+        remarks.append(f"async-graphql's own loader and HTTP: not measured, the binary `{library.name}` wasn't built.")
     for name in ALL:
         if name not in wanted or name == APART:
             continue
         if name == DOCGATE:
             servers.append(Server(name, [str(places.docgate), "serve"]))
+        elif name in LIBRARY:
+            if library.is_file():
+                servers.append(Server(name, [str(library)], environment={"LOADER": LIBRARY[name]}))
         elif name in RUST_PEERS and (places.rust / name).is_file():
             servers.append(Server(name, [str(places.rust / name)]))
         elif name in RUST_PEERS:
@@ -222,7 +240,7 @@ def node_is_usable(places: Places, remarks: List[str]) -> Optional[str]:
 def build(root: Path, bench: Path) -> None:
     """Binaries of docgate, as they are shipped, and of the Rust peers, side by side."""
     environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target")}
-    for folder in [root, bench / "rust"]:
+    for folder in [root, bench / "rust", bench / "library"]:
         command = ["cargo", "build", "--profile", "dist", "--locked"]
         if subprocess.run(command, cwd=folder, env=environment).returncode != 0:
             raise Trouble("cargo build failed")

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Tuple, Union
 import shop
 from client import Address
 from load import OP, Column, Load, Request, graphql
-from servers import APART, BARE, DOCGATE, MEMORY, NODE_PEERS, TRANSACTIONS
+from servers import APART, BARE, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, TRANSACTIONS
 
 FIELDS = """__typename id sku type title description language
   pricing {
@@ -146,12 +146,13 @@ def works(shelf: Shelf) -> List[Work]:
             "product",
             "Product by key",
             "A product with its prices, categories and contributors, by a random SKU. The bare endpoint "
-            "answers with the document as JSON (`GET /product/SKU`).",
+            "answers with the document as JSON (`GET /product/SKU`). async-graphql is the registry's, with "
+            "async-graphql-axum and the driver (`bench/library`); docgate has its own loader and HTTP instead.",
             {
-                **reading(PRODUCT, [{"sku": sku} for sku in keys.skus], MEMORY),
+                **reading(PRODUCT, [{"sku": sku} for sku in keys.skus], MEMORY, *LIBRARY),
                 BARE: bare("GET", "/product/"),
             },
-            [MEMORY, *NODE_PEERS],
+            [MEMORY, *LIBRARY, *NODE_PEERS],
         ),
         Work(
             "page",

@@ -117,7 +117,7 @@ impl Attempt {
 
 impl<T: Stored> Collection<T> {
     /// Begins an attempt with its first read: the document with this `_id`, with read concern `majority`, and
-    /// the server's time in the same reply. If there is no such document, a second command reads the time.
+    /// the server's time in the same reply. If there is no such document, the time may need a second command.
     pub async fn begin_with(
         &self,
         bounds: Bounds,

@@ -12,8 +12,9 @@
 
 use std::{
     cell::RefCell,
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     future::poll_fn,
+    hash::Hash,
     mem,
     panic::AssertUnwindSafe,
     pin::pin,
@@ -264,6 +265,31 @@ impl<S: Source> Batcher<S> {
         let spans = batch.iter_mut().map(|item| mem::take(&mut item.span));
         let traced: Vec<_> = spans.filter(ItemSpan::is_traced).collect();
         self.source.span(&traced, batch.len())
+    }
+}
+
+/// Batchers of one kind of item, each created when it is first needed.
+pub(super) struct Batchers<K, S: Source>(Mutex<HashMap<K, Arc<Batcher<S>>>>);
+
+impl<K, S: Source> Default for Batchers<K, S> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, S: Source> Batchers<K, S> {
+    /// The batcher of `key`.
+    pub(super) fn get(&self, key: K, create: impl FnOnce() -> Arc<Batcher<S>>) -> Arc<Batcher<S>> {
+        Arc::clone(self.all().entry(key).or_insert_with(create))
+    }
+
+    /// Calls [`Batcher::send_overdue`] of each.
+    pub(super) fn send_overdue(&self) {
+        self.all().values().for_each(Batcher::send_overdue);
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<Batcher<S>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

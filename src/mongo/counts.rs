@@ -9,7 +9,7 @@ use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
     error::Error as _,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -18,7 +18,7 @@ use tracing::Span;
 
 use super::{
     Loader, Stored,
-    batcher::{Batcher, Item, Source, check_overdue},
+    batcher::{Batcher, Batchers, Item, Source, check_overdue},
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
     observe,
@@ -70,7 +70,7 @@ pub struct Counters {
     counts: Batches,
     commands: Commands,
     coalesce: bool,
-    by_collection: Mutex<HashMap<&'static str, Arc<Batcher<Counter>>>>,
+    by_collection: Batchers<&'static str, Counter>,
 }
 
 impl fmt::Debug for Counters {
@@ -88,7 +88,7 @@ impl Counters {
             counts: metrics.counts().clone(),
             commands: metrics.commands().clone(),
             coalesce,
-            by_collection: Mutex::default(),
+            by_collection: Batchers::default(),
         });
         tokio::spawn(check_overdue(Arc::downgrade(&counters), Self::send_overdue));
         counters
@@ -117,22 +117,16 @@ impl Counters {
     }
 
     fn batcher(&self, name: &'static str) -> Arc<Batcher<Counter>> {
-        let mut all = self.by_collection();
-        let batcher = all.entry(name).or_insert_with(|| {
+        self.by_collection.get(name, || {
             let (collection, sent) = (self.loader.raw(name), self.commands.of(name, UPDATE));
             let documents = self.counts.batch_size(name);
             let counter = Counter { name, collection, documents, sent };
             Batcher::new(counter, self.counts.waiting(name))
-        });
-        Arc::clone(batcher)
+        })
     }
 
     fn send_overdue(&self) {
-        self.by_collection().values().for_each(Batcher::send_overdue);
-    }
-
-    fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batcher<Counter>>>> {
-        self.by_collection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_collection.send_overdue();
     }
 }
 

@@ -22,7 +22,7 @@ use mongodb::{
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Span;
 
-use super::{observe, sessions::Sessions};
+use super::{expression::count, observe, sessions::Sessions};
 use crate::{
     error::Error,
     metrics::database::{Command, Commands},
@@ -180,7 +180,7 @@ pub struct List {
 impl List {
     /// The documents with these `_id`s.
     pub fn of_ids(ids: &[impl AsRef<str>]) -> Self {
-        let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+        let limit = count(ids.len());
         let ids: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
         Self { filter: doc! { "_id": { "$in": ids } }, limit, ..Self::default() }
     }

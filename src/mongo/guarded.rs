@@ -60,7 +60,7 @@ impl<T> Outcome<T> {
 
 /// A guarded write that is ready to be sent: as `findAndModify`, which returns the document after the write,
 /// or as `update`, which doesn't.
-#[must_use = "nothing is written before apply() or done()"]
+#[must_use = "nothing is written before it is sent"]
 pub struct Guarded<T: DeserializeOwned> {
     write: Write,
     loader: Arc<Loader>,

@@ -6,7 +6,6 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -14,7 +13,7 @@ use mongodb::bson::{Bson, RawDocumentBuf};
 use tracing::Span;
 
 use super::{
-    batcher::{Batcher, Item, Source},
+    batcher::{Batcher, Batchers, Item, Source},
     driver::{DUPLICATE_KEY, List, Raw, find_many},
     guarded::Outcome,
     observe,
@@ -37,14 +36,14 @@ const MAX_BYTES: usize = 1 << 20;
 pub(super) struct Inserters {
     statements: Batches,
     coalesce: bool,
-    by_collection: Mutex<HashMap<&'static str, Arc<Batcher<Inserter>>>>,
+    by_collection: Batchers<&'static str, Inserter>,
 }
 
 impl Inserters {
     /// Creates the inserters, with their metrics in `metrics`. Unless `coalesce` is set, each document is inserted by
     /// a command of its own.
     pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
-        Self { statements: metrics.writes().clone(), coalesce, by_collection: Mutex::default() }
+        Self { statements: metrics.writes().clone(), coalesce, by_collection: Batchers::default() }
     }
 
     /// Inserts a document.
@@ -57,7 +56,7 @@ impl Inserters {
             };
             Batcher::new(inserter, self.statements.waiting(name))
         };
-        let batcher = Arc::clone(self.by_collection().entry(name).or_insert_with(create));
+        let batcher = self.by_collection.get(name, create);
         let span = ItemSpan::new(name, INSERT);
         let answer = if self.coalesce {
             batcher.submit(document, &span).await
@@ -70,11 +69,7 @@ impl Inserters {
     }
 
     pub(super) fn send_overdue(&self) {
-        self.by_collection().values().for_each(Batcher::send_overdue);
-    }
-
-    fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batcher<Inserter>>>> {
-        self.by_collection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_collection.send_overdue();
     }
 }
 

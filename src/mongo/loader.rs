@@ -1,10 +1,10 @@
-//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request. `super::batcher` describes the mechanism. ADR 4 gives the reasons against
-//! async-graphql's `DataLoader`.
+//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request. `super::batcher`
+//! describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
 
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use tracing::Span;
 
 use super::{
-    batcher::{Batcher, Item, Source, check_overdue},
+    batcher::{Batcher, Batchers, Item, Source, check_overdue},
     clock::Clock,
     driver::{List, Raw, as_document, record_batched},
     guarded::{Outcome, Write},
@@ -62,7 +62,7 @@ pub struct Timed<T> {
 pub struct Loader {
     database: Database,
     sessions: Arc<Sessions>,
-    by_lookup: Mutex<HashMap<Lookup, Arc<Batcher<Reader>>>>,
+    by_lookup: Batchers<Lookup, Reader>,
     clock: Clock,
     reads: Batches,
     commands: Commands,
@@ -94,7 +94,7 @@ impl Loader {
             clock: Clock::new(&database, &sessions, metrics),
             sessions,
             database,
-            by_lookup: Mutex::default(),
+            by_lookup: Batchers::default(),
             reads,
             commands,
             limit,
@@ -170,27 +170,21 @@ impl Loader {
     }
 
     fn reader(&self, lookup: Lookup) -> Arc<Batcher<Reader>> {
-        let mut readers = self.by_lookup();
-        let reader = readers.entry(lookup).or_insert_with(|| {
+        self.by_lookup.get(lookup, || {
             let name = lookup.collection;
             let collection = self.raw(name);
             let (keys, sent) = (self.reads.batch_size(name), self.commands.of(name, FIND));
             let clock = self.clock.clone();
             let reader = Reader { lookup, collection, keys, sent, clock, limit: self.limit };
             Batcher::new(reader, self.reads.waiting(name))
-        });
-        Arc::clone(reader)
+        })
     }
 
     fn send_overdue(&self) {
         self.clock.send_overdue();
         self.writers.send_overdue();
         self.inserters.send_overdue();
-        self.by_lookup().values().for_each(Batcher::send_overdue);
-    }
-
-    fn by_lookup(&self) -> MutexGuard<'_, HashMap<Lookup, Arc<Batcher<Reader>>>> {
-        self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_lookup.send_overdue();
     }
 }
 
@@ -253,12 +247,14 @@ impl Reader {
         if let (true, Ok(size)) = (unique, u32::try_from(count + 1)) {
             find = find.batch_size(size);
         }
+        let mut time = None;
         let mut several: HashMap<String, Found> = HashMap::new();
         for batch in self.collection.sessions().find(find).await? {
             for document in batch.doc_slices()? {
                 let returned = as_document(document?)?;
-                if let Some(now) = self.lookup.time(returned)? {
-                    self.clock.observe(now);
+                // It is the same in all documents of the command.
+                if time.is_none() {
+                    time = self.lookup.time(returned)?;
                 }
                 let document = Arc::new(returned.to_owned());
                 for value in self.lookup.values(returned)? {
@@ -273,6 +269,9 @@ impl Reader {
                     }
                 }
             }
+        }
+        if let Some(time) = time {
+            self.clock.observe(time);
         }
         for (value, found) in several {
             answer_all(waiting, &value, || found.clone());

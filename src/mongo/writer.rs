@@ -21,12 +21,7 @@
 //! in demand, is written once. Their stages follow each other, so each condition sees the changes before it. If one of
 //! them is refused, nothing is changed, and each is sent as a statement of its own.
 
-use std::{
-    collections::HashMap,
-    mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::{collections::HashMap, mem, sync::Arc, time::Instant};
 
 use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, doc},
@@ -35,7 +30,7 @@ use mongodb::{
 use tracing::Span;
 
 use super::{
-    batcher::{Batcher, Item, Source},
+    batcher::{Batcher, Batchers, Item, Source},
     driver::{DUPLICATE_KEY, Raw, encode},
     guarded::{Outcome, Write},
     observe,
@@ -71,13 +66,13 @@ pub(super) struct Writer {
 pub(super) struct Writers {
     statements: Batches,
     coalesce: bool,
-    by_collection: Mutex<HashMap<&'static str, Arc<Batcher<Writer>>>>,
+    by_collection: Batchers<&'static str, Writer>,
 }
 
 impl Writers {
     /// Creates the writers, with their metrics in `metrics`. Unless `coalesce` is set, each write is sent by itself.
     pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
-        Self { statements: metrics.writes().clone(), coalesce, by_collection: Mutex::default() }
+        Self { statements: metrics.writes().clone(), coalesce, by_collection: Batchers::default() }
     }
 
     /// The writer of a write's collection, or `None` if the write is sent by itself.
@@ -92,15 +87,11 @@ impl Writers {
             let writer = Writer { collection: collection.clone(), statements };
             Batcher::new(writer, self.statements.waiting(name))
         };
-        Some(Arc::clone(self.by_collection().entry(name).or_insert_with(create)))
+        Some(self.by_collection.get(name, create))
     }
 
     pub(super) fn send_overdue(&self) {
-        self.by_collection().values().for_each(Batcher::send_overdue);
-    }
-
-    fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batcher<Writer>>>> {
-        self.by_collection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_collection.send_overdue();
     }
 }
 

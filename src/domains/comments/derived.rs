@@ -16,7 +16,7 @@ use super::{
     documents::{CommentDocument, CommentExcerpt, LATEST, OpenDiscussion, Parent, Rating},
     store,
 };
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Error, mongo::expression::count};
 
 /// Values of a discussion that are derived from its comments.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,19 +50,15 @@ impl Derived {
         let newest = there.iter().take(LATEST);
         let stars: Vec<_> = there.iter().filter_map(|comment| comment.stars).collect();
         Self {
-            count: length(there.len()),
-            total: length(comments.len()),
+            count: count(there.len()),
+            total: count(comments.len()),
             latest: newest.map(|comment| CommentExcerpt::of(comment)).collect(),
             rating: Rating {
-                count: length(stars.len()),
+                count: count(stars.len()),
                 sum: stars.iter().copied().map(i64::from).sum(),
             },
         }
     }
-}
-
-fn length(of: usize) -> i64 {
-    i64::try_from(of).unwrap_or(i64::MAX)
 }
 
 /// How often a busy discussion is tried, and the pause between two tries.

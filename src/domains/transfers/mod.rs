@@ -48,10 +48,10 @@
 //! claims the transfer and undoes the debit itself; else the sweep does.
 //!
 //! **Payments** of the ledger provider are transfers to the merchant's receiving account. Their end is up to the
-//! checkout, by capture or void; the sweep leaves PENDING and AUTHORISED ones alone. A void that finds no document leaves a tombstone, so that a late authorisation is
-//! refused. **Refunds** go the other way and always arrive, also at an account that was closed or is full. A
-//! refund that the merchant's account can't cover stays PENDING, and the sweep tries again each time its
-//! claim has ended.
+//! checkout, by capture or void; the sweep leaves PENDING and AUTHORISED ones alone. A void that finds no document
+//! leaves a tombstone, so that a late authorisation is refused. **Refunds** go the other way and always arrive, also at
+//! an account that was closed or is full. A refund that the merchant's account can't cover stays PENDING, and the sweep
+//! tries again each time its claim has ended.
 //!
 //! **Refusals and repeats.** A transfer that is refused because of what was read leaves no document. One that
 //! is refused by a write leaves a CANCELLED or RETURNED document. If its op is sent again, the next transfer

@@ -17,7 +17,7 @@ use crate::{
     mongo::{
         Collection,
         collection::List,
-        expression::{both, starts_with, stored_fields},
+        expression::{both, count, starts_with, stored_fields},
     },
 };
 
@@ -105,7 +105,7 @@ impl Place<'_> {
             }
             Layout::Paged => {
                 let filter = doc! { "on": self.on(), "entries.id": { "$in": ids } };
-                let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+                let limit = count(ids.len());
                 let list = List { filter, limit, hint: Some("comment"), ..List::default() };
                 pages::entries(self.app, list).await?
             }

@@ -169,7 +169,9 @@ impl<T: Decider> Collection<T> {
     ) -> Result<Option<T>, Error> {
         set.insert("ops", op.committed(tag, bounds));
         let guard = both(guard, op.guard(tag, bounds));
-        let write = self.change(Change { id: id.clone(), guard, set });
+        let record = doc! { "id": &op.id, "tag": tag };
+        let committed = doc! { "_id": &id, "ops": { "$elemMatch": record } };
+        let write = self.change(Change { id: id.clone(), guard, set }).applied_if(committed);
         if let Some(after) = write.within(attempt).then_read().await? {
             return Ok(Some(after));
         }

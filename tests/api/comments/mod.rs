@@ -1,5 +1,6 @@
 //! Comments and reviews in each layout.
 
+mod batches;
 mod changes;
 mod cuts;
 mod imports;

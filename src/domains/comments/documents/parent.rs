@@ -12,7 +12,11 @@ use crate::{
         node_id::{self, NodeKind},
         requester::{Requester, Role},
     },
-    mongo::{Stored, expression::both, indexes::Index},
+    mongo::{
+        Stored,
+        expression::{both, is_missing},
+        indexes::Index,
+    },
 };
 
 /// The kinds of documents that can be discussed.
@@ -84,7 +88,7 @@ impl ParentKind {
     pub fn seen_by(self, requester: &Requester) -> Document {
         let is_due = |field: &str| {
             let due = doc! { "$lte": [format!("${field}"), "$$NOW"] };
-            doc! { field: { "$exists": true }, "$expr": due }
+            doc! { "$and": [{ "$not": [is_missing(field)] }, due] }
         };
         let there = match self {
             Self::Product | Self::Content => doc! { "deletedAt": { "$exists": false } },
@@ -97,6 +101,7 @@ impl ParentKind {
             Self::Content => doc! { "$or": [is_due("live.at"), is_due("next.at")] },
             _ => is_due("publishedAt"),
         };
+        let published = doc! { "$expr": published };
         let roles: Vec<_> = requester.roles.iter().map(|role| Bson::from(role.name())).collect();
         let open = doc! { "$or": [
             { "metadata.access.0": { "$exists": false } },

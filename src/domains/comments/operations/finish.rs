@@ -100,7 +100,7 @@ async fn commit<'a>(
     comment: &CommentDocument,
     seen: Document,
 ) -> Result<Option<Discussed<'a>>, Refused> {
-    if discussed.commit(&[comment], seen, attempt).await?.is_some() {
+    if discussed.commit(&[comment], seen, attempt).await? {
         return Ok(None);
     }
     let refused = match discussed.now().await? {
@@ -113,7 +113,7 @@ async fn commit<'a>(
             Some(Mark { void: true, .. }) => Refused::Aborted,
             None if attempt.is_over() => return Err(attempt.overdue().into()),
             // A caller who can't see the document any more can't post.
-            None if now.void(&comment.id, attempt).await?.is_some() => Refused::Gone,
+            None if now.void(&comment.id, attempt).await? => Refused::Gone,
             None => {
                 let reason = "another attempt has just committed or aborted the comment";
                 return Err(Error::unavailable(reason).into());
@@ -134,7 +134,7 @@ async fn apply(
     while let Some(now) = discussed.now().await?.filter(|now| now.mark(&due.tag).is_none()) {
         // After a removal the newest comments are refilled with an older one.
         let newest = if comment.removed.is_some() { now.newest().await? } else { Vec::new() };
-        if now.apply(comment, due, &newest, attempt).await?.is_some() {
+        if now.apply(comment, due, &newest, attempt).await? {
             break;
         }
         if attempt.is_over() {

@@ -1,12 +1,13 @@
 //! Reads and changes of the comments in a store, whatever its layout.
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, Due, Layout, OpenDiscussion, PageDocument},
     All, By, Discussed, Found, Inserted, Place,
-    decisions::touch,
-    embedded, list_touched,
+    decisions::touched,
+    embedded::{self, ENTRIES},
+    list_touched,
     pages::{self, pages},
     remove_authored,
 };
@@ -17,7 +18,7 @@ use crate::{
     mongo::{
         Collection,
         collection::List,
-        expression::{both, count, starts_with, stored_fields},
+        expression::{array, both, count, literal, replaced, starts_with, stored_fields},
     },
 };
 
@@ -38,31 +39,16 @@ pub(super) fn written(comments: Option<Vec<CommentDocument>>, id: &str) -> Found
     comment.map(Some).ok_or_else(|| Error::internal("a comment isn't where it was written"))
 }
 
-/// The update that turns one comment into another: the fields that differ.
-struct Change {
-    set: Document,
-    unset: Document,
-}
-
-impl Change {
-    /// The change from `old` to `new`.
-    fn between(old: &CommentDocument, new: &CommentDocument) -> Self {
-        let (old, new) = (stored_fields(old), stored_fields(new));
-        let gone = old.keys().filter(|field| !new.contains_key(*field));
-        let unset = gone.map(|field| (field.clone(), 1.into())).collect();
-        let set = new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
-        Self { set, unset }
-    }
-
-    /// The update of the comment at `path`, which ends in a dot or is empty.
-    fn at(self, path: &str) -> Document {
-        let below = |fields: Document| -> Document {
-            fields.into_iter().map(|(field, value)| (format!("{path}{field}"), value)).collect()
-        };
-        let operators = [("$set", below(self.set)), ("$unset", below(self.unset))];
-        let changes = operators.into_iter().filter(|(_, fields)| !fields.is_empty());
-        changes.map(|(operator, fields)| (operator.to_owned(), fields.into())).collect()
-    }
+/// Expression that turns the comment `stored_as` into `new`: only the fields change in which `old` differs from it.
+fn changed(stored_as: &str, old: &CommentDocument, new: &CommentDocument) -> Bson {
+    let (old, new) = (stored_fields(old), stored_fields(new));
+    let gone = old.keys().filter(|field| !new.contains_key(*field));
+    let left = gone.fold(Bson::from(stored_as), |left, field| {
+        doc! { "$unsetField": { "field": field, "input": left } }.into()
+    });
+    let set: Document =
+        new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
+    doc! { "$mergeObjects": [left, literal(set)] }.into()
 }
 
 /// Filter of an array's path: it contains the comment with that id, for which `guard` holds.
@@ -144,41 +130,48 @@ impl Place<'_> {
     }
 
     /// Writes the fields in which `new` differs from `old`, if `guard` holds for the comment and the store isn't sealed.
+    /// Returns `new`: the guard holds only for the comment as it was read. The comment matches `done` once this was
+    /// done, and only then.
     async fn change(
         &self,
         old: &CommentDocument,
-        new: &CommentDocument,
+        new: CommentDocument,
         guard: Document,
+        done: Document,
         attempt: &Attempt,
     ) -> Found<CommentDocument> {
-        let (id, change) = (&old.id, Change::between(old, new));
-        let comments = match self.layout {
+        let id = &old.id;
+        let is_changed = match self.layout {
             Layout::PerDocument => {
-                let filter = both(doc! { "_id": self.key(id), "sealed": { "$ne": true } }, guard);
-                let write = comments(self.app).guarded(filter, change.at(""));
-                write.within(attempt).apply().await.decided()?.map(|comment| vec![comment])
+                let own = doc! { "_id": self.key(id) };
+                let open = both(own.clone(), doc! { "sealed": { "$ne": true } });
+                let replace = doc! { "$replaceWith": changed("$$ROOT", old, &new) };
+                let write = comments(self.app).guarded(both(open, guard), vec![replace]);
+                write.within(attempt).applied_if(both(own, done)).held().await?
             }
             Layout::Paged => {
-                let filter = doc! {
-                    "on": self.on(),
-                    "entries.id": id,
-                    "entries": containing(id, guard),
-                    "sealed": { "$ne": true },
+                // The number of the page isn't known.
+                let own = |guard| {
+                    let entries = containing(id, guard);
+                    doc! { "on": self.on(), "entries.id": id, "entries": entries }
                 };
-                let write = pages(self.app)
-                    .guarded(filter, change.at("entries.$[comment]."))
-                    .array_filters(vec![doc! { "comment.id": id }]);
-                write.within(attempt).apply().await.decided()?.map(|page| page.entries)
+                let open = both(own(guard), doc! { "sealed": { "$ne": true } });
+                let entries = replaced("$entries", "id", id, changed("$$this", old, &new));
+                let write = pages(self.app).set(open, doc! { "entries": entries });
+                write.within(attempt).applied_if(own(done)).held().await?
             }
             Layout::Embedded => {
-                let guard = doc! { "discussion.entries": containing(id, guard) };
-                let mut update = change.at("discussion.entries.$[comment].");
-                // The sweep finds the comment by the discussion's `touchedAt`.
-                update.insert("$min", touch(attempt));
-                embedded::update(self, guard, update, Some(id), attempt).await?
+                let own = |guard| doc! { ENTRIES: containing(id, guard) };
+                let with = changed("$$this", old, &new);
+                let fields = doc! {
+                    ENTRIES: replaced(array(ENTRIES), "id", id, with),
+                    // The sweep finds the comment by it.
+                    "discussion.touchedAt": touched(attempt),
+                };
+                embedded::set(self, own(guard), fields, own(done), attempt).await?
             }
         };
-        written(comments, id)
+        Ok(is_changed.then_some(new))
     }
 
     /// Empties the outbox of a comment if it still holds this entry.
@@ -190,7 +183,10 @@ impl Place<'_> {
     ) -> Found<CommentDocument> {
         let settled_at = Some(attempt.now());
         let settled = CommentDocument { due: None, settled_at, ..comment.clone() };
-        self.change(comment, &settled, doc! { "due.tag": &due.tag }, attempt).await
+        let same = doc! { "nonce": &comment.nonce, "at": comment.at, "version": comment.version };
+        let due = both(same.clone(), doc! { "due.tag": &due.tag });
+        let done = both(same, doc! { "due": { "$exists": false } });
+        self.change(comment, settled, due, done, attempt).await
     }
 
     /// Edits a comment or removes its text, if it is unchanged since it was read and its outbox is empty. Only an edit
@@ -212,7 +208,9 @@ impl Place<'_> {
             let in_time = doc! { "$gt": editable_after(self.app, attempt) };
             unchanged.extend(doc! { "author": &old.author, "nonce": &old.nonce, "at": in_time });
         }
-        self.change(old, &new, unchanged, attempt).await
+        let due = new.due.as_ref().map(|due| &due.tag);
+        let done = doc! { "version": new.version, "nonce": &new.nonce, "due.tag": due };
+        self.change(old, new, unchanged, done, attempt).await
     }
 
     /// Inserts the `number`th batch of copies; copies that exist stay.

@@ -4,10 +4,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::try_join_all;
-use mongodb::{
-    bson::{DateTime, Document, doc},
-    options::UpdateModifications,
-};
+use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
     super::documents::{Layout, OpenDiscussion, Parent, ParentDocument, ParentKind, of_kind},
@@ -20,7 +17,7 @@ use crate::{
     graphql::cx::Cx,
     mongo::{
         collection::List,
-        expression::{both, stored},
+        expression::{both, literal, stored},
     },
 };
 
@@ -52,13 +49,13 @@ pub(super) async fn write<'a>(
     app: &'a App,
     parent: &Parent,
     guard: Document,
-    update: impl Into<UpdateModifications>,
+    stages: Vec<Document>,
     attempt: &Attempt,
 ) -> Found<Discussed<'a>> {
     let filter = both(doc! { "_id": &parent.key }, guard);
     of_kind!(parent.kind, Own => {
-        let write = app.collection::<Own>().guarded(filter, update).within(attempt);
-        let Some(after) = write.apply().await.decided()? else { return Ok(None) };
+        let write = app.collection::<Own>().guarded(filter, stages).within(attempt);
+        let Some(after) = write.then_read().await? else { return Ok(None) };
         let gone = || Error::internal("a discussion isn't where it was");
         of(app, after).map(Some).ok_or_else(gone)
     })
@@ -90,7 +87,8 @@ pub(crate) async fn open_discussion<'a>(
         migration: None,
         touched_at: None,
     };
-    write(app, parent, guard, doc! { "$set": { "discussion": stored(&discussion) } }, attempt).await
+    let set = doc! { "$set": { "discussion": literal(stored(&discussion)) } };
+    write(app, parent, guard, vec![set], attempt).await
 }
 
 /// Discussions whose `touchedAt` is before `before`, oldest first.

@@ -258,8 +258,8 @@ impl<T: Node> Tree<T> {
             return Ok(branch);
         }
         let change = self.handles.ids().random();
-        let moved = self.move_below(branch.id(), parent, slug, change, attempt).await;
-        if let Some(moved) = moved.decided()? {
+        let moved = self.move_below(branch.id(), parent, slug, change, attempt).await?;
+        if let Some(moved) = moved {
             return Ok(moved);
         }
         if self.find_below(parent_id, slug).await?.is_some() {

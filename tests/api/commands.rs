@@ -201,8 +201,7 @@ async fn commenting_sends_only(layout: &str, expected: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_comment_per_document() {
-    let expected =
-        ["find products", "insert comments", "findAndModify products", "findAndModify comments"];
+    let expected = ["find products", "insert comments", "update products", "update comments"];
     commenting_sends_only("PER_DOCUMENT", &expected).await;
 }
 
@@ -211,21 +210,17 @@ async fn a_comment_in_pages() {
     let expected = [
         "find products",
         "findAndModify commentPages",
-        "findAndModify products",
+        "update products",
         "update authoredComments",
-        "findAndModify commentPages",
+        "update commentPages",
     ];
     commenting_sends_only("PAGED", &expected).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_embedded_comment() {
-    let expected = [
-        "find products",
-        "findAndModify products",
-        "update authoredComments",
-        "findAndModify products",
-    ];
+    let expected =
+        ["find products", "update products", "update authoredComments", "update products"];
     commenting_sends_only("EMBEDDED", &expected).await;
 }
 
@@ -281,7 +276,7 @@ async fn moving_a_category() {
         "find categories",
         "find categories",
         "update products",
-        "findAndModify categories",
+        "update categories",
     ];
     sends_only(&base, relocate, &expected).await;
 }

@@ -34,7 +34,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let abort = |asset: AssetDocument| async move {
         let Some(upload) = &asset.upload else { return Ok(false) };
         let abort = store::abort(app, &asset.id, &upload.token, Some(stall));
-        match abort.apply().await.decided()? {
+        match abort.after().await? {
             Some(asset) => dispose(app, &asset).await.map(|()| true),
             None => Ok(false),
         }
@@ -50,7 +50,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
                 if let Some(discussion) = &asset.discussion {
                     comments::operations::forget(app, &discussion.id).await?;
                 }
-                store::settle_deletion(app, &asset.id).apply().await.decided()?;
+                store::settle_deletion(app, &asset.id).held().await?;
             }
             Ok(true)
         };

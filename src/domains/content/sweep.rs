@@ -20,9 +20,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
     // Due editions become `live`, which full-text search uses. Readers already see them.
     let due = tree.list_older("next.at", sweep.now()).await;
-    let promote = |node: NodeDocument| async move {
-        Ok(store::promote(app, &node.id).apply().await.decided()?.is_some())
-    };
+    let promote = |node: NodeDocument| async move { store::promote(app, &node.id).held().await };
     sweep.each(due, id, promote).await;
 
     // Versions and comments of deleted content. Inserts from before the deletion can't arrive any more.
@@ -32,7 +30,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
             comments::operations::forget(app, &discussion.id).await?;
         }
         store::drop_revisions(app, &node.id).await?;
-        Ok(store::settle_remains(app, &node.id).apply().await.decided()?.is_some())
+        store::settle_remains(app, &node.id).held().await
     };
     sweep.each(deleted, id, remove).await;
 

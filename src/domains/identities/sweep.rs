@@ -21,7 +21,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         if !end(app, &pending).await?
             && let Some(mark) = &pending.pending
         {
-            store::withdraw(app, &pending, mark).apply().await.decided()?;
+            store::withdraw(app, &pending, mark).held().await?;
         }
         Ok(true)
     };

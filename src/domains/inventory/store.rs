@@ -305,8 +305,12 @@ pub(super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change {
 
 /// Removes the mark of a restock that its order has settled long enough ago.
 pub async fn retire_restock(app: &App, sku: &str, tag: &str) -> Result<(), Error> {
-    let update = doc! { "$pull": { "restocks": { "tag": { "$in": [tag] } } } };
-    stocks(app).guarded(doc! { "_id": sku }, update).held().await.map(|_is_stocked| ())
+    let left = without(array("restocks"), "tag", tag);
+    stocks(app)
+        .set(doc! { "_id": sku }, doc! { "restocks": left })
+        .held()
+        .await
+        .map(|_is_stocked| ())
 }
 
 /// Which time of a reservation a query goes by.
@@ -355,16 +359,16 @@ pub(super) fn delete(app: &App, sku: &str, generation: &str) -> Guarded<StockDoc
 
 /// Settles the deletion of this generation: it was applied to the catalog.
 pub(super) fn settle_deletion(app: &App, sku: &str, generation: &str) -> Guarded<StockDocument> {
-    let update = doc! { "$unset": { "deletionDue": 1 } };
-    stocks(app).guarded(doc! { "_id": sku, "deleted": generation }, update)
+    let settled = doc! { "deletionDue": "$$REMOVE" };
+    stocks(app).set(doc! { "_id": sku, "deleted": generation }, settled)
 }
 
 /// Opens the stock of a deleted product for another product under the same SKU. A refusal means that another
 /// call opened it, or that the product was deleted as well; the stock shows both.
 pub(super) fn reopen(app: &App, stock: &StockDocument) -> Guarded<StockDocument> {
     let guard = doc! { "_id": &stock.sku, "deleting": true, "deleted": stock.deleted.as_ref() };
-    let update = doc! { "$unset": { "deleting": 1, "deleted": 1, "deletionDue": 1 } };
-    stocks(app).guarded(guard, update)
+    let gone = "$$REMOVE";
+    stocks(app).set(guard, doc! { "deleting": gone, "deleted": gone, "deletionDue": gone })
 }
 
 /// Expression: the entries without those that have neither quantity nor marks.

@@ -11,7 +11,8 @@ use crate::{
         Collection,
         collection::List,
         expression::{
-            append, both, changed, choose, filter, literal, map, replaced, stored, whole, without,
+            append, both, changed, choose, filter, is_missing, literal, map, replaced, stored,
+            whole, without,
         },
         guarded::Guarded,
     },
@@ -125,8 +126,10 @@ pub(super) fn settle(
 
 /// Removes outbox entries whose marks are retired.
 pub(super) fn pull_settled(app: &App, id: &str, tags: &[String]) -> Guarded<OrderDocument> {
-    let settled = doc! { "tag": { "$in": tags }, "given": { "$exists": true } };
-    orders(app).guarded(doc! { "_id": id }, doc! { "$pull": { "outbox": settled } })
+    let is_one = doc! { "$in": ["$$this.tag", literal(tags.to_vec())] };
+    let is_settled = doc! { "$and": [is_one, { "$not": [is_missing("$this.given")] }] };
+    let left = filter("$outbox", doc! { "$not": [is_settled] });
+    orders(app).set(doc! { "_id": id }, doc! { "outbox": left })
 }
 
 /// Replaces a cancelled order by its tombstone in one update.

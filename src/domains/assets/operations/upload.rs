@@ -209,7 +209,7 @@ async fn reserve<U: Refusals + From<AlreadyExists>>(
                 if own.input != asset.input {
                     return Err(OtherInput.into());
                 }
-                let resumed = store::resume_upload(app, &own, upload).apply().await.decided()?;
+                let resumed = store::resume_upload(app, &own, upload).after().await?;
                 if let Some(asset) = resumed {
                     settle(app, &asset).await;
                     return Ok(asset);
@@ -249,7 +249,7 @@ pub(super) async fn replace<U: Refusals>(
     let attempt = app.begin().await?;
     let upload = new_upload(app, op, &attempt);
     let reserved = store::reserve_replacement(app, id, &upload, expected);
-    let Some(asset) = reserved.apply().await.decided()? else {
+    let Some(asset) = reserved.after().await? else {
         let asset = find_visible(app, id).await?;
         if is_known(&asset) {
             return repeated(asset, op, file).await;

@@ -17,7 +17,10 @@ use crate::{
     mongo::{
         Collection, Outcome,
         collection::List,
-        expression::{both, choose, is_missing, literal, millis, older_than, stored, whole},
+        expression::{
+            array, both, choose, is_missing, literal, millis, older_than, stored, whole,
+            without_any,
+        },
         gridfs::Chunks,
         guarded::Guarded,
     },
@@ -162,9 +165,9 @@ pub(crate) fn abort(
 
 /// Removes these entries from the outbox, after they were applied.
 pub(crate) fn settle_removals(app: &App, asset: &AssetDocument) -> Guarded<AssetDocument> {
-    let done: Vec<_> = asset.outbox.iter().map(|removal| removal.blob).collect();
-    let pull = doc! { "$pull": { "outbox": { "blob": { "$in": done } } } };
-    assets(app).guarded(doc! { "_id": &asset.id }, pull)
+    let done = asset.outbox.iter().map(|removal| removal.blob).collect();
+    let left = without_any(array("outbox"), "blob", done);
+    assets(app).set(doc! { "_id": &asset.id }, doc! { "outbox": left })
 }
 
 /// Removes an asset whose first upload was aborted, after its outbox was applied. Nothing is added to the
@@ -197,7 +200,7 @@ pub(crate) async fn retire(app: &App, id: ObjectId) -> Result<bool, Error> {
     let longest = millis(transfer.saturating_add(app.bounds().grace_period()));
     let kept = doc! { "_id": id, "metadata.removeAfter": { "$exists": false } };
     let set = doc! { "metadata.removeAfter": { "$add": ["$$NOW", longest] } };
-    Ok(blobs(app).set(kept, set).apply().await.decided()?.is_some())
+    blobs(app).set(kept, set).held().await
 }
 
 /// Removes the document of a blob, after its chunks.

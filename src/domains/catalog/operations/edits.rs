@@ -120,8 +120,8 @@ pub async fn set_product_price(
     }
     let read = || async { Ok((cx.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
-        let priced = store::set_price(&cx, input).within(&attempt).apply().await;
-        if let Some(product) = priced.decided()? {
+        let price = store::set_price(&cx, input).within(&attempt);
+        if let Some(product) = price.then_read().await? {
             return Ok(Step::Done(product));
         }
         let product = explained(&cx, &input.sku).await?;

@@ -88,7 +88,7 @@ where
             return Err(Error::RateLimited(reason).into());
         }
         let edit = store::edit(&cx, id, (version, &next), &text, subject).within(&attempt);
-        match edit.apply().await.decided()? {
+        match edit.then_read().await? {
             Some(edited) => Ok(Step::Done(shown(keep_behind(&cx, edited).await?))),
             None => Ok(Step::Again),
         }
@@ -104,11 +104,11 @@ const BEHIND: usize = 2;
 async fn keep_behind(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
     let numbers = insert_kept(app, &node).await?;
     if numbers.len() > BEHIND {
-        store::settle_kept(app, &node.id, &numbers).apply().await.decided()?;
+        store::settle_kept(app, &node.id, &numbers).held().await?;
     } else if !numbers.is_empty() {
         let (behind, id) = (app.clone(), node.id.clone());
         app.behind("a former version", async move {
-            store::settle_kept(&behind, &id, &numbers).apply().await.decided()?;
+            store::settle_kept(&behind, &id, &numbers).held().await?;
             Ok(())
         });
     }
@@ -118,7 +118,7 @@ async fn keep_behind(app: &App, node: NodeDocument) -> Result<NodeDocument, Erro
 /// Stores and settles replaced versions, for the sweep.
 pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<(), Error> {
     let numbers = insert_kept(app, node).await?;
-    store::settle_kept(app, &node.id, &numbers).apply().await.decided()?;
+    store::settle_kept(app, &node.id, &numbers).held().await?;
     Ok(())
 }
 

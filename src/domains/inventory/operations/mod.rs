@@ -62,7 +62,7 @@ async fn reopen(app: &App, stock: &StockDocument, attempt: &Attempt) -> Result<b
     let product = catalog::operations::product(app, &stock.sku).await?;
     let is_another = product.is_some_and(|product| stock.is_left_over(product.get().generation));
     if is_another {
-        store::reopen(app, stock).within(attempt).apply().await.decided()?;
+        store::reopen(app, stock).within(attempt).held().await?;
     }
     Ok(is_another)
 }

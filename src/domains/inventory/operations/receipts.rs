@@ -97,7 +97,7 @@ pub(in super::super) async fn book(
             return Ok(Step::or_again(inserted.map(|()| first)));
         };
         if stock.is_left_over(&generation) {
-            store::reopen(app, &stock).within(&attempt).apply().await.decided()?;
+            store::reopen(app, &stock).within(&attempt).held().await?;
             return Ok(Step::Again);
         }
         explained(app, stock, quantity, once, &attempt)

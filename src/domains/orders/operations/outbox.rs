@@ -120,7 +120,7 @@ async fn apply_those(
     let noted = if applied.is_empty() && deferred.is_empty() {
         Some(order)
     } else {
-        store::settle(app, &order.id, &applied, &deferred).apply().await.decided()?
+        store::settle(app, &order.id, &applied, &deferred).then_read().await?
     };
     match (failed, noted) {
         (Some(error), _) => Err(error),

@@ -60,7 +60,7 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
 pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<CloseAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.account_id;
-    if let Some(closed) = store::close_account(&cx, id, subject).apply().await.decided()? {
+    if let Some(closed) = store::close_account(&cx, id, subject).then_read().await? {
         return Ok(closed);
     }
     let found = store::accounts(&cx).get_settled(id).await?;

@@ -1,8 +1,10 @@
 //! The shared handles of a gateway process.
 
 use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -43,6 +45,8 @@ struct Inner {
     name: String,
     /// The client for calls to other services, created at its first use.
     http: OnceLock<reqwest::Client>,
+    /// What rooms share among the requests of this process, by type.
+    shared: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl fmt::Debug for App {
@@ -65,7 +69,7 @@ impl App {
         let loader = Loader::new(database.clone(), &metrics, limit, config.coalesce_writes);
         let counters = Counters::new(&loader, &metrics, config.coalesce_counts);
         let name = ids.random();
-        let (tasks, http) = (TaskTracker::new(), OnceLock::new());
+        let (tasks, http, shared) = (TaskTracker::new(), OnceLock::new(), Mutex::default());
         Self {
             inner: Arc::new(Inner {
                 config,
@@ -78,6 +82,7 @@ impl App {
                 tasks,
                 name,
                 http,
+                shared,
             }),
         }
     }
@@ -132,6 +137,13 @@ impl App {
     /// This process's name, as holder of leases and claims.
     pub fn name(&self) -> &str {
         &self.inner.name
+    }
+
+    /// The value of this type that all requests of this process share. It is created at its first use.
+    pub fn shared<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut all = self.inner.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(value).downcast().unwrap_or_default()
     }
 
     /// Background work that outlives its caller.

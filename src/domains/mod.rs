@@ -9,7 +9,7 @@
 //!
 //! Rooms call each other only through their operations, and only in these directions:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `content → assets → {comments, identities}`; `hits` is independent.
+//! `content → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them.
 
 pub mod assets;
 pub mod carts;
@@ -23,12 +23,14 @@ pub mod inventory;
 pub mod orders;
 pub mod payments;
 pub mod people;
+pub mod queue;
 pub mod transfers;
 
 pub mod audiences;
 mod room;
 pub mod trees;
 
+use queue::operations::Work;
 pub use room::{Check, Repair, Room, RoomFields, Swept};
 
 use std::iter;
@@ -56,6 +58,7 @@ pub const ROOMS: &[&Room] = &[
     &identities::ROOM,
     &assets::ROOM,
     &hits::ROOM,
+    &queue::ROOM,
 ];
 
 /// A root type of the schema, made of the fields of rooms.
@@ -82,6 +85,7 @@ root! {
     // The rooms are searched for a field from the last one to the first; the rooms that are read most are
     // therefore last.
     MergedObject pub struct Queries as "Query" by of:
+        queue::QueueQuery,
         hits::HitsQuery,
         identities::IdentitiesQuery,
         transfers::TransfersQuery,
@@ -111,6 +115,7 @@ root! {
         identities::IdentitiesMutation,
         assets::AssetsMutation,
         hits::HitsMutation,
+        queue::QueueMutation,
 }
 
 root! {
@@ -119,6 +124,7 @@ root! {
         comments::CommentsSubscription,
         inventory::InventorySubscription,
         orders::OrdersSubscription,
+        queue::QueueSubscription,
         transfers::TransfersSubscription,
 }
 
@@ -168,6 +174,14 @@ pub fn faults(config: &Config) -> Vec<String> {
 pub fn collections(config: &Config) -> Vec<Declared> {
     let rooms = switched_on(config).flat_map(|room| room.collections);
     iter::once(&room::declared::<LeaseDocument>()).chain(rooms).copied().collect()
+}
+
+/// The queues of the rooms' own jobs, with their handlers.
+pub fn work(config: &Config) -> Vec<Work> {
+    if !is_on(config, queue::ROOM.name) {
+        return Vec::new();
+    }
+    switched_on(config).filter_map(|room| room.work).flat_map(|work| work()).collect()
 }
 
 /// Checks the invariants of every room.

@@ -7,6 +7,7 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
+use super::queue::operations::Work;
 use crate::{
     app::App,
     error::Error,
@@ -31,6 +32,8 @@ pub struct Room {
     pub collections: &'static [Declared],
     /// Finishes flows that were interrupted.
     pub sweep: Option<Swept>,
+    /// The queues of its own jobs, with their handlers; see [`Work::own`](super::queue::operations::Work::own).
+    pub work: Option<fn() -> Vec<Work>>,
     /// Checks the invariants.
     pub check: Option<Check>,
     /// Corrects stored values that are derived from other documents, and returns where it did.
@@ -56,6 +59,7 @@ impl Room {
             nodes: &[],
             collections: &[],
             sweep: None,
+            work: None,
             check: None,
             repair: None,
         }

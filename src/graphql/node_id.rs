@@ -19,6 +19,8 @@ pub enum NodeKind {
     Comment,
     /// A page, blog entry, folder, blog or gallery.
     Content,
+    /// A job of the work queue.
+    Job,
     /// An order.
     Order,
     /// A person who contributes to products.
@@ -30,13 +32,14 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Account,
         Self::Asset,
         Self::Cart,
         Self::Category,
         Self::Comment,
         Self::Content,
+        Self::Job,
         Self::Order,
         Self::Person,
         Self::Product,
@@ -52,6 +55,7 @@ impl NodeKind {
             Self::Category => "category",
             Self::Comment => "comment",
             Self::Content => "content",
+            Self::Job => "job",
             Self::Order => "order",
             Self::Person => "person",
             Self::Product => "product",

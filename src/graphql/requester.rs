@@ -24,13 +24,19 @@ pub enum Role {
     Analyst,
     /// Another service of the operator, which makes deposits and withdrawals.
     Service,
+    /// Adds jobs to the work queue.
+    Producer,
+    /// Claims and completes jobs of the work queue.
+    Worker,
+    /// Looks after the work queue: its numbers and its dead letters.
+    Operator,
     /// Has every role.
     Admin,
 }
 
 impl Role {
     /// All roles.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Editor,
         Self::Merchant,
         Self::Advertiser,
@@ -39,6 +45,9 @@ impl Role {
         Self::Player,
         Self::Analyst,
         Self::Service,
+        Self::Producer,
+        Self::Worker,
+        Self::Operator,
         Self::Admin,
     ];
 
@@ -53,6 +62,9 @@ impl Role {
             Self::Player => "player",
             Self::Analyst => "analyst",
             Self::Service => "service",
+            Self::Producer => "producer",
+            Self::Worker => "worker",
+            Self::Operator => "operator",
             Self::Admin => "admin",
         }
     }

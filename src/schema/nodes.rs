@@ -32,6 +32,7 @@ use crate::{
         },
         orders::{self, types::Order},
         people::{self, types::Person},
+        queue::{self, types::Job},
         transfers::{
             self,
             types::{Account, Transfer, TransferBy},
@@ -66,6 +67,7 @@ pub enum Node {
     Folder(Folder),
     Gallery(Gallery),
     GenericProduct(GenericProduct),
+    Job(Job),
     Order(Order),
     Page(Page),
     Person(Person),
@@ -163,6 +165,10 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
             let Ok(key) = input::id(kind, id) else { return Ok(None) };
             let found = content::operations::by_id(app, requester, &key).await?;
             found.map(|shown| Content::from(shown).into())
+        }
+        NodeKind::Job => {
+            let found = queue::operations::job(Cx { app, requester }, id).await?;
+            found.map(|job| Job::from(job).into())
         }
         NodeKind::Order => {
             let found = orders::operations::order(Cx { app, requester }, id).await?;

@@ -99,7 +99,7 @@ impl App {
 
     /// The typed collection of `T`.
     pub fn collection<T: Stored>(&self) -> Collection<T> {
-        Collection::of(&self.inner.loader)
+        Collection::of(&self.inner.loader, self.config())
     }
 
     /// Loads the collection into memory. From then on, its reads by key are answered without MongoDB.
@@ -170,7 +170,11 @@ impl App {
 
     /// The time limits of flows.
     pub fn bounds(&self) -> Bounds {
-        let config = self.config();
+        Self::bounds_of(self.config())
+    }
+
+    /// The time limits of flows with this configuration.
+    pub fn bounds_of(config: &Config) -> Bounds {
         Bounds {
             attempt: Duration::from_millis(config.flow_run_millis),
             command: Duration::from_millis(config.flow_command_millis),

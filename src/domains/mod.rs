@@ -195,7 +195,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Corrects stored values that are derived from other documents. Returns where it corrected something.
+/// Corrects stored values that are derived from other documents. Returns what it corrected.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`: it can be repeated.

@@ -36,7 +36,7 @@ pub struct Room {
     pub work: Option<fn() -> Vec<Work>>,
     /// Checks the invariants.
     pub check: Option<Check>,
-    /// Corrects stored values that are derived from other documents, and returns where it did.
+    /// Corrects stored values that are derived from others, and returns what it corrected.
     pub repair: Option<Repair>,
 }
 

@@ -40,7 +40,7 @@ use crate::{
     app::App,
     domains::inventory::{
         Reservation, Tag,
-        operations::{self as inventory, Age, BEGINNING},
+        operations::{self as inventory, BEGINNING},
     },
     error::Error,
     flow::Sweep,
@@ -63,10 +63,9 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     }
     let idle = store::list_untouched(app, CartState::Active, idle).await;
     sweep.each(idle, id, |cart| async move { operations::expire(app, &cart.id).await }).await;
-    for age in [Age::Reserve, Age::Apply, Age::Entry] {
-        let done = sweep_reservations(app, age, sweep).await;
-        sweep.note("reservations", done);
-    }
+    sweep.count("stock without its time", inventory::correct_next(app).await);
+    let done = sweep_reservations(app, sweep).await;
+    sweep.note("reservations", done);
     if !config.cart_keep_expired {
         let expired = store::list_untouched(app, CartState::Expired, quiet).await;
         sweep.each(expired, id, |cart| async move { remove(app, &cart, quiet).await }).await;
@@ -90,22 +89,21 @@ async fn finish_closing(app: &App, id: &str) -> Result<bool, Error> {
 
 /// Removes an expired cart once the inventory has no entry of it. What remains is reconciled first.
 async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool, Error> {
-    let entries = inventory::reservations_of(app, &cart.id).await?;
+    let entries = inventory::reservations_of(app, &cart.id, &cart.skus()).await?;
     for (sku, entry) in &entries {
         Reconciliation { app, sku, entry, quiet }.with_ended().await?;
     }
     Ok(entries.is_empty() && store::remove_expired(app, &cart.id).await?)
 }
 
-/// Processes the reservations of one age, page by page. The carts of a page are read after the page: if an
+/// Processes the reservations, page by page. The carts of a page are read after the page: if an
 /// entry is unchanged when it is written, it was also in this state when its cart was read.
-async fn sweep_reservations(app: &App, age: Age, sweep: &mut Sweep) -> Result<(), Error> {
+async fn sweep_reservations(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
     let vanished = sweep.earlier(Duration::from_secs(app.config().reservation_seconds));
     let quiet = sweep.quiet();
-    let before = if age == Age::Entry { vanished } else { quiet };
     let mut from = Some(BEGINNING);
     while let Some(start) = from {
-        let (mut entries, next) = inventory::page_by_age(app, age, start, before).await?;
+        let (mut entries, next) = inventory::page_to_sweep(app, start, quiet, vanished).await?;
         entries.retain(|(_, entry)| order_of_holder(&entry.holder).is_none());
         for batch in entries.chunks(BATCH) {
             let ids: HashSet<&str> = batch.iter().map(|(_, entry)| &*entry.holder).collect();

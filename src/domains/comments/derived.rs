@@ -65,14 +65,14 @@ impl Derived {
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Returns the keys of the discussed documents that were repaired.
+/// Returns what was repaired.
 pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let mut parents = Vec::new();
     store::for_each(app, |discussed| parents.push(discussed.parent)).await?;
     let mut repaired = Vec::new();
     for parent in parents {
         if repair_one(app, &parent).await? {
-            repaired.push(parent.key);
+            repaired.push(format!("what is said of the comments on {}", parent.key));
         }
     }
     Ok(repaired)

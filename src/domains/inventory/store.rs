@@ -6,7 +6,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     MAX_RECEIPTS,
-    documents::{ReceiptDocument, Reservation, StockDocument},
+    documents::{ReceiptDocument, Reservation, SWEEP_AT, StockDocument, SweptStock},
 };
 use crate::{
     app::App,
@@ -313,40 +313,28 @@ pub async fn retire_restock(app: &App, sku: &str, tag: &str) -> Result<(), Error
         .map(|_is_stocked| ())
 }
 
-/// Which time of a reservation a query goes by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
-    /// The last change of the entry.
-    Entry,
-    /// The mark of a reserve.
-    Reserve,
-    /// The mark of an apply.
-    Apply,
-}
-
-/// Stock documents with a reservation whose time is in the range, oldest first.
-pub(super) async fn list_by_age(
+/// Stock documents with something to sweep since a time of the range, those that have waited longest first.
+pub(super) async fn list_to_sweep(
     app: &App,
-    age: Age,
     range: &Range<DateTime>,
     limit: i64,
-) -> Result<Vec<StockDocument>, Error> {
-    let at = doc! { "at": { "$gte": range.start, "$lt": range.end } };
-    let (entry, hint) = match age {
-        Age::Entry => (at, "reservations_at"),
-        Age::Reserve => (doc! { "takes": { "$elemMatch": at } }, "reservations_takes_at"),
-        Age::Apply => (doc! { "gifts": { "$elemMatch": at } }, "reservations_gifts_at"),
-    };
-    let filter = doc! { "reservations": { "$elemMatch": entry } };
-    // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
-    // it.
-    stocks(app).list(List { filter, limit, hint: Some(hint), ..List::default() }).await
+) -> Result<Vec<SweptStock>, Error> {
+    let filter = doc! { SWEEP_AT: { "$gte": range.start, "$lt": range.end } };
+    let sort = doc! { SWEEP_AT: 1 };
+    let projection = Some(doc! { "_id": 1, "reservations": 1, SWEEP_AT: 1 });
+    let list = List { filter, sort, limit, projection, ..List::default() };
+    app.collection::<SweptStock>().list(list).await
 }
 
-/// Stock documents with an entry of the holder.
-pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockDocument>, Error> {
-    let filter = doc! { "reservations.holder": holder };
-    stocks(app).list(List { filter, limit: 1_000, ..List::default() }).await
+/// Of these SKUs, the stock documents with an entry of the holder.
+pub(super) async fn list_of_holder(
+    app: &App,
+    holder: &str,
+    skus: &[&str],
+) -> Result<Vec<StockDocument>, Error> {
+    let of_holder = doc! { "reservations.holder": holder };
+    let List { filter, limit, .. } = List::of_ids(skus);
+    stocks(app).list(List { filter: both(filter, of_holder), limit, ..List::default() }).await
 }
 
 /// Marks the SKU as deleted with this generation of its product, guarded by nothing being reserved. From then

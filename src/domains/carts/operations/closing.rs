@@ -62,7 +62,7 @@ pub async fn close(
         _ => return Err(Error::internal("a cart that isn't being closed")),
     };
     carry_out_outbox(app, cart, attempt).await?;
-    return_everything(app, &cart.id).await?;
+    return_everything(app, cart).await?;
     if let Some(closed) = store::end(app, cart, end).after().await? {
         return Ok(closed);
     }
@@ -94,15 +94,16 @@ pub async fn let_go(app: &App, cart: &CartDocument, attempt: &Attempt) -> Result
     if inventory::forget_each(app, &skus, &cart.id, attempt).await? {
         return Ok(());
     }
-    return_everything(app, &cart.id).await
+    return_everything(app, cart).await
 }
 
 /// Returns everything that a cart still holds. Its state must forbid further commits, and its outbox must be
 /// empty. Each entry is returned as it was read, so that a late command of this attempt can't change what
-/// came after it.
-async fn return_everything(app: &App, cart_id: &str) -> Result<(), Error> {
+/// came after it. A reserve of a SKU that is in neither lines nor outbox was never committed; the sweep returns it.
+async fn return_everything(app: &App, cart: &CartDocument) -> Result<(), Error> {
+    let skus = cart.skus();
     for _ in 0..ROUNDS {
-        let mut entries = inventory::reservations_of(app, cart_id).await?;
+        let mut entries = inventory::reservations_of(app, &cart.id, &skus).await?;
         entries.retain(|(_, entry)| entry.is_in_use());
         if entries.is_empty() {
             return Ok(());

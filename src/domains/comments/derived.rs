@@ -72,7 +72,7 @@ pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let mut repaired = Vec::new();
     for parent in parents {
         if repair_one(app, &parent).await? {
-            repaired.push(format!("what is said of the comments on {}", parent.key));
+            repaired.push(format!("the discussion of {}", parent.key));
         }
     }
     Ok(repaired)

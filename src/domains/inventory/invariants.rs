@@ -16,7 +16,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 /// Corrects `sweepAt`, and returns what was corrected.
 pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let corrected = operations::correct_all(app).await?;
-    let line =
-        (corrected > 0).then(|| format!("when the sweep looks at the stock of {corrected} SKUs"));
+    let line = (corrected > 0).then(|| format!("the time of the sweep of {corrected} SKUs"));
     Ok(line.into_iter().collect())
 }

@@ -20,8 +20,8 @@ struct Case {
     category: String,
 }
 
-fn named(names: &[(&str, &str)]) -> Option<Vec<(String, String)>> {
-    Some(names.iter().map(|(tag, name)| ((*tag).to_owned(), (*name).to_owned())).collect())
+fn named(names: &[(&str, &str)]) -> Vec<(String, String)> {
+    names.iter().map(|(tag, name)| ((*tag).to_owned(), (*name).to_owned())).collect()
 }
 
 async fn case(base: &Gateway, number: usize) -> Case {
@@ -31,12 +31,12 @@ async fn case(base: &Gateway, number: usize) -> Case {
     let input = |locale: &str| json!({ "categoryId": category, "locale": locale, "name": "$new" });
     let removing = |locale: &str| json!({ "categoryId": category, "locale": locale });
     let (field, input, answer, names) = match number % 7 {
-        0 => ("addTranslation", input("fr"), "Category", named(&[own, ("fr", "$new")])),
-        1 => ("addTranslation", input("en"), "AlreadyExists", named(&[own])),
-        2 => ("renameCategory", input("en"), "Category", named(&[("en", "$new")])),
-        3 => ("renameCategory", input("fr"), "NotFound", named(&[own])),
-        4 => ("removeTranslation", removing("en"), "InvalidInput", named(&[own])),
-        5 => ("removeTranslation", removing("fr"), "Category", named(&[own])),
+        0 => ("addTranslation", input("fr"), "Category", Some(named(&[own, ("fr", "$new")]))),
+        1 => ("addTranslation", input("en"), "AlreadyExists", Some(named(&[own]))),
+        2 => ("renameCategory", input("en"), "Category", Some(named(&[("en", "$new")]))),
+        3 => ("renameCategory", input("fr"), "NotFound", Some(named(&[own]))),
+        4 => ("removeTranslation", removing("en"), "InvalidInput", Some(named(&[own]))),
+        5 => ("removeTranslation", removing("fr"), "Category", Some(named(&[own]))),
         _ => {
             base.raw("categories").delete_one(doc! { "_id": key(&category) }).await.expect("gone");
             ("addTranslation", input("fr"), "NotFound", None)
@@ -106,7 +106,7 @@ async fn fifty_changes(way: Option<Cut>) {
     base.sweep().await;
     let left: Option<Document> = base
         .raw("categories")
-        .find_one(doc! { "outbox.0": { "$exists": true } })
+        .find_one(doc! { "_id": { "$gt": "" }, "outbox.0": { "$exists": true } })
         .await
         .expect("read");
     assert_eq!(left, None, "{way:?}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use mongodb::bson::{DateTime, doc};
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{discussed, few_rooms, migrate, mutation, texts};
@@ -34,13 +34,13 @@ fn answered(answer: &Value) -> Option<&str> {
 /// Lets the fate of a post happen.
 async fn befall(base: &Gateway, fate: Fate, on: &str) {
     let own = doc! { "_id": key(on) };
-    let change = match fate {
+    let set = match fate {
         Fate::Posted | Fate::Repeated => return,
         Fate::Moved => {
             migrate(base, on, "PAGED").await;
             return;
         }
-        Fate::Gone => doc! { "$set": { "deletedAt": DateTime::now() } },
+        Fate::Gone => doc! { "deletedAt": "$$NOW" },
         Fate::Aborted => {
             let product = base.raw("products").find_one(own.clone()).await.expect("read");
             let product = product.expect("a product");
@@ -49,11 +49,13 @@ async fn befall(base: &Gateway, fate: Fate, on: &str) {
             let comment = base.raw("comments").find_one(doc! { "on": store }).await.expect("read");
             let comment = comment.expect("a comment");
             let tag = comment.get_str("id").expect("an id");
-            let void = doc! { "tag": tag, "at": DateTime::now(), "void": true };
-            doc! { "$push": { "discussion.taken": void } }
+            let void = doc! { "tag": { "$literal": tag }, "at": "$$NOW", "void": true };
+            let taken = doc! { "$ifNull": ["$discussion.taken", []] };
+            doc! { "discussion.taken": { "$concatArrays": [taken, [void]] } }
         }
     };
-    let changed = base.raw("products").update_one(own, change).await.expect("changed");
+    let changed =
+        base.raw("products").update_one(own, vec![doc! { "$set": set }]).await.expect("changed");
     assert_eq!(changed.modified_count, 1, "{fate:?}");
 }
 
@@ -81,7 +83,7 @@ async fn post_all(base: &Gateway, posts: &[(Fate, String)], way: Option<Cut>) ->
     let calls: Vec<_> = posts.iter().map(post).collect();
     proxy.reached().await;
     // Each comment is inserted by then, and its commit is queued.
-    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     for (fate, on) in posts {
         befall(base, *fate, on).await;
     }

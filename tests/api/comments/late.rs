@@ -33,7 +33,7 @@ pub fn hold(gateway: &Gateway, collection: &'static str, command: &'static str) 
 /// Sends it through that gateway, and waits until the first update of a product is under way.
 async fn held(gateway: &Gateway, client: &Client, name: &str, input: &Value) -> JoinHandle<Value> {
     let proxy = gateway.proxy.as_ref().expect("a proxy");
-    hold(gateway, "products", "findAndModify");
+    hold(gateway, "products", "update");
     let (client, name, input) = (client.clone(), super::mutation(name), input.clone());
     let sent = tokio::spawn(async move { client.run(&name, json!({ "input": input })).await });
     proxy.reached().await;

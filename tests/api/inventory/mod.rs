@@ -234,7 +234,9 @@ async fn the_check_finds_stock_that_does_not_add_up() {
     let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
     let own = report.rules.iter().filter(|(rule, _)| rule.starts_with("inventory"));
     let broken: Vec<_> = own.flat_map(|(_, broken)| broken).collect();
-    assert_eq!(broken.len(), 3, "{broken:#?}");
+    // The reservation that was written directly isn't in the time of the sweep either.
+    assert_eq!(broken.len(), 4, "{broken:#?}");
+    assert!(broken.iter().any(|what| what.contains("isLate")), "{broken:#?}");
     for sku in ["short", "negative", "reserved"] {
         assert!(broken.iter().any(|what| what.contains(sku)), "{sku}: {broken:#?}");
     }

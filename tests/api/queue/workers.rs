@@ -75,7 +75,9 @@ async fn own_workers_share_fairly_and_stop_gracefully() {
         .expect("no panic");
     let order = order.lock().expect("nobody panics with it").clone();
     let mut times = BTreeMap::new();
-    order.iter().for_each(|payload| *times.entry(payload).or_insert(0) += 1);
+    for payload in &order {
+        *times.entry(payload).or_insert(0) += 1;
+    }
     assert!(times.len() == 65 && times.values().all(|times| *times == 1), "{times:#?}");
     // The short queue didn't wait for the long one.
     let last = order.iter().rposition(|payload| payload.starts_with("short")).expect("short ones");

@@ -216,10 +216,8 @@ impl<'a> Bulk<'a> {
         }
         let uncommitted: Vec<_> =
             due.iter().copied().filter(|comment| mark(comment).is_none()).collect();
-        if !uncommitted.is_empty() {
-            if !discussed.commit(&uncommitted, seen, attempt).await? {
-                return Err(meanwhile());
-            }
+        if !uncommitted.is_empty() && !discussed.commit(&uncommitted, seen, attempt).await? {
+            return Err(meanwhile());
         }
         if !self.place.settle_all(&due, attempt).await? {
             return Err(meanwhile());

@@ -170,7 +170,7 @@ async fn a_repair_corrects_all_of_the_stock() {
     gateway.raw("inventory").insert_many(copies).await.expect("inserted");
     assert_eq!(late(&gateway).await, 100, "the report is bounded");
     let repaired = domains::repair(&gateway.app).await.expect("repaired");
-    assert_eq!(repaired, ["when the sweep looks at the stock of 1100 SKUs"]);
+    assert_eq!(repaired, ["the time of the sweep of 1100 SKUs"]);
     assert_eq!((assert_derived(&gateway).await, late(&gateway).await), (1_101, 0));
     assert_eq!(domains::repair(&gateway.app).await.expect("repaired"), [""; 0]);
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    flow::Op,
+    flow::{Change, Op},
     mongo::{
         Collection, Outcome,
         collection::List,
@@ -129,19 +129,19 @@ pub(crate) fn commit(
         "attributes": concat([attributes_of_file("$ne"), literal(stored(&attributes))]),
         "outbox": outbox_with("file", true),
     };
-    let mut guard = owned(id, token);
-    match (expected, op) {
-        (None, op) => drop(set.insert("origin", op.map(|op| literal(&op.input)))),
-        (Some(expected), op) => {
-            guard = both(expected.filter(), guard);
-            if let Some(op) = op {
-                set.insert("ops", op.committed(&op.id, app.bounds()));
-                guard = both(guard, op.guard(&op.id, app.bounds()));
-            }
+    let guard = owned(id, token);
+    let change = match (expected, op) {
+        (None, op) => {
+            set.insert("origin", op.map(|op| literal(&op.input)));
+            Change::new(id, guard, set)
         }
-    }
-    let stages = vec![doc! { "$set": set }, doc! { "$unset": "upload" }, relist()];
-    assets(app).guarded(guard, stages)
+        (Some(expected), None) => Change::new(id, both(expected.filter(), guard), set),
+        (Some(expected), Some(op)) => {
+            let change = Change::new(id, both(expected.filter(), guard), set);
+            change.committing(op, &op.id, app.bounds())
+        }
+    };
+    assets(app).change(change.then([doc! { "$unset": "upload" }, relist()]))
 }
 
 /// Aborts an upload: the owner of the token can't commit it any more, and its blob is added to the outbox.

@@ -26,6 +26,7 @@ pub mod people;
 pub mod transfers;
 
 pub mod audiences;
+pub mod nodes;
 mod room;
 pub mod trees;
 
@@ -36,8 +37,8 @@ use std::iter;
 use async_graphql::{MergedObject, MergedSubscription};
 
 use crate::{
-    app::App, config::Config, error::Error, flow::lease::LeaseDocument, graphql::node_id::NodeKind,
-    invariants::Report, mongo::indexes::Declared,
+    app::App, config::Config, error::Error, flow::lease::LeaseDocument, invariants::Report,
+    mongo::indexes::Declared,
 };
 
 /// Every room. Sweeps run in this order: deciders before receivers.
@@ -143,11 +144,6 @@ pub fn is_on(config: &Config, name: &str) -> bool {
 pub fn switched_off(config: &Config) -> Vec<&'static str> {
     let on: Vec<&str> = switched_on(config).map(|room| room.name).collect();
     ROOMS.iter().map(|room| room.name).filter(|name| !on.contains(name)).collect()
-}
-
-/// Whether documents of this kind are part of the schema.
-pub fn has_nodes(config: &Config, kind: NodeKind) -> bool {
-    switched_on(config).any(|room| room.nodes.contains(&kind))
 }
 
 /// Faults of the configuration key `rooms`, each as a sentence.

@@ -7,11 +7,12 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
+use super::nodes::NodeType;
 use crate::{
     app::App,
     error::Error,
     flow::Sweep,
-    graphql::node_id::NodeKind,
+    graphql::interface::OfInterface,
     invariants::Report,
     mongo::{Stored, indexes::Declared},
 };
@@ -25,8 +26,12 @@ pub struct Room {
     pub needs: &'static [&'static str],
     /// Fields that other rooms' types have only with this room: type and field.
     pub extends: &'static [(&'static str, &'static str)],
+    /// Descriptions of fields of interfaces, where they differ from those of the members.
+    pub descriptions: &'static [OfInterface],
+    /// Mutations that increment counters.
+    pub counters: &'static [&'static str],
     /// Kinds of documents with a global id.
-    pub nodes: &'static [NodeKind],
+    pub nodes: &'static [NodeType],
     /// Its collections with their indexes.
     pub collections: &'static [Declared],
     /// Finishes flows that were interrupted.
@@ -38,7 +43,7 @@ pub struct Room {
 }
 
 /// A running part of a room.
-type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// See [`Room::sweep`].
 pub type Swept = for<'a> fn(&'a App, &'a mut Sweep) -> Running<'a, ()>;
 /// See [`Room::check`].
@@ -53,6 +58,8 @@ impl Room {
             name,
             needs: &[],
             extends: &[],
+            descriptions: &[],
+            counters: &[],
             nodes: &[],
             collections: &[],
             sweep: None,

@@ -30,7 +30,7 @@ pub mod nodes;
 mod room;
 pub mod trees;
 
-pub use room::{Check, Repair, Room, RoomFields, Swept};
+pub use room::{Check, Faults, Repair, Room, RoomFields, Swept};
 
 use std::iter;
 
@@ -158,6 +158,11 @@ pub fn faults(config: &Config) -> Vec<String> {
         missing.map(|name| format!("rooms: {} needs {name}", room.name))
     });
     unknown.chain(missing).collect()
+}
+
+/// Faults of the settings that belong to rooms, each as a sentence.
+pub fn setting_faults(config: &Config) -> Vec<String> {
+    ROOMS.iter().filter_map(|room| room.faults).flat_map(|of| of(config)).collect()
 }
 
 /// Every collection of the rooms that are switched on, with its indexes.

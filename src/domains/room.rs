@@ -10,6 +10,7 @@ use async_graphql::{
 use super::nodes::NodeType;
 use crate::{
     app::App,
+    config::Config,
     error::Error,
     flow::Sweep,
     graphql::interface::OfInterface,
@@ -24,6 +25,8 @@ pub struct Room {
     pub name: &'static str,
     /// Names of the rooms without which it can't run.
     pub needs: &'static [&'static str],
+    /// Checks its settings. Returns each fault as a sentence.
+    pub faults: Option<Faults>,
     /// Fields that other rooms' types have only with this room: type and field.
     pub extends: &'static [(&'static str, &'static str)],
     /// Descriptions of fields of interfaces, where they differ from those of the members.
@@ -44,6 +47,8 @@ pub struct Room {
 
 /// A running part of a room.
 pub(crate) type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// See [`Room::faults`].
+pub type Faults = fn(&Config) -> Vec<String>;
 /// See [`Room::sweep`].
 pub type Swept = for<'a> fn(&'a App, &'a mut Sweep) -> Running<'a, ()>;
 /// See [`Room::check`].
@@ -57,6 +62,7 @@ impl Room {
         Self {
             name,
             needs: &[],
+            faults: None,
             extends: &[],
             descriptions: &[],
             counters: &[],
@@ -67,6 +73,12 @@ impl Room {
             repair: None,
         }
     }
+}
+
+/// The sentences of the demands on settings that aren't met.
+pub(crate) fn unmet<const N: usize>(demands: [(bool, &str); N]) -> Vec<String> {
+    let unmet = demands.into_iter().filter(|(is_met, _)| !is_met);
+    unmet.map(|(_, fault)| fault.to_owned()).collect()
 }
 
 /// The declaration of a collection and its indexes.

@@ -56,6 +56,7 @@ mod documents;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;
+mod settings;
 mod store;
 mod sweep;
 pub mod types;
@@ -77,6 +78,7 @@ impl NodeKind {
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["comments", "identities"],
+    faults: Some(settings::faults),
     nodes: &[NodeType::new(NodeKind::ASSET, &[ObjectType::of::<Asset>()], |cx, id| {
         Box::pin(async move {
             let found = operations::asset(cx, &AssetBy::Id(id.clone())).await?;

@@ -83,7 +83,7 @@ pub mod types;
 use super::{
     Room,
     nodes::{Node, NodeType, ObjectType},
-    room::declared,
+    room::{declared, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
@@ -121,6 +121,12 @@ impl NodeKind {
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
+    faults: Some(|config| {
+        unmet([(
+            config.reservation_seconds > config.cart_idle_seconds,
+            "reservation_seconds must be longer than cart_idle_seconds",
+        )])
+    }),
     nodes: &[NodeType::new(NodeKind::CART, &[ObjectType::of::<Cart>()], |cx, id| {
         Box::pin(async move { Ok(operations::cart(cx, id).await?.map(Cart::from).map(Node::of)) })
     })],

@@ -27,19 +27,20 @@ pub mod queue;
 pub mod transfers;
 
 pub mod audiences;
+pub mod nodes;
 mod room;
 pub mod trees;
 
 use queue::operations::Work;
-pub use room::{Check, Repair, Room, RoomFields, Swept};
+pub use room::{Check, Faults, Repair, Room, RoomFields, Swept};
 
 use std::iter;
 
 use async_graphql::{MergedObject, MergedSubscription};
 
 use crate::{
-    app::App, config::Config, error::Error, flow::lease::LeaseDocument, graphql::node_id::NodeKind,
-    invariants::Report, mongo::indexes::Declared,
+    app::App, config::Config, error::Error, flow::lease::LeaseDocument, invariants::Report,
+    mongo::indexes::Declared,
 };
 
 /// Every room. Sweeps run in this order: deciders before receivers.
@@ -151,11 +152,6 @@ pub fn switched_off(config: &Config) -> Vec<&'static str> {
     ROOMS.iter().map(|room| room.name).filter(|name| !on.contains(name)).collect()
 }
 
-/// Whether documents of this kind are part of the schema.
-pub fn has_nodes(config: &Config, kind: NodeKind) -> bool {
-    switched_on(config).any(|room| room.nodes.contains(&kind))
-}
-
 /// Faults of the configuration key `rooms`, each as a sentence.
 pub fn faults(config: &Config) -> Vec<String> {
     let names: Vec<&str> = ROOMS.iter().map(|room| room.name).collect();
@@ -168,6 +164,11 @@ pub fn faults(config: &Config) -> Vec<String> {
         missing.map(|name| format!("rooms: {} needs {name}", room.name))
     });
     unknown.chain(missing).collect()
+}
+
+/// Faults of the settings that belong to rooms, each as a sentence.
+pub fn setting_faults(config: &Config) -> Vec<String> {
+    ROOMS.iter().filter_map(|room| room.faults).flat_map(|of| of(config)).collect()
 }
 
 /// Every collection of the rooms that are switched on, with its indexes.

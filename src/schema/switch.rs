@@ -15,7 +15,7 @@ use async_graphql::{
 };
 
 use crate::{
-    domains::{self, content},
+    domains::{self, nodes::Node},
     graphql::{codes::UserError, interface, page},
 };
 
@@ -42,7 +42,9 @@ impl OutputType for RegistryChanges {
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
-        interface::complete(registry, &[("Content", "revisions", content::types::REVISIONS)]);
+        let descriptions = domains::ROOMS.iter().flat_map(|room| room.descriptions).copied();
+        interface::complete(registry, &descriptions.collect::<Vec<_>>());
+        Node::complete(registry);
         add_paging(registry);
         UserError::register(registry);
         OFF.with_borrow(|off| {

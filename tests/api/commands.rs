@@ -13,7 +13,7 @@ use crate::{
 
 /// Compares the commands of `flow` with `expected`: each command with its collection. Some are sent side by
 /// side, so their order isn't compared.
-async fn sends_only(base: &Gateway, flow: impl AsyncFn(&Gateway), expected: &[&str]) {
+pub async fn sends_only(base: &Gateway, flow: impl AsyncFn(&Gateway), expected: &[&str]) {
     let sent = cuts::sent(base, flow).await;
     let mut sent: Vec<_> =
         sent.iter().map(|seen| format!("{} {}", seen.command, seen.collection)).collect();

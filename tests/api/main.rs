@@ -34,6 +34,7 @@ mod nodes;
 mod orders;
 mod payments;
 mod people;
+mod places;
 mod queue;
 mod reads;
 mod refunds;

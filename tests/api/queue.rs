@@ -267,7 +267,7 @@ async fn a_worker_that_lost_its_claim_changes_nothing() {
     assert_eq!(state(&gateway, &id).await, "CLAIMED");
     assert_eq!(complete(&gateway, &second).await["__typename"], "CompletedJob");
     assert_eq!(complete(&gateway, &first).await["code"], "CLAIM_LOST");
-    let unknown = (NodeKind::Job.id("nothing").0, second.1);
+    let unknown = (NodeKind::JOB.id("nothing").0, second.1);
     assert_eq!(complete(&gateway, &unknown).await["code"], "NOT_FOUND");
     gateway.assert_sound().await;
 }

@@ -1,8 +1,10 @@
 //! Rooms that are switched off, and roles with other names.
 
+use std::collections::BTreeSet;
+
 use docgate::{
     config::Config,
-    domains::{ROOMS, collections},
+    domains::{ROOMS, collections, nodes::NodeType},
     graphql::node_id::NodeKind,
     schema,
 };
@@ -11,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     cli::{done, on},
-    support::{Gateway, fresh_name},
+    support::{Gateway, fresh_name, short_bounds},
 };
 
 /// The rooms of a site without a shop.
@@ -62,7 +64,7 @@ async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
     assert_eq!(gateway.anonymous().field(node, id.clone()).await["id"], json!(cart));
     let without = gateway.sibling_with(site).await;
     assert!(without.anonymous().field(node, id).await.is_null());
-    let product = json!({ "id": NodeKind::Product.id("a").0 });
+    let product = json!({ "id": NodeKind::PRODUCT.id("a").0 });
     assert!(without.anonymous().field(node, product).await.is_null());
     // Its sweeps don't run and its invariants aren't checked: a cart that is broken by hand stays so.
     let carts = gateway.raw("carts");
@@ -71,6 +73,36 @@ async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
     carts.update_one(doc! {}, broken).await.expect("broken");
     without.assert_sound().await;
     carts.delete_many(doc! {}).await.expect("removed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sweep_of_a_room_that_is_switched_off_does_not_run() {
+    let gateway = Gateway::with(|config| {
+        short_bounds(config);
+        config.cart_idle_seconds = 1;
+    })
+    .await;
+    gateway.stocked("a", 10).await;
+    let shopper = gateway.shopper("someone");
+    let cart = shopper.open_cart("RESERVE").await;
+    shopper.add(&cart, "a", 3).await;
+    let without = gateway.sibling_with(site).await;
+    // By the end of this wait the cart is idle for long enough.
+    without.sweep().await;
+    assert_eq!(gateway.available("a").await, 7);
+    gateway.sweep().await;
+    assert_eq!(gateway.available("a").await, 10);
+    gateway.assert_sound().await;
+}
+
+#[test]
+fn every_kind_and_every_type_of_nodes_belongs_to_one_room() {
+    let nodes = || ROOMS.iter().flat_map(|room| room.nodes);
+    let kinds: BTreeSet<&str> = nodes().map(|of| of.kind.name()).collect();
+    assert_eq!(kinds.len(), nodes().count(), "{kinds:?}");
+    assert!(kinds.iter().all(|kind| !kind.contains(':')), "{kinds:?}");
+    let names: BTreeSet<_> = nodes().flat_map(NodeType::names).collect();
+    assert_eq!(names.len(), nodes().flat_map(NodeType::names).count(), "{names:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

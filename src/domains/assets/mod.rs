@@ -56,18 +56,35 @@ mod documents;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;
+mod settings;
 mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{AssetDocument, BlobDocument, ChunkDocument, FileFacts};
+use types::{Asset, AssetBy};
+
+impl NodeKind {
+    /// An asset: a file with its metadata.
+    pub const ASSET: Self = Self::new("asset");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["comments", "identities"],
-    nodes: &[NodeKind::Asset],
+    faults: Some(settings::faults),
+    nodes: &[NodeType::new(NodeKind::ASSET, &[ObjectType::of::<Asset>()], |cx, id| {
+        Box::pin(async move {
+            let found = operations::asset(cx, &AssetBy::Id(id.clone())).await?;
+            Ok(found.map(Asset::from).map(Node::of))
+        })
+    })],
     collections: &[
         declared::<AssetDocument>(),
         declared::<BlobDocument>(),

@@ -80,7 +80,11 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::{declared, unmet},
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return, total,
@@ -109,10 +113,23 @@ pub fn order_of_holder(holder: &str) -> Option<&str> {
     holder.strip_prefix(ORDERS)
 }
 
+impl NodeKind {
+    /// A shopping cart.
+    pub const CART: Self = Self::new("cart");
+}
+
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
-    nodes: &[NodeKind::Cart],
+    faults: Some(|config| {
+        unmet([(
+            config.reservation_seconds > config.cart_idle_seconds,
+            "reservation_seconds must be longer than cart_idle_seconds",
+        )])
+    }),
+    nodes: &[NodeType::new(NodeKind::CART, &[ObjectType::of::<Cart>()], |cx, id| {
+        Box::pin(async move { Ok(operations::cart(cx, id).await?.map(Cart::from).map(Node::of)) })
+    })],
     collections: &[declared::<CartDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

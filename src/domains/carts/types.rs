@@ -103,7 +103,7 @@ impl Cart {
     /// Global id of the cart. The id of a cart without an owner is a capability: whoever knows it may use the
     /// cart. This ends when a signed-in caller claims the cart or checks it out.
     pub async fn id(&self) -> ID {
-        NodeKind::Cart.id(&self.0.id)
+        NodeKind::CART.id(&self.0.id)
     }
 
     /// State of the cart. Only an `ACTIVE` cart can be changed.
@@ -158,7 +158,7 @@ impl Cart {
 impl Cart {
     fn placed(&self) -> Option<ID> {
         let checkout = self.0.checkout.as_ref()?;
-        (self.0.state == CartState::Complete).then(|| NodeKind::Order.id(&checkout.id))
+        (self.0.state == CartState::Complete).then(|| NodeKind::ORDER.id(&checkout.id))
     }
 }
 
@@ -190,13 +190,13 @@ input! {
     /// Input of `claimCart`.
     pub struct ClaimCartInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
     }
 
     /// Input of `addCartLine`.
     pub struct AddCartLineInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Number of pieces to add, 1 to 10,000. The line can't exceed 10,000 pieces in total.
@@ -209,7 +209,7 @@ input! {
     /// Input of `setCartLineQuantity`.
     pub struct SetCartLineQuantityInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
         /// SKU of a product that is in the cart.
         pub sku: ID where sku(),
         /// New number of pieces, 1 to 10,000. To remove the product, use `removeCartLine`.
@@ -222,7 +222,7 @@ input! {
     /// Input of `removeCartLine`.
     pub struct RemoveCartLineInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
         /// SKU of a product that is in the cart.
         pub sku: ID where sku(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove a line that was added
@@ -233,7 +233,7 @@ input! {
     /// Input of `cancelCart`.
     pub struct CancelCartInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
     }
 }
 

@@ -260,7 +260,7 @@ impl Branch for CategoryDocument {
 }
 
 impl Node for CategoryDocument {
-    const KIND: NodeKind = NodeKind::Category;
+    const KIND: NodeKind = NodeKind::CATEGORY;
 
     fn input(&self) -> &str {
         &self.input

@@ -28,7 +28,7 @@ pub struct Category(pub CategoryDocument);
 impl Category {
     /// Global id of the category.
     pub async fn id(&self) -> ID {
-        NodeKind::Category.id(&self.0.id)
+        NodeKind::CATEGORY.id(&self.0.id)
     }
 
     /// Slug, the last step of the path. It is unique among the children of one parent.
@@ -48,13 +48,13 @@ impl Category {
 
     /// Global id of the parent category; null for a root.
     async fn parent_id(&self) -> Option<ID> {
-        self.0.parent_id.as_ref().map(|id| NodeKind::Category.id(id))
+        self.0.parent_id.as_ref().map(|id| NodeKind::CATEGORY.id(id))
     }
 
     /// The parent category; null for a root.
     async fn parent(&self, context: &Context<'_>) -> Result<Option<Category>> {
         let Some(id) = &self.0.parent_id else { return Ok(None) };
-        let by = CategoryBy::Id(NodeKind::Category.id(id));
+        let by = CategoryBy::Id(NodeKind::CATEGORY.id(id));
         Ok(operations::category(app(context), by).await?.map(Category))
     }
 
@@ -122,7 +122,7 @@ impl CategoryLink {
 
 impl From<MenuEntry> for CategoryLink {
     fn from(MenuEntry { id, slug, path, names }: MenuEntry) -> Self {
-        Self { id: NodeKind::Category.id(&id), slug, path, names }
+        Self { id: NodeKind::CATEGORY.id(&id), slug, path, names }
     }
 }
 
@@ -179,7 +179,7 @@ input! {
         pub names: Vec<TranslationInput> where one_per_language,
         /// Global id of the parent category. Default: the category becomes a root. The tree is at most 16 levels
         /// deep.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Category)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CATEGORY)),
         /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
         /// is remembered as long as the category exists.
         pub idempotency_key: Option<ID> where optional(key()),
@@ -188,7 +188,7 @@ input! {
     /// Input of `renameCategory`.
     pub struct RenameCategoryInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// Language in which the category has a name.
         pub locale: LocaleTag,
         /// New name, 1 to 200 characters.
@@ -198,7 +198,7 @@ input! {
     /// Input of `changeCategorySlug`.
     pub struct ChangeCategorySlugInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// New slug. It must be unique among the children of the parent.
         pub slug: Slug,
     }
@@ -206,21 +206,21 @@ input! {
     /// Input of `moveCategory`.
     pub struct MoveCategoryInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// Global id of the new parent category. Default: the category becomes a root.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Category)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CATEGORY)),
     }
 
     /// Input of `deleteCategory`.
     pub struct DeleteCategoryInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
     }
 
     /// Input of `addTranslation`.
     pub struct AddTranslationInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// Language in which the category has no name yet.
         pub locale: LocaleTag,
         /// Name, 1 to 200 characters.
@@ -230,7 +230,7 @@ input! {
     /// Input of `removeTranslation`.
     pub struct RemoveTranslationInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// Language of the name to remove.
         pub locale: LocaleTag,
     }

@@ -110,17 +110,32 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, DiscussionSummary, Layout, PageDocument,
     ParentKind, Rating, TOUCHED,
 };
 pub use types::Discussion;
+use types::{Comment, CommentBy};
+
+impl NodeKind {
+    /// A comment or a review. Its key also names what is discussed.
+    pub const COMMENT: Self = Self::new("comment");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeKind::Comment],
+    nodes: &[NodeType::new(NodeKind::COMMENT, &[ObjectType::of::<Comment>()], |cx, id| {
+        Box::pin(async move {
+            let found = operations::comment(cx, &CommentBy::Id(id.clone())).await?;
+            Ok(found.map(Comment::from).map(Node::of))
+        })
+    })],
     collections: &[
         declared::<CommentDocument>(),
         declared::<PageDocument>(),

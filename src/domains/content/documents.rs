@@ -283,7 +283,7 @@ pub(super) fn listed_stage() -> Document {
 }
 
 impl Node for NodeDocument {
-    const KIND: NodeKind = NodeKind::Content;
+    const KIND: NodeKind = NodeKind::CONTENT;
 
     fn input(&self) -> &str {
         &self.input

@@ -47,14 +47,40 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{NodeDocument, RevisionDocument};
+use types::{Blog, BlogEntry, Content, ContentBy, Folder, Gallery, Page};
+
+impl NodeKind {
+    /// A page, blog entry, folder, blog or gallery.
+    pub const CONTENT: Self = Self::new("content");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["assets", "comments", "identities"],
-    nodes: &[NodeKind::Content],
+    descriptions: &[("Content", "revisions", types::REVISIONS)],
+    nodes: &[NodeType::new(
+        NodeKind::CONTENT,
+        &[
+            ObjectType::of::<Blog>(),
+            ObjectType::of::<BlogEntry>(),
+            ObjectType::of::<Folder>(),
+            ObjectType::of::<Gallery>(),
+            ObjectType::of::<Page>(),
+        ],
+        |cx, id| {
+            Box::pin(async move {
+                let found = operations::content(cx, &ContentBy::Id(id.clone())).await?;
+                Ok(found.map(Content::from).map(Node::of))
+            })
+        },
+    )],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -74,7 +74,10 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    room::{declared, unmet},
+};
 pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
 pub use types::{InsufficientStock, Stock};
 
@@ -84,6 +87,12 @@ pub const MAX_RECEIPTS: usize = 3_000;
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["catalog"],
+    faults: Some(|config| {
+        unmet([(
+            (2..=10_000).contains(&config.reservations_per_sku),
+            "reservations_per_sku must be between 2 and 10000",
+        )])
+    }),
     collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

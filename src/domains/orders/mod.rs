@@ -68,16 +68,27 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::OrderDocument;
 pub use types::Order;
+
+impl NodeKind {
+    /// An order.
+    pub const ORDER: Self = Self::new("order");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
     extends: &[("Cart", "order")],
-    nodes: &[NodeKind::Order],
+    nodes: &[NodeType::new(NodeKind::ORDER, &[ObjectType::of::<Order>()], |cx, id| {
+        Box::pin(async move { Ok(operations::order(cx, id).await?.map(Order::from).map(Node::of)) })
+    })],
     collections: &[declared::<OrderDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -28,18 +28,18 @@ impl Order {
     /// Global id of the order. The id of an order that was placed without signing in is a capability: whoever
     /// knows it can see and change the order.
     pub async fn id(&self) -> ID {
-        NodeKind::Order.id(&self.0.id)
+        NodeKind::ORDER.id(&self.0.id)
     }
 
     /// Global id of the cart that was checked out.
     async fn cart_id(&self) -> ID {
-        NodeKind::Cart.id(&self.0.cart_id)
+        NodeKind::CART.id(&self.0.cart_id)
     }
 
     /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of
     /// others.
     async fn cart(&self, context: &Context<'_>) -> Result<Option<Cart>> {
-        let id = NodeKind::Cart.id(&self.0.cart_id);
+        let id = NodeKind::CART.id(&self.0.cart_id);
         Ok(carts::operations::cart(cx(context), &id).await?.map(Cart::from))
     }
 
@@ -113,7 +113,7 @@ input! {
     pub struct PaymentInput {
         /// For payment from an account of docgate: global id of one of the caller's accounts, in the currency of
         /// the cart.
-        pub account_id: Option<ID> where optional(id(NodeKind::Account)),
+        pub account_id: Option<ID> where optional(id(NodeKind::ACCOUNT)),
         /// For an external payment provider: the token that its page gave the shopper, 1 to 1,000 characters.
         pub token: Option<String> where optional(verbatim(1..=1_000)),
     }
@@ -121,7 +121,7 @@ input! {
     /// Input of `checkoutCart`.
     pub struct CheckoutCartInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
         /// Address to which the goods are sent.
         pub shipping: Address where nested(),
         /// Payment method.
@@ -134,7 +134,7 @@ input! {
     /// Input of `adjustOrderLine`.
     pub struct AdjustOrderLineInput {
         /// Global id of the order.
-        pub order_id: ID where id(NodeKind::Order),
+        pub order_id: ID where id(NodeKind::ORDER),
         /// SKU of a product that the order had when it was placed, even if its line was lowered to zero since.
         pub sku: ID where sku(),
         /// New number of pieces, 0 to 10,000. The price of one piece stays.
@@ -150,7 +150,7 @@ input! {
     /// Input of `cancelOrder`.
     pub struct CancelOrderInput {
         /// Global id of the order.
-        pub order_id: ID where id(NodeKind::Order),
+        pub order_id: ID where id(NodeKind::ORDER),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the cancelled order as it is
         /// now; with another key, or without one, it is refused with `OrderNotOpen`.
         pub idempotency_key: Option<ID> where optional(key()),
@@ -159,7 +159,7 @@ input! {
     /// Input of `deleteOrder`.
     pub struct DeleteOrderInput {
         /// Global id of the order.
-        pub order_id: ID where id(NodeKind::Order),
+        pub order_id: ID where id(NodeKind::ORDER),
     }
 }
 

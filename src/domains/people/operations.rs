@@ -36,7 +36,7 @@ pub const WORKS: i64 = 2_000;
 
 /// One person.
 pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
-    let Ok(id) = input::id(NodeKind::Person, id) else { return Ok(None) };
+    let Ok(id) = input::id(NodeKind::PERSON, id) else { return Ok(None) };
     store::people(app).get_settled(&id).await
 }
 
@@ -102,7 +102,7 @@ pub async fn rename_person(
 ) -> Result<PersonDocument, Stop<RenamePersonResult>> {
     let RenamePersonInput { person_id: id, name } = &*input.checked()?;
     let renamed = set_name(&cx, id, name).await?;
-    Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::Person, id))?)
+    Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::PERSON, id))?)
 }
 
 /// Sets the name of the person with that `_id`; `None` if there is no such person.
@@ -143,7 +143,7 @@ pub async fn set_person_address(
     let SetPersonAddressInput { person_id: id, address } = input.checked()?.into_inner();
     let address = address.map(PersonAddress::from);
     let person = store::set_address(&cx, &id, address.as_ref()).then_read().await?;
-    Ok(person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?)
+    Ok(person.ok_or_else(|| NotFound::of(NodeKind::PERSON, &id))?)
 }
 
 /// Writes the copy of a product's credits to the person, unless an entry of the same or a later version

@@ -31,7 +31,7 @@ impl From<PersonDocument> for Person {
 impl Person {
     /// Global id of the person.
     pub async fn id(&self) -> ID {
-        NodeKind::Person.id(&self.0.id)
+        NodeKind::PERSON.id(&self.0.id)
     }
 
     /// Name of the person.
@@ -78,7 +78,7 @@ input! {
     /// Input of `renamePerson`.
     pub struct RenamePersonInput {
         /// Global id of the person.
-        pub person_id: ID where id(NodeKind::Person),
+        pub person_id: ID where id(NodeKind::PERSON),
         /// New name, 1 to 200 characters.
         pub name: String where text(NAME),
     }
@@ -86,7 +86,7 @@ input! {
     /// Input of `setPersonAddress`.
     pub struct SetPersonAddressInput {
         /// Global id of the person.
-        pub person_id: ID where id(NodeKind::Person),
+        pub person_id: ID where id(NodeKind::PERSON),
         /// New address. If it is left out or null, the stored address is removed.
         pub address: Option<PersonAddressInput> where optional(nested()),
     }

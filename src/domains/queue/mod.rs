@@ -39,13 +39,27 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::JobDocument;
+use types::Job;
+
+impl NodeKind {
+    /// A job of the work queue.
+    pub const JOB: Self = Self::new("job");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeKind::Job],
+    nodes: &[NodeType::new(NodeKind::JOB, &[ObjectType::of::<Job>()], |cx, id| {
+        Box::pin(
+            async move { Ok(operations::job(cx, id).await?.map(|job| Node::of(Job::from(job)))) },
+        )
+    })],
     collections: &[declared::<JobDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -25,7 +25,7 @@ pub type Job = ObjectOf<JobDocument>;
 impl Job {
     /// Global id of the job.
     pub async fn id(&self) -> ID {
-        NodeKind::Job.id(&self.0.id)
+        NodeKind::JOB.id(&self.0.id)
     }
 
     /// Name of the job's queue.
@@ -122,12 +122,12 @@ pub struct CompletedJob {
 impl CompletedJob {
     /// Global id of the job.
     async fn job_id(&self) -> ID {
-        NodeKind::Job.id(&self.id)
+        NodeKind::JOB.id(&self.id)
     }
 
     /// The job. Null if it has been removed since.
     async fn job(&self, context: &Context<'_>) -> Result<Option<Job>> {
-        let id = NodeKind::Job.id(&self.id);
+        let id = NodeKind::JOB.id(&self.id);
         Ok(operations::job(cx(context), &id).await?.map(Job::from))
     }
 }
@@ -214,7 +214,7 @@ input! {
     /// Input of `heartbeatJob`.
     pub struct HeartbeatJobInput {
         /// Global id of the job.
-        pub job_id: ID where id(NodeKind::Job),
+        pub job_id: ID where id(NodeKind::JOB),
         /// Token of the claim.
         pub token: String where verbatim(1..=128),
         /// Length of the lease from now on in seconds, 1 to 43,200. Default: 60.
@@ -224,7 +224,7 @@ input! {
     /// Input of `completeJob`.
     pub struct CompleteJobInput {
         /// Global id of the job.
-        pub job_id: ID where id(NodeKind::Job),
+        pub job_id: ID where id(NodeKind::JOB),
         /// Token of the claim.
         pub token: String where verbatim(1..=128),
     }
@@ -232,7 +232,7 @@ input! {
     /// Input of `failJob`.
     pub struct FailJobInput {
         /// Global id of the job.
-        pub job_id: ID where id(NodeKind::Job),
+        pub job_id: ID where id(NodeKind::JOB),
         /// Token of the claim.
         pub token: String where verbatim(1..=128),
         /// Why the attempt failed, for operators, 1 to 1,000 characters.
@@ -302,6 +302,6 @@ impl ClaimLost {
 impl JobExists {
     /// The refusal because of this job.
     pub(super) fn new(job: &JobDocument) -> Self {
-        Self::because("a live job has this unique key", NodeKind::Job.id(&job.id))
+        Self::because("a live job has this unique key", NodeKind::JOB.id(&job.id))
     }
 }

@@ -70,13 +70,38 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{AccountDocument, TransferDocument};
+use types::{Account, Transfer, TransferBy};
+
+impl NodeKind {
+    /// An account for transfers.
+    pub const ACCOUNT: Self = Self::new("account");
+    /// A transfer of money.
+    pub const TRANSFER: Self = Self::new("transfer");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeKind::Account, NodeKind::Transfer],
+    nodes: &[
+        NodeType::new(NodeKind::ACCOUNT, &[ObjectType::of::<Account>()], |cx, id| {
+            Box::pin(async move {
+                Ok(operations::account(cx, id).await?.map(Account::from).map(Node::of))
+            })
+        }),
+        NodeType::new(NodeKind::TRANSFER, &[ObjectType::of::<Transfer>()], |cx, id| {
+            Box::pin(async move {
+                let by = TransferBy::Id(id.clone());
+                let found = operations::transfer_status(cx, by).await?;
+                Ok(found.map(Transfer::from).map(Node::of))
+            })
+        }),
+    ],
     collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -140,7 +140,7 @@ impl TransfersSubscription {
         #[graphql(desc = "Global id of the account.")] account_id: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
         // No account has an empty `_id`: the first read ends the stream.
-        let of = ("accounts", input::id(NodeKind::Account, &account_id).unwrap_or_default());
+        let of = ("accounts", input::id(NodeKind::ACCOUNT, &account_id).unwrap_or_default());
         Ok(follow(context, of, account_id, Account::face, |cx, id| {
             Box::pin(operations::account(cx, id))
         }))

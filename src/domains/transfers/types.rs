@@ -30,7 +30,7 @@ pub type Account = ObjectOf<AccountDocument>;
 impl Account {
     /// Global id of the account. Whoever knows it can transfer money to the account, and nothing else.
     pub async fn id(&self) -> ID {
-        NodeKind::Account.id(&self.0.id)
+        NodeKind::ACCOUNT.id(&self.0.id)
     }
 
     /// Currency of the account.
@@ -91,7 +91,7 @@ pub type Transfer = ObjectOf<TransferDocument>;
 impl Transfer {
     /// Global id of the transfer.
     pub async fn id(&self) -> ID {
-        NodeKind::Transfer.id(&self.0.id)
+        NodeKind::TRANSFER.id(&self.0.id)
     }
 
     /// Kind of transfer.
@@ -117,7 +117,7 @@ impl Transfer {
     /// Global id of the account that pays. Deposits come from an account that stands for the outside world;
     /// there is one for each currency.
     async fn source_id(&self) -> ID {
-        NodeKind::Account.id(&self.0.source)
+        NodeKind::ACCOUNT.id(&self.0.source)
     }
 
     /// Account that pays. Null unless the caller owns it or has the role `service`.
@@ -128,7 +128,7 @@ impl Transfer {
     /// Global id of the account that receives. Withdrawals go to an account that stands for the outside
     /// world; there is one for each currency.
     async fn destination_id(&self) -> ID {
-        NodeKind::Account.id(&self.0.destination)
+        NodeKind::ACCOUNT.id(&self.0.destination)
     }
 
     /// Account that receives. Null unless the caller owns it or has the role `service`.
@@ -139,14 +139,14 @@ impl Transfer {
     /// Global id of the transfer or payment that this one returns, wholly or in part. Null for every other
     /// transfer.
     async fn reverses_id(&self) -> Option<ID> {
-        self.0.reverses.as_deref().map(|id| NodeKind::Transfer.id(id))
+        self.0.reverses.as_deref().map(|id| NodeKind::TRANSFER.id(id))
     }
 
     /// Transfer or payment that this one returns, wholly or in part. Null unless the caller requested that
     /// transfer or has the role `service`.
     async fn reverses(&self, context: &Context<'_>) -> Result<Option<Self>> {
         let Some(id) = &self.0.reverses else { return Ok(None) };
-        let by = TransferBy::Id(NodeKind::Transfer.id(id));
+        let by = TransferBy::Id(NodeKind::TRANSFER.id(id));
         Ok(operations::transfer_status(cx(context), by).await?.map(Self::from))
     }
 
@@ -163,7 +163,7 @@ impl Transfer {
 
 /// The account with this `_id`, if the caller may see it.
 async fn account(context: &Context<'_>, id: &str) -> Result<Option<Account>> {
-    let id = NodeKind::Account.id(id);
+    let id = NodeKind::ACCOUNT.id(id);
     Ok(operations::account(cx(context), &id).await?.map(Account::from))
 }
 
@@ -204,7 +204,7 @@ impl StatementEntry {
     /// Global id of the other account of the transfer.
     async fn counterparty_id(&self) -> ID {
         let TransferDocument { source, destination, .. } = &self.transfer;
-        NodeKind::Account.id(if self.is_outgoing() { destination } else { source })
+        NodeKind::ACCOUNT.id(if self.is_outgoing() { destination } else { source })
     }
 
     /// The transfer.
@@ -237,15 +237,15 @@ input! {
     /// Input of `closeAccount`.
     pub struct CloseAccountInput {
         /// Global id of the account.
-        pub account_id: ID where id(NodeKind::Account),
+        pub account_id: ID where id(NodeKind::ACCOUNT),
     }
 
     /// Input of `transfer`.
     pub struct TransferInput {
         /// Global id of the account that pays. The caller must own it.
-        pub source_id: ID where id(NodeKind::Account),
+        pub source_id: ID where id(NodeKind::ACCOUNT),
         /// Global id of the account that receives. Anyone may own it, but it can't be the source.
-        pub destination_id: ID where id(NodeKind::Account),
+        pub destination_id: ID where id(NodeKind::ACCOUNT),
         /// Amount in minor units of the accounts' currency, 1 to 10^18.
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
@@ -256,7 +256,7 @@ input! {
     /// Input of `deposit`.
     pub struct DepositInput {
         /// Global id of the account that receives.
-        pub account_id: ID where id(NodeKind::Account),
+        pub account_id: ID where id(NodeKind::ACCOUNT),
         /// Amount in minor units of the account's currency, 1 to 10^18.
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The deposit is made once, however often the call is repeated
@@ -267,7 +267,7 @@ input! {
     /// Input of `withdraw`.
     pub struct WithdrawInput {
         /// Global id of the account that pays.
-        pub account_id: ID where id(NodeKind::Account),
+        pub account_id: ID where id(NodeKind::ACCOUNT),
         /// Amount in minor units of the account's currency, 1 to 10^18.
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The withdrawal is made once, however often the call is repeated
@@ -278,13 +278,13 @@ input! {
     /// Input of `cancelTransfer`.
     pub struct CancelTransferInput {
         /// Global id of the transfer.
-        pub transfer_id: ID where id(NodeKind::Transfer),
+        pub transfer_id: ID where id(NodeKind::TRANSFER),
     }
 
     /// Input of `reverseTransfer`.
     pub struct ReverseTransferInput {
         /// Global id of the transfer to reverse.
-        pub transfer_id: ID where id(NodeKind::Transfer),
+        pub transfer_id: ID where id(NodeKind::TRANSFER),
     }
 }
 
@@ -373,7 +373,7 @@ impl TransferNotCancellable {
     pub fn new(transfer: &TransferDocument) -> Self {
         let stands = Value::from(transfer.state);
         let message = format!("as it stands ({stands}) that can't be done");
-        let (transfer_id, state) = (NodeKind::Transfer.id(&transfer.id), transfer.state);
+        let (transfer_id, state) = (NodeKind::TRANSFER.id(&transfer.id), transfer.state);
         Self::because(message, transfer_id, state)
     }
 }

@@ -150,7 +150,7 @@ fn described(status: StatusCode, asset: &AssetDocument) -> Response {
     let metadata = &asset.metadata;
     let file = asset.file.as_ref();
     let body = json!({
-        "id": *NodeKind::Asset.id(&asset.id),
+        "id": *NodeKind::ASSET.id(&asset.id),
         "path": metadata.path,
         "mediaType": file.map(|file| &file.media_type),
         "length": file.map(|file| file.length),

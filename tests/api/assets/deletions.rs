@@ -122,7 +122,7 @@ async fn what_people_said_goes_when_nobody_can_be_posting_any_more() {
         }
         let entry = super::stored(&gateway, &on).await;
         assert_eq!((entry.get("discussion"), entry.get("deleting")), (None, None), "{entry}");
-        assert!(NodeKind::Asset.id(&key(&on)).0 == on);
+        assert!(NodeKind::ASSET.id(&key(&on)).0 == on);
         gateway.assert_sound().await;
     }
 }

@@ -428,7 +428,7 @@ async fn an_asset_lies_in_folders_and_galleries_that_stay() {
         (200, b"x".to_vec())
     );
     let client = editor(&gateway);
-    let nobody = docgate::graphql::node_id::NodeKind::Content.id("nobody");
+    let nobody = docgate::graphql::node_id::NodeKind::CONTENT.id("nobody");
     for other in [page.as_str(), &nobody, "nonsense", ""] {
         let input = json!({ "parentId": other, "slug": "x" });
         let refused = send_file(&client, "uploadAsset", input, &sent).await;

@@ -177,7 +177,7 @@ async fn by_title_and_by_who_made_it() {
     assert_list(&gateway, credited(by_person, "editor", "book"), &["f"]).await;
     let by_name = json!({ "name": "J. R. R. Tolkien" });
     assert_list(&gateway, credited(by_name, "author", "book"), &["f", "e", "c", "a", "d"]).await;
-    let nobody = docgate::graphql::node_id::NodeKind::Person.id("nobody");
+    let nobody = docgate::graphql::node_id::NodeKind::PERSON.id("nobody");
     assert_list(&gateway, credited(json!({ "personId": *nobody }), "author", "book"), &[]).await;
 }
 

@@ -72,8 +72,8 @@ async fn what_is_not_there_is_null_and_what_is_no_path_is_refused() {
     music(&gateway).await;
     let query = format!("query($by: CategoryBy!) {{ category(by: $by) {{ {FIELDS} }} }}");
     let anyone = gateway.anonymous();
-    let global = docgate::graphql::node_id::NodeKind::Product.id("music");
-    let nothing = docgate::graphql::node_id::NodeKind::Category.id("nothing");
+    let global = docgate::graphql::node_id::NodeKind::PRODUCT.id("music");
+    let nothing = docgate::graphql::node_id::NodeKind::CATEGORY.id("nothing");
     for by in [json!({ "slug": "nothing" }), json!({ "path": "/jazz" }), json!({ "id": *nothing })]
     {
         assert_eq!(anyone.field(&query, json!({ "by": by })).await, Value::Null);

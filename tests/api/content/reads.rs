@@ -221,7 +221,7 @@ async fn what_one_may_not_read_doesnt_exist() {
     publish(&gateway, &open, None).await;
 
     let (merchant, player) = (gateway.merchant(), gateway.user("p", &["player", "analyst"]));
-    let nothing = docgate::graphql::node_id::NodeKind::Content.id("nothing").0;
+    let nothing = docgate::graphql::node_id::NodeKind::CONTENT.id("nothing").0;
     for stranger in [gateway.anonymous(), gateway.shopper("s"), gateway.user("m", &["moderator"])] {
         for hidden in [&one, &secret, &members, &nothing] {
             assert_eq!(by_id(&stranger, hidden).await, Value::Null);

@@ -78,7 +78,7 @@ pub async fn delete_asset(
     let version = version.as_ref().map(|version| version.as_str());
     if let Some(gone) = store::mark_deleting(&cx, &id, version).after().await? {
         settle(&cx, &gone).await;
-        return Ok(DeletedAsset { id: NodeKind::Asset.id(&id) });
+        return Ok(DeletedAsset { id: NodeKind::ASSET.id(&id) });
     }
     Err(AssetConflict::with(find_visible(&cx, &id).await?).into())
 }

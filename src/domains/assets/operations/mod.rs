@@ -52,7 +52,7 @@ use crate::{
 pub async fn asset(cx: Cx<'_>, by: &AssetBy) -> Result<Option<AssetDocument>, Error> {
     let (key, value) = match by {
         AssetBy::Id(id) => {
-            let Ok(id) = input::id(NodeKind::Asset, id) else { return Ok(None) };
+            let Ok(id) = input::id(NodeKind::ASSET, id) else { return Ok(None) };
             ("_id", id)
         }
         AssetBy::Path(path) => ("metadata.path", input::path("by.path", path)?.to_owned()),
@@ -110,7 +110,7 @@ fn attributes(
 
 /// The `_id` of the parent of a list. An invalid id becomes an empty one, which no content has.
 fn content_id(id: &ID) -> String {
-    input::id(NodeKind::Content, id).unwrap_or_default()
+    input::id(NodeKind::CONTENT, id).unwrap_or_default()
 }
 
 fn condition(field: &str, condition: AttributeCondition) -> Result<Condition, InvalidInput> {
@@ -180,5 +180,5 @@ async fn find_visible<U: From<NotFound>>(app: &App, id: &str) -> Result<AssetDoc
 }
 
 fn not_found(id: &str) -> NotFound {
-    NotFound::of(NodeKind::Asset, id)
+    NotFound::of(NodeKind::ASSET, id)
 }

@@ -130,7 +130,7 @@ fn settled<U: Refusals>(
     match found.filter(ParentDocument::holds_assets) {
         Some(parent) if parent.copying.is_none() && parent.stays() => Ok(parent),
         Some(_) => Err(Error::unavailable("the parent is just being created or deleted").into()),
-        None => Err(NotFound::of(NodeKind::Content, id).into()),
+        None => Err(NotFound::of(NodeKind::CONTENT, id).into()),
     }
 }
 

@@ -134,7 +134,7 @@ input! {
         #[serde(skip)]
         pub file: Upload,
         /// Global id of the folder or gallery to put the asset into. Default: the asset becomes a root.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Content)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CONTENT)),
         /// Slug, the last step of the path. Default: derived from the file name.
         pub slug: Option<Slug>,
         /// Title, 1 to 300 characters. Default: the file name.
@@ -160,7 +160,7 @@ input! {
     /// Input of `replaceAsset`.
     pub struct ReplaceAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// New file, sent as a part of the `multipart/form-data` request.
         #[serde(skip)]
         pub file: Upload,
@@ -175,7 +175,7 @@ input! {
     /// Input of `editAsset`. Fields that are left out don't change.
     pub struct EditAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// `version` of the asset as the client read it. If the asset changed since, the edit is refused with
         /// `AssetConflict`.
         pub version: ID,
@@ -194,7 +194,7 @@ input! {
     /// Input of `tagAsset`.
     pub struct TagAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// Tags of 1 to 64 characters each, without line breaks. Existing tags stay. An asset has at most 30
         /// tags.
         pub tags: Vec<String> where tags(),
@@ -203,7 +203,7 @@ input! {
     /// Input of `untagAsset`.
     pub struct UntagAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// Tags to remove. Tags that the asset doesn't have are ignored.
         pub tags: Vec<String> where tags(),
     }
@@ -211,7 +211,7 @@ input! {
     /// Input of `deleteAsset`.
     pub struct DeleteAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// `version` of the asset as the client read it. If the asset changed since, the call is refused with
         /// `AssetConflict`. Default: any version is deleted.
         pub version: Option<ID>,

@@ -29,7 +29,7 @@ pub type Asset = ObjectOf<AssetDocument>;
 impl Asset {
     /// Global id of the asset.
     pub async fn id(&self) -> ID {
-        NodeKind::Asset.id(&self.0.id)
+        NodeKind::ASSET.id(&self.0.id)
     }
 
     /// Version of the asset; it changes with every edit and every replacement of the file. `editAsset` takes
@@ -50,7 +50,7 @@ impl Asset {
 
     /// Global id of the folder or gallery that contains the asset; null for a root.
     async fn parent_id(&self) -> Option<ID> {
-        self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+        self.0.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id))
     }
 
     /// URL of the file, relative to the address of this gateway.

@@ -194,7 +194,7 @@ async fn current_categories<U: From<NotFound>>(
     let ids: Vec<String> = ids.iter().map(|id| id.0.clone()).collect();
     let copies = categories::operations::copies(app, &ids).await?;
     match ids.iter().find(|id| !copies.iter().any(|copy| copy.id == **id)) {
-        Some(missing) => Err(NotFound::of(NodeKind::Category, missing).into()),
+        Some(missing) => Err(NotFound::of(NodeKind::CATEGORY, missing).into()),
         // They have the order of their ids.
         None => Ok(copies),
     }

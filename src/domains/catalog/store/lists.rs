@@ -121,7 +121,7 @@ fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
             let (hint, mut part) = match by {
                 CreditedPerson::PersonId(id) => {
                     // No person has an empty `_id`.
-                    let id = input::id(NodeKind::Person, &id).unwrap_or_default();
+                    let id = input::id(NodeKind::PERSON, &id).unwrap_or_default();
                     ("credited", doc! { "personId": id })
                 }
                 CreditedPerson::Name(name) => {

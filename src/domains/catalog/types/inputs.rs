@@ -201,7 +201,7 @@ input! {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Global id of the person.
-        pub person_id: ID where id(NodeKind::Person),
+        pub person_id: ID where id(NodeKind::PERSON),
         /// Role of the person, such as `author`.
         pub role: Slug,
     }
@@ -211,7 +211,7 @@ input! {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Global id of the person.
-        pub person_id: ID where id(NodeKind::Person),
+        pub person_id: ID where id(NodeKind::PERSON),
         /// Role of the person, such as `author`.
         pub role: Slug,
     }
@@ -226,7 +226,7 @@ fn categories(field: &str, ids: &mut Vec<ID>) -> Result<(), Unusable> {
     input::at_most(field, ids, CATEGORIES)?;
     let mut keys = Vec::new();
     for id in ids.iter() {
-        let key = ID(input::id(NodeKind::Category, id)?);
+        let key = ID(input::id(NodeKind::CATEGORY, id)?);
         if !keys.contains(&key) {
             keys.push(key);
         }

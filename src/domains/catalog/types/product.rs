@@ -70,7 +70,7 @@ macro_rules! product_types {
         impl $name {
             /// Global id of the product.
             pub async fn id(&self) -> ID {
-                NodeKind::Product.id(self.0.product().sku)
+                NodeKind::PRODUCT.id(self.0.product().sku)
             }
 
             /// SKU, the key of the product in the catalog, in stock, in carts and in orders.
@@ -230,12 +230,12 @@ pub struct Pricing {
 impl ContributorView<'_> {
     /// Global id of the person.
     async fn person_id(&self) -> ID {
-        NodeKind::Person.id(self.person_id)
+        NodeKind::PERSON.id(self.person_id)
     }
 
     /// The person, with all works.
     async fn person(&self, context: &Context<'_>) -> Result<Option<Person>> {
-        let id = NodeKind::Person.id(self.person_id);
+        let id = NodeKind::PERSON.id(self.person_id);
         Ok(people::operations::person(app(context), &id).await?.map(Person))
     }
 
@@ -262,12 +262,12 @@ pub struct ProductCategory<'a> {
 impl ProductCategory<'_> {
     /// Global id of the category.
     pub async fn id(&self) -> ID {
-        NodeKind::Category.id(self.copy.id)
+        NodeKind::CATEGORY.id(self.copy.id)
     }
 
     /// The category itself, with its parent and all its names. Null if it was just deleted.
     async fn category(&self, context: &Context<'_>) -> Result<Option<Category>> {
-        let by = CategoryBy::Id(NodeKind::Category.id(self.copy.id));
+        let by = CategoryBy::Id(NodeKind::CATEGORY.id(self.copy.id));
         Ok(categories::operations::category(app(context), by).await?.map(Category))
     }
 

@@ -39,7 +39,7 @@ pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocume
             Ok(found.pop())
         }
         CategoryBy::Path(path) => at_path(app, input::path("by.path", &path)?).await,
-        CategoryBy::Id(id) => match input::id(NodeKind::Category, &id) {
+        CategoryBy::Id(id) => match input::id(NodeKind::CATEGORY, &id) {
             Ok(id) => store::find_shown(app, &id).await,
             Err(_) => Ok(None),
         },

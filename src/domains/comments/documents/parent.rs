@@ -33,9 +33,9 @@ pub enum ParentKind {
 
 /// Each kind: that of its global ids, its collection, and the role that may open a discussion of it.
 const KINDS: [(NodeKind, &str, Role); 3] = [
-    (NodeKind::Product, "products", Role::Merchant),
-    (NodeKind::Content, "nodes", Role::Editor),
-    (NodeKind::Asset, "assetEntries", Role::Editor),
+    (NodeKind::PRODUCT, "products", Role::Merchant),
+    (NodeKind::CONTENT, "nodes", Role::Editor),
+    (NodeKind::ASSET, "assetEntries", Role::Editor),
 ];
 
 /// Evaluates an expression with the document type `Own` of a kind.
@@ -123,8 +123,8 @@ pub struct Parent {
 impl Parent {
     /// The document of a global id; `None` if it can't be discussed.
     pub fn of(id: &str) -> Option<Self> {
-        let (node, key) = node_id::decode(id)?;
-        let kind = ParentKind::ALL.into_iter().find(|kind| kind.node() == node)?;
+        let (name, key) = node_id::decode(id)?;
+        let kind = ParentKind::ALL.into_iter().find(|kind| kind.name() == name)?;
         is_key(&key).then_some(Self { kind, key })
     }
 
@@ -136,12 +136,12 @@ impl Parent {
     /// The global id of a comment on it. It names the document too, so that one command finds the comment once
     /// the document has shown that the caller may see it.
     pub fn comment_id(&self, id: &str) -> ID {
-        NodeKind::Comment.id(&[self.kind.name(), &self.key, id].join(":"))
+        NodeKind::COMMENT.id(&[self.kind.name(), &self.key, id].join(":"))
     }
 
     /// The discussed document, and the id of the comment with a global id; `None` if no comment has it.
     pub fn of_comment(id: &str) -> Option<(Self, String)> {
-        let (NodeKind::Comment, names) = node_id::decode(id)? else { return None };
+        let names = NodeKind::COMMENT.key(id)?;
         let (kind, names) = names.split_once(':')?;
         let (key, id) = names.rsplit_once(':')?;
         let kind = ParentKind::ALL.into_iter().find(|known| known.name() == kind)?;

@@ -71,7 +71,7 @@ pub async fn review_product(
 ) -> Result<CommentDocument, Stop<ReviewProductResult>> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
-    let parent = parent_of(&NodeKind::Product.id(&input.sku))?;
+    let parent = parent_of(&NodeKind::PRODUCT.id(&input.sku))?;
     let (attempt, discussed) =
         begin_or_open(cx, &parent, cx.config().discussion_layout.into()).await?;
     let id = review_id(&cx, &discussed.id, author);

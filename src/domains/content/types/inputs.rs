@@ -80,7 +80,7 @@ input! {
         pub kind: ContentType,
         /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,
         /// which a blog entry can't be. The tree is at most 16 levels deep.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Content)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CONTENT)),
         /// Slug, the last step of the path. It must be unique among the content of the parent.
         pub slug: Slug,
         /// First version of the content. It is a draft until it is published.
@@ -101,7 +101,7 @@ input! {
     /// Input of `editContent`.
     pub struct EditContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Version of the draft that the edit is based on. If the draft changed since, the edit is refused with
         /// `ContentConflict`.
         pub version: ID where version,
@@ -112,7 +112,7 @@ input! {
     /// Input of `restoreContent`.
     pub struct RestoreContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Version of the draft that is replaced. If the draft changed since, the call is refused with
         /// `ContentConflict`.
         pub version: ID where version,
@@ -123,7 +123,7 @@ input! {
     /// Input of `tagContent`.
     pub struct TagContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Up to 30 tags of 1 to 64 characters each. Tags that the content already has are ignored.
         pub tags: Vec<String> where tags(),
     }
@@ -131,7 +131,7 @@ input! {
     /// Input of `untagContent`.
     pub struct UntagContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Up to 30 tags. Tags that the content doesn't have are ignored.
         pub tags: Vec<String> where tags(),
     }
@@ -139,7 +139,7 @@ input! {
     /// Input of `setContentAccess`.
     pub struct SetContentAccessInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Roles that may read the content; an empty list permits everyone. The access of its children doesn't
         /// change.
         pub roles: Vec<ReaderRole> where roles,
@@ -148,7 +148,7 @@ input! {
     /// Input of `publishContent`.
     pub struct PublishContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Version of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
         pub version: ID where version,
         /// Time from which readers see the version, between the years 1970 and 9999. Default: now. Until a future
@@ -160,16 +160,16 @@ input! {
     /// Input of `unpublishContent`.
     pub struct UnpublishContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
     }
 
     /// Input of `moveContent`.
     pub struct MoveContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Global id of the new parent: a folder, or a blog for a blog entry. Default: the content becomes a
         /// root, which a blog entry can't be.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Content)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CONTENT)),
         /// New slug. Default: the present one.
         pub slug: Option<Slug>,
     }
@@ -177,7 +177,7 @@ input! {
     /// Input of `deleteContent`.
     pub struct DeleteContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
     }
 }
 

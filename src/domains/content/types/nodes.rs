@@ -166,7 +166,7 @@ macro_rules! content_types {
         impl $name {
             /// Global id of the content.
             pub async fn id(&self) -> ID {
-                NodeKind::Content.id(&self.0.node.id)
+                NodeKind::CONTENT.id(&self.0.node.id)
             }
 
             /// Slug, the last step of the path. It is unique among the content of one parent.
@@ -181,7 +181,7 @@ macro_rules! content_types {
 
             /// Global id of the parent; null for a root.
             async fn parent_id(&self) -> Option<ID> {
-                self.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+                self.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id))
             }
 
             /// Parent, as `content(by: { id: … })` returns it; null for a root, and if the caller can't see it.

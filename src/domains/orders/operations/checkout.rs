@@ -67,14 +67,14 @@ async fn begin(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<Che
     let (attempt, cart) = decider::begin_with(&cx, id).await?;
     let is_theirs =
         |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| cx.requester.is(owner));
-    let cart = cart.filter(is_theirs).ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
+    let cart = cart.filter(is_theirs).ok_or_else(|| NotFound::of(NodeKind::CART, id))?;
     Ok((attempt, cart))
 }
 
 /// The current order of a completed checkout.
 async fn ordered(app: &App, checkout: &Checkout) -> Changed<CheckoutCartResult> {
     let order = orders(app).get_settled(&checkout.id).await?.filter(|order| !order.deleted);
-    Ok(order.ok_or_else(|| NotFound::of(NodeKind::Order, &checkout.id))?)
+    Ok(order.ok_or_else(|| NotFound::of(NodeKind::ORDER, &checkout.id))?)
 }
 
 /// Begins the checkout: checks what can be refused early, then freezes the cart. Returns `None` if the cart

@@ -100,7 +100,7 @@ pub async fn heartbeat_job(
         Some(job) => Ok(job),
         None => match find(&cx, id).await? {
             Some(job) => Err(ClaimLost::new(&job).into()),
-            None => Err(NotFound::of(NodeKind::Job, id).into()),
+            None => Err(NotFound::of(NodeKind::JOB, id).into()),
         },
     }
 }
@@ -127,7 +127,7 @@ pub async fn complete_job(
     }
     match find(&cx, id).await? {
         Some(job) => Err(ClaimLost::new(&job).into()),
-        None => Err(NotFound::of(NodeKind::Job, id).into()),
+        None => Err(NotFound::of(NodeKind::JOB, id).into()),
     }
 }
 
@@ -151,7 +151,7 @@ pub async fn fail_job(cx: Cx<'_>, input: FailJobInput) -> Result<JobDocument, St
     match find(&cx, id).await? {
         Some(job) if job.has_token(&input.token) && job.end() == Some(End::Failed) => Ok(job),
         Some(job) => Err(ClaimLost::new(&job).into()),
-        None => Err(NotFound::of(NodeKind::Job, id).into()),
+        None => Err(NotFound::of(NodeKind::JOB, id).into()),
     }
 }
 

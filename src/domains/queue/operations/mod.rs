@@ -87,7 +87,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
 
 /// A job, if it is visible to the caller.
 pub async fn job(cx: Cx<'_>, id: &ID) -> Result<Option<JobDocument>, Error> {
-    let Ok(id) = input::id(NodeKind::Job, id) else { return Ok(None) };
+    let Ok(id) = input::id(NodeKind::JOB, id) else { return Ok(None) };
     let found = store::jobs(&cx).get(&id).await?;
     Ok(found.filter(|job| is_visible(cx, job)))
 }

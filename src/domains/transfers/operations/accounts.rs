@@ -65,7 +65,7 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
     }
     let found = store::accounts(&cx).get_settled(id).await?;
     let found = found.filter(|account| account.is_of(subject));
-    match found.ok_or_else(|| NotFound::of(NodeKind::Account, id))? {
+    match found.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, id))? {
         account if account.state == AccountState::Closed => Ok(account),
         account if account.kind == AccountKind::Receiving => {
             Err(InUse::because("payments arrive on this account").into())

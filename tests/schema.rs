@@ -255,7 +255,7 @@ fn an_answer_may_be_kept_for_the_shortest_time_of_its_fields() {
         ("mutation { deleteProduct(input: {sku: \"a\"}) { __typename } }", None),
         ("subscription { stockChanged(sku: \"a\") { available } }", None),
         (
-            // A circle.
+            // A cycle.
             "{ ...A } fragment A on Query { ...B } fragment B on Query { ...A person(id: \"a\") { id } }",
             None,
         ),

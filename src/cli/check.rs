@@ -103,7 +103,7 @@ async fn sweep(app: &App) -> Result<(), Failure> {
 /// Recomputes values that are derived from other documents.
 async fn repair(app: &App) -> Result<(), Failure> {
     for what in domains::repair(app).await? {
-        terminal::remark(format_args!("put right what is said of the comments on {what}"));
+        terminal::remark(format_args!("repaired the discussion of {what}"));
     }
     Ok(())
 }

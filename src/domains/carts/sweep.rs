@@ -52,7 +52,7 @@ const BATCH: usize = 100;
 
 /// Finishes interrupted flows, and expires idle carts.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let (config, quiet) = (app.config(), sweep.quiet());
+    let (config, quiet) = (app.config(), sweep.unchanged_before());
     let idle = sweep.earlier(Duration::from_secs(config.cart_idle_seconds));
     let id = |cart: &CartDocument| cart.id.clone();
     let owing = carts(app).list_older(("outbox.at", "outbox_at"), quiet, CARTS).await;
@@ -101,7 +101,7 @@ async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool,
 /// entry is unchanged when it is written, it was also in this state when its cart was read.
 async fn sweep_reservations(app: &App, age: Age, sweep: &mut Sweep) -> Result<(), Error> {
     let vanished = sweep.earlier(Duration::from_secs(app.config().reservation_seconds));
-    let quiet = sweep.quiet();
+    let quiet = sweep.unchanged_before();
     let before = if age == Age::Entry { vanished } else { quiet };
     let mut from = Some(BEGINNING);
     while let Some(start) = from {

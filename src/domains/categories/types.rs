@@ -245,7 +245,7 @@ fn one_per_language(field: &str, names: &mut Vec<TranslationInput>) -> Result<()
     let mut seen = HashSet::new();
     match names.iter().position(|name| !seen.insert(&name.locale)) {
         Some(at) => {
-            Err(InvalidInput::new(&format!("{field}.{at}.locale"), "is there twice").into())
+            Err(InvalidInput::new(&format!("{field}.{at}.locale"), "is given twice").into())
         }
         None => Ok(()),
     }
@@ -277,7 +277,7 @@ result! {
     /// category or parent. `AlreadyExists`: the new parent has a child with this slug. `InvalidInput`: among
     /// others, the tree would become deeper than 16 levels.
     pub enum MoveCategoryResult:
-        CategoryDocument => Category | NotFound | AlreadyExists | WouldMakeCircle | InvalidInput;
+        CategoryDocument => Category | NotFound | AlreadyExists | WouldCreateCycle | InvalidInput;
 
     /// Result of `deleteCategory`: the id of the deleted category, or a refusal. `InUse`: there are categories
     /// below it, or products in it.
@@ -310,7 +310,7 @@ impl From<CategoryDocument> for Category {
 
 refusal! {
     /// The move would make a category its own ancestor.
-    struct WouldMakeCircle as "WOULD_MAKE_CIRCLE" {
+    struct WouldCreateCycle as "WOULD_CREATE_CYCLE" {
         /// Global id of the category that was to be moved.
         pub category_id: ID,
         /// Global id of the new parent. It is the category itself or one of its descendants.

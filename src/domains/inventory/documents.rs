@@ -135,12 +135,12 @@ impl Stored for StockDocument {
         Index::plain(
             "reservations_takes_at",
             "reservations.takes.at",
-            "the sweep of takes that were decided, or never will be",
+            "the sweep of marks of reserves",
         ),
         Index::plain(
             "reservations_gifts_at",
             "reservations.gifts.at",
-            "the sweep that retires the marks of gives",
+            "the sweep of marks of applies",
         ),
         Index::plain(
             "reservations_holder",

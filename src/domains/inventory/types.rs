@@ -110,7 +110,8 @@ refusal! {
 impl InsufficientStock {
     /// `requested` pieces of the SKU were requested, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{requested} of {sku:?} are asked for and {available} can be had");
+        let message =
+            format!("{requested} pieces of {sku:?} are requested, {available} are available");
         Self::because(message, ID(sku.into()), int(requested), int(available))
     }
 }

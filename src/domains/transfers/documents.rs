@@ -197,7 +197,8 @@ pub enum TransferReason {
     /// The owner cancelled the transfer.
     CancelledByOwner,
     /// The checkout that the payment was for was aborted.
-    CheckoutGivenUp,
+    #[serde(rename = "CHECKOUT_GIVEN_UP")]
+    CheckoutAborted,
 }
 
 impl AccountDocument {
@@ -287,7 +288,7 @@ impl TransferDocument {
     /// Why the transfer fails, unless it was cancelled.
     pub fn failure(&self) -> Option<TransferReason> {
         self.reason.filter(|reason| {
-            !matches!(reason, TransferReason::CancelledByOwner | TransferReason::CheckoutGivenUp)
+            !matches!(reason, TransferReason::CancelledByOwner | TransferReason::CheckoutAborted)
         })
     }
 }

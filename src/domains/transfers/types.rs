@@ -372,7 +372,7 @@ impl TransferNotCancellable {
     /// The refusal for this transfer.
     pub fn new(transfer: &TransferDocument) -> Self {
         let stands = Value::from(transfer.state);
-        let message = format!("as it stands ({stands}) that can't be done");
+        let message = format!("in the state {stands} that can't be done");
         let (transfer_id, state) = (NodeKind::Transfer.id(&transfer.id), transfer.state);
         Self::because(message, transfer_id, state)
     }
@@ -393,6 +393,6 @@ impl From<AccountFull> for Stop<WithdrawResult> {
 
 impl From<OtherInput> for Stop<ReverseTransferResult> {
     fn from(_: OtherInput) -> Self {
-        Error::internal("a reversal of another input").into()
+        Error::internal("a reversal with another input").into()
     }
 }

@@ -115,7 +115,7 @@ fn expected(headers: &HeaderMap) -> Result<Expected, Error> {
 /// Checks the headers that describe the body.
 fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
     if headers.contains_key(header::CONTENT_RANGE) {
-        return Err(Error::bad_input("content-range", "a file can only be put as a whole").into());
+        return Err(Error::bad_input("content-range", "a file can only be sent as a whole").into());
     }
     if text(headers, &header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         let error = Error::bad_input("content-encoding", "a file can't be encoded");

@@ -90,10 +90,7 @@ async fn a_discussion_that_was_damaged_from_outside_is_repaired() {
     let (code, out, said) = done(command);
     assert_eq!(code, 0, "{out}{said}");
     for (sku, on, before) in &damaged {
-        assert!(
-            said.contains(&format!("put right what is said of the comments on {sku}\n")),
-            "{said}"
-        );
+        assert!(said.contains(&format!("repaired the discussion of {sku}\n")), "{said}");
         assert_eq!(shown(&gateway, sku).await, *before);
         assert_carried(&gateway, sku, on).await;
     }

@@ -253,7 +253,7 @@ fn different_attributes() -> impl Fn(&str, &mut Vec<AttributeInput>) -> Result<(
         for (position, attribute) in attributes.iter_mut().enumerate() {
             let field = format!("{field}.{position}");
             if !keys.insert(attribute.key.clone()) {
-                return Err(InvalidInput::new(&format!("{field}.key"), "is there twice").into());
+                return Err(InvalidInput::new(&format!("{field}.key"), "is given twice").into());
             }
             declared::nested()(&field, attribute)?;
         }

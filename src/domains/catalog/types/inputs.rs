@@ -247,7 +247,7 @@ fn asin() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
         if asin.len() == 10 && asin.bytes().all(fits) {
             return Ok(());
         }
-        Err(InvalidInput::new(field, "takes ten capital letters or digits"))
+        Err(InvalidInput::new(field, "needs ten capital letters or digits"))
     }
 }
 

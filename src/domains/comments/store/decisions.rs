@@ -11,7 +11,7 @@ use super::{
         derived::Derived,
         documents::{CommentDocument, CommentExcerpt, Due, Layout, Rating},
     },
-    CAP, Discussed, Found, discussions,
+    CAP, DiscussionHandle, Found, discussions,
 };
 use crate::{
     flow::Attempt,
@@ -47,7 +47,7 @@ pub(super) fn commit(comments: &[&CommentDocument], attempt: &Attempt) -> (Docum
     (doc! { "discussion.taken.tag": { "$nin": tags } }, update)
 }
 
-impl Discussed<'_> {
+impl DiscussionHandle<'_> {
     /// Writes into the discussion; returns it after the update, or `None` if it is refused.
     async fn write(
         &self,

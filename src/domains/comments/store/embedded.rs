@@ -8,7 +8,7 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, of_kind},
-    All, CAP, Inserted, Place,
+    CAP, CommentList, CommentStore, Inserted,
     comments::written,
     decisions,
 };
@@ -19,32 +19,35 @@ use crate::{
 };
 
 /// The comments of the store.
-pub(super) async fn entries(place: &Place<'_>) -> All {
-    let now = place.discussed().await?;
-    Ok(now.map(|now| entries_of(place, now.discussion)).unwrap_or_default())
+pub(super) async fn entries(store: &CommentStore<'_>) -> CommentList {
+    let now = store.discussed().await?;
+    Ok(now.map(|now| entries_of(store, now.discussion)).unwrap_or_default())
 }
 
-pub(super) fn entries_of(place: &Place<'_>, discussion: OpenDiscussion) -> Vec<CommentDocument> {
-    let on = place.on();
+pub(super) fn entries_of(
+    store: &CommentStore<'_>,
+    discussion: OpenDiscussion,
+) -> Vec<CommentDocument> {
+    let on = store.on();
     discussion.entries.into_iter().filter(|comment| comment.on == on).collect()
 }
 
 /// Updates the discussed document while this store is the current one, and returns its comments. `$[comment]` in the
 /// update is the comment with the id `changed`.
 pub(super) async fn update(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     guard: Document,
     update: Document,
     changed: Option<&str>,
     attempt: &Attempt,
 ) -> Result<Option<Vec<CommentDocument>>, Error> {
     let current = doc! {
-        "_id": &place.parent.key,
-        "discussion.id": &place.discussion,
-        "discussion.epoch": place.epoch,
+        "_id": &store.parent.key,
+        "discussion.id": &store.discussion,
+        "discussion.epoch": store.epoch,
     };
-    of_kind!(place.parent.kind, Own => {
-        let mut write = place.app.collection::<Own>().guarded(both(current, guard), update);
+    of_kind!(store.parent.kind, Own => {
+        let mut write = store.app.collection::<Own>().guarded(both(current, guard), update);
         if let Some(id) = changed {
             write = write.array_filters(vec![doc! { "comment.id": id }]);
         }
@@ -55,7 +58,7 @@ pub(super) async fn update(
 }
 
 pub(super) async fn insert(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     comment: &CommentDocument,
     seen: Document,
     attempt: &Attempt,
@@ -70,16 +73,16 @@ pub(super) async fn insert(
         push.insert("discussion.entries", stored(comment));
     }
     let guard = both(both(seen, uncommitted), room);
-    let entries = update(place, guard, commit, None, attempt).await?;
+    let entries = update(store, guard, commit, None, attempt).await?;
     if let Some(there) = written(entries, &comment.id)? {
         return Ok(Inserted::Committed(there));
     }
-    Ok(place.clash(comment).await?.unwrap_or(Inserted::Refused))
+    Ok(store.clash(comment).await?.unwrap_or(Inserted::Refused))
 }
 
 /// Inserts copies. One batch holds all comments of a store: either all were copied or none.
 pub(super) async fn copy(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     comments: &[CommentDocument],
     attempt: &Attempt,
 ) -> Result<(), Error> {
@@ -87,7 +90,7 @@ pub(super) async fn copy(
     let uncopied = doc! { "discussion.entries.id": { "$nin": &ids } };
     let entries: Vec<_> = comments.iter().map(stored).collect();
     let push = doc! { "$push": { "discussion.entries": { "$each": entries } } };
-    let is_copied = update(place, uncopied, push, None, attempt).await?.is_some()
-        || place.find_all(&ids).await?.len() == ids.len();
+    let is_copied = update(store, uncopied, push, None, attempt).await?.is_some()
+        || store.find_all(&ids).await?.len() == ids.len();
     if is_copied { Ok(()) } else { Err(attempt.overdue()) }
 }

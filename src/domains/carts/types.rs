@@ -174,7 +174,7 @@ line! {
 }
 
 input! {
-    /// Input of `openCart`.
+    /// Input of `openCart`: the currency of the new cart, and when it reserves stock.
     pub struct OpenCartInput {
         /// Whether stock is reserved when a line is added or only at the checkout.
         pub policy: CartPolicy,
@@ -187,13 +187,13 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `claimCart`.
+    /// Input of `claimCart`: the cart without an owner that the caller takes over.
     pub struct ClaimCartInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::Cart),
     }
 
-    /// Input of `addCartLine`.
+    /// Input of `addCartLine`: the cart, the product and the number of pieces to add.
     pub struct AddCartLineInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::Cart),
@@ -206,7 +206,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `setCartLineQuantity`.
+    /// Input of `setCartLineQuantity`: the cart, the product and the new quantity of its line.
     pub struct SetCartLineQuantityInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::Cart),
@@ -219,7 +219,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `removeCartLine`.
+    /// Input of `removeCartLine`: the cart and the product whose line is removed.
     pub struct RemoveCartLineInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::Cart),
@@ -230,7 +230,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `cancelCart`.
+    /// Input of `cancelCart`: the active cart to cancel.
     pub struct CancelCartInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::Cart),

@@ -171,7 +171,7 @@ input! {
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `createCategory`.
+    /// Input of `createCategory`: the parent, the slug and the names of the new category.
     pub struct CreateCategoryInput {
         /// Slug, the last step of the path. It must be unique among the children of the parent.
         pub slug: Slug,
@@ -185,7 +185,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `renameCategory`.
+    /// Input of `renameCategory`: the category, the language and the new name in it.
     pub struct RenameCategoryInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::Category),
@@ -195,7 +195,7 @@ input! {
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `changeCategorySlug`.
+    /// Input of `changeCategorySlug`: the category and the slug that replaces its own.
     pub struct ChangeCategorySlugInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::Category),
@@ -203,7 +203,7 @@ input! {
         pub slug: Slug,
     }
 
-    /// Input of `moveCategory`.
+    /// Input of `moveCategory`: the category and its new parent.
     pub struct MoveCategoryInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::Category),
@@ -211,13 +211,13 @@ input! {
         pub parent_id: Option<ID> where optional(id(NodeKind::Category)),
     }
 
-    /// Input of `deleteCategory`.
+    /// Input of `deleteCategory`: the empty category to delete.
     pub struct DeleteCategoryInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::Category),
     }
 
-    /// Input of `addTranslation`.
+    /// Input of `addTranslation`: the category and its name in a further language.
     pub struct AddTranslationInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::Category),
@@ -227,7 +227,7 @@ input! {
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `removeTranslation`.
+    /// Input of `removeTranslation`: the category and the language whose name is removed.
     pub struct RemoveTranslationInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::Category),

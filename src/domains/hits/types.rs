@@ -25,7 +25,7 @@ input! {
         pub at: Option<DateTime>,
     }
 
-    /// Input of `recordHits`.
+    /// Input of `recordHits`: the page views to count.
     pub struct RecordHitsInput {
         /// Page views to count, 1 to 100.
         pub hits: Vec<HitInput> where number,

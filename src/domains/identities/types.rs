@@ -81,7 +81,7 @@ input! {
 pub(super) const SUBJECT: RangeInclusive<usize> = 1..=256;
 
 input! {
-    /// Input of `proveIdentity`.
+    /// Input of `proveIdentity`: the verified name and the user to whom it belongs.
     pub struct ProveIdentityInput {
         /// Name that the user has shown to own.
         pub identity: IdentityInput where normal::new_name,
@@ -89,7 +89,7 @@ input! {
         pub user_id: ID where verbatim(SUBJECT),
     }
 
-    /// Input of `claimIdentity`.
+    /// Input of `claimIdentity`: the name, and the proof that it belongs to the user.
     pub struct ClaimIdentityInput {
         /// Name to claim.
         pub identity: IdentityInput where normal::new_name,
@@ -100,7 +100,7 @@ input! {
         pub user_id: Option<ID> where optional(verbatim(SUBJECT)),
     }
 
-    /// Input of `releaseIdentity`.
+    /// Input of `releaseIdentity`: the name that the user gives up.
     pub struct ReleaseIdentityInput {
         /// Name to release.
         pub identity: IdentityInput where normal::name,
@@ -109,7 +109,7 @@ input! {
         pub user_id: Option<ID> where optional(verbatim(SUBJECT)),
     }
 
-    /// Input of `changeIdentity`.
+    /// Input of `changeIdentity`: the name that the user has and the name that replaces it.
     pub struct ChangeIdentityInput {
         /// Name that the user has.
         pub from: IdentityInput where normal::name,

@@ -56,7 +56,7 @@ impl Stock {
 }
 
 input! {
-    /// Input of `receiveStock`.
+    /// Input of `receiveStock`: the product and the number of pieces that came in.
     pub struct ReceiveStockInput {
         /// SKU of the product.
         pub sku: ID where sku(),
@@ -67,7 +67,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `deleteProduct`.
+    /// Input of `deleteProduct`: the product to delete.
     pub struct DeleteProductInput {
         /// SKU of the product.
         pub sku: ID where sku(),

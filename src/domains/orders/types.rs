@@ -118,7 +118,7 @@ input! {
         pub token: Option<String> where optional(verbatim(1..=1_000)),
     }
 
-    /// Input of `checkoutCart`.
+    /// Input of `checkoutCart`: the cart, how it is paid and where its products are sent.
     pub struct CheckoutCartInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::Cart),
@@ -131,7 +131,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `adjustOrderLine`.
+    /// Input of `adjustOrderLine`: the order, the product and the new quantity of its line.
     pub struct AdjustOrderLineInput {
         /// Global id of the order.
         pub order_id: ID where id(NodeKind::Order),
@@ -147,7 +147,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `cancelOrder`.
+    /// Input of `cancelOrder`: the placed order to cancel.
     pub struct CancelOrderInput {
         /// Global id of the order.
         pub order_id: ID where id(NodeKind::Order),
@@ -156,7 +156,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `deleteOrder`.
+    /// Input of `deleteOrder`: the cancelled order to delete.
     pub struct DeleteOrderInput {
         /// Global id of the order.
         pub order_id: ID where id(NodeKind::Order),

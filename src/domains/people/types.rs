@@ -54,7 +54,7 @@ impl Person {
 }
 
 input! {
-    /// Input of `createPerson`.
+    /// Input of `createPerson`: the name and the postal address of the new person.
     pub struct CreatePersonInput {
         /// Name, 1 to 200 characters. Several people may have the same name.
         pub name: String where text(NAME),
@@ -75,7 +75,7 @@ input! {
         pub country: String where country(),
     }
 
-    /// Input of `renamePerson`.
+    /// Input of `renamePerson`: the person and the new name.
     pub struct RenamePersonInput {
         /// Global id of the person.
         pub person_id: ID where id(NodeKind::Person),
@@ -83,7 +83,7 @@ input! {
         pub name: String where text(NAME),
     }
 
-    /// Input of `setPersonAddress`.
+    /// Input of `setPersonAddress`: the person and the new postal address.
     pub struct SetPersonAddressInput {
         /// Global id of the person.
         pub person_id: ID where id(NodeKind::Person),

@@ -223,7 +223,7 @@ pub enum TransferBy {
 }
 
 input! {
-    /// Input of `openAccount`.
+    /// Input of `openAccount`: the currency and the highest balance of the new account.
     pub struct OpenAccountInput {
         /// Currency of the account.
         pub currency: CurrencyCode,
@@ -234,13 +234,13 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `closeAccount`.
+    /// Input of `closeAccount`: the empty account to close.
     pub struct CloseAccountInput {
         /// Global id of the account.
         pub account_id: ID where id(NodeKind::Account),
     }
 
-    /// Input of `transfer`.
+    /// Input of `transfer`: the two accounts and the amount to move between them.
     pub struct TransferInput {
         /// Global id of the account that pays. The caller must own it.
         pub source_id: ID where id(NodeKind::Account),
@@ -253,7 +253,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `deposit`.
+    /// Input of `deposit`: the account and the amount that is credited to it.
     pub struct DepositInput {
         /// Global id of the account that receives.
         pub account_id: ID where id(NodeKind::Account),
@@ -264,7 +264,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `withdraw`.
+    /// Input of `withdraw`: the account and the amount that is debited from it.
     pub struct WithdrawInput {
         /// Global id of the account that pays.
         pub account_id: ID where id(NodeKind::Account),
@@ -275,13 +275,13 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `cancelTransfer`.
+    /// Input of `cancelTransfer`: the transfer to cancel before it is decided.
     pub struct CancelTransferInput {
         /// Global id of the transfer.
         pub transfer_id: ID where id(NodeKind::Transfer),
     }
 
-    /// Input of `reverseTransfer`.
+    /// Input of `reverseTransfer`: the transfer whose money is returned.
     pub struct ReverseTransferInput {
         /// Global id of the transfer to reverse.
         pub transfer_id: ID where id(NodeKind::Transfer),

@@ -127,7 +127,7 @@ input! {
         pub value: AttributeValueInput where attribute_value,
     }
 
-    /// Input of `uploadAsset`.
+    /// Input of `uploadAsset`: the file, and where and how readers find it.
     #[derive(Default)]
     pub struct UploadAssetInput {
         /// File, sent as a part of the `multipart/form-data` request.
@@ -157,7 +157,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `replaceAsset`.
+    /// Input of `replaceAsset`: the asset, its new file, and its version as the client read it.
     pub struct ReplaceAssetInput {
         /// Global id of the asset.
         pub asset_id: ID where id(NodeKind::Asset),
@@ -191,7 +191,7 @@ input! {
         pub attributes: Option<Vec<AttributeInput>> where optional(different_attributes()),
     }
 
-    /// Input of `tagAsset`.
+    /// Input of `tagAsset`: the asset and the tags to add.
     pub struct TagAssetInput {
         /// Global id of the asset.
         pub asset_id: ID where id(NodeKind::Asset),
@@ -200,7 +200,7 @@ input! {
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `untagAsset`.
+    /// Input of `untagAsset`: the asset and the tags to remove.
     pub struct UntagAssetInput {
         /// Global id of the asset.
         pub asset_id: ID where id(NodeKind::Asset),
@@ -208,7 +208,7 @@ input! {
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `deleteAsset`.
+    /// Input of `deleteAsset`: the asset to delete, and its version as the client read it.
     pub struct DeleteAssetInput {
         /// Global id of the asset.
         pub asset_id: ID where id(NodeKind::Asset),

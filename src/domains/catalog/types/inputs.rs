@@ -23,7 +23,8 @@ const SIDE: i64 = 1_000_000;
 const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
 input! {
-    /// Input of `createProduct`.
+    /// Input of `createProduct`: the SKU, the description, the prices and the categories of the new
+    /// product.
     pub struct CreateProductInput {
         /// SKU, the key of the product: 1 to 128 letters, digits, `-`, `_`, `~` or `:`. It can't be changed
         /// later.
@@ -163,7 +164,8 @@ input! {
         pub currency: CurrencyCode,
     }
 
-    /// Input of `updateProduct`.
+    /// Input of `updateProduct`: the product, its new description, and its version as the client
+    /// read it.
     pub struct UpdateProductInput {
         /// SKU of the product.
         pub sku: ID where sku(),
@@ -187,7 +189,7 @@ input! {
         pub currency: Option<CurrencyCode>,
     }
 
-    /// Input of `categorizeProduct`.
+    /// Input of `categorizeProduct`: the product and all of its new categories.
     pub struct CategorizeProductInput {
         /// SKU of the product.
         pub sku: ID where sku(),
@@ -196,7 +198,7 @@ input! {
         pub category_ids: Vec<ID> where categories,
     }
 
-    /// Input of `creditPerson`.
+    /// Input of `creditPerson`: the product, the person and the role of the new credit.
     pub struct CreditPersonInput {
         /// SKU of the product.
         pub sku: ID where sku(),
@@ -206,7 +208,7 @@ input! {
         pub role: Slug,
     }
 
-    /// Input of `uncreditPerson`.
+    /// Input of `uncreditPerson`: the product, the person and the role of the credit to remove.
     pub struct UncreditPersonInput {
         /// SKU of the product.
         pub sku: ID where sku(),

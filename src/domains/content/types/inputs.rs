@@ -73,7 +73,8 @@ input! {
         pub subtitle: Option<String> where optional(text(0..=300)),
     }
 
-    /// Input of `createContent`.
+    /// Input of `createContent`: the type, the position, the draft and the readers of the new
+    /// content.
     pub struct CreateContentInput {
         /// Type of the content.
         #[graphql(name = "type")]
@@ -98,7 +99,8 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `editContent`.
+    /// Input of `editContent`: the content, its new draft, and the version of the draft that the
+    /// client read.
     pub struct EditContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),
@@ -109,7 +111,8 @@ input! {
         pub text: ContentTextInput where nested(),
     }
 
-    /// Input of `restoreContent`.
+    /// Input of `restoreContent`: the content, the number of the former version, and the current
+    /// version as the client read it.
     pub struct RestoreContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),
@@ -120,7 +123,7 @@ input! {
         pub number: i32 where within(0..=i64::from(i32::MAX)),
     }
 
-    /// Input of `tagContent`.
+    /// Input of `tagContent`: the content and the tags to add.
     pub struct TagContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),
@@ -128,7 +131,7 @@ input! {
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `untagContent`.
+    /// Input of `untagContent`: the content and the tags to remove.
     pub struct UntagContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),
@@ -136,7 +139,7 @@ input! {
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `setContentAccess`.
+    /// Input of `setContentAccess`: the content and all roles that may read it.
     pub struct SetContentAccessInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),
@@ -145,7 +148,8 @@ input! {
         pub roles: Vec<ReaderRole> where roles,
     }
 
-    /// Input of `publishContent`.
+    /// Input of `publishContent`: the content, the version of its draft, and the time of
+    /// publication.
     pub struct PublishContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),
@@ -157,13 +161,13 @@ input! {
         pub at: Option<DateTime> where optional(four_digit_year),
     }
 
-    /// Input of `unpublishContent`.
+    /// Input of `unpublishContent`: the content to withdraw from readers.
     pub struct UnpublishContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),
     }
 
-    /// Input of `moveContent`.
+    /// Input of `moveContent`: the content, its new parent and its new slug.
     pub struct MoveContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),
@@ -174,7 +178,7 @@ input! {
         pub slug: Option<Slug>,
     }
 
-    /// Input of `deleteContent`.
+    /// Input of `deleteContent`: the content to delete; it must contain nothing.
     pub struct DeleteContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::Content),

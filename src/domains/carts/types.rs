@@ -59,7 +59,7 @@ macro_rules! line {
                 Ok(found.await?.map(product))
             }
 
-            /// Number of pieces.
+            /// Number of pieces in the line, 1 to 10,000.
             async fn quantity(&self) -> i32 {
                 $crate::graphql::scalars::int(self.line.quantity)
             }
@@ -275,7 +275,7 @@ result! {
 refusal! {
     /// The cart can't be changed in its present state.
     struct CartNotActive as "CART_NOT_ACTIVE" {
-        /// State of the cart.
+        /// State in which the cart takes no changes.
         pub cart_state: CartState,
     }
 }

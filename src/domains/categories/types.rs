@@ -158,7 +158,7 @@ pub enum CategoryBy {
     Slug(Slug),
     /// Path, such as `/music/jazz`.
     Path(String),
-    /// Global id.
+    /// Global id of the category, as in `Category.id`.
     Id(ID),
 }
 

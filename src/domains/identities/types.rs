@@ -18,7 +18,7 @@ use crate::graphql::{
 /// A name by which a user can be found. A name belongs to one user.
 #[derive(Debug, SimpleObject)]
 pub struct Identity {
-    /// Kind of name.
+    /// What the name is, such as an e-mail address. It determines how `value` is normalised.
     pub kind: Kind,
     /// Normalised name, as it is compared: e-mail addresses and usernames in lower case, telephone numbers as
     /// `+` and digits. For OpenID Connect it is the issuer, a `#` and the subject.
@@ -36,7 +36,7 @@ impl From<IdentityDocument> for Identity {
     }
 }
 
-/// Reference to a user.
+/// The user to whom a name belongs.
 #[derive(Debug, SimpleObject)]
 pub struct UserReference {
     /// Subject of the user's tokens.
@@ -147,7 +147,7 @@ result! {
 /// Result of a successful `releaseIdentity`.
 #[derive(Debug, SimpleObject)]
 pub struct ReleasedIdentity {
-    /// Kind of name.
+    /// What the released name is, such as an e-mail address.
     pub kind: Kind,
     /// Normalised name.
     pub value: String,

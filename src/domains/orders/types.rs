@@ -43,7 +43,7 @@ impl Order {
         Ok(carts::operations::cart(cx(context), &id).await?.map(Cart::from))
     }
 
-    /// State of the order.
+    /// How far the order has come. Only a `PLACED` order can be changed or cancelled.
     async fn state(&self) -> OrderState {
         self.0.state
     }
@@ -86,7 +86,7 @@ impl Order {
         DateTime(self.0.placed_at)
     }
 
-    /// Time of the last change.
+    /// Server time of the last change of the lines or the state.
     async fn changed_at(&self) -> DateTime {
         DateTime(self.0.changed_at)
     }
@@ -124,7 +124,7 @@ input! {
         pub cart_id: ID where id(NodeKind::Cart),
         /// Address to which the goods are sent.
         pub shipping: Address where nested(),
-        /// Payment method.
+        /// How the total of the cart is paid.
         pub payment: PaymentInput where nested(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the order if the checkout
         /// succeeded, and tries again if it was refused.
@@ -248,7 +248,7 @@ refusal! {
 refusal! {
     /// The order can't be changed in its present state.
     struct OrderNotOpen as "ORDER_NOT_OPEN" {
-        /// State of the order.
+        /// State in which the order can't be changed.
         pub state: OrderState,
     }
 }

@@ -29,12 +29,12 @@ impl From<PersonDocument> for Person {
 /// A person who contributes to products, such as a musician, an author or an actor.
 #[Object]
 impl Person {
-    /// Global id of the person.
+    /// Global id of the person. A new name doesn't change it.
     pub async fn id(&self) -> ID {
         NodeKind::Person.id(&self.0.id)
     }
 
-    /// Name of the person.
+    /// Name as it is displayed, 1 to 200 characters. Several people may have the same name.
     async fn name(&self) -> &str {
         &self.0.name
     }

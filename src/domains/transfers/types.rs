@@ -33,7 +33,8 @@ impl Account {
         NodeKind::Account.id(&self.0.id)
     }
 
-    /// Currency of the account.
+    /// Currency of the balance. It never changes; money moves only between accounts with the same
+    /// currency.
     async fn currency(&self) -> CurrencyCode {
         self.0.currency
     }
@@ -94,7 +95,7 @@ impl Transfer {
         NodeKind::Transfer.id(&self.0.id)
     }
 
-    /// Kind of transfer.
+    /// What the transfer is for, such as a deposit or the payment of an order.
     async fn kind(&self) -> TransferKind {
         self.0.kind
     }
@@ -109,7 +110,7 @@ impl Transfer {
         self.0.reason
     }
 
-    /// Amount of money.
+    /// Money that moves from the source to the destination. It is never negative.
     async fn amount(&self) -> Money {
         Money::new(self.0.amount, self.0.currency)
     }
@@ -192,7 +193,7 @@ impl StatementEntry {
     }
 }
 
-/// Entry of an account's statement.
+/// A transfer from or to an account, as the statement of that account lists it.
 #[Object]
 impl StatementEntry {
     /// Change of the balance that the transfer has caused so far. Negative for money that left the account;
@@ -207,7 +208,7 @@ impl StatementEntry {
         NodeKind::Account.id(if self.is_outgoing() { destination } else { source })
     }
 
-    /// The transfer.
+    /// The transfer that the entry is about, in its current state.
     async fn transfer(&self) -> Transfer {
         self.transfer.clone().into()
     }
@@ -225,7 +226,7 @@ pub enum TransferBy {
 input! {
     /// Input of `openAccount`: the currency and the highest balance of the new account.
     pub struct OpenAccountInput {
-        /// Currency of the account.
+        /// Currency of the balance. It can't be changed later.
         pub currency: CurrencyCode,
         /// Upper limit of the balance in minor units of the currency, 1 to 10^18. Default: no limit of its own.
         pub largest_balance: Option<Long> where optional(within(1..=LARGEST)),
@@ -363,7 +364,7 @@ refusal! {
     struct TransferNotCancellable as "TRANSFER_NOT_CANCELLABLE" {
         /// Global id of the transfer.
         pub transfer_id: ID,
-        /// State of the transfer.
+        /// State in which the transfer can't be cancelled.
         pub state: TransferState,
     }
 }

@@ -65,7 +65,7 @@ input! {
         pub dimensions: Option<DimensionsInput> where optional(nested()),
     }
 
-    /// Size in millimetres.
+    /// Outer size of the parcel in millimetres.
     pub struct DimensionsInput: Deserialize {
         /// Width (left to right) in millimetres, 1 to 1,000,000.
         pub width: i32 where within(1..=SIDE),
@@ -91,7 +91,7 @@ pub enum ProductDetailsInput {
 }
 
 input! {
-    /// Data of an album.
+    /// Fields that only albums have.
     pub struct AlbumInput: Deserialize {
         /// Musical genres, at most 20 of 1 to 50 characters each.
         #[graphql(default)]
@@ -105,7 +105,7 @@ input! {
         pub tracks: Vec<TrackInput> where each(100, nested()),
     }
 
-    /// Track of an album.
+    /// A track of an album. The position in the list is that on the album.
     pub struct TrackInput: Deserialize {
         /// Title, 1 to 300 characters.
         pub title: String where text(1..=300),
@@ -113,7 +113,7 @@ input! {
         pub seconds: Option<i32> where optional(within(1..=86_400)),
     }
 
-    /// Data of a film.
+    /// Fields that only films have.
     pub struct FilmInput: Deserialize {
         /// Genres, at most 20 of 1 to 50 characters each.
         #[graphql(default)]
@@ -125,7 +125,7 @@ input! {
         pub aspect_ratio: Option<String> where optional(text(1..=20)),
     }
 
-    /// Data of a book.
+    /// Fields that only books have.
     pub struct BookInput: Deserialize {
         /// ISBN-10 or ISBN-13, with or without hyphens.
         pub isbn: Option<String> where optional(isbn),

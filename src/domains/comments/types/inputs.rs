@@ -23,7 +23,7 @@ input! {
     pub struct OpenDiscussionInput {
         /// Global id of the product, content or asset to discuss.
         pub subject_id: ID where discussed(),
-        /// How the comments are stored.
+        /// How the comments are stored. `migrateDiscussion` can change it later.
         pub layout: Layout,
     }
 

@@ -23,7 +23,7 @@ use crate::graphql::{
 pub enum ContentBy {
     /// Path, such as `/en/blog`. A former path is accepted too; `redirectedFrom` then holds it.
     Path(String),
-    /// Global id.
+    /// Global id of the content, as in `Content.id`.
     Id(ID),
 }
 
@@ -35,7 +35,7 @@ pub enum ContentsBy {
     Tag(String),
     /// Direct children of the content with this global id, including pictures.
     ParentId(ID),
-    /// Content of this type.
+    /// All content of this type on the site, such as every blog entry.
     Type(ContentType),
     /// Content at this path and all its descendants; `/` lists the whole site.
     Below(String),
@@ -45,7 +45,7 @@ pub enum ContentsBy {
 }
 
 input! {
-    /// Text search.
+    /// Full-text search of content.
     pub struct TextInContent {
         /// Words to search for, 1 to 200 characters. Content matches if it has any of the words. Words in double
         /// quotes must appear together. `-word` excludes content that contains the word.
@@ -76,7 +76,7 @@ input! {
     /// Input of `createContent`: the type, the position, the draft and the readers of the new
     /// content.
     pub struct CreateContentInput {
-        /// Type of the content.
+        /// What is created. It can't be changed later.
         #[graphql(name = "type")]
         pub kind: ContentType,
         /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,

@@ -2,7 +2,7 @@
 //!
 //! # What readers see
 //!
-//! An editor works on the draft: title, language and text in `metadata`, guarded by a nonce that changes only
+//! An editor works on the draft: title, language and text in `metadata`, guarded by a version that changes only
 //! with these. Readers see editions, which are copies of a draft: `live` from its time on, and `next` instead
 //! once its own time has come. Each read gets the server's clock along with the document, so it doesn't
 //! depend on a sweep. The sweep only moves a due `next` to `live`, which full-text search uses. Tags, place

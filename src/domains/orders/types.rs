@@ -86,7 +86,7 @@ impl Order {
         DateTime(self.0.placed_at)
     }
 
-    /// Server time of the last change of the lines or the state.
+    /// Server time of the last change: of the lines, of the state or of a refund.
     async fn changed_at(&self) -> DateTime {
         DateTime(self.0.changed_at)
     }

@@ -1,5 +1,5 @@
-//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request. `super::batcher`
-//! describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
+//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request.
+//! `super::batcher` describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
 
 use std::{
     collections::HashMap,

@@ -83,7 +83,7 @@ pub struct DeletedProduct {
 
 result! {
     /// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
-    /// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was given up.
+    /// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was aborted.
     pub enum ReceiveStockResult:
         StockDocument => Stock | NotFound | Conflict | InvalidInput;
 

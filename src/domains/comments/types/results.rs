@@ -83,7 +83,7 @@ result! {
 
     /// Result of `postComment`: the comment, or a refusal. `NotFound`: there is no such discussion or comment to
     /// reply to. `CommentRemoved`, `NotServedByLayout`: a reply isn't possible. `Conflict`: this `idempotencyKey` was used
-    /// with another input, or that comment was given up.
+    /// with another input, or that comment was aborted.
     pub enum PostCommentResult:
         CommentDocument => Comment | NotFound | CommentRemoved | DiscussionFull | NotServedByLayout
         | Conflict | InvalidInput;

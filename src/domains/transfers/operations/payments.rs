@@ -103,9 +103,9 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
     Err(Error::internal(format!("payment {id:?} was captured and is {:?}", reached.state)))
 }
 
-/// Voids the payment: reserved money is returned, and nothing can be reserved under this id any more, not even by a
-/// later authorisation: if there is no payment yet, a tombstone refuses it. If an authorisation is in progress, its
-/// money is returned in the background.
+/// Voids the payment: reserved money is returned, and no money can be reserved under this id any more. If there is
+/// no payment yet, a tombstone is inserted, which refuses a later authorisation. If an authorisation is in
+/// progress, its money is returned in the background.
 ///
 /// # Errors
 /// The outcome is unknown: void again.

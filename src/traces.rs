@@ -164,13 +164,13 @@ fn command_span(
 
 /// The span of background work after a response. It has a separate trace, linked to that of the response,
 /// because it must not lengthen the request.
-pub fn behind(what: &'static str) -> Span {
+pub fn background(what: &'static str) -> Span {
     if !is_traced() {
         return Span::none();
     }
     let span = span!(
         parent: None,
-        "behind",
+        "background",
         otel.name = what,
         otel.status_code = Empty,
         error.type = Empty,

@@ -297,7 +297,7 @@ impl<T: Node> Tree<T> {
         };
         if !pass.run(self, Some(until)).await? {
             let tree = self.clone();
-            self.handles.behind(T::FAN_OUT, async move {
+            self.handles.in_background(T::FAN_OUT, async move {
                 pass.run(&tree, None).await?;
                 Ok(())
             });

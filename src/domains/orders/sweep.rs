@@ -24,7 +24,7 @@ const BATCH: i64 = 100;
 /// Finishes or aborts interrupted checkouts and raises, applies what orders owe, and voids authorisations
 /// without a checkout or a raise.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let unchanged_since = sweep.unchanged_before();
+    let unchanged_before = sweep.unchanged_before();
     let carts = decider::list_overdue(app, sweep.deadline_before()).await;
     sweep.each(carts, String::clone, |cart| async move { finish_checkout(app, &cart).await }).await;
     let raises = overdue_raises(app, sweep.deadline_before()).await;
@@ -32,9 +32,9 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         operations::undo_raise(app, &order, &raise).await
     };
     sweep.each(raises, |(order, _)| order.clone(), undo).await;
-    let owing = sweep_owing(app, unchanged_since, sweep).await;
+    let owing = sweep_owing(app, unchanged_before, sweep).await;
     sweep.note("orders that owe something", owing);
-    let open = transfers::operations::open_authorisations(app, unchanged_since, BATCH).await;
+    let open = transfers::operations::open_authorisations(app, unchanged_before, BATCH).await;
     let void = |(id, holder): (String, Option<String>)| async move {
         void_if_unowned(app, &id, holder.as_deref()).await
     };
@@ -43,17 +43,21 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
 /// Applies and settles what orders owe. Deferred entries, such as a refund that the merchant's account can't
 /// cover, stay at the front of the list; the pass continues behind them.
-async fn sweep_owing(app: &App, unchanged_since: DateTime, sweep: &mut Sweep) -> Result<(), Error> {
+async fn sweep_owing(
+    app: &App,
+    unchanged_before: DateTime,
+    sweep: &mut Sweep,
+) -> Result<(), Error> {
     let mut from = DateTime::from_millis(0);
     loop {
-        let owing = store::list_owing(app, from, unchanged_since, BATCH).await?;
+        let owing = store::list_owing(app, from, unchanged_before, BATCH).await?;
         let oldest = |order: &OrderDocument| {
             order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
         };
         let last = owing.iter().filter_map(oldest).max();
         let is_full = i64::try_from(owing.len()) == Ok(BATCH);
         let settle = |order: OrderDocument| async move {
-            operations::settle(app, &order.id, unchanged_since).await
+            operations::settle(app, &order.id, unchanged_before).await
         };
         sweep.each(Ok(owing), |order| order.id.clone(), settle).await;
         match last {

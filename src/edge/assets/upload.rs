@@ -58,7 +58,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
         operations::put(cx, &parent, slug, expected, incoming).await
     };
     // A separate task, so that a disconnecting client doesn't stop the upload halfway.
-    let put = edge.app.tasks().spawn(put.instrument(traces::behind("put")));
+    let put = edge.app.tasks().spawn(put.instrument(traces::background("put")));
     let result = put.await.map_err(Error::internal)?;
     uploads::discard(edge, &files).await;
     match result {

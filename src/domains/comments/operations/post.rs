@@ -53,7 +53,7 @@ pub async fn post_comment(
         author_name: cx.requester.name.clone(),
         ..CommentDocument::draft(op.id, &parent, author, above.as_ref())
     };
-    let posted = place(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
+    let posted = post_draft(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
         Refused::Gone => no_parent(&parent).into(),
@@ -84,7 +84,7 @@ pub async fn review_product(
         author_name: cx.requester.name.clone(),
         ..CommentDocument::draft(id, &parent, author, None)
     };
-    let posted = place(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
+    let posted = post_draft(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
         Refused::Gone => no_parent(&parent).into(),
@@ -126,7 +126,7 @@ async fn replied_to(
 }
 
 /// Posts a comment, even if the discussion moves to another layout meanwhile.
-async fn place(
+async fn post_draft(
     attempt: &Attempt,
     mut discussed: DiscussionHandle<'_>,
     draft: &CommentDocument,
@@ -239,5 +239,5 @@ pub(super) async fn repost(
     discussed: DiscussionHandle<'_>,
     found: &CommentDocument,
 ) -> Result<(), Error> {
-    Refused::failure(place(attempt, discussed, found, Document::new()).await)
+    Refused::failure(post_draft(attempt, discussed, found, Document::new()).await)
 }

@@ -144,7 +144,7 @@ fn move_on(app: &App, sku: &str, ops: Vec<OpRecord>) {
         return;
     }
     let (app, sku) = (app.clone(), sku.to_owned());
-    app.clone().behind("what is remembered of receipts", async move {
+    app.clone().in_background("moving the records of receipts", async move {
         let receipt = |record: &OpRecord| {
             let (id, input) = (id(&sku, record.id.as_ref()?), record.input.clone());
             Some(ReceiptDocument { id, input, at: record.at, v: Version })

@@ -251,7 +251,7 @@ impl<'a> Run<'a> {
         let written = written.decided()?;
         decider::complete(app, &cart.id, checkout).held().await?;
         let (own, cart, attempt) = (app.clone(), cart.clone(), *attempt);
-        app.behind("what a checked-out cart still held", async move {
+        app.in_background("releasing the stock entries of a checked-out cart", async move {
             carts::operations::release_after_checkout(&own, &cart, &attempt).await
         });
         Ok(written.map(|()| order))

@@ -71,8 +71,8 @@ pub(super) async fn finish(
     op: &Op,
     attempt: &Attempt,
 ) -> Result<Step<OrderDocument>, Error> {
-    let quiet = earlier(attempt.now(), app.bounds().grace_period());
-    if open_of(order, op).any(|due| due.at >= quiet) {
+    let ended_before = earlier(attempt.now(), app.bounds().grace_period());
+    if open_of(order, op).any(|due| due.at >= ended_before) {
         return Ok(Step::Wait);
     }
     carry_out(app, order.clone(), op, attempt).await.map(Step::Done)

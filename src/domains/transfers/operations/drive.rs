@@ -89,7 +89,7 @@ impl Driver<'_> {
         let reached = self.drive(claimed, TransferState::is_answerable).await?;
         if reached.state == TransferState::Credited {
             let (app, transfer, attempt) = (self.app.clone(), reached.clone(), *self.attempt);
-            self.app.behind("settling a transfer", async move {
+            self.app.in_background("settling a transfer", async move {
                 Driver { app: &app, attempt: &attempt }.step(transfer).await.map(drop)
             });
         }

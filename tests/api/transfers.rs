@@ -741,7 +741,10 @@ async fn refusals_speak_of_accounts_in_the_callers_terms() {
     let sent = anna.field(TRANSFER, order(&from, &capped, 10, None)).await;
     let late = anna.field(CANCEL, json!({ "id": sent["id"] })).await;
     let state = late["state"].as_str().expect("a state");
-    assert_eq!(late["message"], format!("in the state {state} that can't be done"));
+    assert_eq!(
+        late["message"],
+        format!("in the state {state} a transfer can't be cancelled or reversed")
+    );
     assert_settled(&gateway).await;
 }
 

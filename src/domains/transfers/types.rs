@@ -372,8 +372,8 @@ refusal! {
 impl TransferNotCancellable {
     /// The refusal for this transfer.
     pub fn new(transfer: &TransferDocument) -> Self {
-        let stands = Value::from(transfer.state);
-        let message = format!("in the state {stands} that can't be done");
+        let state = Value::from(transfer.state);
+        let message = format!("in the state {state} a transfer can't be cancelled or reversed");
         let (transfer_id, state) = (NodeKind::Transfer.id(&transfer.id), transfer.state);
         Self::because(message, transfer_id, state)
     }

@@ -118,7 +118,7 @@ impl AlreadyExists {
 }
 
 refusal! {
-    /// The document or key can't be changed now, because another document or an operation under way needs it.
+    /// The document or key can't be changed now, because another document or an operation in progress needs it.
     struct InUse as "IN_USE" shareable {}
 }
 

@@ -129,7 +129,7 @@ result! {
         IdentityProof | InvalidInput;
 
     /// Result of `claimIdentity`: the name with its user, or a refusal. `AlreadyExists`: another user has the
-    /// name; only told to a caller with a valid proof, to services and to admins.
+    /// name; only returned to a caller with a valid proof, to services and to admins.
     pub enum ClaimIdentityResult:
         IdentityDocument => Identity | ProofNeeded | AlreadyExists | InvalidInput;
 
@@ -138,7 +138,7 @@ result! {
         Name => ReleasedIdentity | NotFound | InvalidInput;
 
     /// Result of `changeIdentity`: the new name with its user, or a refusal. `NotFound`: the user doesn't have
-    /// the name to replace. `AlreadyExists`: another user has the new name; only told to a caller with a valid
+    /// the name to replace. `AlreadyExists`: another user has the new name; only returned to a caller with a valid
     /// proof, to services and to admins.
     pub enum ChangeIdentityResult:
         IdentityDocument => Identity | ProofNeeded | AlreadyExists | NotFound | InvalidInput;

@@ -28,7 +28,7 @@ impl Stock {
         Long(self.0.available)
     }
 
-    /// Number of pieces that are held by carts and by checkouts under way. Null, with an error, unless the
+    /// Number of pieces that are held by carts and by checkouts in progress. Null, with an error, unless the
     /// caller is a merchant.
     ///
     /// Who: merchant.
@@ -101,7 +101,7 @@ refusal! {
         /// Number of pieces in terms of the call: the pieces to add for `addCartLine`, the new quantity of the
         /// line for other mutations.
         pub requested: i32,
-        /// Number of these pieces that can be had: the free ones, plus the ones that the line already holds if a
+        /// Number of these pieces that are available: the free ones, plus those that the line already holds if a
         /// quantity is set.
         pub available: i32,
     }

@@ -226,7 +226,7 @@ pub struct ShortLine {
     pub sku: ID,
     /// Number of pieces in the line.
     pub requested: i32,
-    /// Number of pieces that can be had: those that are reserved for the cart plus those that are free.
+    /// Number of pieces that are available: those that are reserved for the cart plus those that are free.
     pub available: i32,
 }
 

@@ -168,7 +168,7 @@ pub enum TransferState {
     /// The transfer is committed. The destination is credited next; if it can't accept the money, the money
     /// is returned.
     Committed,
-    /// The destination is credited for good.
+    /// The destination is credited. Only marks on the accounts are still to be removed.
     Credited,
     /// The destination is credited, and nothing remains to be done.
     Done,

@@ -186,7 +186,7 @@ result! {
         InvalidInput;
 
     /// Result of `replaceAsset`: the asset with its new file, or a refusal. `InUse`: another upload of this asset
-    /// is under way. `Conflict`: this `idempotencyKey` was used with another input.
+    /// is in progress. `Conflict`: this `idempotencyKey` was used with another input.
     pub enum ReplaceAssetResult:
         AssetDocument => Asset | NotFound | InUse | AssetConflict | Conflict | FileTooLarge | MediaTypeNotAllowed |
         InvalidInput;

@@ -309,7 +309,7 @@ impl Mark {
     }
 }
 
-/// A change of layout under way.
+/// A change of layout in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Migration {

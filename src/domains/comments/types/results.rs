@@ -76,7 +76,7 @@ result! {
         Discussion | NotFound | AlreadyExists | InvalidInput;
 
     /// Result of `migrateDiscussion`: the discussion with its new layout, or a refusal. `DiscussionFull`: it has
-    /// more comments than the layout `EMBEDDED` permits. `InUse`: a previous migration is still under way; try
+    /// more comments than the layout `EMBEDDED` permits. `InUse`: a previous migration is still in progress; try
     /// again in a minute.
     pub enum MigrateDiscussionResult:
         Discussion | NotFound | DiscussionFull | InUse | InvalidInput;

@@ -44,11 +44,13 @@ pub const ARGUMENTS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Descriptions of the types of connections and of their fields. The type is the end of its name.
-pub const DESCRIPTIONS: [(&str, &str, &[(&str, &str)]); 3] = [
+/// The name of a type or field, and its description.
+type Described = (&'static str, &'static str);
+
+/// Descriptions of the types of connections and of their fields. A type is given by the end of its name.
+pub const DESCRIPTIONS: [(Described, &[Described]); 3] = [
     (
-        "Connection",
-        "A page of a list.",
+        ("Connection", "A page of a list."),
         &[
             ("edges", "Elements of the page with their cursors, in the order of the list."),
             ("nodes", "Elements of the page without cursors, in the order of the list."),
@@ -59,8 +61,7 @@ pub const DESCRIPTIONS: [(&str, &str, &[(&str, &str)]); 3] = [
         ],
     ),
     (
-        "Edge",
-        "An element of a list and its cursor.",
+        ("Edge", "An element of a list and its cursor."),
         &[
             (
                 "cursor",
@@ -70,8 +71,7 @@ pub const DESCRIPTIONS: [(&str, &str, &[(&str, &str)]); 3] = [
         ],
     ),
     (
-        "PageInfo",
-        "The ends of a page, to read the next or the previous page of the list.",
+        ("PageInfo", "The ends of a page, to read the next or the previous page of the list."),
         &[
             ("endCursor", "Cursor of the last element, for `after`. Null if the page is empty."),
             ("hasNextPage", "Whether elements follow. With `last`: whether `before` is given."),

@@ -91,8 +91,8 @@ fn add_paging(registry: &mut Registry) {
 fn describe_pages(registry: &mut Registry) {
     for (name, kind) in &mut registry.types {
         let MetaType::Object { fields, description, .. } = kind else { continue };
-        let of = page::DESCRIPTIONS.iter().find(|(end, ..)| name.ends_with(end));
-        let Some((_, own, texts)) = of else { continue };
+        let of = page::DESCRIPTIONS.iter().find(|((end, _), _)| name.ends_with(end));
+        let Some(((_, own), texts)) = of else { continue };
         *description = Some((*own).to_owned());
         for (field, text) in *texts {
             if let Some(field) = fields.get_mut(*field) {

@@ -49,8 +49,8 @@ impl Account {
         Money::new(self.0.balance, self.0.currency)
     }
 
-    /// Money that has left the balance for transfers that aren't finished: payments whose checkout is under
-    /// way, and for a moment also money that has just arrived at its destination.
+    /// Money that has left the balance for unfinished transfers: payments whose checkout is in progress, and
+    /// for a moment also money that has just arrived at its destination.
     async fn set_aside(&self) -> Money {
         Money::new(self.aside(), self.0.currency)
     }

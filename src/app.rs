@@ -196,12 +196,12 @@ impl App {
 
     /// Runs `work` in the background; a shutdown waits for it. After an error, which is logged, the sweep finishes
     /// the work.
-    pub fn behind(
+    pub fn in_background(
         &self,
         what: &'static str,
         work: impl Future<Output = Result<(), Error>> + Send + 'static,
     ) {
-        let span = traces::behind(what);
+        let span = traces::background(what);
         let work = async move {
             if let Err(error) = work.await {
                 traces::failed(&Span::current(), error.code());

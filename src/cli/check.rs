@@ -14,7 +14,7 @@ use crate::{app::App, background, domains, invariants::Report};
 
 /// Verify the invariants of the stored data
 ///
-/// Checks every rule that holds while no flow is under way (a checkout, a transfer, a move of a
+/// Checks every rule that holds while no flow is in progress (a checkout, a transfer, a move of a
 /// category): stock, carts, orders and money add up, and copies equal their records. It reads whole
 /// collections and changes nothing. While a gateway is busy, or within a minute of a crash, a rule may
 /// be broken temporarily; the sweeps of `serve` finish such flows.

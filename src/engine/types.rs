@@ -34,7 +34,7 @@ enum Input {
     Object {
         /// The type of each field, and whether the field may be omitted.
         fields: HashMap<String, (Type, bool)>,
-        /// Whether exactly one field must be given, which isn't null.
+        /// Whether exactly one non-null field is required (`@oneOf`).
         one_of: bool,
     },
 }

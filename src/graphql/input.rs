@@ -52,7 +52,7 @@ fn checked(
         return Err(InvalidInput::new(field, fault));
     }
     if *length.start() > 0 && !text::is_visible(value) {
-        return Err(InvalidInput::new(field, "takes at least one character that is seen"));
+        return Err(InvalidInput::new(field, "needs at least one visible character"));
     }
     Ok(value.to_owned())
 }

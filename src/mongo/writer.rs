@@ -398,7 +398,7 @@ impl Outcomes {
     fn of(reply: &Reply, count: usize) -> Result<Self, Error> {
         let failed = reply.failed()?;
         if reply.has_upserted() || reply.matched()? + failed.len() != count {
-            return Err(Error::unavailable("the reply to a batch doesn't add up"));
+            return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
         let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
         Ok(Self { failed, uncertain: reply.uncertainty().map(|first| format!("{first:?}")) })

@@ -1,6 +1,6 @@
-//! Final changes of the library's type registry. The fields of declared interfaces, the arguments of connections
-//! and the members of `UserError` are added. The fields of rooms that are switched off are removed, with the types
-//! that only these fields use.
+//! Final changes of the library's type registry. The fields of declared interfaces, the arguments and descriptions of
+//! connections, and the members of `UserError` are added. The fields of rooms that are switched off are removed, with
+//! the types that only these fields use.
 
 use std::{
     borrow::Cow,
@@ -46,6 +46,7 @@ impl OutputType for RegistryChanges {
         interface::complete(registry, &descriptions.collect::<Vec<_>>());
         Node::complete(registry);
         add_paging(registry);
+        describe_pages(registry);
         UserError::register(registry);
         OFF.with_borrow(|off| {
             if !off.is_empty() {
@@ -84,6 +85,21 @@ fn add_paging(registry: &mut Registry) {
                 directive_invocations: Vec::new(),
             });
             field.args.extend(arguments.map(|argument| (argument.name.clone(), argument)));
+        }
+    }
+}
+
+/// Replaces the library's descriptions of connections.
+fn describe_pages(registry: &mut Registry) {
+    for (name, kind) in &mut registry.types {
+        let MetaType::Object { fields, description, .. } = kind else { continue };
+        let of = page::DESCRIPTIONS.iter().find(|((end, _), _)| name.ends_with(end));
+        let Some(((_, own), texts)) = of else { continue };
+        *description = Some((*own).to_owned());
+        for (field, text) in *texts {
+            if let Some(field) = fields.get_mut(*field) {
+                field.description = Some((*text).to_owned());
+            }
         }
     }
 }

@@ -58,18 +58,18 @@ async fn a_text_that_asks_for_too_much_is_refused_with_the_limit() {
     assert!(code == "BAD_USER_INPUT" || code == "QUERY_TOO_COMPLEX", "{code} {message}");
     // A comment is no token.
     assert_eq!(client.data(&long, json!({})).await["__typename"], "Query");
-    let circle = "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }";
+    let cycle = "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }";
     let unused = "{ __typename } fragment c on Query { ... { ...c } }";
     for (text, told) in [
-        (circle, "query: its fragments form a circle: a comes back to itself by b"),
-        (unused, "query: its fragments form a circle: c spreads itself"),
+        (cycle, "query: its fragments form a cycle: a comes back to itself by b"),
+        (unused, "query: its fragments form a cycle: c spreads itself"),
     ] {
         for _ in 0..2 {
             let (code, _, message) = refused(&client, text, json!({})).await;
             assert_eq!((code.as_str(), message.as_str()), ("BAD_USER_INPUT", told));
         }
     }
-    // Two names for one thing are no circle.
+    // Two names for one thing are no cycle.
     let twice = "{ ...a ...b } fragment a on Query { ...b } fragment b on Query { __typename }";
     assert_eq!(client.data(twice, json!({})).await["__typename"], "Query");
 }

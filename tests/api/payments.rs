@@ -161,12 +161,15 @@ async fn what_the_ledger_voids_stays_void() {
         payments::void(app, "p1").await.expect("void");
     }
     assert_eq!(balance(&gateway, &account).await, 100);
-    assert_eq!(declined(&authorise(app, "p1", &account, 60).await), "the payment was given up");
+    assert_eq!(
+        declined(&authorise(app, "p1", &account, 60).await),
+        "the checkout of the payment was aborted"
+    );
     for _ in 0..2 {
         payments::void(app, "never begun").await.expect("void");
     }
     let said = authorise(app, "never begun", &account, 60).await;
-    assert_eq!(declined(&said), "the payment was given up");
+    assert_eq!(declined(&said), "the checkout of the payment was aborted");
     let capture = payments::capture(app, "p1").await;
     assert!(matches!(capture, Err(Error::Internal(_))), "{capture:?}");
     assert_eq!(balance(&gateway, &account).await, 100);

@@ -723,21 +723,28 @@ async fn refusals_speak_of_accounts_in_the_callers_terms() {
     close(&bert, &closed).await;
     fund(&gateway, &from, 100).await;
     let cases = [
-        (anna.field(TRANSFER, order(&from, &closed, 1, None)).await, &closed, "is closed"),
+        (
+            anna.field(TRANSFER, order(&from, &closed, 1, None)).await,
+            &closed,
+            "the destination account is closed",
+        ),
         (
             anna.field(TRANSFER, order(&from, &capped, 51, None)).await,
             &capped,
-            "can't take so much",
+            "the amount exceeds the limit of the destination account",
         ),
     ];
     for (refused, account, why) in cases {
-        assert_eq!(refused["message"], format!("the account that gets the money {why}"));
+        assert_eq!(refused["message"], why);
         assert_eq!(refused["accountId"], json!(account));
     }
     let sent = anna.field(TRANSFER, order(&from, &capped, 10, None)).await;
     let late = anna.field(CANCEL, json!({ "id": sent["id"] })).await;
     let state = late["state"].as_str().expect("a state");
-    assert_eq!(late["message"], format!("as it stands ({state}) that can't be done"));
+    assert_eq!(
+        late["message"],
+        format!("in the state {state} a transfer can't be cancelled or reversed")
+    );
     assert_settled(&gateway).await;
 }
 

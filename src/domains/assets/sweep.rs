@@ -43,7 +43,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
     // Interrupted removals of blobs, and deletions into which no attempt can still write.
     for index in [("outbox.at", "outbox_at"), ("deleting", "deleting")] {
-        let left = assets(app).list_older(index, sweep.quiet(), MAX).await;
+        let left = assets(app).list_older(index, sweep.unchanged_before(), MAX).await;
         let finish = |asset: AssetDocument| async move {
             dispose(app, &asset).await?;
             if index.0 == "deleting" && asset.deleted_at.is_some() {
@@ -58,7 +58,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     }
 
     // Tombstones of deletions whose ops aren't remembered any more.
-    sweep.count("tombstones", store::remove_tombstones(app, sweep.forgotten()).await);
+    sweep.count("tombstones", store::remove_tombstones(app, sweep.ops_expired_before()).await);
 
     // Retired blobs that no download can still be reading.
     let index = ("metadata.removeAfter", "removeAfter");

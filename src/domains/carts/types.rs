@@ -59,7 +59,7 @@ macro_rules! line {
                 Ok(found.await?.map(product))
             }
 
-            /// Number of pieces.
+            /// Number of pieces in the line, 1 to 10,000.
             async fn quantity(&self) -> i32 {
                 $crate::graphql::scalars::int(self.line.quantity)
             }
@@ -174,7 +174,7 @@ line! {
 }
 
 input! {
-    /// Input of `openCart`.
+    /// Input of `openCart`: the currency of the new cart, and when it reserves stock.
     pub struct OpenCartInput {
         /// Whether stock is reserved when a line is added or only at the checkout.
         pub policy: CartPolicy,
@@ -187,13 +187,13 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `claimCart`.
+    /// Input of `claimCart`: the cart without an owner that the caller takes over.
     pub struct ClaimCartInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::CART),
     }
 
-    /// Input of `addCartLine`.
+    /// Input of `addCartLine`: the cart, the product and the number of pieces to add.
     pub struct AddCartLineInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::CART),
@@ -206,7 +206,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `setCartLineQuantity`.
+    /// Input of `setCartLineQuantity`: the cart, the product and the new quantity of its line.
     pub struct SetCartLineQuantityInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::CART),
@@ -219,7 +219,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `removeCartLine`.
+    /// Input of `removeCartLine`: the cart and the product whose line is removed.
     pub struct RemoveCartLineInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::CART),
@@ -230,7 +230,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `cancelCart`.
+    /// Input of `cancelCart`: the active cart to cancel.
     pub struct CancelCartInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::CART),
@@ -275,7 +275,7 @@ result! {
 refusal! {
     /// The cart can't be changed in its present state.
     struct CartNotActive as "CART_NOT_ACTIVE" {
-        /// State of the cart.
+        /// State in which the cart takes no changes.
         pub cart_state: CartState,
     }
 }

@@ -203,7 +203,7 @@ impl Branch for CategoryDocument {
     type Handles = App;
 
     const LOCK: &'static str = "categories.tree";
-    const FAN_OUT: &'static str = "a category's fan-out";
+    const FAN_OUT: &'static str = "copying a category to descendants";
     const PARENT: &'static str = "parentId";
     const SLUG: &'static str = "slug";
     const PATH: &'static str = "path";

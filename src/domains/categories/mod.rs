@@ -22,7 +22,7 @@
 //! # The lock of the tree
 //!
 //! Moves, changes of slug and deletions hold the lease `categories.tree`, and their writes carry the deadline
-//! of its attempt. A guard on either child can't detect two moves that together form a circle, nor a move
+//! of its attempt. A guard on either child can't detect two moves that together create a cycle, nor a move
 //! below a category that is being deleted. The lease is released when the write was answered. After an
 //! unknown outcome it expires by itself, and until then such changes answer `UNAVAILABLE`. Fan-outs don't
 //! need it.

@@ -158,7 +158,7 @@ pub enum CategoryBy {
     Slug(Slug),
     /// Path, such as `/music/jazz`.
     Path(String),
-    /// Global id.
+    /// Global id of the category, as in `Category.id`.
     Id(ID),
 }
 
@@ -171,7 +171,7 @@ input! {
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `createCategory`.
+    /// Input of `createCategory`: the parent, the slug and the names of the new category.
     pub struct CreateCategoryInput {
         /// Slug, the last step of the path. It must be unique among the children of the parent.
         pub slug: Slug,
@@ -185,7 +185,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `renameCategory`.
+    /// Input of `renameCategory`: the category, the language and the new name in it.
     pub struct RenameCategoryInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::CATEGORY),
@@ -195,7 +195,7 @@ input! {
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `changeCategorySlug`.
+    /// Input of `changeCategorySlug`: the category and the slug that replaces its own.
     pub struct ChangeCategorySlugInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::CATEGORY),
@@ -203,7 +203,7 @@ input! {
         pub slug: Slug,
     }
 
-    /// Input of `moveCategory`.
+    /// Input of `moveCategory`: the category and its new parent.
     pub struct MoveCategoryInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::CATEGORY),
@@ -211,13 +211,13 @@ input! {
         pub parent_id: Option<ID> where optional(id(NodeKind::CATEGORY)),
     }
 
-    /// Input of `deleteCategory`.
+    /// Input of `deleteCategory`: the empty category to delete.
     pub struct DeleteCategoryInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::CATEGORY),
     }
 
-    /// Input of `addTranslation`.
+    /// Input of `addTranslation`: the category and its name in a further language.
     pub struct AddTranslationInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::CATEGORY),
@@ -227,7 +227,7 @@ input! {
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `removeTranslation`.
+    /// Input of `removeTranslation`: the category and the language whose name is removed.
     pub struct RemoveTranslationInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::CATEGORY),
@@ -245,7 +245,7 @@ fn one_per_language(field: &str, names: &mut Vec<TranslationInput>) -> Result<()
     let mut seen = HashSet::new();
     match names.iter().position(|name| !seen.insert(&name.locale)) {
         Some(at) => {
-            Err(InvalidInput::new(&format!("{field}.{at}.locale"), "is there twice").into())
+            Err(InvalidInput::new(&format!("{field}.{at}.locale"), "is given twice").into())
         }
         None => Ok(()),
     }
@@ -277,7 +277,7 @@ result! {
     /// category or parent. `AlreadyExists`: the new parent has a child with this slug. `InvalidInput`: among
     /// others, the tree would become deeper than 16 levels.
     pub enum MoveCategoryResult:
-        CategoryDocument => Category | NotFound | AlreadyExists | WouldMakeCircle | InvalidInput;
+        CategoryDocument => Category | NotFound | AlreadyExists | WouldCreateCycle | InvalidInput;
 
     /// Result of `deleteCategory`: the id of the deleted category, or a refusal. `InUse`: there are categories
     /// below it, or products in it.
@@ -310,7 +310,7 @@ impl From<CategoryDocument> for Category {
 
 refusal! {
     /// The move would make a category its own ancestor.
-    struct WouldMakeCircle as "WOULD_MAKE_CIRCLE" {
+    struct WouldCreateCycle as "WOULD_CREATE_CYCLE" {
         /// Global id of the category that was to be moved.
         pub category_id: ID,
         /// Global id of the new parent. It is the category itself or one of its descendants.

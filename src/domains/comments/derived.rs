@@ -86,7 +86,7 @@ async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
             // Its comments are in two stores. The sweep continues the migration.
             return Ok(false);
         }
-        let comments: Vec<_> = discussed.place().all().try_collect().await?;
+        let comments: Vec<_> = discussed.store().all().try_collect().await?;
         match counted(&discussed, &comments).map(|counted| Derived::of(&counted)) {
             Some(derived) if derived == Derived::stored(&discussed) => return Ok(false),
             Some(derived) => {

@@ -27,7 +27,7 @@ impl ContentQuery {
     async fn content(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Key of the content.")] by: ContentBy,
+        #[graphql(desc = "Global id or path of the content.")] by: ContentBy,
     ) -> Result<Option<Content>> {
         Ok(operations::content(cx(context), &by).await?.map(Content::from))
     }

@@ -10,7 +10,7 @@ use crate::{app::App, domains::comments, flow::Sweep};
 
 /// Finishes interrupted flows, promotes due editions, and removes what is left of deleted content.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let (tree, before) = (Nodes::over(app), sweep.quiet());
+    let (tree, before) = (Nodes::over(app), sweep.unchanged_before());
     let id = |node: &NodeDocument| node.id.clone();
     tree.sweep(sweep).await;
 
@@ -35,9 +35,9 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(deleted, id, remove).await;
 
     // Tombstones of deleted content whose idempotency keys are no longer remembered.
-    let forgotten = tree.list_older("deletedAt", sweep.forgotten()).await;
-    let bury = |node: NodeDocument| async move {
+    let expired = tree.list_older("deletedAt", sweep.ops_expired_before()).await;
+    let remove = |node: NodeDocument| async move {
         Ok(store::remove_tombstone(app, &node.id).await.decided()?.is_some())
     };
-    sweep.each(forgotten, id, bury).await;
+    sweep.each(expired, id, remove).await;
 }

@@ -131,7 +131,7 @@ pub(super) fn pull_settled(app: &App, id: &str, tags: &[String]) -> Guarded<Orde
 }
 
 /// Replaces a cancelled order by its tombstone in one update.
-pub(super) fn bury(app: &App, id: &str) -> Guarded<OrderDocument> {
+pub(super) fn leave_tombstone(app: &App, id: &str) -> Guarded<OrderDocument> {
     let guard = doc! {
         "_id": id,
         "state": stored(&OrderState::Cancelled),

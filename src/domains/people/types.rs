@@ -29,12 +29,12 @@ impl From<PersonDocument> for Person {
 /// A person who contributes to products, such as a musician, an author or an actor.
 #[Object]
 impl Person {
-    /// Global id of the person.
+    /// Global id of the person. A new name doesn't change it.
     pub async fn id(&self) -> ID {
         NodeKind::PERSON.id(&self.0.id)
     }
 
-    /// Name of the person.
+    /// Name as it is displayed, 1 to 200 characters. Several people may have the same name.
     async fn name(&self) -> &str {
         &self.0.name
     }
@@ -54,7 +54,7 @@ impl Person {
 }
 
 input! {
-    /// Input of `createPerson`.
+    /// Input of `createPerson`: the name and the postal address of the new person.
     pub struct CreatePersonInput {
         /// Name, 1 to 200 characters. Several people may have the same name.
         pub name: String where text(NAME),
@@ -75,7 +75,7 @@ input! {
         pub country: String where country(),
     }
 
-    /// Input of `renamePerson`.
+    /// Input of `renamePerson`: the person and the new name.
     pub struct RenamePersonInput {
         /// Global id of the person.
         pub person_id: ID where id(NodeKind::PERSON),
@@ -83,7 +83,7 @@ input! {
         pub name: String where text(NAME),
     }
 
-    /// Input of `setPersonAddress`.
+    /// Input of `setPersonAddress`: the person and the new postal address.
     pub struct SetPersonAddressInput {
         /// Global id of the person.
         pub person_id: ID where id(NodeKind::PERSON),

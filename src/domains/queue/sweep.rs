@@ -15,7 +15,7 @@ const KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Makes jobs READY in every queue, and removes old DONE jobs. Their idempotency keys need not be remembered any more.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.count("due jobs", promote_all(app).await);
-    let before = sweep.forgotten().min(sweep.earlier(KEPT));
+    let before = sweep.ops_expired_before().min(sweep.earlier(KEPT));
     for _ in 0..ROUNDS {
         let removed = store::remove_done(app, before, REMOVED).await;
         let is_last = !matches!(removed, Ok(1..));

@@ -43,9 +43,9 @@
 //! - Marks are retired at once, since CREDITED is only written by a holder all of whose commands were
 //!   answered.
 //!
-//! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, write CANCELLING whoever holds
-//! the claim. The holder notices that when its commit is refused, and undoes its debit. If the claim has ended, a void
-//! claims the transfer and undoes the debit itself; else the sweep does.
+//! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, write CANCELLING whoever
+//! holds the claim. The holder's commit is then refused, and the holder undoes its debit. If the claim has ended,
+//! a void claims the transfer and undoes the debit itself; else the sweep does.
 //!
 //! **Payments** of the ledger provider are transfers to the merchant's receiving account. Their end is up to the
 //! checkout, by capture or void; the sweep leaves PENDING and AUTHORISED ones alone. A void that finds no document
@@ -58,9 +58,9 @@
 //! gets an `_id` derived from the idempotency key and the number of the try. The next try begins only when the former
 //! has failed for good. The `_id` of a reversal is derived from the original's in the same way.
 //!
-//! Invariants: per currency, all balances (the world's is below zero) and what is debited and not credited
-//! sum up to zero; no other balance is below zero; every mark on an account belongs to an unfinished
-//! transfer.
+//! Invariants: in each currency, all balances and all amounts that are debited and not yet credited add up to
+//! zero; only the account of the outside world may have a balance below zero; every mark on an account belongs to
+//! an unfinished transfer.
 
 mod documents;
 pub mod invariants;

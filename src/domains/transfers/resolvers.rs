@@ -79,7 +79,7 @@ mutations! {
         for Who::SignedIn;
 
     /// Closes an account of the caller for good. It is refused with `AccountNotEmpty` unless the balance is
-    /// zero and no transfer is under way. Refunds of payments still reach a closed account. Repeatable:
+    /// zero and no transfer is unfinished. Refunds of payments still reach a closed account. Repeatable:
     /// closing a closed account returns it.
     ///
     /// Who: signed in.

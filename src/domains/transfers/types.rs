@@ -33,7 +33,8 @@ impl Account {
         NodeKind::ACCOUNT.id(&self.0.id)
     }
 
-    /// Currency of the account.
+    /// Currency of the balance. It never changes; money moves only between accounts with the same
+    /// currency.
     async fn currency(&self) -> CurrencyCode {
         self.0.currency
     }
@@ -48,8 +49,8 @@ impl Account {
         Money::new(self.0.balance, self.0.currency)
     }
 
-    /// Money that has left the balance for transfers that aren't finished: payments whose checkout is under
-    /// way, and for a moment also money that has just arrived at its destination.
+    /// Money that has left the balance for unfinished transfers: payments whose checkout is in progress, and
+    /// for a moment also money that has just arrived at its destination.
     async fn set_aside(&self) -> Money {
         Money::new(self.aside(), self.0.currency)
     }
@@ -94,7 +95,7 @@ impl Transfer {
         NodeKind::TRANSFER.id(&self.0.id)
     }
 
-    /// Kind of transfer.
+    /// What the transfer is for, such as a deposit or the payment of an order.
     async fn kind(&self) -> TransferKind {
         self.0.kind
     }
@@ -109,7 +110,7 @@ impl Transfer {
         self.0.reason
     }
 
-    /// Amount of money.
+    /// Money that moves from the source to the destination. It is never negative.
     async fn amount(&self) -> Money {
         Money::new(self.0.amount, self.0.currency)
     }
@@ -192,7 +193,7 @@ impl StatementEntry {
     }
 }
 
-/// Entry of an account's statement.
+/// A transfer from or to an account, as the statement of that account lists it.
 #[Object]
 impl StatementEntry {
     /// Change of the balance that the transfer has caused so far. Negative for money that left the account;
@@ -207,7 +208,7 @@ impl StatementEntry {
         NodeKind::ACCOUNT.id(if self.is_outgoing() { destination } else { source })
     }
 
-    /// The transfer.
+    /// The transfer that the entry is about, in its current state.
     async fn transfer(&self) -> Transfer {
         self.transfer.clone().into()
     }
@@ -223,9 +224,9 @@ pub enum TransferBy {
 }
 
 input! {
-    /// Input of `openAccount`.
+    /// Input of `openAccount`: the currency and the highest balance of the new account.
     pub struct OpenAccountInput {
-        /// Currency of the account.
+        /// Currency of the balance. It can't be changed later.
         pub currency: CurrencyCode,
         /// Upper limit of the balance in minor units of the currency, 1 to 10^18. Default: no limit of its own.
         pub largest_balance: Option<Long> where optional(within(1..=LARGEST)),
@@ -234,13 +235,13 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `closeAccount`.
+    /// Input of `closeAccount`: the empty account to close.
     pub struct CloseAccountInput {
         /// Global id of the account.
         pub account_id: ID where id(NodeKind::ACCOUNT),
     }
 
-    /// Input of `transfer`.
+    /// Input of `transfer`: the two accounts and the amount to move between them.
     pub struct TransferInput {
         /// Global id of the account that pays. The caller must own it.
         pub source_id: ID where id(NodeKind::ACCOUNT),
@@ -253,7 +254,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `deposit`.
+    /// Input of `deposit`: the account and the amount that is credited to it.
     pub struct DepositInput {
         /// Global id of the account that receives.
         pub account_id: ID where id(NodeKind::ACCOUNT),
@@ -264,7 +265,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `withdraw`.
+    /// Input of `withdraw`: the account and the amount that is debited from it.
     pub struct WithdrawInput {
         /// Global id of the account that pays.
         pub account_id: ID where id(NodeKind::ACCOUNT),
@@ -275,13 +276,13 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `cancelTransfer`.
+    /// Input of `cancelTransfer`: the transfer to cancel before it is decided.
     pub struct CancelTransferInput {
         /// Global id of the transfer.
         pub transfer_id: ID where id(NodeKind::TRANSFER),
     }
 
-    /// Input of `reverseTransfer`.
+    /// Input of `reverseTransfer`: the transfer whose money is returned.
     pub struct ReverseTransferInput {
         /// Global id of the transfer to reverse.
         pub transfer_id: ID where id(NodeKind::TRANSFER),
@@ -363,7 +364,7 @@ refusal! {
     struct TransferNotCancellable as "TRANSFER_NOT_CANCELLABLE" {
         /// Global id of the transfer.
         pub transfer_id: ID,
-        /// State of the transfer.
+        /// State in which the transfer can't be cancelled.
         pub state: TransferState,
     }
 }
@@ -371,8 +372,8 @@ refusal! {
 impl TransferNotCancellable {
     /// The refusal for this transfer.
     pub fn new(transfer: &TransferDocument) -> Self {
-        let stands = Value::from(transfer.state);
-        let message = format!("as it stands ({stands}) that can't be done");
+        let state = Value::from(transfer.state);
+        let message = format!("in the state {state} a transfer can't be cancelled or reversed");
         let (transfer_id, state) = (NodeKind::TRANSFER.id(&transfer.id), transfer.state);
         Self::because(message, transfer_id, state)
     }
@@ -393,6 +394,6 @@ impl From<AccountFull> for Stop<WithdrawResult> {
 
 impl From<OtherInput> for Stop<ReverseTransferResult> {
     fn from(_: OtherInput) -> Self {
-        Error::internal("a reversal of another input").into()
+        Error::internal("a reversal with another input").into()
     }
 }

@@ -58,7 +58,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
         operations::put(cx, &parent, slug, expected, incoming).await
     };
     // A separate task, so that a disconnecting client doesn't stop the upload halfway.
-    let put = edge.app.tasks().spawn(put.instrument(traces::behind("put")));
+    let put = edge.app.tasks().spawn(put.instrument(traces::background("put")));
     let result = put.await.map_err(Error::internal)?;
     uploads::discard(edge, &files).await;
     match result {
@@ -115,7 +115,7 @@ fn expected(headers: &HeaderMap) -> Result<Expected, Error> {
 /// Checks the headers that describe the body.
 fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
     if headers.contains_key(header::CONTENT_RANGE) {
-        return Err(Error::bad_input("content-range", "a file can only be put as a whole").into());
+        return Err(Error::bad_input("content-range", "a file can only be sent as a whole").into());
     }
     if text(headers, &header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         let error = Error::bad_input("content-encoding", "a file can't be encoded");

@@ -55,7 +55,7 @@ impl<T: Branch> Tree<T> {
 
     /// Finishes interrupted operations on the tree: creations, deletions, and the fan-outs of changes.
     pub async fn sweep(&self, sweep: &mut Sweep) {
-        let before = sweep.quiet();
+        let before = sweep.unchanged_before();
         let id = |branch: &T| branch.id().to_owned();
         let complete = |branch| async move { self.settle(branch).await.map(|_| true) };
         sweep.each(self.list_older("copying", before).await, id, complete).await;

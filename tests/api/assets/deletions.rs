@@ -25,7 +25,7 @@ async fn a_repeat_of_an_upload_does_not_bring_back_what_was_deleted() {
     for _ in 0..2 {
         let again = send_file(&client, "uploadAsset", input.clone(), &sent).await;
         assert_eq!(again["__typename"], "Conflict", "{again:#}");
-        assert_eq!(again["message"], "what this op created was deleted");
+        assert_eq!(again["message"], "the object that this idempotency key created was deleted");
         gateway.assert_sound().await;
         gateway.sweep().await;
     }

@@ -295,7 +295,7 @@ async fn a_client_that_goes_silent_is_given_up() {
     let mut answer = vec![0; 4_096];
     let read = stream.read(&mut answer).await.expect("an answer");
     let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
-    assert!(answer.contains("didn't come in time"), "{answer}");
+    assert!(answer.contains("wasn't received in time"), "{answer}");
     until(&gateway, [0, 0, 0]).await;
 }
 

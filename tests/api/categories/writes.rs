@@ -247,9 +247,9 @@ async fn a_move_takes_everything_below_along() {
     assert_eq!(by_id(&gateway, &hard).await["path"], "/music/jazz/bop/hard-bop");
 
     for parent in [&jazz, &bop, &hard] {
-        let circle =
-            refused(&gateway, "moveCategory", moved(json!(parent)), "WouldMakeCircle").await;
-        assert_eq!(circle["code"], "WOULD_MAKE_CIRCLE");
+        let cycle =
+            refused(&gateway, "moveCategory", moved(json!(parent)), "WouldCreateCycle").await;
+        assert_eq!(cycle["code"], "WOULD_CREATE_CYCLE");
     }
     let nobody = NodeKind::CATEGORY.id("nobody").0;
     for (category, parent) in [(&nobody, &film), (&film, &nobody)] {

@@ -138,8 +138,8 @@ async fn a_repair_that_was_overtaken_reads_again() {
             let said = does(client, name, input).await;
             assert_eq!(said["__typename"], "Comment", "{said:#}");
             repairer.proxy.as_ref().expect("a proxy").release().await;
-            let repaired = [format!("the discussion of {layout}")];
-            assert_eq!(repair.await.expect("an answer"), repaired, "{name}");
+            let expected = [format!("the discussion of {layout}")];
+            assert_eq!(repair.await.expect("an answer"), expected, "{name}");
             assert_carried(&base, layout, &on).await;
             base.assert_sound().await;
         }

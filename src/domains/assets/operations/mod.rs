@@ -78,7 +78,9 @@ pub async fn assets(
         AssetsBy::Tag(tag) => AssetList::Tag(input::tag("by.tag", &tag)?),
         AssetsBy::ParentId(id) => AssetList::Parent(Some(content_id(&id))),
         AssetsBy::Root(true) => AssetList::Parent(None),
-        AssetsBy::Root(false) => return Err(Error::bad_input("by.root", "takes true alone")),
+        AssetsBy::Root(false) => {
+            return Err(Error::bad_input("by.root", "only `true` is accepted"));
+        }
         AssetsBy::Attributes(filter) => attributes(filter)?,
     };
     let page = Page::new(&cx, list.order(), paging)?;
@@ -121,7 +123,7 @@ fn condition(field: &str, condition: AttributeCondition) -> Result<Condition, In
         (None, Some(range), None) => between(&format!("{field}.range"), range)?,
         (None, None, Some(true)) => Test::Exists,
         (None, None, Some(false)) => {
-            return Err(InvalidInput::new(&format!("{field}.exists"), "takes true alone"));
+            return Err(InvalidInput::new(&format!("{field}.exists"), "only `true` is accepted"));
         }
         _ => return Err(InvalidInput::new(field, "needs exactly one of eq, range and exists")),
     };
@@ -140,7 +142,7 @@ fn between(field: &str, range: AttributeRange) -> Result<Test, InvalidInput> {
     match (&from, &to) {
         (None, None) => Err(InvalidInput::new(field, "needs from, to or both")),
         (Some(from), Some(to)) if !is_ordered(from, to) => {
-            Err(InvalidInput::new(field, "begins behind its end"))
+            Err(InvalidInput::new(field, "`from` is after `to`"))
         }
         _ => Ok(Test::Between(from, to)),
     }

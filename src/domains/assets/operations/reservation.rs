@@ -200,5 +200,5 @@ pub(super) fn is_committed(op: &Op, asset: &AssetDocument) -> Result<bool, Other
 }
 
 fn taken_over() -> Error {
-    Error::unavailable("the upload was given up, or a repeat of it took over")
+    Error::unavailable("this upload was aborted, or a repeat of it replaced it")
 }

@@ -58,7 +58,8 @@ impl Asset {
         format!("/assets{}", self.0.metadata.path)
     }
 
-    /// Title of the asset.
+    /// Title that readers see, up to 300 characters. An upload without a title gives it the name of
+    /// the file.
     async fn title(&self) -> &str {
         &self.0.metadata.title
     }
@@ -151,7 +152,7 @@ impl Asset {
 /// Attribute of an asset. Exactly one of its values isn't null.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct Attribute {
-    /// Key of the attribute.
+    /// Key of the attribute, unique within the asset. Keys from a camera begin with `exif:`.
     pub key: String,
     /// Value, if it is a text.
     pub text: Option<String>,
@@ -185,7 +186,7 @@ result! {
         InvalidInput;
 
     /// Result of `replaceAsset`: the asset with its new file, or a refusal. `InUse`: another upload of this asset
-    /// is under way. `Conflict`: this `idempotencyKey` was used with another input.
+    /// is in progress. `Conflict`: this `idempotencyKey` was used with another input.
     pub enum ReplaceAssetResult:
         AssetDocument => Asset | NotFound | InUse | AssetConflict | Conflict | FileTooLarge | MediaTypeNotAllowed |
         InvalidInput;

@@ -68,7 +68,7 @@ pub async fn close(
     }
     // Another attempt closed it first.
     let closed = carts(app).get_settled(&cart.id).await?.filter(|now| now.state == end);
-    closed.ok_or_else(|| Error::unavailable("the cart was closed by another at the same moment"))
+    closed.ok_or_else(|| Error::unavailable("the cart was closed by another call at the same time"))
 }
 
 /// Applies and settles every outbox entry of the cart, which must have been read within `attempt`. An apply
@@ -89,7 +89,11 @@ pub async fn carry_out_outbox(
 
 /// Removes the stock entries of a cart that is checked out. All of its lines were sold, so usually the
 /// entries are empty and are dropped. If an entry holds more, the rest is returned.
-pub async fn let_go(app: &App, cart: &CartDocument, attempt: &Attempt) -> Result<(), Error> {
+pub async fn release_after_checkout(
+    app: &App,
+    cart: &CartDocument,
+    attempt: &Attempt,
+) -> Result<(), Error> {
     let skus: Vec<&str> = cart.lines.iter().map(|line| line.sku.as_str()).collect();
     if inventory::forget_each(app, &skus, &cart.id, attempt).await? {
         return Ok(());
@@ -112,5 +116,5 @@ async fn return_everything(app: &App, cart: &CartDocument) -> Result<(), Error> 
             inventory::return_surplus(app, sku, entry, entry.quantity).await?;
         }
     }
-    Err(Error::unavailable("what a closed cart holds keeps changing"))
+    Err(Error::unavailable("the reservations of the closed cart keep changing"))
 }

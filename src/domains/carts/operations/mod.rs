@@ -4,7 +4,7 @@ pub mod checkout;
 mod closing;
 mod lines;
 
-pub use closing::{cancel_cart, carry_out_outbox, close, expire, let_go};
+pub use closing::{cancel_cart, carry_out_outbox, close, expire, release_after_checkout};
 pub use lines::{add_cart_line, remove_cart_line, set_cart_line_quantity};
 
 use super::{
@@ -74,7 +74,7 @@ pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResu
             Err(CartNotActive::because(message, state).into())
         }
         Some(opened) => Ok(opened),
-        None => Err(Error::unavailable("the cart was removed at the same moment").into()),
+        None => Err(Error::unavailable("the cart was removed at the same time").into()),
     }
 }
 

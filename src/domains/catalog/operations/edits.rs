@@ -180,7 +180,7 @@ pub(super) fn demand_room(product: &ProductDocument) -> Result<(), Error> {
     if product.outbox.len() < store::DUE {
         return Ok(());
     }
-    Err(Error::RateLimited("too many changes of this product are still under way"))
+    Err(Error::RateLimited("too many changes of this product are unfinished"))
 }
 
 /// Current copies of the categories with these `_id`s.

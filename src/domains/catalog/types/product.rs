@@ -84,7 +84,7 @@ macro_rules! product_types {
                 self.0.product().kind
             }
 
-            /// Title of the product.
+            /// Title as it is displayed, 1 to 300 characters, in the language `language`.
             async fn title(&self) -> &str {
                 self.0.product().title
             }
@@ -114,7 +114,7 @@ macro_rules! product_types {
                 Ok(self.0.product().shipping.get()?)
             }
 
-            /// Prices of the product.
+            /// Current prices. Cart lines and order lines keep the price at which they were added.
             async fn pricing(&self) -> Pricing {
                 let documents::Pricing { list, retail, savings, pct_savings, currency } =
                     self.0.product().pricing;
@@ -123,7 +123,7 @@ macro_rules! product_types {
                 Pricing { list, retail, savings, pct_savings }
             }
 
-            /// Categories that the product is in.
+            /// Categories that the product is in; empty if it is in none.
             async fn categories(&self) -> Result<Vec<ProductCategory<'_>>> {
                 let locale = self.0.locale.as_ref();
                 let shown = |copy| ProductCategory { copy, locale };
@@ -154,9 +154,9 @@ macro_rules! product_types {
 }
 
 product_types! {
-    /// A music album.
+    /// A product of the type `album`: music with its genres, label and tracks.
     Album {
-        /// Musical genres.
+        /// Musical genres, in the order in which the merchant gave them. Empty if none is stored.
         async fn genres(&self) -> Result<Vec<&str>> {
             Ok(self.0.details()?.genres)
         }
@@ -172,9 +172,10 @@ product_types! {
         }
     }
 
-    /// A film.
+    /// A product of the type `film`, with its genres, age rating and aspect ratio.
     Film {
-        /// Genres.
+        /// Genres of the film, in the order in which the merchant gave them. Empty if none is
+        /// stored.
         async fn genres(&self) -> Result<Vec<&str>> {
             Ok(self.0.details()?.genres)
         }
@@ -190,7 +191,7 @@ product_types! {
         }
     }
 
-    /// A book.
+    /// A product of the type `book`, with its ISBN and number of pages.
     Book {
         /// ISBN-10 or ISBN-13 without hyphens; null if the book has none.
         async fn isbn(&self) -> Result<Option<&str>> {
@@ -205,21 +206,21 @@ product_types! {
 
     /// A product whose type has no fields of its own.
     GenericProduct {
-        /// Properties of the product.
+        /// Properties such as a colour, as the merchant gave them. Empty if there are none.
         async fn properties(&self) -> Result<Vec<ProductProperty<'_>>> {
             Ok(self.0.product().properties.get()?)
         }
     }
 }
 
-/// Prices of a product.
+/// List price and retail price of one piece, in the same currency.
 #[derive(Debug, SimpleObject)]
 pub struct Pricing {
-    /// List price.
+    /// Price from which the savings are computed. It is at least the retail price.
     list: Money,
-    /// Retail price, at which the product is sold.
+    /// Price at which the product is sold.
     retail: Money,
-    /// List price minus retail price.
+    /// List price minus retail price; zero if the two are equal.
     savings: Money,
     /// Savings in per cent of the list price, rounded down.
     pct_savings: i32,
@@ -228,7 +229,7 @@ pub struct Pricing {
 /// A person who contributed to a product.
 #[Object(name = "Contributor")]
 impl ContributorView<'_> {
-    /// Global id of the person.
+    /// Global id of the person, for `person` and `node`.
     async fn person_id(&self) -> ID {
         NodeKind::PERSON.id(self.person_id)
     }

@@ -126,5 +126,5 @@ pub(super) async fn one_at(app: &App, path: &str) -> Result<Option<CategoryDocum
 }
 
 fn two_at_once() -> Error {
-    Error::unavailable("a change of the category tree is under way to one that has the same path")
+    Error::unavailable("another change of the category tree gives a category the same path")
 }

@@ -162,7 +162,7 @@ pub(in super::super) struct ParentDocument<const KIND: usize> {
     /// Set when it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleted_at: Option<DateTime>,
-    /// Of an asset: set when it was given up or deleted.
+    /// Of an asset: set when its upload was aborted or it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleting: Option<Bson>,
     /// Of content and assets: the roles that can see it.
@@ -314,7 +314,7 @@ impl Mark {
     }
 }
 
-/// A change of layout under way.
+/// A change of layout in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Migration {

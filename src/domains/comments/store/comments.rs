@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, Due, Layout, OpenDiscussion, PageDocument},
-    All, By, Discussed, Found, Inserted, Place,
+    CommentKey, CommentList, CommentStore, DiscussionHandle, Found, Inserted,
     decisions::touched,
     embedded::{self, ENTRIES},
     list_touched,
@@ -56,23 +56,23 @@ fn containing(id: &str, guard: Document) -> Document {
     doc! { "$elemMatch": both(doc! { "id": id }, guard) }
 }
 
-impl Place<'_> {
+impl CommentStore<'_> {
     /// Finds one comment.
-    pub(crate) async fn find(&self, by: By<'_>) -> Found<CommentDocument> {
+    pub(crate) async fn find(&self, by: CommentKey<'_>) -> Found<CommentDocument> {
         let on = self.on();
         let found = match (self.layout, by) {
-            (Layout::PerDocument, By::Id(id)) => {
+            (Layout::PerDocument, CommentKey::Id(id)) => {
                 comments(self.app).get_settled(&self.key(id)).await?.into_iter().collect()
             }
-            (Layout::PerDocument, By::Slug(slug)) => {
+            (Layout::PerDocument, CommentKey::Slug(slug)) => {
                 let filter = doc! { "on": on, "slug": slug };
                 let list = List { filter, limit: 1, hint: Some("slug"), ..List::default() };
                 comments(self.app).list(list).await?
             }
             (Layout::Paged, by) => {
                 let (filter, hint) = match by {
-                    By::Id(id) => (doc! { "on": on, "entries.id": id }, "comment"),
-                    By::Slug(slug) => (doc! { "on": on, "entries.slug": slug }, "slug"),
+                    CommentKey::Id(id) => (doc! { "on": on, "entries.id": id }, "comment"),
+                    CommentKey::Slug(slug) => (doc! { "on": on, "entries.slug": slug }, "slug"),
                 };
                 let list = List { filter, limit: 1, hint: Some(hint), ..List::default() };
                 pages::entries(self.app, list).await?
@@ -83,7 +83,7 @@ impl Place<'_> {
     }
 
     /// Finds comments by their ids.
-    pub(crate) async fn find_all(&self, ids: &[String]) -> All {
+    pub(crate) async fn find_all(&self, ids: &[String]) -> CommentList {
         let mut found = match self.layout {
             Layout::PerDocument => {
                 let keys: Vec<_> = ids.iter().map(|id| self.key(id)).collect();
@@ -103,10 +103,10 @@ impl Place<'_> {
 
     /// Why the store refuses a new comment: it exists, or another comment has its slug.
     pub(super) async fn clash(&self, new: &CommentDocument) -> Result<Option<Inserted>, Error> {
-        if let Some(same) = self.find(By::Id(&new.id)).await? {
+        if let Some(same) = self.find(CommentKey::Id(&new.id)).await? {
             return Ok(Some(Inserted::Exists(same)));
         }
-        Ok(self.find(By::Slug(&new.slug)).await?.map(|_| Inserted::SlugTaken))
+        Ok(self.find(CommentKey::Slug(&new.slug)).await?.map(|_| Inserted::SlugTaken))
     }
 
     /// Inserts a comment that is to be posted. `seen` guards the insert that also commits it.
@@ -258,7 +258,7 @@ impl Place<'_> {
     }
 
     /// Removes the store with all its comments. Embedded ones are removed with the discussion's `migration`:
-    /// see [`Discussed::close`](super::Discussed::close).
+    /// see [`DiscussionHandle::close`](super::DiscussionHandle::close).
     pub(crate) async fn remove(&self) -> Result<(), Error> {
         let store = doc! { "on": self.on() };
         match self.layout {
@@ -291,20 +291,20 @@ pub(crate) fn editable_after(app: &App, attempt: &Attempt) -> DateTime {
     DateTime::from_millis(attempt.now().timestamp_millis().saturating_sub(window))
 }
 
-impl Discussed<'_> {
+impl DiscussionHandle<'_> {
     /// Finds a posted comment. While not everything is copied to another layout, a comment that isn't in the new store
     /// is still in the old one. Embedded comments were read with the discussion.
-    pub(crate) async fn find(&self, by: By<'_>) -> Found<CommentDocument> {
-        let place = self.place();
-        let on = place.on();
+    pub(crate) async fn find(&self, by: CommentKey<'_>) -> Found<CommentDocument> {
+        let store = self.store();
+        let on = store.on();
         let mut found = match self.layout {
             Layout::Embedded => {
                 self.entries.iter().find(|comment| comment.on == on && by.is(comment)).cloned()
             }
-            _ => place.find(by).await?,
+            _ => store.find(by).await?,
         };
         if found.is_none()
-            && let Some((_, before)) = self.uncopied_place()
+            && let Some((_, before)) = self.uncopied_store()
         {
             found = before.find(by).await?;
         }
@@ -318,7 +318,12 @@ pub(crate) async fn insert_all(app: &App, bulk: &[CommentDocument]) -> Result<bo
 }
 
 /// Comments in any store of this layout whose outbox entry is older than `before`, oldest first.
-pub(crate) async fn list_due(app: &App, layout: Layout, before: DateTime, limit: i64) -> All {
+pub(crate) async fn list_due(
+    app: &App,
+    layout: Layout,
+    before: DateTime,
+    limit: i64,
+) -> CommentList {
     let mut due: Vec<CommentDocument> = match layout {
         Layout::PerDocument => comments(app).list_older(("due.at", "due"), before, limit).await?,
         Layout::Paged => {

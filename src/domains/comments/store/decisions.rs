@@ -8,7 +8,7 @@ use super::{
         derived::Derived,
         documents::{CommentDocument, CommentExcerpt, Due, Layout, Mark, Rating, of_kind},
     },
-    CAP, Discussed, Found, discussions,
+    CAP, DiscussionHandle, Found, discussions,
 };
 use crate::{
     error::Error,
@@ -58,7 +58,7 @@ pub(super) fn commit(comments: &[&CommentDocument], attempt: &Attempt) -> (Docum
     (doc! { "discussion.taken.tag": { "$nin": tags } }, set)
 }
 
-impl Discussed<'_> {
+impl DiscussionHandle<'_> {
     /// Writes into the discussion; returns it after the update, or `None` if it is refused.
     async fn write(
         &self,

@@ -8,7 +8,7 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, of_kind},
-    All, CAP, Inserted, Place, decisions,
+    CAP, CommentList, CommentStore, Inserted, decisions,
 };
 use crate::{
     error::Error,
@@ -20,38 +20,41 @@ use crate::{
 pub(super) const ENTRIES: &str = "discussion.entries";
 
 /// The comments of the store.
-pub(super) async fn entries(place: &Place<'_>) -> All {
-    let now = place.discussed().await?;
-    Ok(now.map(|now| entries_of(place, now.discussion)).unwrap_or_default())
+pub(super) async fn entries(store: &CommentStore<'_>) -> CommentList {
+    let now = store.discussed().await?;
+    Ok(now.map(|now| entries_of(store, now.discussion)).unwrap_or_default())
 }
 
-pub(super) fn entries_of(place: &Place<'_>, discussion: OpenDiscussion) -> Vec<CommentDocument> {
-    let on = place.on();
+pub(super) fn entries_of(
+    store: &CommentStore<'_>,
+    discussion: OpenDiscussion,
+) -> Vec<CommentDocument> {
+    let on = store.on();
     discussion.entries.into_iter().filter(|comment| comment.on == on).collect()
 }
 
 /// Sets fields of the discussed document to the values of expressions while this store is the current one. Returns
 /// whether the guard held. The document matches `done` once this was done, and only then.
 pub(super) async fn set(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     guard: Document,
     fields: Document,
     done: Document,
     attempt: &Attempt,
 ) -> Result<bool, Error> {
     let current = doc! {
-        "_id": &place.parent.key,
-        "discussion.id": &place.discussion,
-        "discussion.epoch": place.epoch,
+        "_id": &store.parent.key,
+        "discussion.id": &store.discussion,
+        "discussion.epoch": store.epoch,
     };
-    of_kind!(place.parent.kind, Own => {
-        let write = place.app.collection::<Own>().set(both(current.clone(), guard), fields);
+    of_kind!(store.parent.kind, Own => {
+        let write = store.app.collection::<Own>().set(both(current.clone(), guard), fields);
         write.within(attempt).applied_if(both(current, done)).held().await
     })
 }
 
 pub(super) async fn insert(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     comment: &CommentDocument,
     seen: Document,
     attempt: &Attempt,
@@ -68,15 +71,15 @@ pub(super) async fn insert(
     // The nonce is that of this call.
     let same = doc! { "id": &comment.id, "nonce": &comment.nonce, "at": comment.at };
     let inserted = doc! { ENTRIES: { "$elemMatch": same } };
-    if self::set(place, guard, set, inserted, attempt).await? {
+    if self::set(store, guard, set, inserted, attempt).await? {
         return Ok(Inserted::Committed(comment.clone()));
     }
-    Ok(place.clash(comment).await?.unwrap_or(Inserted::Refused))
+    Ok(store.clash(comment).await?.unwrap_or(Inserted::Refused))
 }
 
 /// Inserts copies. One batch holds all comments of a store: either all were copied or none.
 pub(super) async fn copy(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     comments: &[CommentDocument],
     attempt: &Attempt,
 ) -> Result<(), Error> {
@@ -85,7 +88,7 @@ pub(super) async fn copy(
     let copies = comments.iter().map(|comment| literal(stored(comment))).collect();
     let set = doc! { ENTRIES: append(array(ENTRIES), copies) };
     let done = doc! { "discussion.entries.id": { "$all": &ids } };
-    let is_copied = self::set(place, uncopied, set, done, attempt).await?
-        || place.find_all(&ids).await?.len() == ids.len();
+    let is_copied = self::set(store, uncopied, set, done, attempt).await?
+        || store.find_all(&ids).await?.len() == ids.len();
     if is_copied { Ok(()) } else { Err(attempt.overdue()) }
 }

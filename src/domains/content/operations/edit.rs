@@ -78,7 +78,7 @@ where
         let next = cx.ids().derived(&["version", id, version, &digest, subject]);
         let shown = |node| Shown::written(node, attempt.now());
         if node.metadata.nonce == next {
-            return Ok(Step::Done(shown(keep_behind(&cx, node).await?)));
+            return Ok(Step::Done(shown(store_kept(&cx, node).await?)));
         }
         if node.metadata.nonce != version {
             return Err(ContentConflict::with(shown(node)).into());
@@ -89,7 +89,7 @@ where
         }
         let edit = store::edit(&cx, id, (version, &next), &text, subject).within(&attempt);
         match edit.then_read().await? {
-            Some(edited) => Ok(Step::Done(shown(keep_behind(&cx, edited).await?))),
+            Some(edited) => Ok(Step::Done(shown(store_kept(&cx, edited).await?))),
             None => Ok(Step::Again),
         }
     })
@@ -97,18 +97,18 @@ where
 }
 
 /// Stored versions whose `kept` entries may be settled after the answer.
-const BEHIND: usize = 2;
+const SETTLED_LATER: usize = 2;
 
 /// Stores replaced versions as former versions. Their entries in `kept` are settled after the answer, unless
 /// there are many of them.
-async fn keep_behind(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
+async fn store_kept(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
     let numbers = insert_kept(app, &node).await?;
-    if numbers.len() > BEHIND {
+    if numbers.len() > SETTLED_LATER {
         store::settle_kept(app, &node.id, &numbers).held().await?;
     } else if !numbers.is_empty() {
-        let (behind, id) = (app.clone(), node.id.clone());
-        app.behind("a former version", async move {
-            store::settle_kept(&behind, &id, &numbers).held().await?;
+        let (own, id) = (app.clone(), node.id.clone());
+        app.in_background("settling former versions", async move {
+            store::settle_kept(&own, &id, &numbers).held().await?;
             Ok(())
         });
     }

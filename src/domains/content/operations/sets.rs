@@ -1,4 +1,4 @@
-//! Changes of tags and access: these are sets, and their changes need no nonce.
+//! Changes of tags and access: these are sets, and their changes need no version.
 
 use super::{
     super::{

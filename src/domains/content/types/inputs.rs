@@ -23,7 +23,7 @@ use crate::graphql::{
 pub enum ContentBy {
     /// Path, such as `/en/blog`. A former path is accepted too; `redirectedFrom` then holds it.
     Path(String),
-    /// Global id.
+    /// Global id of the content, as in `Content.id`.
     Id(ID),
 }
 
@@ -35,7 +35,7 @@ pub enum ContentsBy {
     Tag(String),
     /// Direct children of the content with this global id, including pictures.
     ParentId(ID),
-    /// Content of this type.
+    /// All content of this type on the site, such as every blog entry.
     Type(ContentType),
     /// Content at this path and all its descendants; `/` lists the whole site.
     Below(String),
@@ -45,7 +45,7 @@ pub enum ContentsBy {
 }
 
 input! {
-    /// Text search.
+    /// Full-text search of content.
     pub struct TextInContent {
         /// Words to search for, 1 to 200 characters. Content matches if it has any of the words. Words in double
         /// quotes must appear together. `-word` excludes content that contains the word.
@@ -73,9 +73,10 @@ input! {
         pub subtitle: Option<String> where optional(text(0..=300)),
     }
 
-    /// Input of `createContent`.
+    /// Input of `createContent`: the type, the position, the draft and the readers of the new
+    /// content.
     pub struct CreateContentInput {
-        /// Type of the content.
+        /// What is created. It can't be changed later.
         #[graphql(name = "type")]
         pub kind: ContentType,
         /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,
@@ -98,7 +99,8 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `editContent`.
+    /// Input of `editContent`: the content, its new draft, and the version of the draft that the
+    /// client read.
     pub struct EditContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
@@ -109,7 +111,8 @@ input! {
         pub text: ContentTextInput where nested(),
     }
 
-    /// Input of `restoreContent`.
+    /// Input of `restoreContent`: the content, the number of the former version, and the current
+    /// version as the client read it.
     pub struct RestoreContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
@@ -120,7 +123,7 @@ input! {
         pub number: i32 where within(0..=i64::from(i32::MAX)),
     }
 
-    /// Input of `tagContent`.
+    /// Input of `tagContent`: the content and the tags to add.
     pub struct TagContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
@@ -128,7 +131,7 @@ input! {
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `untagContent`.
+    /// Input of `untagContent`: the content and the tags to remove.
     pub struct UntagContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
@@ -136,7 +139,7 @@ input! {
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `setContentAccess`.
+    /// Input of `setContentAccess`: the content and all roles that may read it.
     pub struct SetContentAccessInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
@@ -145,7 +148,8 @@ input! {
         pub roles: Vec<ReaderRole> where roles,
     }
 
-    /// Input of `publishContent`.
+    /// Input of `publishContent`: the content, the version of its draft, and the time of
+    /// publication.
     pub struct PublishContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
@@ -157,13 +161,13 @@ input! {
         pub at: Option<DateTime> where optional(four_digit_year),
     }
 
-    /// Input of `unpublishContent`.
+    /// Input of `unpublishContent`: the content to withdraw from readers.
     pub struct UnpublishContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
     }
 
-    /// Input of `moveContent`.
+    /// Input of `moveContent`: the content, its new parent and its new slug.
     pub struct MoveContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
@@ -174,7 +178,7 @@ input! {
         pub slug: Option<Slug>,
     }
 
-    /// Input of `deleteContent`.
+    /// Input of `deleteContent`: the content to delete; it must contain nothing.
     pub struct DeleteContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),

@@ -30,7 +30,7 @@ use crate::{
     mongo::collection::Timed,
 };
 
-/// Type of content.
+/// What content is. It determines which content it may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum, serde::Serialize)]
 #[graphql(remote = "documents::ContentType")]
 pub enum ContentType {
@@ -195,7 +195,7 @@ macro_rules! content_types {
                 self.0.requested.as_deref().filter(|path| *path != self.0.node.metadata.path)
             }
 
-            /// Title of the content.
+            /// Title as it is displayed, 1 to 300 characters, in the language `language`.
             async fn title(&self) -> &str {
                 self.0.title()
             }

@@ -57,7 +57,8 @@ impl Photo {
         None
     }
 
-    /// Title of the picture.
+    /// Title that readers see, up to 300 characters. An upload without a title gives it the name of
+    /// the file.
     async fn title(&self) -> &str {
         &self.0.metadata.title
     }

@@ -105,7 +105,7 @@ pub async fn delete_order(
 ) -> Result<DeletedOrder, Stop<DeleteOrderResult>> {
     let input = input.checked()?;
     let id = &input.order_id;
-    if store::bury(&cx, id).after().await?.is_some() {
+    if store::leave_tombstone(&cx, id).after().await?.is_some() {
         return Ok(DeletedOrder { id: NodeKind::ORDER.id(id) });
     }
     match orders(&cx).get_settled(id).await? {
@@ -138,7 +138,7 @@ fn demand_room(app: &App, order: &OrderDocument, attempt: &Attempt) -> Result<()
 }
 
 /// The error for a product that has the maximum number of holders.
-fn crowded() -> Error {
+fn too_many_holders() -> Error {
     Error::RateLimited("too many shoppers are checking out the same product; try again")
 }
 

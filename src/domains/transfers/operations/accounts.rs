@@ -52,7 +52,7 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
     match store::accounts(&cx).get_settled(&account.id).await? {
         Some(opened) if opened.input == account.input => Ok(opened),
         Some(_) => Err(OtherInput.into()),
-        None => Err(Error::internal("an account that was there is gone").into()),
+        None => Err(Error::internal("an account vanished").into()),
     }
 }
 
@@ -71,10 +71,10 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
             Err(InUse::because("payments arrive on this account").into())
         }
         account if account.balance == 0 && account.pending.is_empty() => {
-            Err(Error::unavailable("it became empty at this moment").into())
+            Err(Error::unavailable("the account became empty at the same time").into())
         }
         account => Err(AccountNotEmpty::because(
-            "withdraw what is in it, and wait for what is under way",
+            "withdraw its balance, and wait for its unfinished transfers",
             Money::new(account.balance, account.currency),
             account.pending.len(),
         )

@@ -171,13 +171,13 @@ where
     let (payer, receiver) = (NodeKind::ACCOUNT.id(&source), NodeKind::ACCOUNT.id(&destination));
     Err(match reason {
         TransferReason::SourceClosed => {
-            AccountClosed::because("the account that gives is closed", payer).into()
+            AccountClosed::because("the source account is closed", payer).into()
         }
         TransferReason::DestinationClosed => {
-            AccountClosed::because("the account that gets the money is closed", receiver).into()
+            AccountClosed::because("the destination account is closed", receiver).into()
         }
         TransferReason::DestinationFull => {
-            let message = "the account that gets the money can't take so much";
+            let message = "the amount exceeds the limit of the destination account";
             AccountFull::because(message, receiver).into()
         }
         _ => {
@@ -185,7 +185,7 @@ where
             let available = source.map_or(0, |source| source.available());
             let code = currency.code();
             InsufficientFunds::because(
-                format!("{amount} minor units of {code} are needed and {available} are there"),
+                format!("{amount} minor units of {code} are required, {available} are available"),
                 payer,
                 Money::new(amount, currency),
                 Money::new(available, currency),

@@ -1,5 +1,5 @@
 //! The places in the arguments of root fields, and calls with a value at one of them: for tests of a rule that holds
-//! wherever the schema has an id, or a text.
+//! wherever the schema has an id.
 
 use std::sync::LazyLock;
 
@@ -13,12 +13,6 @@ use crate::roles::Contract;
 /// Where an argument or a field of an input object stands, from the root field on.
 pub type Path = Vec<String>;
 
-/// A place, and the steps to it with those of lists.
-struct Place {
-    path: Path,
-    steps: Path,
-}
-
 /// Ids that are the caller's to choose, or that aren't of things.
 pub const OTHERS: [&str; 4] = ["idempotencyKey", "version", "userId", "authorId"];
 /// Every place below a root field for which `is_wanted` holds: of this name, and of this type.
@@ -26,11 +20,11 @@ fn places(
     contract: &Contract,
     field: &FieldDefinition,
     is_wanted: &impl Fn(&str, &str) -> bool,
-) -> Vec<Place> {
+) -> Vec<Path> {
     let mut found = Vec::new();
     for one in &field.arguments {
         let root = [field.name.node.to_string()];
-        collect(contract, &one.node, (&root, &[]), is_wanted, &mut found);
+        collect(contract, &one.node, &root, is_wanted, &mut found);
     }
     found
 }
@@ -38,22 +32,18 @@ fn places(
 fn collect(
     contract: &Contract,
     one: &InputValueDefinition,
-    above: (&[String], &[String]),
+    above: &[String],
     is_wanted: &impl Fn(&str, &str) -> bool,
-    found: &mut Vec<Place>,
+    found: &mut Vec<Path>,
 ) {
-    let (mut path, mut steps) = (above.0.to_vec(), above.1.to_vec());
+    let mut path = above.to_vec();
     path.push(one.name.node.to_string());
-    steps.push(one.name.node.to_string());
-    if matches!(one.ty.node.base, BaseType::List(_)) {
-        steps.push("0".to_owned());
-    }
     let name = base(&one.ty.node);
     if is_wanted(&one.name.node, name) {
-        found.push(Place { path, steps });
+        found.push(path);
     } else if let Some(TypeKind::InputObject(input)) = contract.find(name).map(|of| &of.kind) {
         for field in &input.fields {
-            collect(contract, &field.node, (&path, &steps), is_wanted, found);
+            collect(contract, &field.node, &path, is_wanted, found);
         }
     }
 }
@@ -110,8 +100,6 @@ pub fn nothing(path: &[String], key: &str) -> String {
 pub struct Prepared {
     /// The place.
     pub place: Path,
-    /// The place as refusals name it, such as `input.names.0.name`.
-    pub field: String,
     /// The document; its variable is `$it`.
     pub text: String,
 }
@@ -134,7 +122,6 @@ impl Call<'_> {
         } else if let Some(TypeKind::Union(union)) = self.contract.find(name).map(|of| &of.kind) {
             let has = |member: &str| union.members.iter().any(|one| one.node.as_str() == member);
             selected.extend(has("NotFound").then_some("... on NotFound { what id }"));
-            selected.extend(has("InvalidInput").then_some("... on InvalidInput { field }"));
         }
         format!(
             "{operation}($it: {}!) {{ {}({}) {{ {} }} }}",
@@ -228,9 +215,9 @@ pub fn calls(
 ) -> Vec<Prepared> {
     let mut all = Vec::new();
     for field in contract.fields(root) {
-        for Place { path, steps } in places(contract, field, &is_wanted) {
-            let text = Call { contract, place: &path }.text(&root.to_lowercase(), field);
-            all.push(Prepared { place: path, field: steps.join("."), text });
+        for place in places(contract, field, &is_wanted) {
+            let text = Call { contract, place: &place }.text(&root.to_lowercase(), field);
+            all.push(Prepared { place, text });
         }
     }
     all

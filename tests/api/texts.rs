@@ -6,13 +6,9 @@ use serde_json::{Value, json};
 use crate::{
     comments::discussed,
     content,
-    places::{self, Prepared},
-    roles::Contract,
     support::{Client, Gateway, key},
 };
 
-/// Mutations that take files.
-const WITH_FILES: [&str; 2] = ["replaceAsset", "uploadAsset"];
 /// Texts of which nothing is seen.
 const BLANK: [&str; 10] = [
     " ",
@@ -157,26 +153,6 @@ async fn a_text_of_which_nothing_is_seen_is_refused_by_its_field() {
         let done = ask(&client, name, input).await;
         assert_ne!(done["__typename"], "InvalidInput", "{name}: {done:#}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn every_mutation_refuses_a_text_that_can_not_be_stored_by_its_field() {
-    let gateway = Gateway::start().await;
-    let roles = ["merchant", "service", "editor", "moderator", "analyst", "admin"];
-    let client = gateway.user("the-writer", &roles);
-    let is_text = |name: &str, of: &str| of == "String" || name == "idempotencyKey";
-    let calls = places::calls(&Contract::read(), "Mutation", is_text);
-    // A file is needed there; see the tests of assets.
-    let calls: Vec<_> =
-        calls.into_iter().filter(|call| !WITH_FILES.contains(&call.place[0].as_str())).collect();
-    assert!(calls.len() >= 60, "{}", calls.len());
-    let before = gateway.snapshot().await;
-    for Prepared { field, text, .. } in &calls {
-        let refused = client.field(text, json!({ "it": "a\u{0}b" })).await;
-        assert_eq!(refused["__typename"], "InvalidInput", "{text}: {refused:#}");
-        assert_eq!(refused["field"], *field, "{text}");
-    }
-    assert!(gateway.snapshot().await == before);
 }
 
 const PERSON: &str = "mutation($input: CreatePersonInput!) { createPerson(input: $input) {

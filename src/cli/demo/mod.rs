@@ -80,7 +80,7 @@ impl Demo {
             let roles =
                 (!config.roles.is_empty()).then_some("roles: the demo has roles of its own");
             let own = rooms.into_iter().chain(roles).map(|fault| format!("{fault}; leave it out"));
-            [Edge::faults(config), domains::setting_faults(config), own.collect()].concat()
+            [domains::setting_faults(config), Edge::faults(config), own.collect()].concat()
         })?;
         let traces = logging::begin_with_traces(&config, logging::TOOL)?;
         let ran = self.run_with(config, home).await;

@@ -108,14 +108,23 @@ pub struct PriceAndWeightBox {
     /// Retail price in minor units of the currency.
     pub price: AmountRange,
     /// Weight in grams.
-    pub weight: AmountRange,
+    pub weight: WeightRange,
 }
 
-/// Range of numbers; both limits are included.
+/// Range of amounts; both limits are included.
 #[derive(Debug, InputObject)]
 pub struct AmountRange {
-    /// Lowest number, 0 to 1,000,000,000,000.
+    /// Lowest amount, 0 to 1,000,000,000,000.
     pub min: Long,
-    /// Highest number, `min` to 1,000,000,000,000.
+    /// Highest amount, `min` to 1,000,000,000,000.
     pub max: Long,
+}
+
+/// Range of weights in grams; both limits are included.
+#[derive(Debug, InputObject)]
+pub struct WeightRange {
+    /// Lowest weight, 0 to 1,000,000,000.
+    pub min: i32,
+    /// Highest weight, `min` to 1,000,000,000.
+    pub max: i32,
 }

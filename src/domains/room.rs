@@ -23,7 +23,8 @@ pub struct Room {
     pub name: &'static str,
     /// Names of the rooms without which it can't run.
     pub needs: &'static [&'static str],
-    /// Fields that other rooms' types have only with this room: type and field.
+    /// Fields that other rooms' types have only with this room: type and field. A field of an interface is one of its
+    /// members too.
     pub extends: &'static [(&'static str, &'static str)],
     /// Kinds of documents with a global id.
     pub nodes: &'static [NodeKind],

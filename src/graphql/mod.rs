@@ -15,10 +15,12 @@
 //! - [`page`]: connections with keyset cursors
 //! - [`upload`]: files in a request
 //! - [`node_id`]: opaque global ids
+//! - [`any_node`]: objects of the interface `Node` as fields of rooms
 //! - [`subscription`]: the state of one document after each change
 //! - [`errors`]: conversion of errors for the client
 
 mod amounts;
+pub mod any_node;
 pub mod author;
 pub mod codes;
 pub mod cx;

@@ -326,6 +326,7 @@ fn builder(
 ) -> SchemaBuilder<Root<Query>, Root<Mutation>, Subscription> {
     Schema::build(queries, mutations, Subscription::default())
         .validation_mode(mode)
+        .data(nodes::READ)
         // docgate's own limit is checked earlier. This one stops fragments that contain themselves.
         .limit_recursive_depth(MAX_DEPTH)
 }

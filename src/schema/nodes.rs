@@ -2,9 +2,8 @@
 //! <https://relay.dev/graphql/objectidentification.htm>
 
 use async_graphql::{Context, ID, Interface, Object, Result};
-use futures_util::future::try_join_all;
+use futures_util::{FutureExt, TryFutureExt, future::try_join_all};
 
-use crate::graphql::cx::Cx;
 use crate::{
     app::App,
     domains::{
@@ -39,7 +38,10 @@ use crate::{
     },
     error::Error,
     graphql::{
-        app, input,
+        any_node::{AnyNode, ReadNode},
+        app,
+        cx::Cx,
+        input,
         node_id::{self, NodeKind},
         requester,
         requester::Requester,
@@ -128,6 +130,11 @@ impl NodesQuery {
         Ok(try_join_all(ids.iter().map(|id| find(app, requester, id))).await?)
     }
 }
+
+/// The read of [`find`] for fields of rooms.
+pub(super) const READ: ReadNode = ReadNode(|cx, id| {
+    find(cx.app, cx.requester, id).map_ok(|found| found.map(AnyNode::of)).boxed()
+});
 
 /// Reads an object with the room's own operation, which checks whether it is visible to the caller. A text
 /// that isn't a global id is treated as the id of an object that doesn't exist.

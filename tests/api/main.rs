@@ -35,6 +35,7 @@ mod orders;
 mod payments;
 mod people;
 mod reads;
+mod references;
 mod refunds;
 mod roles;
 mod rooms;

@@ -64,6 +64,7 @@ pub use view::StoredProduct;
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["categories", "comments", "people"],
+    extends: &[("Work", "product")],
     nodes: &[NodeKind::Product],
     collections: &[declared::<ProductDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -50,10 +50,12 @@ pub mod types;
 use super::{Room, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{NodeDocument, RevisionDocument};
+pub use types::Content;
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["assets", "comments", "identities"],
+    extends: &[("Asset", "parent")],
     nodes: &[NodeKind::Content],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -71,6 +71,7 @@ pub const MAX_RECEIPTS: usize = 3_000;
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["catalog"],
+    extends: &[("Product", "stock")],
     collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

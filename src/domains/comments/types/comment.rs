@@ -6,7 +6,16 @@ use super::super::{
     documents::{CommentDocument, Remover},
     operations::{self, Listed},
 };
-use crate::graphql::{author::Author, cx::cx, page::paging, scalars::DateTime};
+use crate::{
+    engine::caching::cache_control,
+    graphql::{
+        any_node::{AnyNode, any_node},
+        author::Author,
+        cx::cx,
+        page::paging,
+        scalars::DateTime,
+    },
+};
 
 /// Sort order of comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
@@ -67,6 +76,12 @@ impl Comment {
     /// Global id of the product, content or asset that is discussed.
     async fn subject_id(&self) -> ID {
         self.0.parent.id()
+    }
+
+    /// Product, content or asset that is discussed, as `node` returns it. Null if the caller can't see it.
+    #[graphql(directive = cache_control::apply(0))]
+    async fn subject(&self, context: &Context<'_>) -> Result<Option<AnyNode>> {
+        Ok(any_node(context, &self.0.parent.id()).await?)
     }
 
     /// Slug, the key of the comment within its discussion, usable in links. It has one short part for each

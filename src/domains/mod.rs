@@ -9,7 +9,9 @@
 //!
 //! Rooms call each other only through their operations, and only in these directions:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `content → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them.
+//! `content → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
+//! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
+//! [`extends`](Room::extends).
 
 pub mod assets;
 pub mod carts;

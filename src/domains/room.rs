@@ -27,7 +27,8 @@ pub struct Room {
     pub needs: &'static [&'static str],
     /// Checks its settings. Returns each fault as a sentence.
     pub faults: Option<Faults>,
-    /// Fields that other rooms' types have only with this room: type and field.
+    /// Fields that other rooms' types have only with this room: type and field. A field of an interface is one of its
+    /// members too.
     pub extends: &'static [(&'static str, &'static str)],
     /// Descriptions of fields of interfaces, where they differ from those of the members.
     pub descriptions: &'static [OfInterface],

@@ -73,7 +73,7 @@ pub fn complete(registry: &mut Registry, own: &[OfInterface]) {
     }
 }
 
-/// The fields that all members have, in the order and with the descriptions of the first member.
+/// The fields that all members have, in the order and with the descriptions and directives of the first member.
 fn common<'a>(
     members: impl Iterator<Item = &'a IndexMap<String, MetaField>> + Clone,
 ) -> IndexMap<String, MetaField> {
@@ -84,7 +84,6 @@ fn common<'a>(
         MetaField {
             description: field.description.as_ref().map(line),
             compute_complexity: None,
-            directive_invocations: Vec::new(),
             ..field.clone()
         }
     };

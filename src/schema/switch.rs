@@ -114,9 +114,7 @@ fn remove(registry: &mut Registry, off: &[&str]) {
     }
     for room in domains::ROOMS.iter().filter(|room| off.contains(&room.name)) {
         for (of, field) in room.extends {
-            if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(*of) {
-                fields.shift_remove(*field);
-            }
+            remove_field(registry, of, field);
         }
     }
     // The specification doesn't permit a type without fields.
@@ -136,6 +134,22 @@ fn remove(registry: &mut Registry, off: &[&str]) {
         }
     }
     registry.implements.retain(|name, _| used.contains(name));
+}
+
+/// Removes a field of a type; if that is an interface, also from its members.
+fn remove_field(registry: &mut Registry, of: &str, field: &str) {
+    let mut members = Vec::new();
+    match registry.types.get_mut(of) {
+        Some(MetaType::Object { fields, .. }) => drop(fields.shift_remove(field)),
+        Some(MetaType::Interface { fields, possible_types, .. }) => {
+            fields.shift_remove(field);
+            members.extend(possible_types.iter().cloned());
+        }
+        _ => {}
+    }
+    for member in members {
+        remove_field(registry, &member, field);
+    }
 }
 
 /// Interfaces with members in all rooms. Being a member of one of them doesn't count as use of a type.

@@ -177,11 +177,13 @@ async fn the_accounts_of_a_statement_are_one_command() {
     }
     paid.reverse();
     let query = "query($id: ID!) { account(id: $id) { statement(first: 20) {
-        nodes { transfer { source { id } destination { id } } } } } }";
+        nodes { counterparty { id } transfer { source { id } destination { id } } } } } }";
     let read = async |gateway: &Gateway| {
         let seen = gateway.shopper("ann").field(query, json!({ "id": from })).await;
         let nodes = seen["statement"]["nodes"].as_array().expect("nodes");
         let other = |node: &Value| node["transfer"]["destination"]["id"].clone();
+        assert_eq!(nodes.iter().map(other).collect::<Vec<_>>(), paid);
+        let other = |node: &Value| node["counterparty"]["id"].clone();
         assert_eq!(nodes.iter().map(other).collect::<Vec<_>>(), paid);
         assert!(nodes.iter().all(|node| node["transfer"]["source"]["id"] == json!(from)));
     };

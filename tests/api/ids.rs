@@ -102,14 +102,9 @@ async fn a_subscription_ends_as_if_the_id_were_unknown() {
     let token = anyone(&gateway).token;
     let contract = Contract::read();
     let calls = calls(&contract, "Subscription");
-<<<<<<< ours
     // `jobAvailable` has no id: a queue has a name.
     assert_eq!(calls.len() + 1, contract.fields("Subscription").len());
-    for Prepared { place, text, .. } in &calls {
-=======
-    assert_eq!(calls.len(), contract.fields("Subscription").len());
     for Prepared { place, text } in &calls {
->>>>>>> theirs
         for id in impossible(place).into_iter().chain([unknown(place)]) {
             let mut socket = gateway.session(token.as_deref()).await;
             socket.subscribe("1", text, json!({ "it": id })).await;

@@ -37,6 +37,7 @@ mod people;
 mod places;
 mod queue;
 mod reads;
+mod references;
 mod refunds;
 mod roles;
 mod rooms;

@@ -55,6 +55,39 @@ fn without_orders_a_cart_has_no_order() {
     assert!(!sdl.contains("type Order ") && !sdl.contains("order: Order"), "{sdl}");
 }
 
+/// The schema of a gateway with these rooms only.
+fn sdl_of(rooms: &[&str]) -> String {
+    let rooms = rooms.iter().map(|room| (*room).to_owned()).collect();
+    schema::build(&Config { rooms, ..Config::default() }).sdl()
+}
+
+/// The fields of a type or interface.
+fn fields_of<'a>(sdl: &'a str, name: &str) -> &'a str {
+    let (_, rest) = sdl.split_once(&format!("{name} ")).unwrap_or_else(|| panic!("no {name}"));
+    rest.split("\n}").next().expect("its fields")
+}
+
+#[test]
+fn objects_of_a_room_that_is_switched_off_are_no_fields() {
+    let all = schema::sdl();
+    for (rooms, owner, field) in [
+        (&["catalog", "categories", "comments", "people"][..], "type Book", "stock: Stock"),
+        (&["catalog", "categories", "comments", "people"], "interface Product", "stock: Stock"),
+        (&["people"], "type Work", "product("),
+        (&["assets", "comments", "identities"], "type Asset", "parent: Content"),
+    ] {
+        assert!(fields_of(&all, owner).contains(field), "{owner} has no {field}");
+        let sdl = sdl_of(rooms);
+        assert!(!fields_of(&sdl, owner).contains(field), "{owner} has {field} in {rooms:?}");
+        for gone in ["type Stock ", "interface Content ", "type Folder "] {
+            assert!(!sdl.contains(gone), "{gone} in {rooms:?}");
+        }
+    }
+    assert!(!sdl_of(&["people"]).contains("interface Product "));
+    // What a comment is on is an object of any room, or of none.
+    assert!(fields_of(&sdl_of(&["comments"]), "type Comment").contains("subject: Node"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
     let gateway = Gateway::start().await;

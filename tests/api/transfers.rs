@@ -48,7 +48,7 @@ pub(crate) const TRANSFERS: &str = "query($state: TransferState!, $first: Int, $
 const STATEMENT: &str =
     "query($id: ID!, $first: Int, $after: String, $last: Int, $before: String) { account(id: $id) {
     statement(first: $first, after: $after, last: $last, before: $before) {
-        nodes { effect { minorUnits } counterpartyId
+        nodes { effect { minorUnits } counterpartyId counterparty { id }
             transfer { id state kind source { id } destination { id } } }
         pageInfo { hasNextPage endCursor hasPreviousPage startCursor } } } }";
 
@@ -475,6 +475,14 @@ async fn a_statement_shows_what_each_transfer_did() {
     };
     assert_eq!(effects(page), [-9, -8]);
     assert_eq!(page["nodes"][0]["counterpartyId"], json!(other));
+    assert_eq!(page["nodes"][0]["counterparty"], Value::Null, "another's account");
+    // A service sees every account, also the one of the outside world, from which the deposit came.
+    let all = gateway.service().field(STATEMENT, json!({ "id": mine })).await;
+    let entries = all["statement"]["nodes"].as_array().expect("entries");
+    assert_eq!(entries.len(), 10);
+    for entry in entries {
+        assert_eq!(entry["counterparty"]["id"], entry["counterpartyId"]);
+    }
     assert_eq!(page["pageInfo"]["hasNextPage"], true);
     let after = &page["pageInfo"]["endCursor"];
     let of = |found: Value| found["statement"].clone();

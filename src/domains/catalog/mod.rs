@@ -82,6 +82,7 @@ async fn node(cx: Cx<'_>, sku: &str) -> Result<Option<Node>, Error> {
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["categories", "comments", "people"],
+    extends: &[("Work", "product")],
     nodes: &[NodeType {
         interface: Some("Product"),
         natural_key: Some(("sku", |cx, sku| Box::pin(node(cx, sku)))),

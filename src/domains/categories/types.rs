@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use async_graphql::{ComplexObject, Context, ID, Object, OneofObject, Result, SimpleObject};
+use async_graphql::{
+    ComplexObject, Context, ID, Object, OneofObject, Result, SimpleObject, connection::Connection,
+};
 
 use super::{
     LONGEST_NAME, MAX_NAMES,
@@ -14,6 +16,7 @@ use crate::graphql::{
     codes::refusal,
     declared::{each, input, nested, result},
     node_id::NodeKind,
+    page::paging,
     refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Unusable},
     scalars::{LocaleTag, Slug},
 };
@@ -56,6 +59,24 @@ impl Category {
         let Some(id) = &self.0.parent_id else { return Ok(None) };
         let by = CategoryBy::Id(NodeKind::CATEGORY.id(id));
         Ok(operations::category(app(context), by).await?.map(Category))
+    }
+
+    /// Direct children of the category, sorted by slug, as for a menu.
+    async fn children(&self, context: &Context<'_>) -> Result<Connection<String, CategoryLink>> {
+        Ok(operations::menu(app(context), &self.0.path, paging(context)?).await?)
+    }
+
+    /// All descendants of the category, sorted by path.
+    async fn subtree(
+        &self,
+        context: &Context<'_>,
+        #[graphql(
+            desc = "Whether the category itself is listed too; it then comes first.",
+            default = false
+        )]
+        include_self: bool,
+    ) -> Result<Connection<String, Category>> {
+        Ok(operations::subtree(app(context), &self.0.path, include_self, paging(context)?).await?)
     }
 
     /// Name of the category in a language: the name for exactly this tag, else for the language without

@@ -54,7 +54,8 @@ use super::{
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{NodeDocument, RevisionDocument};
-use types::{Blog, BlogEntry, Content, ContentBy, Folder, Gallery, Page};
+pub use types::Content;
+use types::{Blog, BlogEntry, ContentBy, Folder, Gallery, Page};
 
 impl NodeKind {
     /// A page, blog entry, folder, blog or gallery.
@@ -64,7 +65,8 @@ impl NodeKind {
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["assets", "comments", "identities"],
-    descriptions: &[("Content", "revisions", types::REVISIONS)],
+    extends: &[("Asset", "parent")],
+    descriptions: &types::DESCRIPTIONS,
     nodes: &[NodeType::new(
         NodeKind::CONTENT,
         &[

@@ -87,6 +87,7 @@ pub const MAX_RECEIPTS: usize = 3_000;
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["catalog"],
+    extends: &[("Product", "stock")],
     faults: Some(|config| {
         unmet([(
             (2..=10_000).contains(&config.reservations_per_sku),

@@ -61,7 +61,7 @@ input! {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Number of pieces received, 1 to 1,000,000,000.
-        pub quantity: Long where within(1..=MAX),
+        pub quantity: i32 where within(1..=MAX),
         /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
         /// with the same key.
         pub idempotency_key: Option<ID> where optional(key()),

@@ -1,18 +1,21 @@
 //! GraphQL types of people.
 
-use async_graphql::{ID, Object};
+use async_graphql::{ComplexObject, Context, ID, Object, Result};
 
 use super::{
     documents::{PersonAddress, PersonDocument, Work},
     operations::NAME,
 };
 use crate::{
+    domains::catalog::{self, Product},
     engine::caching::cache_control,
     graphql::{
+        app,
         declared::{input, result},
         node_id::NodeKind,
         refusals::{Conflict, InvalidInput, NotFound},
         requester::{Role, Who},
+        scalars::LocaleTag,
     },
 };
 
@@ -50,6 +53,21 @@ impl Person {
     /// Products that the person contributed to. The one whose credit changed last comes last.
     async fn works(&self) -> Vec<&Work> {
         self.0.works.iter().filter(|work| !work.roles.is_empty()).collect()
+    }
+}
+
+#[ComplexObject]
+impl Work {
+    /// The product. Null if it was just deleted.
+    #[graphql(directive = cache_control::apply(30))]
+    async fn product(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Language of the category names. Default: the site's language.")]
+        locale: Option<LocaleTag>,
+    ) -> Result<Option<Product>> {
+        let found = catalog::operations::product(app(context), &self.sku).await?;
+        Ok(found.map(|product| Product::of(product, locale)))
     }
 }
 

@@ -182,6 +182,12 @@ impl StatementEntry {
         self.transfer.source == self.account
     }
 
+    /// `_id` of the other account.
+    fn other_account(&self) -> &str {
+        let TransferDocument { source, destination, .. } = &self.transfer;
+        if self.is_outgoing() { destination } else { source }
+    }
+
     fn effect_minor_units(&self) -> i64 {
         use TransferState::{Authorised, Committed, Credited, Done, Returning};
         let TransferDocument { state, amount, .. } = &self.transfer;
@@ -204,8 +210,13 @@ impl StatementEntry {
 
     /// Global id of the other account of the transfer.
     async fn counterparty_id(&self) -> ID {
-        let TransferDocument { source, destination, .. } = &self.transfer;
-        NodeKind::ACCOUNT.id(if self.is_outgoing() { destination } else { source })
+        NodeKind::ACCOUNT.id(self.other_account())
+    }
+
+    /// The other account of the transfer. Null unless the caller owns it or has the role `service`: others see no
+    /// more of an account than its id.
+    async fn counterparty(&self, context: &Context<'_>) -> Result<Option<Account>> {
+        account(context, self.other_account()).await
     }
 
     /// The transfer that the entry is about, in its current state.

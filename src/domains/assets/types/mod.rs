@@ -2,21 +2,26 @@
 
 mod inputs;
 
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use mongodb::bson::Bson;
 
 pub use inputs::*;
 
 use super::documents::{self, AssetDocument, FileFacts};
 use crate::{
-    domains::comments::{Discussion, ParentKind},
+    domains::{
+        comments::{Discussion, ParentKind},
+        content::{self, Content},
+    },
     graphql::{
+        app,
         author::Author,
         codes::refusal,
         declared::result,
         node_id::NodeKind,
         object_of::ObjectOf,
         refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
+        requester,
         scalars::{DateTime, LocaleTag, Long, Slug, int},
     },
 };
@@ -51,6 +56,13 @@ impl Asset {
     /// Global id of the folder or gallery that contains the asset; null for a root.
     async fn parent_id(&self) -> Option<ID> {
         self.0.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id))
+    }
+
+    /// Folder or gallery that contains the asset; null for a root, and if the caller can't see it.
+    async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
+        let Some(id) = &self.0.metadata.parent_id else { return Ok(None) };
+        let found = content::operations::by_id(app(context), requester(context), id).await?;
+        Ok(found.map(Content::from))
     }
 
     /// URL of the file, relative to the address of this gateway.

@@ -16,7 +16,7 @@ pub(crate) const CATEGORIES: usize = 20;
 /// Maximum price, in minor units.
 const PRICE: i64 = 100_000_000_000;
 /// Maximum weight, in grams.
-const WEIGHT: i64 = 1_000_000_000;
+pub(crate) const WEIGHT: i64 = 1_000_000_000;
 /// Maximum length of a side, in millimetres.
 const SIDE: i64 = 1_000_000;
 /// Types with fields of their own.

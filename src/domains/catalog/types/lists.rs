@@ -107,15 +107,24 @@ pub struct PriceAndWeightBox {
     pub currency: CurrencyCode,
     /// Retail price in minor units of the currency.
     pub price: AmountRange,
-    /// Weight of the parcel in grams. Products have at most 1,000,000,000.
-    pub weight: AmountRange,
+    /// Weight of the parcel in grams.
+    pub weight: WeightRange,
 }
 
-/// Range of numbers; both limits are included.
+/// Range of amounts; both limits are included.
 #[derive(Debug, InputObject)]
 pub struct AmountRange {
-    /// Lowest number, 0 to 1,000,000,000,000.
+    /// Lowest amount, 0 to 1,000,000,000,000.
     pub min: Long,
-    /// Highest number, `min` to 1,000,000,000,000.
+    /// Highest amount, `min` to 1,000,000,000,000.
     pub max: Long,
+}
+
+/// Range of weights in grams; both limits are included.
+#[derive(Debug, InputObject)]
+pub struct WeightRange {
+    /// Lowest weight, 0 to 1,000,000,000.
+    pub min: i32,
+    /// Highest weight, `min` to 1,000,000,000.
+    pub max: i32,
 }

@@ -10,8 +10,10 @@ use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
         comments::{Discussion, ParentKind},
+        inventory::{self, Stock},
         people::{self, Person},
     },
+    engine::caching::cache_control,
     error::Error,
     graphql::{
         app,
@@ -121,6 +123,15 @@ macro_rules! product_types {
                 let [list, retail, savings] =
                     [list, retail, savings].map(|amount| Money::new(amount, currency));
                 Pricing { list, retail, savings, pct_savings }
+            }
+
+            /// Stock of the product, as the query `stock` returns it: all counters are zero if nothing was ever
+            /// received. Null if the product was just deleted.
+            #[graphql(directive = cache_control::apply(0))]
+            async fn stock(&self, context: &Context<'_>) -> Result<Option<Stock>> {
+                let ProductView { sku, generation, .. } = self.0.product();
+                let found = inventory::operations::stock_of(app(context), sku, generation);
+                Ok(found.await?.map(Stock::from))
             }
 
             /// Categories that the product is in; empty if it is in none.

@@ -6,7 +6,11 @@ use super::super::{
     documents::{CommentDocument, Remover},
     operations::{self, Listed},
 };
-use crate::graphql::{author::Author, cx::cx, page::paging, scalars::DateTime};
+use crate::{
+    domains::nodes::{self, Node},
+    engine::caching::cache_control,
+    graphql::{author::Author, cx::cx, page::paging, scalars::DateTime},
+};
 
 /// Order of the comments of a discussion. The layout `PAGED` doesn't provide `THREADED`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
@@ -67,6 +71,12 @@ impl Comment {
     /// Global id of the product, content or asset that is discussed.
     async fn subject_id(&self) -> ID {
         self.0.parent.id()
+    }
+
+    /// Product, content or asset that is discussed, as `node` returns it. Null if the caller can't see it.
+    #[graphql(directive = cache_control::apply(0))]
+    async fn subject(&self, context: &Context<'_>) -> Result<Option<Node>> {
+        Ok(nodes::find(cx(context), &self.0.parent.id()).await?)
     }
 
     /// Slug, the key of the comment within its discussion, usable in links. It has one short part for each

@@ -52,6 +52,14 @@ impl Photo {
         parent_of(context, self.0.metadata.parent_id.as_deref()).await
     }
 
+    /// Always null, because a picture contains nothing. With an error unless the caller is an editor.
+    ///
+    /// Who: editor.
+    #[graphql(guard = "Who::Role(Role::Editor)")]
+    async fn children(&self) -> Option<Connection<String, Content>> {
+        None
+    }
+
     /// Always null: pictures have no former paths.
     async fn redirected_from(&self) -> Option<&str> {
         None

@@ -58,9 +58,26 @@ pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error>
         return Ok(found);
     }
     let Some(product) = catalog::operations::product(app, &sku).await? else { return Ok(None) };
-    let stock = found.unwrap_or_else(|| StockDocument::empty(&sku));
-    let is_its_own = !stock.deleting || stock.is_left_over(product.get().generation);
-    Ok(is_its_own.then_some(stock))
+    Ok(stock_of_generation(found, &sku, product.get().generation))
+}
+
+/// The counters of a product that was read before, as [`stock`] returns them; `None` if it was deleted since.
+pub async fn stock_of(
+    app: &App,
+    sku: &str,
+    generation: &str,
+) -> Result<Option<StockDocument>, Error> {
+    Ok(stock_of_generation(store::find_counters(app, sku).await?, sku, generation))
+}
+
+/// The counters of this generation of a product, by the stock document that was read.
+fn stock_of_generation(
+    found: Option<StockDocument>,
+    sku: &str,
+    generation: &str,
+) -> Option<StockDocument> {
+    let stock = found.unwrap_or_else(|| StockDocument::empty(sku));
+    (!stock.deleting || stock.is_left_over(generation)).then_some(stock)
 }
 
 /// Opens stock that was closed for an earlier generation than the product's. Returns whether it was.

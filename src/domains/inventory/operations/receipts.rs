@@ -45,7 +45,7 @@ pub async fn receive_stock(
     let op = &cx.op(&[subject, "receiveStock"], input.idempotency_key.as_ref(), &*input);
     // Without an idempotency key of the client the call can't be a repeat.
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
-    book(&cx, &input.sku, input.quantity.0, once).await.map_err(|stop| match stop {
+    book(&cx, &input.sku, input.quantity.into(), once).await.map_err(|stop| match stop {
         Stop::Refused(Refused::NoProduct) => NotFound::new("product", &*input.sku).into(),
         Stop::Refused(Refused::OtherInput) => Conflict::other_input().into(),
         Stop::Refused(Refused::Full) => Error::RateLimited(TOO_MANY_RECEIPTS).into(),

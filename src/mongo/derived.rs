@@ -30,6 +30,9 @@ pub struct Derived {
     pub delay: i64,
 }
 
+/// A delay in milliseconds that no configuration exceeds: a hundred years.
+const LONGEST: i64 = 100 * 365 * 24 * 3_600_000;
+
 impl Derived {
     /// The value as an expression.
     fn value(&self) -> Bson {
@@ -48,7 +51,7 @@ impl Derived {
         doc! { "$ne": [found, { "$ifNull": [self.value(), Bson::Null] }] }
     }
 
-    /// True for documents whose field is missing, or greater than its value.
+    /// True for documents whose field is missing, or greater than its value under any configuration.
     fn is_late(&self) -> Document {
         let field = format!("${}", self.field);
         let is_later = doc! { "$or": [
@@ -56,7 +59,7 @@ impl Derived {
             { "$gt": [&field, "$$value"] },
         ] };
         doc! { "$let": {
-            "vars": { "value": { "$ifNull": [self.value(), Bson::Null] } },
+            "vars": { "value": { "$ifNull": [(self.value)(LONGEST), Bson::Null] } },
             "in": { "$and": [{ "$ne": ["$$value", Bson::Null] }, is_later] },
         } }
     }
@@ -115,7 +118,8 @@ impl<T: Stored> Collection<T> {
         Ok((corrected, is_full.then_some(Walk { last: end })))
     }
 
-    /// The `_id`s of up to 100 documents whose derived field is missing or greater than its value.
+    /// The `_id`s of up to 100 documents whose derived field is missing or greater than its value would be under any
+    /// configuration. So a command with another configuration than the gateways' finds none that they left right.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.

@@ -84,9 +84,7 @@ async fn post_all(base: &Gateway, posts: &[(Fate, String)], way: Option<Cut>) ->
     proxy.reached().await;
     // Each comment is inserted by then, and its commit is queued.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    for (fate, on) in posts {
-        befall(base, *fate, on).await;
-    }
+    join_all(posts.iter().map(|(fate, on)| befall(base, *fate, on))).await;
     match way {
         Some(way) => proxy.cut(0, way),
         None => proxy.heal(),
@@ -98,7 +96,14 @@ async fn post_all(base: &Gateway, posts: &[(Fate, String)], way: Option<Cut>) ->
 }
 
 async fn fifty_posts(way: Option<Cut>) {
-    let base = Gateway::with(few_rooms).await;
+    let base = Gateway::with(|config| {
+        few_rooms(config);
+        if way.is_none() {
+            // Long enough that no post gives up while the fates happen.
+            config.flow_run_millis = 10_000;
+        }
+    })
+    .await;
     let mut posts = Vec::new();
     for number in 0..50 {
         let on = discussed(&base, &format!("p{number}"), "PER_DOCUMENT").await;

@@ -203,7 +203,7 @@ READS = [
         "products within a box of price and weight",
         products(
             'box: {currency: "EUR", price: {min: $a, max: $b}, weight: {min: $c, max: $d}}',
-            "$a: Long!, $b: Long!, $c: Long!, $d: Long!",
+            "$a: Long!, $b: Long!, $c: Int!, $d: Int!",
         ),
         lambda n, count: {
             **dict(zip("ab", around(price(n), count))),

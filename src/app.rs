@@ -1,8 +1,10 @@
 //! The shared handles of a gateway process.
 
 use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -43,6 +45,8 @@ struct Inner {
     name: String,
     /// The client for calls to other services, created at its first use.
     http: OnceLock<reqwest::Client>,
+    /// What rooms share among the requests of this process, by type.
+    shared: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl fmt::Debug for App {
@@ -65,7 +69,7 @@ impl App {
         let loader = Loader::new(database.clone(), &metrics, limit, config.coalesce_writes);
         let counters = Counters::new(&loader, &metrics, config.coalesce_counts);
         let name = ids.random();
-        let (tasks, http) = (TaskTracker::new(), OnceLock::new());
+        let (tasks, http, shared) = (TaskTracker::new(), OnceLock::new(), Mutex::default());
         Self {
             inner: Arc::new(Inner {
                 config,
@@ -78,6 +82,7 @@ impl App {
                 tasks,
                 name,
                 http,
+                shared,
             }),
         }
     }
@@ -94,7 +99,7 @@ impl App {
 
     /// The typed collection of `T`.
     pub fn collection<T: Stored>(&self) -> Collection<T> {
-        Collection::of(&self.inner.loader)
+        Collection::of(&self.inner.loader, self.config())
     }
 
     /// Loads the collection into memory. From then on, its reads by key are answered without MongoDB.
@@ -134,6 +139,13 @@ impl App {
         &self.inner.name
     }
 
+    /// The value of this type that all requests of this process share. It is created at its first use.
+    pub fn shared<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut all = self.inner.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(value).downcast().unwrap_or_default()
+    }
+
     /// Background work that outlives its caller.
     pub fn tasks(&self) -> &TaskTracker {
         &self.inner.tasks
@@ -158,7 +170,11 @@ impl App {
 
     /// The time limits of flows.
     pub fn bounds(&self) -> Bounds {
-        let config = self.config();
+        Self::bounds_of(self.config())
+    }
+
+    /// The time limits of flows with this configuration.
+    pub fn bounds_of(config: &Config) -> Bounds {
         Bounds {
             attempt: Duration::from_millis(config.flow_run_millis),
             command: Duration::from_millis(config.flow_command_millis),
@@ -180,12 +196,12 @@ impl App {
 
     /// Runs `work` in the background; a shutdown waits for it. After an error, which is logged, the sweep finishes
     /// the work.
-    pub fn behind(
+    pub fn in_background(
         &self,
         what: &'static str,
         work: impl Future<Output = Result<(), Error>> + Send + 'static,
     ) {
-        let span = traces::behind(what);
+        let span = traces::background(what);
         let work = async move {
             if let Err(error) = work.await {
                 traces::failed(&Span::current(), error.code());

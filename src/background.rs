@@ -1,4 +1,4 @@
-//! Runs the sweeps of the rooms, in one gateway at a time.
+//! Runs the sweeps of the rooms, in one gateway at a time, and the rooms' own jobs, in every gateway.
 
 use std::time::Duration;
 
@@ -6,7 +6,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::App,
-    domains::{Room, switched_on},
+    domains::{
+        self, Room,
+        queue::{self, operations::Limits},
+        switched_on,
+    },
     error::Error,
     flow::{Attempt, Sweep, lease::Lease},
 };
@@ -80,6 +84,14 @@ pub async fn run(app: App, stop: CancellationToken) {
             () = tokio::time::sleep(pause) => {}
         }
     }
+}
+
+/// Maximum number of the rooms' own jobs that a gateway does at once, and the length of their leases.
+const WORKERS: Limits = Limits { jobs: 8, lease: Duration::from_secs(60) };
+
+/// Does the jobs of the rooms until `stop`, then waits for those under way.
+pub async fn work(app: App, stop: CancellationToken) {
+    queue::operations::run(&app, domains::work(app.config()), WORKERS, stop).await;
 }
 
 async fn pass(app: &App) -> Result<(), Error> {

@@ -2,7 +2,6 @@
 //! all faults are reported together.
 
 mod checks;
-mod defaults;
 mod read;
 
 use std::{
@@ -15,218 +14,241 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+pub use checks::is_web_address;
 pub use read::unread;
 
-/// All settings. Field names are the keys of `docgate.toml`. Environment variables have the upper-case key
-/// with the prefix `DOCGATE_`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own")]
-pub struct Config {
-    /// Address and port to serve on.
-    pub listen: SocketAddr,
-    /// Connection string of the replica set or cluster.
-    pub mongodb_uri: String,
-    /// Database that holds the collections.
-    pub database: String,
-    /// Key from which ids and cursors are derived, 32 bytes or more. After a change, old cursors are invalid and
-    /// earlier idempotency keys aren't recognised.
-    pub secret: String,
+/// Declares the settings, each with its default.
+macro_rules! settings {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident {
+            $($(#[$meta:meta])+ pub $key:ident: $type:ty = $default:expr,)+
+        }
+    ) => {
+        $(#[$about])*
+        pub struct $name {
+            $($(#[$meta])+ pub $key: $type,)+
+        }
 
-    /// Shared secret for HS256 tokens, 32 bytes or more.
-    pub auth_hs256_secret: Option<String>,
-    /// Public RSA key for RS256 and PS256 tokens, as PEM text or as the path of a PEM file.
-    pub auth_rs256_public_key: Option<String>,
-    /// Public P-256 key for ES256 tokens, as PEM text or as the path of a PEM file.
-    pub auth_es256_public_key: Option<String>,
-    /// Public Ed25519 key for `EdDSA` tokens, as PEM text or as the path of a PEM file.
-    pub auth_eddsa_public_key: Option<String>,
-    /// Path of a file with public keys as a JWK set (RFC 7517), read at startup.
-    pub auth_jwks_file: Option<String>,
-    /// URL of the JWK set that the issuer of the tokens publishes.
-    pub auth_jwks_url: Option<String>,
-    /// Interval between two fetches of `auth_jwks_url`, in seconds.
-    pub auth_jwks_refresh_seconds: u64,
-    /// Minimum time before `auth_jwks_url` is fetched again for an unknown key or after a failed fetch, in
-    /// seconds.
-    pub auth_jwks_cooldown_seconds: u64,
-    /// Required `iss` claim of tokens, if set.
-    pub auth_issuer: Option<String>,
-    /// Required `aud` claim of tokens, if set.
-    pub auth_audience: Option<String>,
-    /// Clock skew allowed for `exp` and `nbf`, in seconds.
-    pub auth_leeway_seconds: u64,
-    /// Claim with the roles: the name of a claim, or a JSON pointer such as `/realm_access/roles`.
-    pub auth_roles_claim: String,
-    /// Name of a cookie that may hold the token. If unset, tokens are accepted in the header only.
-    pub auth_cookie: Option<String>,
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($key: $default,)+ }
+            }
+        }
+    };
+}
 
-    /// Names of the roles in tokens, each with the roles of the role table that it grants. Default: the roles of
-    /// the table by their own names.
-    pub roles: BTreeMap<String, Vec<String>>,
+settings! {
+    /// All settings. Field names are the keys of `docgate.toml`. Environment variables have the upper-case key
+    /// with the prefix `DOCGATE_`.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    #[serde(default)]
+    pub struct Config {
+        /// Address and port to serve on.
+        pub listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)),
+        /// Connection string of the replica set or cluster.
+        pub mongodb_uri: String = String::new(),
+        /// Database that holds the collections.
+        pub database: String = "docgate".into(),
+        /// Key from which ids and cursors are derived, 32 bytes or more. After a change, old cursors are invalid and
+        /// earlier idempotency keys aren't recognised.
+        pub secret: String = String::new(),
 
-    /// The rooms that are switched on; all of them if the list is empty. A room that is switched off isn't in
-    /// the schema, builds no indexes and runs no sweeps.
-    pub rooms: Vec<String>,
+        /// Shared secret for HS256 tokens, 32 bytes or more.
+        pub auth_hs256_secret: Option<String> = None,
+        /// Public RSA key for RS256 and PS256 tokens, as PEM text or as the path of a PEM file.
+        pub auth_rs256_public_key: Option<String> = None,
+        /// Public P-256 key for ES256 tokens, as PEM text or as the path of a PEM file.
+        pub auth_es256_public_key: Option<String> = None,
+        /// Public Ed25519 key for `EdDSA` tokens, as PEM text or as the path of a PEM file.
+        pub auth_eddsa_public_key: Option<String> = None,
+        /// Path of a file with public keys as a JWK set (RFC 7517), read at startup.
+        pub auth_jwks_file: Option<String> = None,
+        /// URL of the JWK set that the issuer of the tokens publishes.
+        pub auth_jwks_url: Option<String> = None,
+        /// Interval between two fetches of `auth_jwks_url`, in seconds.
+        pub auth_jwks_refresh_seconds: u64 = 600,
+        /// Minimum time before `auth_jwks_url` is fetched again for an unknown key or after a failed fetch, in
+        /// seconds.
+        pub auth_jwks_cooldown_seconds: u64 = 30,
+        /// Required `iss` claim of tokens, if set.
+        pub auth_issuer: Option<String> = None,
+        /// Required `aud` claim of tokens, if set.
+        pub auth_audience: Option<String> = None,
+        /// Clock skew allowed for `exp` and `nbf`, in seconds.
+        pub auth_leeway_seconds: u64 = 30,
+        /// Claim with the roles: the name of a claim, or a JSON pointer such as `/realm_access/roles`.
+        pub auth_roles_claim: String = "roles".into(),
+        /// Name of a cookie that may hold the token. If unset, tokens are accepted in the header only.
+        pub auth_cookie: Option<String> = None,
 
-    /// Fallback locale for names that exist neither for the requested tag nor for its language.
-    pub site_locale: String,
-    /// Base URL of the site for links in feeds, such as `https://www.example.org`. Without it links begin
-    /// with the path.
-    pub site_url: Option<String>,
+        /// Names of the roles in tokens, each with the roles of the role table that it grants. Default: the roles of
+        /// the table by their own names.
+        pub roles: BTreeMap<String, Vec<String>> = BTreeMap::new(),
 
-    /// Payment provider for checkouts.
-    pub payments: PaymentProvider,
-    /// Subject that owns the accounts on which the ledger provider receives payments. There is one account
-    /// per currency, opened on first use.
-    pub payments_merchant: String,
-    /// Base URL of the HTTP payment provider.
-    pub payments_url: Option<String>,
-    /// Key for signing requests to the HTTP payment provider (HMAC-SHA256 over the body).
-    pub payments_signing_secret: Option<String>,
-    /// Time limit of one call of the HTTP payment provider, in milliseconds.
-    pub payments_timeout_millis: u64,
+        /// The rooms that are switched on; all of them if the list is empty. A room that is switched off isn't in
+        /// the schema, builds no indexes and runs no sweeps.
+        pub rooms: Vec<String> = Vec::new(),
 
-    /// How long one attempt of a flow may write, in milliseconds of server time since its first read.
-    pub flow_run_millis: u64,
-    /// `maxTimeMS` of each command of a flow, in milliseconds.
-    pub flow_command_millis: u64,
-    /// Largest difference between the clocks of the replica set's members, in milliseconds.
-    pub flow_skew_millis: u64,
-    /// How long applied idempotency keys are remembered, in seconds. Use at least an hour in production.
-    pub flow_ops_seconds: u64,
+        /// Fallback locale for names that exist neither for the requested tag nor for its language.
+        pub site_locale: String = "en".into(),
+        /// Base URL of the site for links in feeds, such as `https://www.example.org`. Without it links begin
+        /// with the path.
+        pub site_url: Option<String> = None,
 
-    /// How long a comment can be edited after it was posted, in seconds.
-    pub comment_edit_seconds: u64,
-    /// Storage layout of a discussion that is opened by a product's first review.
-    pub discussion_layout: DiscussionLayout,
-    /// Idle time after which a cart expires, in seconds.
-    pub cart_idle_seconds: u64,
-    /// Time after which a reservation that fits no cart is returned, in seconds. It must exceed
-    /// `cart_idle_seconds`.
-    pub reservation_seconds: u64,
-    /// Whether expired carts are kept (`true`) or removed.
-    pub cart_keep_expired: bool,
-    /// Maximum number of reservations of one SKU. Shopping stops reserving at half of it.
-    pub reservations_per_sku: u32,
+        /// Payment provider for checkouts.
+        pub payments: PaymentProvider = PaymentProvider::Ledger,
+        /// Subject that owns the accounts on which the ledger provider receives payments. There is one account
+        /// per currency, opened on first use.
+        pub payments_merchant: String = "merchant".into(),
+        /// Base URL of the HTTP payment provider.
+        pub payments_url: Option<String> = None,
+        /// Key for signing requests to the HTTP payment provider (HMAC-SHA256 over the body).
+        pub payments_signing_secret: Option<String> = None,
+        /// Time limit of one call of the HTTP payment provider, in milliseconds.
+        pub payments_timeout_millis: u64 = 5_000,
 
-    /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
-    /// is acknowledged after a majority holds it.
-    pub coalesce_counts: bool,
-    /// Whether concurrent guarded writes of one collection are sent in one command. In both cases each write is
-    /// acknowledged after a majority holds it, and has its own outcome.
-    pub coalesce_writes: bool,
+        /// How long one attempt of a flow may write, in milliseconds of server time since its first read.
+        pub flow_run_millis: u64 = 10_000,
+        /// `maxTimeMS` of each command of a flow, in milliseconds.
+        pub flow_command_millis: u64 = 5_000,
+        /// Largest difference between the clocks of the replica set's members, in milliseconds.
+        pub flow_skew_millis: u64 = 1_000,
+        /// How long applied idempotency keys are remembered, in seconds. Use at least an hour in production.
+        pub flow_ops_seconds: u64 = 3_600,
 
-    /// Maximum size of an asset, in bytes.
-    pub asset_bytes: u64,
-    /// Accepted media types of assets, such as `image/png` and `image/*`. The type is detected from the
-    /// bytes.
-    pub asset_types: Vec<String>,
-    /// Maximum number of files in one request.
-    pub asset_files: usize,
-    /// Time limit of an upload or a download, in seconds. A replaced file is kept for the same time.
-    pub asset_transfer_seconds: u64,
-    /// Time without progress after which an upload is aborted, in seconds.
-    pub asset_stall_seconds: u64,
-    /// Maximum number of concurrent uploads and downloads of one gateway.
-    pub max_transfers: usize,
+        /// How long a comment can be edited after it was posted, in seconds.
+        pub comment_edit_seconds: u64 = 900,
+        /// Storage layout of a discussion that is opened by a product's first review.
+        pub discussion_layout: DiscussionLayout = DiscussionLayout::PerDocument,
+        /// Idle time after which a cart expires, in seconds.
+        pub cart_idle_seconds: u64 = 1_800,
+        /// Time after which a reservation that fits no cart is returned, in seconds. It must exceed
+        /// `cart_idle_seconds`.
+        pub reservation_seconds: u64 = 3_600,
+        /// Whether expired carts are kept (`true`) or removed.
+        pub cart_keep_expired: bool = true,
+        /// Maximum number of reservations of one SKU. Shopping stops reserving at half of it.
+        pub reservations_per_sku: u32 = 1_000,
 
-    /// Whether this gateway is a subgraph of a composed graph (Apollo Federation 2). It then serves
-    /// `_service` and `_entities`.
-    pub federation: bool,
-    /// Maximum number of long-lived connections (WebSocket, server-sent events, multipart HTTP) of one
-    /// gateway.
-    pub live_connections: usize,
-    /// Maximum number of concurrent operations on one such connection.
-    pub live_operations: usize,
-    /// Time limit for `connection_init` on a WebSocket, in milliseconds.
-    pub live_init_millis: u64,
-    /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts no data for two
-    /// intervals is disconnected.
-    pub live_ping_millis: u64,
-    /// Maximum number of event streams that are reserved but not yet opened.
-    pub live_reservations: usize,
-    /// Time limit for opening a reserved event stream, in milliseconds.
-    pub live_reservation_millis: u64,
+        /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
+        /// is acknowledged after a majority holds it.
+        pub coalesce_counts: bool = true,
+        /// Whether concurrent guarded writes of one collection are sent in one command. In both cases each write is
+        /// acknowledged after a majority holds it, and has its own outcome.
+        pub coalesce_writes: bool = true,
 
-    /// Maximum size of a request body, in bytes.
-    pub body_bytes: usize,
-    /// Maximum size of the head of a request, including its URL, in bytes.
-    pub head_bytes: usize,
-    /// Maximum number of received bytes of unanswered requests, over all connections. Each connection may
-    /// hold 8 KiB in addition.
-    pub max_received_bytes: usize,
-    /// Time limit for receiving the body of a request, in milliseconds.
-    pub receive_millis: u64,
-    /// Time limit for an idle connection and for receiving the head of a request, in milliseconds. It should
-    /// exceed the idle timeout of proxies in front.
-    pub idle_millis: u64,
-    /// Time limit of a request, in milliseconds. Reads are cancelled in MongoDB too.
-    pub request_millis: u64,
-    /// Maximum number of connections.
-    pub max_connections: usize,
-    /// Percentage of each limit of the gateway (connections, requests, transfers, event streams, bytes) that
-    /// one client may use at once.
-    pub client_share_percent: usize,
-    /// Maximum number of requests that are executed concurrently.
-    pub max_requests: usize,
-    /// Sustained rate of one client (a subject, otherwise an address), in requests per second; 0 is
-    /// unlimited.
-    pub requests_per_second: u32,
-    /// Number of requests that one client may send at once, ahead of its rate.
-    pub requests_burst: u32,
-    /// Number of proxies in front of the gateway. A client's address is that many entries from the right end
-    /// of `X-Forwarded-For`; with 0 it is the address of the connection.
-    pub forwarded_hops: usize,
-    /// Maximum number of operations in one request. Above 1, a request may be a list of operations.
-    pub max_batch: usize,
-    /// Maximum number of tokens (names, numbers, strings, punctuators) in one document.
-    pub max_tokens: usize,
-    /// Maximum nesting depth of selections.
-    pub max_depth: usize,
-    /// Maximum number of fields with an alias in one operation.
-    pub max_aliases: usize,
-    /// Maximum number of fields of the root type in one operation.
-    pub max_root_fields: usize,
-    /// Maximum number of directives in one operation.
-    pub max_directives: usize,
-    /// Maximum cost of one operation: the estimated number of objects in its response. Lists count with the
-    /// requested length.
-    pub max_cost: usize,
-    /// Whether responses carry their estimated cost in `extensions.cost`.
-    pub report_cost: bool,
-    /// Whether introspection is allowed and errors suggest names from the schema.
-    pub introspection: bool,
-    /// Origins whose pages may use the gateway from a browser, such as `https://shop.example`; `*` allows
-    /// all.
-    pub cors_origins: Vec<String>,
-    /// Trusted documents: a folder of `.graphql` files, or a manifest in Apollo's or Relay's format.
-    pub documents: Option<PathBuf>,
-    /// How other documents are treated.
-    pub documents_mode: DocumentsMode,
-    /// Whether background sweeps run in this process.
-    pub background: bool,
-    /// Pause between two passes of a sweep, in milliseconds.
-    pub sweep_millis: u64,
-    /// Development mode: every response carries `extensions.docgate`.
-    pub development: bool,
-    /// Format of log lines.
-    pub log_format: LogFormat,
+        /// Maximum size of an asset, in bytes.
+        pub asset_bytes: u64 = 4 << 30,
+        /// Accepted media types of assets, such as `image/png` and `image/*`. The type is detected from the
+        /// bytes.
+        pub asset_types: Vec<String> = vec!["*/*".into()],
+        /// Maximum number of files in one request.
+        pub asset_files: usize = 10,
+        /// Time limit of an upload or a download, in seconds. A replaced file is kept for the same time.
+        pub asset_transfer_seconds: u64 = 3_600,
+        /// Time without progress after which an upload is aborted, in seconds.
+        pub asset_stall_seconds: u64 = 300,
+        /// Maximum number of concurrent uploads and downloads of one gateway.
+        pub max_transfers: usize = 256,
 
-    /// Whether the explorer (at `/`) and GraphiQL (at `/graphiql`) are served.
-    pub explorer: bool,
-    /// Whether each operation is logged at level `info`; otherwise the level is `debug`.
-    pub log_requests: bool,
-    /// Duration from which an operation is logged as slow, in milliseconds.
-    pub slow_request_millis: u64,
-    /// Base URL of a trace collector that accepts OTLP over HTTP, such as `http://localhost:4318`. Without it
-    /// no traces are sent.
-    pub otlp_endpoint: Option<String>,
-    /// Fraction of the traces started here that is kept: 1 is all, 0.01 one in a hundred. A trace that the
-    /// caller started is kept if the caller keeps it.
-    pub otlp_sample_ratio: f64,
-    /// Address and port for `/metrics` and `/health/…`. If set, they are served nowhere else.
-    pub admin_listen: Option<SocketAddr>,
+        /// Whether this gateway is a subgraph of a composed graph (Apollo Federation 2). It then serves
+        /// `_service` and `_entities`.
+        pub federation: bool = false,
+        /// Maximum number of long-lived connections (WebSocket, server-sent events, multipart HTTP) of one
+        /// gateway.
+        pub live_connections: usize = 10_000,
+        /// Maximum number of concurrent operations on one such connection.
+        pub live_operations: usize = 100,
+        /// Time limit for `connection_init` on a WebSocket, in milliseconds.
+        pub live_init_millis: u64 = 10_000,
+        /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts no data for two
+        /// intervals is disconnected.
+        pub live_ping_millis: u64 = 12_000,
+        /// Maximum number of event streams that are reserved but not yet opened.
+        pub live_reservations: usize = 1_000,
+        /// Time limit for opening a reserved event stream, in milliseconds.
+        pub live_reservation_millis: u64 = 30_000,
+
+        /// Maximum size of a request body, in bytes.
+        pub body_bytes: usize = 1 << 20,
+        /// Maximum size of the head of a request, including its URL, in bytes.
+        pub head_bytes: usize = 32 << 10,
+        /// Maximum number of received bytes of unanswered requests, over all connections. Each connection may
+        /// hold 8 KiB in addition.
+        pub max_received_bytes: usize = 256 << 20,
+        /// Time limit for receiving the body of a request, in milliseconds.
+        pub receive_millis: u64 = 10_000,
+        /// Time limit for an idle connection and for receiving the head of a request, in milliseconds. It should
+        /// exceed the idle timeout of proxies in front.
+        pub idle_millis: u64 = 75_000,
+        /// Time limit of a request, in milliseconds. Reads are cancelled in MongoDB too.
+        pub request_millis: u64 = 30_000,
+        /// Maximum number of connections.
+        pub max_connections: usize = 10_000,
+        /// Percentage of each limit of the gateway (connections, requests, transfers, event streams, bytes) that
+        /// one client may use at once.
+        pub client_share_percent: usize = 25,
+        /// Maximum number of requests that are executed concurrently.
+        pub max_requests: usize = 1_024,
+        /// Sustained rate of one client (a subject, otherwise an address), in requests per second; 0 is
+        /// unlimited.
+        pub requests_per_second: u32 = 200,
+        /// Number of requests that one client may send at once, ahead of its rate.
+        pub requests_burst: u32 = 1_000,
+        /// Number of proxies in front of the gateway. A client's address is that many entries from the right end
+        /// of `X-Forwarded-For`; with 0 it is the address of the connection.
+        pub forwarded_hops: usize = 0,
+        /// Maximum number of operations in one request. Above 1, a request may be a list of operations.
+        pub max_batch: usize = 1,
+        /// Maximum number of tokens (names, numbers, strings, punctuators) in one document.
+        pub max_tokens: usize = 4_000,
+        /// Maximum nesting depth of selections.
+        pub max_depth: usize = 25,
+        /// Maximum number of fields with an alias in one operation.
+        pub max_aliases: usize = 100,
+        /// Maximum number of fields of the root type in one operation.
+        pub max_root_fields: usize = 20,
+        /// Maximum number of directives in one operation.
+        pub max_directives: usize = 50,
+        /// Maximum cost of one operation: the estimated number of objects in its response. Lists count with the
+        /// requested length.
+        pub max_cost: usize = 10_000,
+        /// Whether responses carry their estimated cost in `extensions.cost`.
+        pub report_cost: bool = true,
+        /// Whether introspection is allowed and errors suggest names from the schema.
+        pub introspection: bool = false,
+        /// Origins whose pages may use the gateway from a browser, such as `https://shop.example`; `*` allows
+        /// all.
+        pub cors_origins: Vec<String> = Vec::new(),
+        /// Trusted documents: a folder of `.graphql` files, or a manifest in Apollo's or Relay's format.
+        pub documents: Option<PathBuf> = None,
+        /// How other documents are treated.
+        pub documents_mode: DocumentsMode = DocumentsMode::Off,
+        /// Whether background sweeps run in this process.
+        pub background: bool = true,
+        /// Pause between two passes of a sweep, in milliseconds.
+        pub sweep_millis: u64 = 2_000,
+        /// Development mode: every response carries `extensions.docgate`.
+        pub development: bool = false,
+        /// Format of log lines.
+        pub log_format: LogFormat = LogFormat::Pretty,
+
+        /// Whether the explorer (at `/`) and GraphiQL (at `/graphiql`) are served.
+        pub explorer: bool = true,
+        /// Whether each operation is logged at level `info`; otherwise the level is `debug`.
+        pub log_requests: bool = false,
+        /// Duration from which an operation is logged as slow, in milliseconds.
+        pub slow_request_millis: u64 = 1_000,
+        /// Base URL of a trace collector that accepts OTLP over HTTP, such as `http://localhost:4318`. Without it
+        /// no traces are sent.
+        pub otlp_endpoint: Option<String> = None,
+        /// Fraction of the traces started here that is kept: 1 is all, 0.01 one in a hundred. A trace that the
+        /// caller started is kept if the caller keeps it.
+        pub otlp_sample_ratio: f64 = 1.0,
+        /// Address and port for `/metrics` and `/health/…`. If set, they are served nowhere else.
+        pub admin_listen: Option<SocketAddr> = None,
+    }
 }
 
 /// Payment providers.

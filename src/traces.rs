@@ -103,10 +103,10 @@ impl ItemSpan {
     pub fn new(collection: &str, command: &'static str) -> Self {
         let begin = || {
             let span = span!(
-                "question",
+                "item",
                 otel.name = %format_args!("await {command} {collection}"),
                 docgate.queued_millis = Empty,
-                docgate.questions = Empty,
+                docgate.batch_items = Empty,
             );
             (span, Instant::now())
         };
@@ -130,11 +130,11 @@ pub fn shared_command(
     let mut items = traced.iter().filter_map(|item| item.0.as_ref());
     for (span, since) in items.clone() {
         span.record("docgate.queued_millis", since.elapsed().as_secs_f64() * 1_000.0);
-        span.record("docgate.questions", count);
+        span.record("docgate.batch_items", count);
     }
     let Some((first, _)) = items.next() else { return Span::none() };
     let span = command_span(first, database, collection, command);
-    span.record("docgate.questions", count);
+    span.record("docgate.batch_items", count);
     for (other, _) in items {
         span.follows_from(other);
     }
@@ -158,19 +158,19 @@ fn command_span(
         db.namespace = %database(),
         db.collection.name = collection,
         db.operation.name = command,
-        docgate.questions = Empty,
+        docgate.batch_items = Empty,
     )
 }
 
 /// The span of background work after a response. It has a separate trace, linked to that of the response,
 /// because it must not lengthen the request.
-pub fn behind(what: &'static str) -> Span {
+pub fn background(what: &'static str) -> Span {
     if !is_traced() {
         return Span::none();
     }
     let span = span!(
         parent: None,
-        "behind",
+        "background",
         otel.name = what,
         otel.status_code = Empty,
         error.type = Empty,

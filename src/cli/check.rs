@@ -14,7 +14,7 @@ use crate::{app::App, background, domains, invariants::Report};
 
 /// Verify the invariants of the stored data
 ///
-/// Checks every rule that holds while no flow is under way (a checkout, a transfer, a move of a
+/// Checks every rule that holds while no flow is in progress (a checkout, a transfer, a move of a
 /// category): stock, carts, orders and money add up, and copies equal their records. It reads whole
 /// collections and changes nothing. While a gateway is busy, or within a minute of a crash, a rule may
 /// be broken temporarily; the sweeps of `serve` finish such flows.
@@ -28,8 +28,8 @@ use crate::{app::App, background, domains, invariants::Report};
 #[command(verbatim_doc_comment)]
 pub(super) struct Check {
     /// First finish interrupted flows, as a gateway's sweeps do, until none is left. Then recompute what
-    /// discussions store about their comments (their number, the newest, the rating). Gateways may keep
-    /// running. Takes at least a minute, because a flow can only be finished some time after its last write.
+    /// discussions store about their comments (their number, the newest, the rating), and the time by which the
+    /// sweep finds stock. Gateways may keep running. Takes at least a minute, because a flow can only be finished some time after its last write.
     #[arg(long)]
     repair: bool,
     /// Maximum number of violations shown for each rule.
@@ -103,7 +103,7 @@ async fn sweep(app: &App) -> Result<(), Failure> {
 /// Recomputes values that are derived from other documents.
 async fn repair(app: &App) -> Result<(), Failure> {
     for what in domains::repair(app).await? {
-        terminal::remark(format_args!("put right what is said of the comments on {what}"));
+        terminal::remark(format_args!("repaired {what}"));
     }
     Ok(())
 }

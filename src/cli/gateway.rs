@@ -50,8 +50,20 @@ pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: Canc
         .config()
         .background
         .then(|| tokio::spawn(background::run(app.clone(), stop.child_token())));
+    let workers = app
+        .config()
+        .background
+        .then(|| tokio::spawn(background::work(app.clone(), stop.child_token())));
     edge.serve(public, stop.clone()).await;
     stop.cancel();
+    if let Some(workers) = workers
+        && tokio::time::timeout(app.bounds().grace_period(), workers).await.is_err()
+    {
+        tracing::warn!(
+            event = "jobs_unfinished",
+            "jobs were still running after the grace period; other gateways do them after their leases"
+        );
+    }
     if let Some(sweeps) = sweeps
         && tokio::time::timeout(app.bounds().grace_period(), sweeps).await.is_err()
     {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::{catalog, collections},
+    domains::{catalog, collections, inventory},
     mongo::indexes::{self, Planned, Step},
 };
 
@@ -119,7 +119,9 @@ impl Apply {
                 terminal::say(format_args!("{}.{}: {done}", what.collection, what.name));
             };
             indexes::apply(&database, &collections(&config), self.drop, tell).await?;
-            follow_site_locale(App::new(config.clone(), database)).await
+            let app = App::new(config.clone(), database);
+            follow_site_locale(&app).await?;
+            correct_stock(&app).await
         });
         applied.await?;
         Ok(complaint(left_different))
@@ -138,12 +140,23 @@ impl Apply {
 }
 
 /// Updates products without a language of their own, which are searched in the site's language.
-async fn follow_site_locale(app: App) -> Result<(), Failure> {
-    let changed = catalog::operations::follow_site_locale(&app).await?;
+async fn follow_site_locale(app: &App) -> Result<(), Failure> {
+    let changed = catalog::operations::follow_site_locale(app).await?;
     if changed > 0 {
         let site = &app.config().site_locale;
         terminal::say(format_args!(
             "products: {changed} without a language are searched in the site's, {site}, from now on"
+        ));
+    }
+    Ok(())
+}
+
+/// Corrects the time by which the sweep finds stock that an earlier version has stored.
+async fn correct_stock(app: &App) -> Result<(), Failure> {
+    let corrected = inventory::operations::correct_all(app).await?;
+    if corrected > 0 {
+        terminal::say(format_args!(
+            "inventory: the time of the sweep of {corrected} SKUs corrected"
         ));
     }
     Ok(())

@@ -18,6 +18,7 @@ mod serve;
 mod terminal;
 mod token;
 mod traces;
+mod work;
 
 use std::process::ExitCode;
 
@@ -62,6 +63,7 @@ enum Command {
     Check(check::Check),
     Token(token::Token),
     Schema(schema::Schema),
+    Work(work::Work),
 }
 
 /// Parses the command line, runs the command and reports a failure.
@@ -91,6 +93,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Check(check) => check.run().await,
             Command::Token(token) => token.run(),
             Command::Schema(schema) => Ok(schema.run()),
+            Command::Work(work) => work.run().await,
         }
     })
 }

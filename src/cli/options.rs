@@ -36,13 +36,16 @@ pub(super) struct Source {
 impl Source {
     /// The configuration of a gateway.
     pub(super) fn gateway(&self) -> Result<Config, Faults> {
-        Config::load_with(self.config.as_deref(), self, domains::faults)
+        Config::load_with(self.config.as_deref(), self, |config| {
+            [domains::setting_faults(config), domains::faults(config)].concat()
+        })
     }
 
     /// The configuration of a gateway with `flags`, including a check of the files that it names.
     pub(super) fn served(&self, flags: impl Serialize) -> Result<Config, Faults> {
         Config::load_with(self.config.as_deref(), flags, |config| {
-            [Edge::faults(config), domains::faults(config)].concat()
+            [domains::setting_faults(config), Edge::faults(config), domains::faults(config)]
+                .concat()
         })
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mongodb::{error::ErrorKind, options::ConnectionString};
 
-use super::{BUFFER, Config, DocumentsMode, PaymentProvider};
+use super::{BUFFER, Config, DocumentsMode};
 
 impl Config {
     /// Faults of the settings that a command on the database needs.
@@ -22,7 +22,7 @@ impl Config {
         faults
     }
 
-    /// Faults of the other settings that a gateway needs, each as a sentence.
+    /// Faults of the other settings that a gateway needs, without those of rooms, each as a sentence.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut demand = |holds: bool, fault: &str| {
@@ -44,19 +44,6 @@ impl Config {
             "site_url must begin with https:// or http:// and not end with /",
         );
         demand(
-            self.payments != PaymentProvider::Http
-                || (self.payments_url.is_some() && self.payments_signing_secret.is_some()),
-            "payments = \"http\" needs payments_url and payments_signing_secret",
-        );
-        demand(
-            self.payments_url.as_deref().is_none_or(is_web_address),
-            "payments_url isn't a URL that begins with https:// or http://",
-        );
-        demand(
-            self.payments_signing_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
-            "payments_signing_secret needs 32 bytes or more",
-        );
-        demand(
             self.flow_run_millis > 0 && self.flow_command_millis > 0 && self.sweep_millis > 0,
             "flow_run_millis, flow_command_millis and sweep_millis must be above zero",
         );
@@ -68,15 +55,6 @@ impl Config {
             Duration::from_secs(self.flow_ops_seconds) > self.grace_period() * 4,
             "flow_ops_seconds must be longer than four times the grace period (flow_run_millis + flow_command_millis + flow_skew_millis)",
         );
-        demand(
-            self.reservation_seconds > self.cart_idle_seconds,
-            "reservation_seconds must be longer than cart_idle_seconds",
-        );
-        demand(
-            self.reservations_per_sku >= 2 && self.reservations_per_sku <= 10_000,
-            "reservations_per_sku must be between 2 and 10000",
-        );
-        self.demand_of_assets(&mut demand);
         demand(
             (1..=1_000_000).contains(&self.live_connections)
                 && (1..=10_000).contains(&self.live_operations)
@@ -190,37 +168,10 @@ impl Config {
             ),
         );
     }
-
-    /// Checks the settings for assets.
-    fn demand_of_assets(&self, demand: &mut impl FnMut(bool, &str)) {
-        demand(
-            (1..=1 << 40).contains(&self.asset_bytes)
-                && (1..=1_000).contains(&self.asset_files)
-                && self.max_transfers > 0,
-            "asset_bytes must be between 1 and 2^40, asset_files between 1 and 1000, and max_transfers above zero",
-        );
-        demand(
-            self.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
-            "asset_types must be media types such as image/png, image/* or */*",
-        );
-        let shortest = Duration::from_millis(self.receive_millis) * 2 + self.grace_period();
-        demand(
-            Duration::from_secs(self.asset_stall_seconds) > shortest,
-            &format!(
-                "asset_stall_seconds is {}, which must be more than {} seconds: 2 × receive_millis + \
-                 flow_run_millis + flow_command_millis + flow_skew_millis, divided by 1000",
-                self.asset_stall_seconds,
-                shortest.as_secs_f64()
-            ),
-        );
-        demand(
-            (self.asset_stall_seconds..=7 * 86_400).contains(&self.asset_transfer_seconds),
-            "asset_transfer_seconds must be between asset_stall_seconds and a week",
-        );
-    }
 }
 
-fn is_web_address(text: &str) -> bool {
+/// Whether the text is a URL of HTTP.
+pub fn is_web_address(text: &str) -> bool {
     reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
 }
 

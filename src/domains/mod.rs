@@ -9,7 +9,9 @@
 //!
 //! Rooms call each other only through their operations, and only in these directions:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `content → assets → {comments, identities}`; `hits` is independent.
+//! `content → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
+//! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
+//! [`extends`](Room::extends).
 
 pub mod assets;
 pub mod carts;
@@ -23,21 +25,24 @@ pub mod inventory;
 pub mod orders;
 pub mod payments;
 pub mod people;
+pub mod queue;
 pub mod transfers;
 
 pub mod audiences;
+pub mod nodes;
 mod room;
 pub mod trees;
 
-pub use room::{Check, Repair, Room, RoomFields, Swept};
+use queue::operations::Work;
+pub use room::{Check, Faults, Repair, Room, RoomFields, Swept};
 
 use std::iter;
 
 use async_graphql::{MergedObject, MergedSubscription};
 
 use crate::{
-    app::App, config::Config, error::Error, flow::lease::LeaseDocument, graphql::node_id::NodeKind,
-    invariants::Report, mongo::indexes::Declared,
+    app::App, config::Config, error::Error, flow::lease::LeaseDocument, invariants::Report,
+    mongo::indexes::Declared,
 };
 
 /// Every room. Sweeps run in this order: deciders before receivers.
@@ -56,6 +61,7 @@ pub const ROOMS: &[&Room] = &[
     &identities::ROOM,
     &assets::ROOM,
     &hits::ROOM,
+    &queue::ROOM,
 ];
 
 /// A root type of the schema, made of the fields of rooms.
@@ -82,6 +88,7 @@ root! {
     // The rooms are searched for a field from the last one to the first; the rooms that are read most are
     // therefore last.
     MergedObject pub struct Queries as "Query" by of:
+        queue::QueueQuery,
         hits::HitsQuery,
         identities::IdentitiesQuery,
         transfers::TransfersQuery,
@@ -111,6 +118,7 @@ root! {
         identities::IdentitiesMutation,
         assets::AssetsMutation,
         hits::HitsMutation,
+        queue::QueueMutation,
 }
 
 root! {
@@ -119,6 +127,7 @@ root! {
         comments::CommentsSubscription,
         inventory::InventorySubscription,
         orders::OrdersSubscription,
+        queue::QueueSubscription,
         transfers::TransfersSubscription,
 }
 
@@ -145,11 +154,6 @@ pub fn switched_off(config: &Config) -> Vec<&'static str> {
     ROOMS.iter().map(|room| room.name).filter(|name| !on.contains(name)).collect()
 }
 
-/// Whether documents of this kind are part of the schema.
-pub fn has_nodes(config: &Config, kind: NodeKind) -> bool {
-    switched_on(config).any(|room| room.nodes.contains(&kind))
-}
-
 /// Faults of the configuration key `rooms`, each as a sentence.
 pub fn faults(config: &Config) -> Vec<String> {
     let names: Vec<&str> = ROOMS.iter().map(|room| room.name).collect();
@@ -164,10 +168,23 @@ pub fn faults(config: &Config) -> Vec<String> {
     unknown.chain(missing).collect()
 }
 
+/// Faults of the settings that belong to rooms, each as a sentence.
+pub fn setting_faults(config: &Config) -> Vec<String> {
+    ROOMS.iter().filter_map(|room| room.faults).flat_map(|of| of(config)).collect()
+}
+
 /// Every collection of the rooms that are switched on, with its indexes.
 pub fn collections(config: &Config) -> Vec<Declared> {
     let rooms = switched_on(config).flat_map(|room| room.collections);
     iter::once(&room::declared::<LeaseDocument>()).chain(rooms).copied().collect()
+}
+
+/// The queues of the rooms' own jobs, with their handlers.
+pub fn work(config: &Config) -> Vec<Work> {
+    if !is_on(config, queue::ROOM.name) {
+        return Vec::new();
+    }
+    switched_on(config).filter_map(|room| room.work).flat_map(|work| work()).collect()
 }
 
 /// Checks the invariants of every room.
@@ -181,7 +198,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Corrects stored values that are derived from other documents. Returns where it corrected something.
+/// Corrects stored values that are derived from other documents. Returns what it corrected.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`: it can be repeated.

@@ -7,11 +7,13 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
+use super::{nodes::NodeType, queue::operations::Work};
 use crate::{
     app::App,
+    config::Config,
     error::Error,
     flow::Sweep,
-    graphql::node_id::NodeKind,
+    graphql::interface::OfInterface,
     invariants::Report,
     mongo::{Stored, indexes::Declared},
 };
@@ -23,22 +25,33 @@ pub struct Room {
     pub name: &'static str,
     /// Names of the rooms without which it can't run.
     pub needs: &'static [&'static str],
-    /// Fields that other rooms' types have only with this room: type and field.
+    /// Checks its settings. Returns each fault as a sentence.
+    pub faults: Option<Faults>,
+    /// Fields that other rooms' types have only with this room: type and field. A field of an interface is one of its
+    /// members too.
     pub extends: &'static [(&'static str, &'static str)],
+    /// Descriptions of fields of interfaces, where they differ from those of the members.
+    pub descriptions: &'static [OfInterface],
+    /// Mutations that increment counters.
+    pub counters: &'static [&'static str],
     /// Kinds of documents with a global id.
-    pub nodes: &'static [NodeKind],
+    pub nodes: &'static [NodeType],
     /// Its collections with their indexes.
     pub collections: &'static [Declared],
     /// Finishes flows that were interrupted.
     pub sweep: Option<Swept>,
+    /// The queues of its own jobs, with their handlers; see [`Work::own`](super::queue::operations::Work::own).
+    pub work: Option<fn() -> Vec<Work>>,
     /// Checks the invariants.
     pub check: Option<Check>,
-    /// Corrects stored values that are derived from other documents, and returns where it did.
+    /// Corrects stored values that are derived from others, and returns what it corrected.
     pub repair: Option<Repair>,
 }
 
 /// A running part of a room.
-type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// See [`Room::faults`].
+pub type Faults = fn(&Config) -> Vec<String>;
 /// See [`Room::sweep`].
 pub type Swept = for<'a> fn(&'a App, &'a mut Sweep) -> Running<'a, ()>;
 /// See [`Room::check`].
@@ -52,14 +65,24 @@ impl Room {
         Self {
             name,
             needs: &[],
+            faults: None,
             extends: &[],
+            descriptions: &[],
+            counters: &[],
             nodes: &[],
             collections: &[],
             sweep: None,
+            work: None,
             check: None,
             repair: None,
         }
     }
+}
+
+/// The sentences of the demands on settings that aren't met.
+pub(crate) fn unmet<const N: usize>(demands: [(bool, &str); N]) -> Vec<String> {
+    let unmet = demands.into_iter().filter(|(is_met, _)| !is_met);
+    unmet.map(|(_, fault)| fault.to_owned()).collect()
 }
 
 /// The declaration of a collection and its indexes.

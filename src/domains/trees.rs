@@ -181,7 +181,7 @@ impl<T: Node> Tree<T> {
         if self.find_below(branch.parent_id(), branch.slug()).await?.is_some() {
             return Err(AlreadyExists::new(T::KIND.name(), branch.path()).into());
         }
-        Err(Error::unavailable("what took the slug is already gone").into())
+        Err(Error::unavailable("the slug was in use and is free again; try again").into())
     }
 
     /// Finishes the creation of a branch that was just inserted or that a repeat found.
@@ -195,18 +195,18 @@ impl<T: Node> Tree<T> {
             return Ok(complete);
         }
         self.get(&parent).await?;
-        Err(Error::unavailable("what it was to be put into was just being deleted").into())
+        Err(Error::unavailable("the new parent is being deleted").into())
     }
 
     /// Moves a branch, with everything below it, into `parent` or to the roots, and gives it this slug, if one is
-    /// given. `circle` makes the refusal to move it into itself, from the global ids of branch and parent. Also
+    /// given. `cycle` makes the refusal to move it below itself, from the global ids of branch and parent. Also
     /// returns the server's time.
     pub async fn relocate<U, R>(
         &self,
         id: &str,
         parent: Option<&str>,
         slug: Option<&Slug>,
-        circle: impl FnOnce(ID, ID) -> R + Send,
+        cycle: impl FnOnce(ID, ID) -> R + Send,
     ) -> Result<(T, DateTime), Stop<U>>
     where
         U: From<NotFound> + From<AlreadyExists> + From<InvalidInput> + From<R> + Send,
@@ -219,7 +219,7 @@ impl<T: Node> Tree<T> {
                 None => 0,
                 Some(parent) => {
                     let depth = self.depth_below(&branch, parent).await?;
-                    depth.ok_or_else(|| circle(T::KIND.id(id), T::KIND.id(parent.id())))?
+                    depth.ok_or_else(|| cycle(T::KIND.id(id), T::KIND.id(parent.id())))?
                 }
             };
             branch.fits(parent.as_ref())?;
@@ -258,8 +258,8 @@ impl<T: Node> Tree<T> {
             return Ok(branch);
         }
         let change = self.handles.ids().random();
-        let moved = self.move_below(branch.id(), parent, slug, change, attempt).await;
-        if let Some(moved) = moved.decided()? {
+        let moved = self.move_below(branch.id(), parent, slug, change, attempt).await?;
+        if let Some(moved) = moved {
             return Ok(moved);
         }
         if self.find_below(parent_id, slug).await?.is_some() {
@@ -297,7 +297,7 @@ impl<T: Node> Tree<T> {
         };
         if !pass.run(self, Some(until)).await? {
             let tree = self.clone();
-            self.handles.behind(T::FAN_OUT, async move {
+            self.handles.in_background(T::FAN_OUT, async move {
                 pass.run(&tree, None).await?;
                 Ok(())
             });
@@ -311,7 +311,7 @@ impl<T: Node> Tree<T> {
 fn settled<T: Node>(found: Option<T>, id: &str) -> Result<T, Unsettled> {
     match found {
         Some(found) if found.tree().copying.is_some() || found.tree().deleting.is_some() => {
-            Err(Error::unavailable("it is just being created or deleted").into())
+            Err(Error::unavailable("the object is being created or deleted").into())
         }
         Some(found) if !found.is_deleted() => Ok(found),
         _ => Err(NotFound::of(T::KIND, id).into()),
@@ -324,7 +324,10 @@ fn repeated<T: Node>(found: T, op: &Op) -> Result<T, Conflict> {
         return Err(Conflict::other_input());
     }
     if found.is_deleted() {
-        return Err(Conflict::because("what this op created was deleted", None));
+        return Err(Conflict::because(
+            "the object that this idempotency key created was deleted",
+            None,
+        ));
     }
     Ok(found)
 }

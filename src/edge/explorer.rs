@@ -1,4 +1,4 @@
-//! The explorer, a small page without external resources. Cargo alone builds it.
+//! The explorer, a small page without external resources. It needs no build step besides cargo.
 
 use axum::{
     extract::{Path, State},

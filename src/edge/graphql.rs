@@ -361,7 +361,7 @@ impl Edge {
         let counted = ReceivedBytes::of(head);
         let received = receive::whole(body, max, counted.as_deref());
         let timed_out = |_elapsed| {
-            let error = Error::bad_input("body", "didn't come in time");
+            let error = Error::bad_input("body", "wasn't received in time");
             Err((StatusCode::REQUEST_TIMEOUT, error))
         };
         tokio::time::timeout(self.limits.receive, received).await.unwrap_or_else(timed_out)

@@ -57,7 +57,7 @@ pub(super) fn chunks(
 }
 
 fn timed_out() -> Error {
-    Error::bad_input("body", "didn't come in time")
+    Error::bad_input("body", "wasn't received in time")
 }
 
 /// Parses the request and its map. The files follow in the body.

@@ -79,7 +79,7 @@ impl Limits {
         if text.contains(TYPENAME_KEY) {
             return Err(Error::bad_input(
                 "query",
-                format!("{TYPENAME_KEY} is a name of the gateway's own"),
+                format!("{TYPENAME_KEY} is reserved for the gateway"),
             ));
         }
         let (mut count, mut nested) = (0, 0_usize);
@@ -249,7 +249,7 @@ impl<'a> Walk<'a, '_> {
             Some(last) if *last != name => format!("{name} comes back to itself by {last}"),
             _ => format!("{name} spreads itself"),
         };
-        Error::bad_input("query", format!("its fragments form a circle: {how}"))
+        Error::bad_input("query", format!("its fragments form a cycle: {how}"))
     }
 
     fn field(

@@ -135,17 +135,17 @@ impl PreparedOperation {
         }
     }
 
-    /// Whether one of these is a root field of it.
-    pub fn has_field_of(&self, names: &[&str]) -> bool {
-        self.has_any(&self.definition().selection_set.node, names, MAX_FRAGMENT_DEPTH)
+    /// Whether it has a root field for which this holds.
+    pub fn has_field(&self, holds: &impl Fn(&str) -> bool) -> bool {
+        self.has_any(&self.definition().selection_set.node, holds, MAX_FRAGMENT_DEPTH)
     }
 
-    fn has_any(&self, set: &SelectionSet, names: &[&str], depth: u8) -> bool {
+    fn has_any(&self, set: &SelectionSet, holds: &impl Fn(&str) -> bool, depth: u8) -> bool {
         // A document that isn't validated yet may have cycles of fragments.
         let Some(depth) = depth.checked_sub(1) else { return false };
-        let below = |set: &Positioned<SelectionSet>| self.has_any(&set.node, names, depth);
+        let below = |set: &Positioned<SelectionSet>| self.has_any(&set.node, holds, depth);
         set.items.iter().any(|selection| match &selection.node {
-            Selection::Field(field) => names.contains(&field.node.name.node.as_str()),
+            Selection::Field(field) => holds(&field.node.name.node),
             Selection::InlineFragment(fragment) => below(&fragment.node.selection_set),
             Selection::FragmentSpread(spread) => {
                 let fragment = self.document.fragments.get(&spread.node.fragment_name.node);

@@ -22,7 +22,7 @@ pub struct Types {
     fields: HashMap<String, HashMap<String, Type>>,
     /// The possible object types, by abstract type.
     possible: HashMap<String, HashSet<String>>,
-    /// The seconds of `@cacheControl`, by object and field.
+    /// The seconds of `@cacheControl`, by object or interface and field.
     ages: HashMap<String, HashMap<String, u32>>,
     inputs: HashMap<String, Input>,
 }
@@ -34,7 +34,7 @@ enum Input {
     Object {
         /// The type of each field, and whether the field may be omitted.
         fields: HashMap<String, (Type, bool)>,
-        /// Whether exactly one field must be given, which isn't null.
+        /// Whether exactly one non-null field is required (`@oneOf`).
         one_of: bool,
     },
 }
@@ -56,6 +56,7 @@ impl Types {
                     types.fields.insert(name, output_fields(&object.fields));
                 }
                 TypeKind::Interface(interface) => {
+                    types.ages.insert(name.clone(), ages(&interface.fields));
                     types.fields.insert(name, output_fields(&interface.fields));
                 }
                 TypeKind::Union(union) => {

@@ -18,8 +18,8 @@
 //! | abort | decider | the tag isn't recorded | no | it is repeated, or left to the sweep |
 //! | release | receiver | the tag is marked | no | it is repeated, or left to the sweep |
 //!
-//! A sweep always finishes a flow that was committed. Of a flow that wasn't, the sweep of carts and of checkouts
-//! aborts it; the sweeps of transfers and of comments commit it.
+//! Sweeps finish committed flows. Uncommitted flows: the sweeps of carts and orders abort them; the sweeps of transfers
+//! and comments commit them.
 //!
 //! The last three writes need no deadline. An entry, a tag and a mark are each used once, so a late write finds its
 //! guard broken. Where a room differs from the table, its head says so and why that is safe: an insert can't carry a

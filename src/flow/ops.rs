@@ -1,6 +1,6 @@
 //! Idempotency keys: the record of an op on its decider.
 
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use futures_util::future::join_all;
 use mongodb::bson::{Bson, DateTime, Document, doc};
@@ -89,7 +89,7 @@ impl Op {
     }
 
     /// Guard of a commit: the op isn't committed, its tag isn't recorded, and there is room for its record.
-    pub fn guard(&self, tag: &str, bounds: Bounds) -> Document {
+    fn guard(&self, tag: &str, bounds: Bounds) -> Document {
         doc! {
             "ops.id": { "$ne": &self.id },
             "ops.tag": { "$ne": tag },
@@ -98,7 +98,7 @@ impl Op {
     }
 
     /// Expression of `ops` with this op as applied and without expired records, for a pipeline update.
-    pub fn committed(&self, tag: &str, bounds: Bounds) -> Bson {
+    fn committed(&self, tag: &str, bounds: Bounds) -> Bson {
         let record = whole(doc! {
             "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
         });
@@ -106,16 +106,45 @@ impl Op {
     }
 }
 
-/// A change of one document as a value: the document, the guard of the update, and the fields that it sets, as
-/// expressions of a pipeline update.
+/// A change of one document as a value: the document, the guard of the update, the fields that it sets, as
+/// expressions of a pipeline update, and the op that it commits.
 #[derive(Debug, Clone)]
 pub struct Change {
     /// `_id` of the document.
-    pub id: String,
+    id: String,
     /// The guard, a filter.
-    pub guard: Document,
+    guard: Document,
     /// The fields with their new values.
-    pub set: Document,
+    set: Document,
+    /// Stages of the update after the one that sets the fields.
+    then: Vec<Document>,
+    /// The part of the op's record by which the committed change is recognised.
+    record: Option<Document>,
+}
+
+impl Change {
+    /// A change of the document with this `_id`, guarded by a filter, that sets fields to the values of expressions.
+    pub fn new(id: impl Into<String>, guard: Document, set: Document) -> Self {
+        Self { id: id.into(), guard, set, then: Vec::new(), record: None }
+    }
+
+    /// Adds stages to the update, after the one that sets the fields.
+    #[must_use]
+    pub fn then(mut self, stages: impl IntoIterator<Item = Document>) -> Self {
+        self.then.extend(stages);
+        self
+    }
+
+    /// The change as the commit of an op under a tag. The same update adds the op's record to `ops`; its guard includes
+    /// that the op isn't committed, that the tag isn't recorded, and that there is room for the record. If the reply to
+    /// the update is lost, the record tells whether it was applied.
+    #[must_use]
+    pub fn committing(mut self, op: &Op, tag: &str, bounds: Bounds) -> Self {
+        self.guard = both(self.guard, op.guard(tag, bounds));
+        self.set.insert("ops", op.committed(tag, bounds));
+        self.record = Some(doc! { "id": &op.id, "tag": tag });
+        self
+    }
 }
 
 /// One try of an op within an attempt.
@@ -133,8 +162,13 @@ pub struct Try<'a> {
 
 impl<T: Stored> Collection<T> {
     /// The guarded write of a change.
-    pub fn change(&self, Change { id, guard, set }: Change) -> Guarded<T> {
-        self.set(both(doc! { "_id": id }, guard), set)
+    pub fn change(&self, Change { id, guard, set, then, record }: Change) -> Guarded<T> {
+        let stages = iter::once(doc! { "$set": set }).chain(then).collect::<Vec<_>>();
+        let write = self.guarded(both(doc! { "_id": &id }, guard), stages);
+        match record {
+            Some(record) => write.applied_if(doc! { "_id": id, "ops": { "$elemMatch": record } }),
+            None => write,
+        }
     }
 
     /// Applies changes of different documents before the attempt's deadline. They share a command, also with those of
@@ -164,13 +198,11 @@ impl<T: Decider> Collection<T> {
     pub async fn commit(
         &self,
         Try { op, tag, attempt, bounds }: Try<'_>,
-        Change { id, guard, mut set }: Change,
+        change: Change,
         undo: Option<impl Future<Output = Result<(), Error>>>,
     ) -> Result<Option<T>, Error> {
-        set.insert("ops", op.committed(tag, bounds));
-        let guard = both(guard, op.guard(tag, bounds));
-        let write = self.change(Change { id: id.clone(), guard, set });
-        if let Some(after) = write.within(attempt).then_read().await? {
+        let (id, commit) = (change.id.clone(), change.committing(op, tag, bounds));
+        if let Some(after) = self.change(commit).within(attempt).then_read().await? {
             return Ok(Some(after));
         }
         if let Some(undo) = undo

@@ -30,17 +30,17 @@ impl Sweep {
 
     /// Time before which the last change of a document must lie, so that the pass may act on it; see
     /// [`Bounds::two_grace_periods`].
-    pub fn quiet(&self) -> DateTime {
+    pub fn unchanged_before(&self) -> DateTime {
         self.earlier(self.bounds.two_grace_periods())
     }
 
     /// Time before which the deadline of an attempt must lie, so that none of its writes can still be applied.
-    pub fn overdue(&self) -> DateTime {
+    pub fn deadline_before(&self) -> DateTime {
         self.earlier(self.bounds.slack())
     }
 
     /// Time before which idempotency keys need not be remembered any more.
-    pub fn forgotten(&self) -> DateTime {
+    pub fn ops_expired_before(&self) -> DateTime {
         self.earlier(self.bounds.ops)
     }
 

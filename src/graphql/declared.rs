@@ -6,7 +6,7 @@
 //!     /// Input of `addCartLine`.
 //!     pub struct AddCartLineInput {
 //!         /// Global id of the cart.
-//!         pub cart_id: ID where id(NodeKind::Cart),
+//!         pub cart_id: ID where id(NodeKind::CART),
 //!         /// Number of pieces to add.
 //!         pub quantity: Long where within(1..=MAX_QUANTITY),
 //!         /// Idempotency key of the call.

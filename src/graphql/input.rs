@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use iso_currency::Country;
 
 use super::{
-    node_id::{self, NodeKind},
+    node_id::NodeKind,
     refusals::{InvalidInput, NotFound},
     scalars::Slug,
     text,
@@ -52,7 +52,7 @@ fn checked(
         return Err(InvalidInput::new(field, fault));
     }
     if *length.start() > 0 && !text::is_visible(value) {
-        return Err(InvalidInput::new(field, "takes at least one character that is seen"));
+        return Err(InvalidInput::new(field, "needs at least one visible character"));
     }
     Ok(value.to_owned())
 }
@@ -63,8 +63,8 @@ fn checked(
 /// # Errors
 /// `NotFound`: no document of this kind can have this id.
 pub fn id(kind: NodeKind, value: &str) -> Result<String, NotFound> {
-    let key = node_id::decode(value).filter(|(found, _)| *found == kind).map(|(_, key)| key);
-    key.filter(|key| is_key(key)).ok_or_else(|| NotFound::given(kind.name(), value))
+    let key = kind.key(value).filter(|key| is_key(key));
+    key.ok_or_else(|| NotFound::given(kind.name(), value))
 }
 
 /// Validates the SKU of an existing product. A text that can't be an SKU is treated as the SKU of a product
@@ -76,7 +76,7 @@ pub fn sku(value: &str) -> Result<String, NotFound> {
     if is_key(value) {
         return Ok(value.to_owned());
     }
-    Err(NotFound::given(NodeKind::Product.name(), value))
+    Err(NotFound::given("product", value))
 }
 
 /// Validates a key: 1 to 128 ASCII letters, digits, `-`, `_`, `~` or `:`.

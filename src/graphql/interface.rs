@@ -47,9 +47,12 @@ pub fn register<I: OutputType>(
     })
 }
 
-/// Gives each declared interface its fields. This is done after all types are registered. `own` holds descriptions that
-/// differ from those of the members: interface, field, description.
-pub fn complete(registry: &mut Registry, own: &[(&str, &str, &str)]) {
+/// The description of a field of an interface: interface, field, description.
+pub type OfInterface = (&'static str, &'static str, &'static str);
+
+/// Gives each declared interface its fields. This is done after all types are registered. `own` holds the descriptions
+/// that differ from those of the members.
+pub fn complete(registry: &mut Registry, own: &[OfInterface]) {
     let mut found = Vec::new();
     for (name, kind) in &registry.types {
         let MetaType::Interface { fields, possible_types, .. } = kind else { continue };
@@ -70,7 +73,7 @@ pub fn complete(registry: &mut Registry, own: &[(&str, &str, &str)]) {
     }
 }
 
-/// The fields that all members have, in the order and with the descriptions of the first member.
+/// The fields that all members have, in the order and with the descriptions and directives of the first member.
 fn common<'a>(
     members: impl Iterator<Item = &'a IndexMap<String, MetaField>> + Clone,
 ) -> IndexMap<String, MetaField> {
@@ -81,7 +84,6 @@ fn common<'a>(
         MetaField {
             description: field.description.as_ref().map(line),
             compute_complexity: None,
-            directive_invocations: Vec::new(),
             ..field.clone()
         }
     };

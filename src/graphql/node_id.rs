@@ -4,77 +4,44 @@
 use async_graphql::ID;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 
-/// Kinds of documents that have a global id.
+/// A kind of documents that have a global id. Each room declares its kinds as constants of this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeKind {
-    /// An account for transfers.
-    Account,
-    /// An asset: a file with its metadata.
-    Asset,
-    /// A shopping cart.
-    Cart,
-    /// A category of the tree.
-    Category,
-    /// A comment or a review. Its key also names what is discussed.
-    Comment,
-    /// A page, blog entry, folder, blog or gallery.
-    Content,
-    /// An order.
-    Order,
-    /// A person who contributes to products.
-    Person,
-    /// A product of any type. Its key is its SKU.
-    Product,
-    /// A transfer of money.
-    Transfer,
-}
+pub struct NodeKind(&'static str);
 
 impl NodeKind {
-    const ALL: [Self; 10] = [
-        Self::Account,
-        Self::Asset,
-        Self::Cart,
-        Self::Category,
-        Self::Comment,
-        Self::Content,
-        Self::Order,
-        Self::Person,
-        Self::Product,
-        Self::Transfer,
-    ];
+    /// The kind with this name, such as `cart`. The name is a part of global ids and never changes.
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
 
-    /// Name of the kind, such as `cart`. It is a part of global ids and never changes.
+    /// Name of the kind.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Asset => "asset",
-            Self::Cart => "cart",
-            Self::Category => "category",
-            Self::Comment => "comment",
-            Self::Content => "content",
-            Self::Order => "order",
-            Self::Person => "person",
-            Self::Product => "product",
-            Self::Transfer => "transfer",
-        }
+        self.0
     }
 
     /// The global id of a document of this kind.
     pub fn id(self, key: &str) -> ID {
         ID(BASE64.encode([self.name(), ":", key].concat()))
     }
+
+    /// The `_id` of a global id; `None` if the text isn't an id of this kind.
+    pub fn key(self, id: &str) -> Option<String> {
+        decode(id).filter(|(name, _)| name == self.name()).map(|(_, key)| key)
+    }
 }
 
 /// Maximum number of characters of a global id; a key has up to 128, and that of a comment up to 160.
 const LONGEST: usize = 256;
 
-/// Kind and `_id` of a global id; `None` if the text isn't one.
-pub fn decode(id: &str) -> Option<(NodeKind, String)> {
+/// Name of the kind, and `_id`, of a global id; `None` if the text doesn't have the form of one. There may be no
+/// kind with this name.
+pub fn decode(id: &str) -> Option<(String, String)> {
     if id.len() > LONGEST {
         return None;
     }
-    let text = String::from_utf8(BASE64.decode(id).ok()?).ok()?;
-    let (name, key) = text.split_once(':')?;
-    let kind = NodeKind::ALL.into_iter().find(|kind| kind.name() == name)?;
-    Some((kind, key.to_owned()))
+    let mut name = String::from_utf8(BASE64.decode(id).ok()?).ok()?;
+    let colon = name.find(':')?;
+    let key = name.split_off(colon + 1);
+    name.truncate(colon);
+    Some((name, key))
 }

@@ -44,6 +44,49 @@ pub const ARGUMENTS: [(&str, &str, &str); 4] = [
     ),
 ];
 
+/// The name of a type or field, and its description.
+type Described = (&'static str, &'static str);
+
+/// Descriptions of the types of connections and of their fields. A type is given by the end of its name.
+pub const DESCRIPTIONS: [(Described, &[Described]); 3] = [
+    (
+        ("Connection", "A page of a list."),
+        &[
+            ("edges", "Elements of the page with their cursors, in the order of the list."),
+            ("nodes", "Elements of the page without cursors, in the order of the list."),
+            (
+                "pageInfo",
+                "Cursors of the ends of the page, and whether the list goes on beyond them.",
+            ),
+        ],
+    ),
+    (
+        ("Edge", "An element of a list and its cursor."),
+        &[
+            (
+                "cursor",
+                "Position of the element in the list, for `after` and `before`. It is opaque.",
+            ),
+            ("node", "The element itself."),
+        ],
+    ),
+    (
+        ("PageInfo", "The ends of a page, to read the next or the previous page of the list."),
+        &[
+            ("endCursor", "Cursor of the last element, for `after`. Null if the page is empty."),
+            ("hasNextPage", "Whether elements follow. With `last`: whether `before` is given."),
+            (
+                "hasPreviousPage",
+                "With `last`: whether elements precede. Else: whether `after` is given.",
+            ),
+            (
+                "startCursor",
+                "Cursor of the first element, for `before`. Null if the page is empty.",
+            ),
+        ],
+    ),
+];
+
 /// The arguments of a connection as the client sent them.
 #[derive(Debug, Clone, Default)]
 pub struct Paging {

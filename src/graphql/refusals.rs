@@ -64,7 +64,7 @@ impl Conflict {
     /// The op with this idempotency key was aborted before it was applied.
     pub fn aborted() -> Self {
         Self::because(
-            "this op was given up and nothing was applied; send it again with a new idempotency key",
+            "this call was aborted before its commit; nothing changed; send it again with a new idempotency key",
             None,
         )
     }
@@ -118,7 +118,7 @@ impl AlreadyExists {
 }
 
 refusal! {
-    /// The document or key can't be changed now, because another document or an operation under way needs it.
+    /// The document or key can't be changed now, because another document or an operation in progress needs it.
     struct InUse as "IN_USE" shareable {}
 }
 

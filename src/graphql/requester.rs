@@ -5,58 +5,57 @@ use async_graphql::{Context, Guard};
 use super::input::text;
 use crate::error::Error;
 
-/// Roles that a token can carry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
+/// Declares the roles, each with its name in a token.
+macro_rules! roles {
+    ($($(#[doc = $about:literal])+ $role:ident = $name:literal,)+) => {
+        /// Roles that a token can carry.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Role {
+            $($(#[doc = $about])+ $role,)+
+        }
+
+        impl Role {
+            /// All roles.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$role),+];
+
+            /// Name of the role in a token.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$role => $name,)+
+                }
+            }
+        }
+    };
+}
+
+roles! {
     /// Edits content and assets.
-    Editor,
+    Editor = "editor",
     /// Runs the shop: products, categories, people, stock, orders.
-    Merchant,
+    Merchant = "merchant",
     /// Buys advertising.
-    Advertiser,
+    Advertiser = "advertiser",
     /// Shows advertising.
-    Publisher,
+    Publisher = "publisher",
     /// Moderates comments and posts.
-    Moderator,
+    Moderator = "moderator",
     /// Plays.
-    Player,
+    Player = "player",
     /// Reads reports.
-    Analyst,
+    Analyst = "analyst",
     /// Another service of the operator, which makes deposits and withdrawals.
-    Service,
+    Service = "service",
+    /// Adds jobs to the work queue.
+    Producer = "producer",
+    /// Claims and completes jobs of the work queue.
+    Worker = "worker",
+    /// Looks after the work queue: its numbers and its dead letters.
+    Operator = "operator",
     /// Has every role.
-    Admin,
+    Admin = "admin",
 }
 
 impl Role {
-    /// All roles.
-    pub const ALL: [Self; 9] = [
-        Self::Editor,
-        Self::Merchant,
-        Self::Advertiser,
-        Self::Publisher,
-        Self::Moderator,
-        Self::Player,
-        Self::Analyst,
-        Self::Service,
-        Self::Admin,
-    ];
-
-    /// Name of the role in a token.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Editor => "editor",
-            Self::Merchant => "merchant",
-            Self::Advertiser => "advertiser",
-            Self::Publisher => "publisher",
-            Self::Moderator => "moderator",
-            Self::Player => "player",
-            Self::Analyst => "analyst",
-            Self::Service => "service",
-            Self::Admin => "admin",
-        }
-    }
-
     /// The role with this name. Unknown roles of a token are ignored.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)

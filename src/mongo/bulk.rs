@@ -36,7 +36,7 @@ impl<T: Stored> Collection<T> {
         array_filters: Vec<Document>,
     ) -> Result<u64, Error> {
         let inner = self.inner();
-        let update = update.into();
+        let update = self.derive(update.into());
         self.inner()
             .send("update", async move {
                 let mut action = inner.update_many(filter, update);
@@ -106,7 +106,9 @@ impl<T: Stored> Collection<T> {
     ) -> Result<Reply, Error> {
         let updates = updates
             .into_iter()
-            .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": upsert })
+            .map(|(filter, update)| {
+                doc! { "q": filter, "u": self.with_derived(update), "upsert": upsert }
+            })
             .collect();
         update(&self.inner(), updates, limit).await
     }

@@ -1,4 +1,4 @@
-//! The primary's clock. Deadlines of flows are on it.
+//! The primary's clock. Deadlines of flows are times of this clock.
 //!
 //! Replies that contain the server's time are remembered. Within [`FRESH`] the time is computed from the last one:
 //! its time plus what has passed since it arrived. Such a time is never ahead of the server's, because the server read

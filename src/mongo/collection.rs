@@ -5,16 +5,12 @@ use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 use futures_util::{FutureExt, TryStreamExt};
 use mongodb::{
     bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
-    options::ReadConcern,
+    options::{ReadConcern, UpdateModifications},
 };
 use serde::de::DeserializeOwned;
 
-pub use super::{
-    driver::List,
-    loader::Timed,
-    stored::{Stored, Version},
-};
 use super::{
+    derived::Derived,
     driver::{REPLY_TIMEOUT, Raw, decode, encode, find_many},
     guarded::{Guarded, Outcome},
     keyset::{self, SortKey},
@@ -22,18 +18,24 @@ use super::{
     lookup::{Fields, Keys, Lookup},
     observe,
 };
-use crate::error::Error;
+pub use super::{
+    driver::List,
+    loader::Timed,
+    stored::{Stored, Version},
+};
+use crate::{config::Config, error::Error};
 
 /// One typed collection. It passes only raw documents to the driver, so that the driver's generic code is compiled
 /// once and not once per document type.
 pub struct Collection<T: Stored> {
     loader: Arc<Loader>,
+    pub(super) derived: Option<Derived>,
     holds: PhantomData<fn() -> T>,
 }
 
 impl<T: Stored> Clone for Collection<T> {
     fn clone(&self) -> Self {
-        Self { loader: Arc::clone(&self.loader), holds: PhantomData }
+        Self { loader: Arc::clone(&self.loader), derived: self.derived, holds: PhantomData }
     }
 }
 
@@ -45,8 +47,8 @@ impl<T: Stored> fmt::Debug for Collection<T> {
 
 impl<T: Stored> Collection<T> {
     /// The collection of `T` in the database of `loader`.
-    pub fn of(loader: &Arc<Loader>) -> Self {
-        Self { loader: Arc::clone(loader), holds: PhantomData }
+    pub fn of(loader: &Arc<Loader>, config: &Config) -> Self {
+        Self { loader: Arc::clone(loader), derived: T::derived(config), holds: PhantomData }
     }
 
     pub(super) fn inner(&self) -> Raw {
@@ -212,7 +214,7 @@ impl<T: Stored> Collection<T> {
         self.list_raw(List { projection, ..list }).await?.iter().map(decode).collect()
     }
 
-    fn list_raw(
+    pub(super) fn list_raw(
         &self,
         list: List,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
@@ -231,12 +233,8 @@ impl<T: Stored> Collection<T> {
 
     /// A guarded write: `update` is applied only if `filter` still matches at that moment. `filter` selects
     /// one document by its unique key and contains the guard.
-    pub fn guarded(
-        &self,
-        filter: Document,
-        update: impl Into<mongodb::options::UpdateModifications>,
-    ) -> Guarded<T> {
-        Guarded::new(&self.loader, T::COLLECTION, filter, update.into())
+    pub fn guarded(&self, filter: Document, update: impl Into<UpdateModifications>) -> Guarded<T> {
+        Guarded::new(&self.loader, T::COLLECTION, filter, self.derive(update.into()))
     }
 
     /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].

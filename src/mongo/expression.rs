@@ -129,6 +129,13 @@ pub fn without(array: impl Into<Bson>, field: &str, value: impl Into<Bson>) -> B
     filter(array, doc! { "$ne": [format!("$$this.{field}"), literal(value)] })
 }
 
+/// The elements except for those whose `field` has one of these values.
+pub fn without_any(array: impl Into<Bson>, field: &str, values: Vec<impl Into<Bson>>) -> Bson {
+    let values: Vec<Bson> = values.into_iter().map(Into::into).collect();
+    let is_one = doc! { "$in": [format!("$$this.{field}"), literal(values)] };
+    filter(array, doc! { "$not": [is_one] })
+}
+
 /// The elements, with those replaced by `with` whose `field` has this value.
 pub fn replaced(
     array: impl Into<Bson>,

@@ -3,7 +3,7 @@
 //! Source of the pattern: "compare and set" in MongoDB's manual on atomicity of single-document writes,
 //! <https://www.mongodb.com/docs/manual/core/write-operations-atomicity/>.
 
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{marker::PhantomData, mem, sync::Arc, time::Duration};
 
 use mongodb::{
     bson::{self, Document, RawDocumentBuf, doc},
@@ -13,11 +13,11 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    driver::{Raw, decode, is_duplicate_key},
+    driver::{List, Raw, decode, find_many, is_duplicate_key},
     expression::both,
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
-    raw_writes::{find_and_modify, update},
+    raw_writes::{Modified, find_and_modify, update},
     writer::{self, After},
 };
 use crate::error::Error;
@@ -72,8 +72,8 @@ pub(super) struct Write {
     pub(super) collection: Raw,
     pub(super) filter: Document,
     pub(super) update: UpdateModifications,
-    pub(super) array_filters: Vec<Document>,
     projection: Option<Document>,
+    applied_if: Option<Box<Document>>,
     limit: Option<Duration>,
     once: bool,
 }
@@ -86,8 +86,8 @@ impl<T: DeserializeOwned> Guarded<T> {
         update: UpdateModifications,
     ) -> Self {
         let (loader, collection) = (Arc::clone(loader), loader.raw(name));
-        let (array_filters, projection, limit, once) = (Vec::new(), None, None, false);
-        let write = Write { collection, filter, update, array_filters, projection, limit, once };
+        let (projection, applied_if, limit, once) = (None, None, None, false);
+        let write = Write { collection, filter, update, projection, applied_if, limit, once };
         Self { write, loader, holds: PhantomData }
     }
 
@@ -98,9 +98,11 @@ impl<T: DeserializeOwned> Guarded<T> {
         self
     }
 
-    /// Sets the filters of the array elements that `$[name]` in the update selects.
-    pub fn array_filters(mut self, filters: Vec<Document>) -> Self {
-        self.write.array_filters = filters;
+    /// States that the document matches `filter` if the write was applied, and otherwise doesn't. `filter` selects it
+    /// by a unique key. If the reply to a command is lost, the command is sent again; a guard that doesn't hold then
+    /// leaves open whether the first one was applied. This filter decides it.
+    pub fn applied_if(mut self, filter: Document) -> Self {
+        self.write.applied_if = Some(Box::new(filter));
         self
     }
 
@@ -122,8 +124,8 @@ impl<T: DeserializeOwned> Guarded<T> {
     pub async fn done(self) -> Outcome<()> {
         let Self { write, loader, .. } = self;
         match loader.writer(&write) {
-            Some(writer) => writer::submit(writer, write, false).await.map(|_unread| ()),
-            None => write.send_update().await,
+            Some(writer) => Box::pin(writer::submit(writer, write, false)).await.map(|_unread| ()),
+            None => Box::pin(write.send_update()).await,
         }
     }
 
@@ -134,11 +136,13 @@ impl<T: DeserializeOwned> Guarded<T> {
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn then_read(self) -> Result<Option<T>, Error> {
-        let Some(writer) = self.loader.writer(&self.write) else { return self.after().await };
+        let Some(writer) = self.loader.writer(&self.write) else {
+            return Box::pin(self.after()).await;
+        };
         let Self { write, loader, .. } = self;
         let (collection, id) =
             (write.collection.name, writer::id_of(&write).map(ToOwned::to_owned));
-        let after = match writer::submit(writer, write, true).await.decided()? {
+        let after = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
             None => return Ok(None),
             Some(After::Exact(after)) => {
                 return bson::deserialize_from_document(after).map(Some).map_err(Error::internal);
@@ -206,35 +210,44 @@ impl Write {
         }
     }
 
+    /// The document, if it shows that the write was applied. `uncertain` is the error after which a command was sent
+    /// again and refused. It is returned if the write may not have been applied.
+    pub(super) async fn if_applied(&self, uncertain: Error) -> Result<RawDocumentBuf, Error> {
+        let Some(filter) = self.applied_if.as_deref().cloned() else { return Err(uncertain) };
+        let list = List { filter, limit: 1, ..List::default() };
+        let found = Box::pin(find_many(self.collection.clone(), list, self.limit())).await;
+        found.unwrap_or_default().pop().ok_or(uncertain)
+    }
+
     /// Sends an `update`, and returns whether the guard held.
-    async fn update(self) -> Result<bool, Error> {
-        let limit = self.limit();
+    async fn update(mut self) -> Result<bool, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
-        let mut one = doc! { "q": self.filter, "u": change };
-        if !self.array_filters.is_empty() {
-            one.insert("arrayFilters", self.array_filters);
-        }
-        let updated = update(&self.collection, vec![one], limit).await?;
+        let one = doc! { "q": mem::take(&mut self.filter), "u": change };
+        let updated = update(&self.collection, vec![one], self.limit()).await?;
         // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
             return Ok(true);
         }
-        updated.check_refusal()?;
-        Ok(false)
+        match updated.check_refusal() {
+            Ok(()) => Ok(false),
+            Err(uncertain) => self.if_applied(uncertain).await.map(|_after| true),
+        }
     }
 
     /// Sends a raw `findAndModify`, and returns the document after the write.
-    pub(super) async fn find_and_modify_raw(self) -> Result<Option<Document>, Error> {
-        let limit = self.limit();
+    pub(super) async fn find_and_modify_raw(mut self) -> Result<Option<Document>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
-        let mut fields = doc! { "query": self.filter, "update": change };
-        if !self.array_filters.is_empty() {
-            fields.insert("arrayFilters", self.array_filters);
-        }
-        if let Some(projection) = self.projection {
+        let mut fields = doc! { "query": mem::take(&mut self.filter), "update": change };
+        if let Some(projection) = self.projection.take() {
             fields.insert("fields", projection);
         }
-        find_and_modify(&self.collection, fields, limit).await
+        match find_and_modify(&self.collection, fields, self.limit()).await? {
+            Modified::Applied(after) => Ok(Some(after)),
+            Modified::Refused => Ok(None),
+            Modified::Uncertain(error) => {
+                self.if_applied(error).await.and_then(|after| decode(&after).map(Some))
+            }
+        }
     }
 
     /// Sends a `findAndModify` by the driver, and returns the document after the write.
@@ -251,9 +264,6 @@ impl Write {
                     .find_one_and_update(self.filter, self.update)
                     .return_document(ReturnDocument::After)
                     .max_time(limit);
-                if !self.array_filters.is_empty() {
-                    action = action.array_filters(self.array_filters);
-                }
                 if let Some(projection) = self.projection {
                     action = action.projection(projection);
                 }

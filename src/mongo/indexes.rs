@@ -35,6 +35,8 @@ pub enum Kind {
     Unique,
     /// Contains only documents that have the named field.
     Where(&'static str),
+    /// Contains only documents that have the named field; no two of them have the same keys.
+    UniqueWhere(&'static str),
     /// Full text, stemmed in the language that the named field holds.
     Text(&'static str),
     /// `2d`, with both coordinates between these bounds.
@@ -69,6 +71,11 @@ impl Index {
     /// An index of one field, of the documents that have it.
     pub const fn of_field(name: &'static str, field: &'static str, serves: &'static str) -> Self {
         Self::of(name, field, field, serves)
+    }
+
+    /// An index of one field, of the documents that have it; no two have the same value.
+    pub const fn unique_of(name: &'static str, field: &'static str, serves: &'static str) -> Self {
+        Self::new(name, field, Kind::UniqueWhere(field), serves)
     }
 
     /// A full text index, stemmed in the language that the field `language` holds.
@@ -109,7 +116,8 @@ impl Index {
         match self.kind {
             Kind::Plain => {}
             Kind::Unique => options.unique = Some(true),
-            Kind::Where(field) => {
+            Kind::Where(field) | Kind::UniqueWhere(field) => {
+                options.unique = matches!(self.kind, Kind::UniqueWhere(_)).then_some(true);
                 options.partial_filter_expression = Some(doc! { field: { "$exists": true } });
             }
             Kind::Text(language) => {

@@ -1,5 +1,5 @@
-//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request. `super::batcher`
-//! describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
+//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request.
+//! `super::batcher` describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
 
 use std::{
     collections::HashMap,
@@ -114,7 +114,9 @@ impl Loader {
         let found: Vec<_> = collection.find(doc! {}).await?.try_collect().await?;
         let key = |found: &RawDocumentBuf| found.get_str("_id").unwrap_or_default().to_owned();
         let all = found.into_iter().map(|found| (key(&found), Arc::new(found))).collect();
-        self.memory.set((name, all)).map_err(|_| Error::internal("one collection is enough"))
+        self.memory
+            .set((name, all))
+            .map_err(|_| Error::internal("a collection is already loaded into memory"))
     }
 
     /// The driver's handle of a collection.

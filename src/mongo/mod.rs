@@ -1,6 +1,7 @@
 //! The kit that rooms use to access MongoDB. No room calls the driver itself.
 //!
 //! - [`connect`]: the client of the process
+//! - [`derived`]: a field that every update derives from others of its document
 //! - `driver`: the calls of the driver, each in its own task
 //! - `sessions`: a pool of driver sessions
 //! - `pool`: connection metrics
@@ -33,6 +34,7 @@ pub mod collection;
 pub mod connect;
 pub mod copies;
 pub mod counts;
+pub mod derived;
 mod driver;
 pub mod explain;
 pub mod expression;

@@ -72,8 +72,17 @@ pub(super) async fn insert(
     send(collection, "insert", doc! { "ordered": false }, batch, is_single, limit).await
 }
 
-/// Sends one update and returns the document after it, or `None` if the guard didn't hold. `fields` are the
-/// fields of the command, such as `query` and `update`.
+/// What a `findAndModify` did.
+pub(super) enum Modified {
+    /// It was applied; contains the document after it.
+    Applied(Document),
+    /// The guard didn't hold.
+    Refused,
+    /// The guard didn't hold when the command was sent again after this error; the first one may have been applied.
+    Uncertain(Error),
+}
+
+/// Sends one update. `fields` are the fields of the command, such as `query` and `update`.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; it may have been applied.
@@ -81,14 +90,13 @@ pub(super) async fn find_and_modify(
     collection: &Raw,
     mut fields: Document,
     limit: Duration,
-) -> Result<Option<Document>, Error> {
+) -> Result<Modified, Error> {
     fields.insert("new", true);
     let mut reply = send(collection, "findAndModify", fields, None, true, limit).await?;
     if let Some(Bson::Document(after)) = reply.reply.remove("value") {
-        return Ok(Some(after));
+        return Ok(Modified::Applied(after));
     }
-    reply.check_refusal()?;
-    Ok(None)
+    Ok(reply.check_refusal().err().map_or(Modified::Refused, Modified::Uncertain))
 }
 
 /// Sends a command. `batch` is an array of encoded documents beside the `fields`. `is_single` tells whether

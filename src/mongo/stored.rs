@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mongodb::bson::RawDocumentBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
-use super::{driver::decode, indexes::Index};
-use crate::error::Error;
+use super::{derived::Derived, driver::decode, indexes::Index};
+use crate::{config::Config, error::Error};
 
 /// A document type and the collection that holds it.
 pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
@@ -14,6 +14,12 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const COLLECTION: &'static str;
     /// The indexes that its reads need. A type for a part of another type's documents declares none.
     const INDEXES: &'static [Index] = &[];
+
+    /// The field that every update derives from others of its document, if there is one. Updates are pipelines then. An
+    /// inserted document brings the field itself.
+    fn derived(_config: &Config) -> Option<Derived> {
+        None
+    }
 
     /// Decodes a document of the collection.
     ///

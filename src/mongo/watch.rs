@@ -2,6 +2,9 @@
 //!
 //! The hub reports *which* document changed and how often; subscribers read the document again. Changes are
 //! counted and not queued: a slow subscriber misses only intermediate states, and receives their number.
+//!
+//! Subscribers of a *topic* are told of all documents of which a field gets a certain value, by an insert or by an
+//! update. Each such field of a collection has a stream of its own.
 
 use std::{
     collections::HashMap,
@@ -40,21 +43,29 @@ struct Counters {
     resets: u64,
 }
 
-/// The documents of one collection that have subscribers, by `_id`.
+/// The documents or topics of one stream that have subscribers, by `_id` or value.
 type Watched = HashMap<String, watch::Sender<Counters>>;
+
+/// What a stream tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Source {
+    collection: &'static str,
+    /// The field of topics, or `None` if the stream tells of documents.
+    field: Option<&'static str>,
+}
 
 /// The open change streams. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     database: Database,
-    streams: Arc<Mutex<HashMap<&'static str, Watched>>>,
+    streams: Arc<Mutex<HashMap<Source, Watched>>>,
     metrics: Streams,
 }
 
-/// A subscription to the changes of one document. Dropping it ends the subscription.
+/// A subscription to the changes of one document or topic. Dropping it ends the subscription.
 pub struct Changes {
     hub: Hub,
-    collection: &'static str,
+    source: Source,
     id: String,
     receiver: watch::Receiver<Counters>,
     /// The counters that the subscriber saw last.
@@ -87,7 +98,7 @@ impl Changes {
 impl Drop for Changes {
     fn drop(&mut self) {
         let mut streams = self.hub.streams();
-        if let Some(watched) = streams.get_mut(self.collection)
+        if let Some(watched) = streams.get_mut(&self.source)
             && let Some(sender) = watched.get(&self.id)
             && sender.receiver_count() == 1
         {
@@ -104,42 +115,61 @@ impl Hub {
 
     /// Number of subscribers by collection.
     pub fn subscribers(&self) -> Vec<(&'static str, usize)> {
-        let count = |watched: &Watched| watched.values().map(watch::Sender::receiver_count).sum();
-        self.streams().iter().map(|(name, watched)| (*name, count(watched))).collect()
+        let count =
+            |watched: &Watched| watched.values().map(watch::Sender::receiver_count).sum::<usize>();
+        let mut all = HashMap::new();
+        for (source, watched) in self.streams().iter() {
+            *all.entry(source.collection).or_default() += count(watched);
+        }
+        all.into_iter().collect()
     }
 
     /// Subscribes to one document. The first subscription of a collection opens its stream, which is closed
     /// soon after the last one has ended.
     pub fn watch(&self, collection: &'static str, id: impl Into<String>) -> Changes {
-        let id = id.into();
+        self.subscribe(Source { collection, field: None }, id.into())
+    }
+
+    /// Subscribes to a topic: documents of the collection of which `field` gets this value. The field may be a part of
+    /// another one, which is then set as a whole.
+    pub fn watch_topic(
+        &self,
+        collection: &'static str,
+        field: &'static str,
+        value: impl Into<String>,
+    ) -> Changes {
+        self.subscribe(Source { collection, field: Some(field) }, value.into())
+    }
+
+    fn subscribe(&self, source: Source, id: String) -> Changes {
         let mut streams = self.streams();
-        let watched = streams.entry(collection).or_insert_with(|| {
-            tokio::spawn(self.clone().follow(collection));
+        let watched = streams.entry(source).or_insert_with(|| {
+            tokio::spawn(self.clone().follow(source));
             Watched::new()
         });
         let sender = watched.entry(id.clone()).or_default();
         let receiver = sender.subscribe();
         let seen = *receiver.borrow();
-        Changes { hub: self.clone(), collection, id, receiver, seen }
+        Changes { hub: self.clone(), source, id, receiver, seen }
     }
 
     /// Reads the change stream while there are subscribers.
-    async fn follow(self, collection: &'static str) {
+    async fn follow(self, source: Source) {
         let mut token = None;
         let mut is_reopened = false;
-        while !self.remove_unused(collection) {
-            match self.open(collection, token.clone()).await {
+        while !self.remove_unused(source) {
+            match self.open(source, token.clone()).await {
                 Ok(mut stream) => {
                     if token.is_none() {
-                        self.notify_all(collection, is_reopened);
+                        self.notify_all(source, is_reopened);
                     }
-                    if self.read(collection, &mut stream, &mut token).await {
+                    if self.read(source, &mut stream, &mut token).await {
                         return;
                     }
                 }
-                Err(error) => reset_if_lost(collection, &error, &mut token),
+                Err(error) => reset_if_lost(source.collection, &error, &mut token),
             }
-            self.metrics.restarted(collection);
+            self.metrics.restarted(source.collection);
             is_reopened = true;
             tokio::time::sleep(RETRY).await;
         }
@@ -147,21 +177,23 @@ impl Hub {
 
     async fn open(
         &self,
-        collection: &'static str,
+        source: Source,
         token: Option<ResumeToken>,
     ) -> mongodb::error::Result<Stream> {
-        // Only the key is needed, because subscribers read the document themselves.
-        let only_keys = doc! { "$project": { "operationType": 1, "documentKey": 1 } };
-        let collection = self.database.collection::<Document>(collection);
+        let collection = self.database.collection::<Document>(source.collection);
         let watch = collection.watch();
-        watch.pipeline([only_keys]).resume_after(token).read_concern(ReadConcern::majority()).await
+        watch
+            .pipeline(source.pipeline())
+            .resume_after(token)
+            .read_concern(ReadConcern::majority())
+            .await
     }
 
     /// Reads until there are no subscribers (`true`) or the stream breaks (`false`). `token` is the position
     /// at which to resume. A read in flight is never dropped: an empty reply comes after a second.
     async fn read(
         &self,
-        collection: &'static str,
+        source: Source,
         stream: &mut Stream,
         token: &mut Option<ResumeToken>,
     ) -> bool {
@@ -170,18 +202,17 @@ impl Hub {
         while stream.is_alive() {
             match stream.next_if_any().await {
                 Ok(event) => {
-                    let key = event.and_then(|event| event.document_key);
-                    if let Some(id) = key.as_ref().and_then(|key| key.get_str("_id").ok()) {
-                        self.notify(collection, id);
+                    if let Some(id) = event.as_ref().and_then(|event| source.key(event)) {
+                        self.notify(source, id);
                     }
                 }
                 Err(error) => {
-                    reset_if_lost(collection, &error, token);
+                    reset_if_lost(source.collection, &error, token);
                     return false;
                 }
             }
             *token = stream.resume_token();
-            if self.remove_unused(collection) {
+            if self.remove_unused(source) {
                 return true;
             }
         }
@@ -190,35 +221,63 @@ impl Hub {
         false
     }
 
-    fn notify(&self, collection: &'static str, id: &str) {
-        if let Some(sender) = self.streams().get(collection).and_then(|watched| watched.get(id)) {
+    fn notify(&self, source: Source, id: &str) {
+        if let Some(sender) = self.streams().get(&source).and_then(|watched| watched.get(id)) {
             sender.send_modify(|counters| counters.changes += 1);
         }
     }
 
     /// Wakes all subscribers: changes before the stream was opened were missed. This is a reset, unless the
     /// stream was opened directly after the first subscription.
-    fn notify_all(&self, collection: &'static str, is_reset: bool) {
-        for sender in self.streams().get(collection).into_iter().flat_map(Watched::values) {
+    fn notify_all(&self, source: Source, is_reset: bool) {
+        for sender in self.streams().get(&source).into_iter().flat_map(Watched::values) {
             sender.send_modify(|counters| counters.resets += u64::from(is_reset));
         }
     }
 
     /// Removes the stream if it has no subscribers, and returns whether it did. This uses the same lock as
     /// [`Self::watch`], so that no subscriber joins a stream that ends.
-    fn remove_unused(&self, collection: &'static str) -> bool {
+    fn remove_unused(&self, source: Source) -> bool {
         let mut streams = self.streams();
-        let is_unused = streams.get(collection).is_none_or(Watched::is_empty);
+        let is_unused = streams.get(&source).is_none_or(Watched::is_empty);
         if is_unused {
-            streams.remove(collection);
+            streams.remove(&source);
         }
         is_unused
     }
 
-    fn streams(&self) -> MutexGuard<'_, HashMap<&'static str, Watched>> {
+    fn streams(&self) -> MutexGuard<'_, HashMap<Source, Watched>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl Source {
+    /// The stages of the stream. Only the key is needed, because subscribers read documents themselves.
+    fn pipeline(self) -> Vec<Document> {
+        let Some(field) = self.field else {
+            return vec![doc! { "$project": { "operationType": 1, "documentKey": 1 } }];
+        };
+        let inserted = format!("fullDocument.{field}");
+        let updated = format!("updateDescription.updatedFields.{field}");
+        let has = |field: &str| doc! { field: { "$exists": true } };
+        let value = doc! { "$ifNull": [format!("${inserted}"), format!("${updated}")] };
+        vec![
+            doc! { "$match": { "$or": [has(&inserted), has(&updated)] } },
+            doc! { "$project": { "operationType": 1, "fullDocument": { TOPIC: value } } },
+        ]
+    }
+
+    /// The `_id` or topic of an event.
+    fn key(self, event: &ChangeStreamEvent<Document>) -> Option<&str> {
+        match self.field {
+            None => event.document_key.as_ref()?.get_str("_id").ok(),
+            Some(_) => event.full_document.as_ref()?.get_str(TOPIC).ok(),
+        }
+    }
+}
+
+/// The field of an event that holds its topic.
+const TOPIC: &str = "topic";
 
 type Stream = ChangeStream<ChangeStreamEvent<Document>>;
 

@@ -23,6 +23,7 @@
 
 use std::{collections::HashMap, mem, sync::Arc, time::Instant};
 
+use futures_util::future::join_all;
 use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, doc},
     options::UpdateModifications,
@@ -162,7 +163,6 @@ pub(super) fn id_of(write: &Write) -> Option<&str> {
 /// Whether a write can be part of a batch; see [`element`].
 fn is_batchable(write: &Write) -> bool {
     matches!(write.update, UpdateModifications::Pipeline(_))
-        && write.array_filters.is_empty()
         && Conjuncts::of(&write.filter).is_some()
 }
 
@@ -326,37 +326,63 @@ impl Writer {
         let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         let reply = raw_writes::update_batch(&self.collection, elements, limit).await;
         let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len()));
-        let mut failed = Vec::new();
+        let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
                 Ok(outcomes) => outcomes.take(position),
                 Err(Error::Unavailable(source)) => {
-                    Some(Outcome::Unknown(Error::unavailable(source.to_string())))
+                    Some(Fate::Known(Outcome::Unknown(Error::unavailable(source.to_string()))))
                 }
                 // One statement has spoilt the command, and none was applied.
                 Err(_) => None,
             };
             match outcome {
-                Some(outcome) if group.len() == 1 || !matches!(outcome, Outcome::Refused) => {
-                    answer_all(group, &outcome, count - 1);
+                Some(Fate::Known(Outcome::Refused)) | None if group.len() > 1 => failed.push(group),
+                Some(Fate::Known(outcome)) => {
+                    for item in group {
+                        answer(item, same(&outcome), count);
+                    }
                 }
-                _ => failed.push(group),
+                Some(Fate::Uncertain(error)) => {
+                    let error = error.to_string();
+                    uncertain.extend(group.into_iter().map(|item| (item, error.clone())));
+                }
+                None => failed.push(group),
             }
         }
+        join_all(uncertain.into_iter().map(|(item, error)| async move {
+            let outcome = match item.value.write.if_applied(Error::unavailable(error)).await {
+                Ok(_after) => Outcome::Applied(After::Unread),
+                Err(error) => Outcome::Unknown(error),
+            };
+            answer(item, outcome, count);
+        }))
+        .await;
         failed
     }
 }
 
-/// Answers the callers of a statement.
-fn answer_all(group: Group, outcome: &Outcome<After>, others: usize) {
-    for item in group {
-        let outcome = match outcome {
-            Outcome::Applied(_) => Outcome::Applied(After::Unread),
-            Outcome::Refused => Outcome::Refused,
-            Outcome::Unknown(error) => Outcome::Unknown(Error::unavailable(error.to_string())),
-        };
-        drop(item.answer.send(Sent { outcome, command: UPDATE, others }));
+/// Answers the caller of a statement of a batch of `count`.
+fn answer(item: Item<Writer>, outcome: Outcome<After>, count: usize) {
+    // Sending fails if the caller no longer waits.
+    let _gone = item.answer.send(Sent { outcome, command: UPDATE, others: count - 1 });
+}
+
+/// The outcome of a statement, for one of the writes that were combined into it.
+fn same(outcome: &Outcome<After>) -> Outcome<After> {
+    match outcome {
+        Outcome::Applied(_) => Outcome::Applied(After::Unread),
+        Outcome::Refused => Outcome::Refused,
+        Outcome::Unknown(error) => Outcome::Unknown(Error::unavailable(error.to_string())),
     }
+}
+
+/// What the reply to a batch tells about one of its statements.
+enum Fate {
+    /// The outcome.
+    Known(Outcome<After>),
+    /// It failed when the command was sent again after this error; it may have been applied before.
+    Uncertain(Error),
 }
 
 /// The outcomes of the statements of a batch.
@@ -372,24 +398,24 @@ impl Outcomes {
     fn of(reply: &Reply, count: usize) -> Result<Self, Error> {
         let failed = reply.failed()?;
         if reply.has_upserted() || reply.matched()? + failed.len() != count {
-            return Err(Error::unavailable("the reply to a batch doesn't add up"));
+            return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
         let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
         Ok(Self { failed, uncertain: reply.uncertainty().map(|first| format!("{first:?}")) })
     }
 
-    /// The outcome of a statement, or `None` if it has to be sent by itself.
-    fn take(&mut self, position: usize) -> Option<Outcome<After>> {
+    /// The fate of a statement, or `None` if it has to be sent by itself.
+    fn take(&mut self, position: usize) -> Option<Fate> {
         let Some(FailedUpdate { code, text, error, .. }) = self.failed.remove(&position) else {
-            return Some(Outcome::Applied(After::Unread));
+            return Some(Fate::Known(Outcome::Applied(After::Unread)));
         };
         if let Some(first) = &self.uncertain {
-            return Some(Outcome::Unknown(Error::unavailable(first.clone())));
+            return Some(Fate::Uncertain(Error::unavailable(first.clone())));
         }
         let is_refused = code == CONVERSION_FAILURE && text.contains(REFUSED);
         match error {
-            _ if is_refused || code == DUPLICATE_KEY => Some(Outcome::Refused),
-            Error::Unavailable(_) => Some(Outcome::Unknown(error)),
+            _ if is_refused || code == DUPLICATE_KEY => Some(Fate::Known(Outcome::Refused)),
+            Error::Unavailable(_) => Some(Fate::Known(Outcome::Unknown(error))),
             _ => None,
         }
     }

@@ -14,21 +14,15 @@ use async_graphql::{
 };
 use futures_util::future::join_all;
 
-use super::{
-    nodes::{Node, find},
-    subgraph::{self, PRODUCT},
-};
+use super::subgraph;
 use crate::{
-    app::App,
-    domains::{
-        self,
-        categories::{
-            self,
-            types::{Category, CategoryBy},
-        },
-    },
+    domains::nodes::{self, Node},
     error::Error,
-    graphql::{app, input, node_id::NodeKind, requester, requester::Requester},
+    graphql::{
+        app,
+        cx::{Cx, cx},
+        input,
+    },
 };
 
 /// Maximum number of representations of one `_entities` field.
@@ -106,11 +100,10 @@ impl EntitiesQuery {
         representations: Vec<Any>,
     ) -> Result<Vec<Option<Result<Entity>>>> {
         input::at_most("representations", &representations, MAX).map_err(Error::from)?;
-        let (app, requester) = (app(context), requester(context));
+        let cx = cx(context);
         let all = representations.iter().map(|Any(representation)| representation).enumerate();
-        let registry = &context.schema_env.registry;
         let one = |(index, representation)| async move {
-            let found = find_entity(registry, app, requester, index, representation).await;
+            let found = find_entity(cx, index, representation).await;
             found.map_err(FieldError::from).transpose()
         };
         Ok(join_all(all.map(one)).await)
@@ -119,9 +112,7 @@ impl EntitiesQuery {
 
 /// Resolves the representation at this index.
 async fn find_entity(
-    registry: &Registry,
-    app: &App,
-    requester: &Requester,
+    cx: Cx<'_>,
     index: usize,
     representation: &Value,
 ) -> Result<Option<Entity>, Error> {
@@ -134,11 +125,11 @@ async fn find_entity(
         Some(Value::String(typename)) => typename.as_str(),
         _ => "",
     };
-    let keys = subgraph::keys(registry, typename);
-    if keys.is_empty() {
+    let Some(kind) = nodes::of_type(cx.config(), typename) else {
         return Err(Error::bad_input(field("__typename"), "isn't the name of an entity"));
-    }
-    let Some((key, value)) = keys.iter().find_map(|key| Some((*key, given(key)?))) else {
+    };
+    let Some((key, value)) = kind.keys().find_map(|key| Some((key, given(key)?))) else {
+        let keys: Vec<_> = kind.keys().collect();
         let reason = format!("has no key of {typename}: {}", keys.join(" or "));
         return Err(Error::bad_input(format!("representations.{index}"), reason));
     };
@@ -146,19 +137,13 @@ async fn find_entity(
     let Ok(value) = ID::parse(value.clone()) else {
         return Err(Error::bad_input(field, "isn't a text"));
     };
-    let found = match key {
-        "sku" => find(app, requester, &NodeKind::Product.id(&value)).await?,
-        "path" if domains::has_nodes(app.config(), NodeKind::Category) => {
-            let found = categories::operations::category(app, CategoryBy::Path(value.0)).await;
-            found
-                .map_err(|error| with_field(field, error))?
-                .map(|category| Category(category).into())
-        }
-        _ => find(app, requester, &value).await?,
+    let read = match kind.natural_key {
+        Some((natural_key, read)) if natural_key == key => read,
+        _ => kind.read,
     };
+    let found = read(cx, &value).await.map_err(|error| with_field(field, error))?;
     // The id may belong to another type, such as a film that is requested as a book.
-    let is_of = |found: &Node| [PRODUCT, &found.introspection_type_name()].contains(&typename);
-    Ok(found.filter(is_of).map(Entity))
+    Ok(found.filter(|found| kind.is(typename, found)).map(Entity))
 }
 
 /// The same error with the field as the caller wrote it.

@@ -1,5 +1,4 @@
-//! The schema: the fields of all rooms, and those that belong to no room. [`nodes`] has a line for each kind of
-//! document with a global id.
+//! The schema: the fields of all rooms, and those that belong to no room.
 
 pub mod entities;
 pub mod nodes;
@@ -47,9 +46,6 @@ pub struct GatewaySchema {
     operations: Arc<PreparedOperations>,
 }
 
-/// Mutations that increment counters.
-const COUNTER_MUTATIONS: [&str; 1] = ["recordHits"];
-
 type Library = Schema<Root<Query>, Root<Mutation>, Subscription>;
 
 /// A request whose document was parsed.
@@ -88,7 +84,9 @@ impl Prepared {
 
     /// Whether the operation increments counters. It must not be repeated if its outcome is unknown.
     pub fn is_counting(&self) -> bool {
-        self.operation().is_some_and(|operation| operation.has_field_of(&COUNTER_MUTATIONS))
+        let is_counter =
+            |name: &str| domains::ROOMS.iter().any(|room| room.counters.contains(&name));
+        self.operation().is_some_and(|operation| operation.has_field(&is_counter))
     }
 
     /// Cost: the estimated number of objects in the response.

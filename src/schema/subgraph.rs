@@ -16,13 +16,12 @@ use async_graphql::{
 
 use super::{
     Root,
-    nodes::Node,
     switch::{self, RegistryChanges},
 };
-use crate::{config::Config, domains};
-
-/// The interface of all products. It is an entity too, for subgraphs that don't know the type of a product.
-pub(super) const PRODUCT: &str = "Product";
+use crate::{
+    config::Config,
+    domains::{self, nodes::Node},
+};
 
 /// Types of entities, which other subgraphs can refer to: all types with a global id.
 pub(super) fn entities(registry: &Registry) -> Vec<String> {
@@ -31,20 +30,6 @@ pub(super) fn entities(registry: &Registry) -> Vec<String> {
             possible_types.iter().cloned().collect()
         }
         _ => Vec::new(),
-    }
-}
-
-/// Keys by which other subgraphs refer to an entity of this type; empty if the type isn't an entity.
-pub(super) fn keys(registry: &Registry, name: &str) -> &'static [&'static str] {
-    let implements = |interface: &str| {
-        registry.implements.get(name).is_some_and(|interfaces| interfaces.contains(interface))
-    };
-    match name {
-        PRODUCT => &["id", "sku"],
-        "Category" => &["id", "path"],
-        _ if implements(PRODUCT) => &["id", "sku"],
-        _ if implements(&Node::type_name()) => &["id"],
-        _ => &[],
     }
 }
 
@@ -76,9 +61,11 @@ impl OutputType for Keys {
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
-        for name in entities(registry).into_iter().chain([PRODUCT.to_owned()]) {
-            for key in keys(registry, &name) {
-                registry.add_keys(&name, *key);
+        for kind in domains::ROOMS.iter().flat_map(|room| room.nodes) {
+            for name in kind.names() {
+                for key in kind.keys() {
+                    registry.add_keys(&name, key);
+                }
             }
         }
         Self::type_name().into_owned()

@@ -1,6 +1,6 @@
-//! Final changes of the library's type registry. The fields of declared interfaces, the arguments of connections
-//! and the members of `UserError` are added. The fields of rooms that are switched off are removed, with the types
-//! that only these fields use.
+//! Final changes of the library's type registry. The fields of declared interfaces, the arguments and descriptions of
+//! connections, and the members of `UserError` are added. The fields of rooms that are switched off are removed, with
+//! the types that only these fields use.
 
 use std::{
     borrow::Cow,
@@ -15,7 +15,7 @@ use async_graphql::{
 };
 
 use crate::{
-    domains::{self, content},
+    domains::{self, nodes::Node},
     graphql::{codes::UserError, interface, page},
 };
 
@@ -42,8 +42,11 @@ impl OutputType for RegistryChanges {
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
-        interface::complete(registry, &[("Content", "revisions", content::types::REVISIONS)]);
+        let descriptions = domains::ROOMS.iter().flat_map(|room| room.descriptions).copied();
+        interface::complete(registry, &descriptions.collect::<Vec<_>>());
+        Node::complete(registry);
         add_paging(registry);
+        describe_pages(registry);
         UserError::register(registry);
         OFF.with_borrow(|off| {
             if !off.is_empty() {
@@ -86,6 +89,21 @@ fn add_paging(registry: &mut Registry) {
     }
 }
 
+/// Replaces the library's descriptions of connections.
+fn describe_pages(registry: &mut Registry) {
+    for (name, kind) in &mut registry.types {
+        let MetaType::Object { fields, description, .. } = kind else { continue };
+        let of = page::DESCRIPTIONS.iter().find(|((end, _), _)| name.ends_with(end));
+        let Some(((_, own), texts)) = of else { continue };
+        *description = Some((*own).to_owned());
+        for (field, text) in *texts {
+            if let Some(field) = fields.get_mut(*field) {
+                field.description = Some((*text).to_owned());
+            }
+        }
+    }
+}
+
 fn remove(registry: &mut Registry, off: &[&str]) {
     for room in domains::fields().into_iter().filter(|fields| off.contains(&fields.room)) {
         let names: Vec<_> =
@@ -96,9 +114,7 @@ fn remove(registry: &mut Registry, off: &[&str]) {
     }
     for room in domains::ROOMS.iter().filter(|room| off.contains(&room.name)) {
         for (of, field) in room.extends {
-            if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(*of) {
-                fields.shift_remove(*field);
-            }
+            remove_field(registry, of, field);
         }
     }
     // The specification doesn't permit a type without fields.
@@ -118,6 +134,22 @@ fn remove(registry: &mut Registry, off: &[&str]) {
         }
     }
     registry.implements.retain(|name, _| used.contains(name));
+}
+
+/// Removes a field of a type; if that is an interface, also from its members.
+fn remove_field(registry: &mut Registry, of: &str, field: &str) {
+    let mut members = Vec::new();
+    match registry.types.get_mut(of) {
+        Some(MetaType::Object { fields, .. }) => drop(fields.shift_remove(field)),
+        Some(MetaType::Interface { fields, possible_types, .. }) => {
+            fields.shift_remove(field);
+            members.extend(possible_types.iter().cloned());
+        }
+        _ => {}
+    }
+    for member in members {
+        remove_field(registry, &member, field);
+    }
 }
 
 /// Interfaces with members in all rooms. Being a member of one of them doesn't count as use of a type.

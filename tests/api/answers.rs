@@ -1,5 +1,6 @@
 //! Answers have the keys that were asked for, in their order, and null where the schema has it.
 
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use crate::{
@@ -131,6 +132,57 @@ async fn a_field_that_failed_is_null_and_so_is_what_cannot_be_without_it() {
     let (data, errors) = answer(&shopper, query, json!({})).await;
     assert_eq!(data, "{\"people\":{\"nodes\":[{\"address\":null}]}}");
     assert_eq!(errors[0]["path"], json!(["people", "nodes", 0, "address"]));
+}
+
+/// Mutations are carried out one after the other, and each answers for itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mutation_that_fails_leaves_the_others_their_answers() {
+    let gateway = shop().await;
+    let shopper = gateway.shopper("someone");
+    let query = "mutation($cart: ID!) {
+        first: openCart(input: {policy: RESERVE, currency: \"EUR\", idempotencyKey: \"first\"}) {
+            __typename ... on Cart { id state } }
+        forbidden: receiveStock(input: {sku: \"a\", quantity: 1}) { __typename }
+        refused: claimCart(input: {cartId: $cart}) { __typename ... on UserError { code } }
+        last: openCart(input: {policy: AT_CHECKOUT, currency: \"EUR\", idempotencyKey: \"last\"}) {
+            __typename ... on Cart { id policy } } }";
+    // The second time the text is known, and the carts are those of the first call.
+    let mut answers = Vec::new();
+    for _ in 0..2 {
+        let (status, answer) =
+            shopper.send(query, json!({ "cart": "none" })).await.expect("an answer");
+        assert_eq!(status, 200);
+        let errors = answer["errors"].as_array().expect("errors");
+        assert_eq!(errors.len(), 1, "{answer:#}");
+        assert_eq!(errors[0]["path"], json!(["forbidden"]));
+        assert_eq!(errors[0]["extensions"]["code"], "FORBIDDEN");
+        answers.push(answer["data"].clone());
+    }
+    assert_eq!(answers[0], answers[1]);
+    let data = &answers[0];
+    assert_eq!(data["forbidden"], Value::Null);
+    assert_eq!(data["refused"], json!({ "__typename": "NotFound", "code": "NOT_FOUND" }));
+    assert_eq!(
+        (&data["first"]["state"], &data["last"]["policy"]),
+        (&json!("ACTIVE"), &json!("AT_CHECKOUT"))
+    );
+    for name in ["first", "last"] {
+        let id = data[name]["id"].as_str().expect("an id");
+        assert_eq!(shopper.cart(id).await["id"], json!(id), "{name} was carried out");
+    }
+    // The keys are in the order of the request, beside one that failed in the database too.
+    let query = "mutation {
+        a: createPerson(input: {name: \"Ann\"}) { __typename }
+        b: receiveStock(input: {sku: \"a\", quantity: 1}) { __typename }
+        c: createPerson(input: {name: \"Ben\"}) { __typename } }";
+    let failing = doc! { "failCommands": ["update", "findAndModify"], "errorCode": 2_i32 };
+    let failing = gateway.fail_point(doc! { "times": 1 }, failing).await;
+    let (data, errors) = answer(&gateway.merchant(), query, json!({})).await;
+    failing.off().await;
+    let person = "{\"__typename\":\"Person\"}";
+    assert_eq!(data, format!("{{\"a\":{person},\"b\":null,\"c\":{person}}}"));
+    assert_eq!((errors.as_array().map(Vec::len), &errors[0]["path"]), (Some(1), &json!(["b"])));
+    assert_eq!(gateway.available("a").await, 10);
 }
 
 /// A fragment may be on any union that has an object in common with what it stands in.

@@ -92,11 +92,11 @@ async fn what_can_be_refused_early_changes_nothing() {
     let before = gateway.snapshot().await;
     assert_eq!(checkout(&shopper, &empty, &purse, "op").await["code"], "CART_EMPTY");
     assert_eq!(
-        checkout(&shopper, &NodeKind::Cart.id("nothing"), &purse, "op").await["code"],
+        checkout(&shopper, &NodeKind::CART.id("nothing"), &purse, "op").await["code"],
         "NOT_FOUND"
     );
     let huge = "x".repeat(16 << 20);
-    let nothing = NodeKind::Account.id("nothing").0;
+    let nothing = NodeKind::ACCOUNT.id("nothing").0;
     for (path, value) in [
         ("/cartId", "$where.a"),
         ("/cartId", huge.as_str()),

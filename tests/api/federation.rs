@@ -132,8 +132,8 @@ async fn a_representation_that_is_no_good_fails_alone() {
     let gateway = subgraph().await;
     gateway.product("a", 100, "EUR").await;
     let client = gateway.anonymous();
-    let cart = NodeKind::Cart.id("nothing").0;
-    let operator = NodeKind::Product.id("$where").0;
+    let cart = NodeKind::CART.id("nothing").0;
+    let operator = NodeKind::PRODUCT.id("$where").0;
     let long = "x".repeat(100_000);
     let good = json!({ "__typename": "Book", "sku": "a" });
     // What can't be a key is the key of nothing.
@@ -201,17 +201,20 @@ async fn what_is_not_there_is_null() {
     let gateway = subgraph().await;
     gateway.product("a", 100, "EUR").await;
     let there = gateway.anonymous().field("{ product(sku: \"a\") { id } }", json!({})).await;
+    let cart = gateway.anonymous().open_cart("RESERVE").await;
     let representations = json!([
+        { "__typename": "Product", "id": cart },
+        { "__typename": "Order", "id": cart },
         { "__typename": "Book", "sku": "nothing" },
         { "__typename": "Product", "sku": 5 },
         { "__typename": "Film", "sku": "a" },
         { "__typename": "Film", "id": there["id"] },
         { "__typename": "Category", "path": "/nothing" },
-        { "__typename": "Person", "id": NodeKind::Person.id("nothing").0 },
+        { "__typename": "Person", "id": NodeKind::PERSON.id("nothing").0 },
     ]);
     let answer = entities(&gateway.anonymous(), &representations).await;
     assert_eq!(answer.get("errors"), None, "{answer:#}");
-    assert_eq!(answer["data"]["_entities"], json!([null, null, null, null, null, null]));
+    assert_eq!(answer["data"]["_entities"], json!(vec![Value::Null; 8]));
     let none = entities(&gateway.anonymous(), &json!([])).await;
     assert_eq!(none["data"], json!({ "_entities": [] }));
 }
@@ -242,7 +245,7 @@ async fn representations_are_read_together() {
     // By either key: what is asked of MongoDB is the same.
     let by_sku = |number: i32| json!({ "__typename": "Product", "sku": format!("p{number}") });
     let by_id = |number: i32| {
-        let id = NodeKind::Product.id(&format!("p{number}")).0;
+        let id = NodeKind::PRODUCT.id(&format!("p{number}")).0;
         json!({ "__typename": "Book", "id": id })
     };
     let wanted = (0..60).map(|number| if number % 2 == 0 { by_sku(number) } else { by_id(number) });

@@ -8,7 +8,7 @@ use docgate::{
     mongo::{
         Collection, Outcome, Stored, Version,
         copies::CopyPath,
-        expression::{both, literal, older_than, whole},
+        expression::{literal, older_than, whole},
         indexes::Index,
     },
 };
@@ -234,7 +234,7 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
         let things = things.clone();
         async move {
             let set = doc! { "count": { "$add": ["$count", 1_i64] } };
-            let change = Change { id: "a".into(), guard: doc! {}, set };
+            let change = Change::new("a", doc! {}, set);
             let attempted = Try { op: &op, tag: &op.id, attempt: &run, bounds };
             let mut undone = false;
             let undo = async {
@@ -305,9 +305,8 @@ async fn ops_are_forgotten_by_age_and_a_full_array_refuses() {
     let things = with_things(&gateway, &[forgotten, full]).await;
     let op = gateway.app.ids().op(&["someone"], None, &());
     let apply = |id: &'static str| {
-        let guard = both(doc! { "_id": id }, op.guard(&op.id, bounds));
-        let update = doc! { "$set": { "ops": op.committed(&op.id, bounds) } };
-        things.guarded(guard, vec![update]).apply()
+        let change = Change::new(id, doc! {}, doc! { "count": 1_i64 });
+        things.change(change.committing(&op, &op.id, bounds)).apply()
     };
     assert!(matches!(apply("old").await, Outcome::Applied(thing) if thing.ops.len() == 1));
     assert!(matches!(apply("full").await, Outcome::Refused));

@@ -58,18 +58,18 @@ async fn a_text_that_asks_for_too_much_is_refused_with_the_limit() {
     assert!(code == "BAD_USER_INPUT" || code == "QUERY_TOO_COMPLEX", "{code} {message}");
     // A comment is no token.
     assert_eq!(client.data(&long, json!({})).await["__typename"], "Query");
-    let circle = "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }";
+    let cycle = "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }";
     let unused = "{ __typename } fragment c on Query { ... { ...c } }";
     for (text, told) in [
-        (circle, "query: its fragments form a circle: a comes back to itself by b"),
-        (unused, "query: its fragments form a circle: c spreads itself"),
+        (cycle, "query: its fragments form a cycle: a comes back to itself by b"),
+        (unused, "query: its fragments form a cycle: c spreads itself"),
     ] {
         for _ in 0..2 {
             let (code, _, message) = refused(&client, text, json!({})).await;
             assert_eq!((code.as_str(), message.as_str()), ("BAD_USER_INPUT", told));
         }
     }
-    // Two names for one thing are no circle.
+    // Two names for one thing are no cycle.
     let twice = "{ ...a ...b } fragment a on Query { ...b } fragment b on Query { __typename }";
     assert_eq!(client.data(twice, json!({})).await["__typename"], "Query");
 }
@@ -102,6 +102,17 @@ async fn the_cost_multiplies_by_lists_and_is_told() {
     let nested = "{ categories(first: 3) { nodes { id } } comments(subjectId: \"x\", first: 20) {
         nodes { replies(first: 1) { nodes { id } } } } }";
     assert_eq!(cost(nested, json!({})).await, 10 + 1 + 3 + 10 + 1 + 20 * (1 + 10 + 1 + 1));
+    let below = "{ category(by: { path: \"/a\" }) { subtree(first: 5) {
+        nodes { children(first: 2) { nodes { id } } } } } }";
+    assert_eq!(cost(below, json!({})).await, 10 + 1 + 10 + 1 + 5 * (1 + 10 + 1 + 2));
+    // Twenty elements, if no number is given.
+    for field in ["category(by: { path: \"/a\" })", "content(by: { path: \"/a\" })"] {
+        let children = format!("{{ {field} {{ children {{ nodes {{ id }} }} }} }}");
+        assert_eq!(cost(&children, json!({})).await, 10 + 1 + 10 + 1 + 20, "{field}");
+    }
+    // An object in each element of a list counts as often as the elements.
+    let objects = "{ products(by: { discountAtLeast: 1 }, first: 7) { nodes { stock { sku } } } }";
+    assert_eq!(cost(objects, json!({})).await, 10 + 1 + 7 * (1 + 1));
     let (code, limit, message) = refused(&client, nodes, ids(991)).await;
     assert_eq!((code.as_str(), limit.as_str()), ("QUERY_TOO_COMPLEX", "max_cost"), "{message}");
     assert_eq!(message, "the operation may cost 1001, more than 1000");

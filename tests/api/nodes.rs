@@ -89,12 +89,12 @@ async fn what_is_no_id_is_the_id_of_nothing() {
     let gateway = Gateway::with(short_bounds).await;
     let shopper = gateway.shopper("someone");
     let cart = shopper.open_cart("RESERVE").await;
-    let nothing = docgate::graphql::node_id::NodeKind::Cart.id("nothing");
+    let nothing = docgate::graphql::node_id::NodeKind::CART.id("nothing");
     let found = nodes(&shopper, &[&nothing, &cart, &nothing]).await;
     assert_eq!((&found[0], &found[1]["id"], &found[2]), (&Value::Null, &json!(cart), &Value::Null));
 
-    let foreign = docgate::graphql::node_id::NodeKind::Order.id(&key(&cart));
-    let path = docgate::graphql::node_id::NodeKind::Cart.id("$where");
+    let foreign = docgate::graphql::node_id::NodeKind::ORDER.id(&key(&cart));
+    let path = docgate::graphql::node_id::NodeKind::CART.id("$where");
     let found = nodes(&shopper, &["nothing", "", &cart, "Q2FydDp4", &path]).await;
     assert_eq!(found, json!([null, null, { "__typename": "Cart", "id": cart }, null, null]));
     let answer = shopper.run(NODES, json!({ "ids": vec![cart.as_str(); 101] })).await;

@@ -113,7 +113,7 @@ async fn who_sees_the_payment_cannot_tell_the_order() {
     let statement = gateway.service().field(statement, json!({ "id": purse })).await;
     let payment = &statement["statement"]["nodes"][0]["transfer"];
     assert_eq!(payment["kind"], "PAYMENT", "{statement:#}");
-    let formed = NodeKind::Order.id(&key(payment["id"].as_str().expect("an id")));
+    let formed = NodeKind::ORDER.id(&key(payment["id"].as_str().expect("an id")));
     assert_ne!(*formed, *order);
     let seen = gateway.anonymous().field(&order_query(), json!({ "id": *formed })).await;
     assert_eq!(seen, json!(null));
@@ -335,7 +335,7 @@ async fn an_adjustment_that_cannot_be_is_refused() {
     let (shopper, purse, order) = shop(&gateway).await;
     let before = gateway.snapshot().await;
     assert_eq!(
-        adjust(&shopper, &NodeKind::Order.id("nothing"), "a", 1, "op").await["code"],
+        adjust(&shopper, &NodeKind::ORDER.id("nothing"), "a", 1, "op").await["code"],
         "NOT_FOUND"
     );
     assert_eq!(adjust(&shopper, &order, "c", 1, "op").await["code"], "NOT_FOUND");
@@ -462,7 +462,7 @@ async fn only_a_cancelled_order_is_removed_and_leaves_a_stone() {
     let admin = gateway.admin();
     let before = gateway.snapshot().await;
     assert_eq!(delete(&admin, &order).await["code"], "IN_USE");
-    assert_eq!(delete(&admin, &NodeKind::Order.id("nothing")).await["code"], "NOT_FOUND");
+    assert_eq!(delete(&admin, &NodeKind::ORDER.id("nothing")).await["code"], "NOT_FOUND");
     let refused = "mutation($id: ID!) { deleteOrder(input: {orderId: $id}) { __typename } }";
     let forbidden = gateway.merchant().error_code(refused, json!({ "id": order })).await;
     assert_eq!(forbidden, "FORBIDDEN");

@@ -51,7 +51,7 @@ async fn received(gateway: &Gateway) -> i64 {
 async fn status(gateway: &Gateway, id: &str) -> Value {
     let query =
         "query($id: ID!) { transferStatus(by: { id: $id }) { id kind state failureReason } }";
-    gateway.service().field(query, json!({ "id": *NodeKind::Transfer.id(id) })).await
+    gateway.service().field(query, json!({ "id": *NodeKind::TRANSFER.id(id) })).await
 }
 
 async fn state(gateway: &Gateway, id: &str) -> String {
@@ -115,7 +115,7 @@ async fn the_ledger_sets_aside_captures_and_refunds() {
         "the account holds less than the total"
     );
     assert_eq!(state(&gateway, "p2").await, "CANCELLED");
-    let p1 = json!({ "id": *NodeKind::Transfer.id("p1") });
+    let p1 = json!({ "id": *NodeKind::TRANSFER.id("p1") });
     let cancel = "mutation($id: ID!) { cancelTransfer(input: { transferId: $id }) {
         ... on UserError { code } } }";
     let said = gateway.shopper("payer").field(cancel, p1.clone()).await;
@@ -161,12 +161,15 @@ async fn what_the_ledger_voids_stays_void() {
         payments::void(app, "p1").await.expect("void");
     }
     assert_eq!(balance(&gateway, &account).await, 100);
-    assert_eq!(declined(&authorise(app, "p1", &account, 60).await), "the payment was given up");
+    assert_eq!(
+        declined(&authorise(app, "p1", &account, 60).await),
+        "the checkout of the payment was aborted"
+    );
     for _ in 0..2 {
         payments::void(app, "never begun").await.expect("void");
     }
     let said = authorise(app, "never begun", &account, 60).await;
-    assert_eq!(declined(&said), "the payment was given up");
+    assert_eq!(declined(&said), "the checkout of the payment was aborted");
     let capture = payments::capture(app, "p1").await;
     assert!(matches!(capture, Err(Error::Internal(_))), "{capture:?}");
     assert_eq!(balance(&gateway, &account).await, 100);

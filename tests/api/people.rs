@@ -93,7 +93,7 @@ async fn what_cant_be_used_is_refused_and_changes_nothing() {
         let query = "query($id: ID!) { person(id: $id) { name } }";
         assert_eq!(gateway.anonymous().field(query, json!({ "id": id })).await, Value::Null);
     }
-    let nobody = docgate::graphql::node_id::NodeKind::Person.id("nobody");
+    let nobody = docgate::graphql::node_id::NodeKind::PERSON.id("nobody");
     let input = json!({ "input": { "personId": *nobody, "name": "Name" } });
     let said = merchant.field(RENAME, input).await;
     assert_eq!((&said["__typename"], &said["what"]), (&json!("NotFound"), &json!("person")));
@@ -293,7 +293,7 @@ async fn an_import_knows_people_by_their_keys() {
     ]);
     bring(&gateway, &lines).await.expect("imported");
     let ids = ["ann", "bob", "twice"]
-        .map(|key| NodeKind::Person.id(&id_of("key", key).expect("a key")).0);
+        .map(|key| NodeKind::PERSON.id(&id_of("key", key).expect("a key")).0);
     let read = async |id: &String| merchant.field(READ, json!({ "id": id })).await;
     assert_eq!(read(&ids[0]).await["address"]["city"], "Hamlet");
     assert_eq!(read(&ids[2]).await["name"], "Second");
@@ -331,7 +331,7 @@ async fn cut_at_any_command_an_import_of_people_can_be_repeated() {
             let there = json!([{ "key": format!("old-{n}"), "name": format!("Old {n}") }]);
             bring(gateway, &there).await.expect("imported");
             create(&gateway.merchant(), thing(&format!("t-{n}"), "A thing")).await;
-            let id = NodeKind::Person.id(&id_of("key", &format!("old-{n}")).expect("a key")).0;
+            let id = NodeKind::PERSON.id(&id_of("key", &format!("old-{n}")).expect("a key")).0;
             let credit = json!({ "sku": format!("t-{n}"), "personId": id, "role": "author" });
             change(&gateway.merchant(), "creditPerson", credit).await;
             n

@@ -110,7 +110,7 @@ async fn a_read_that_fails_speaks_of_no_outcome() {
     }
     // A write may have been carried out before its read failed.
     let cancel = "mutation($id: ID!) { cancelCart(input: { cartId: $id }) { __typename } }";
-    let cart = json!({ "id": NodeKind::Cart.id("nothing") });
+    let cart = json!({ "id": NodeKind::CART.id("nothing") });
     let unknown =
         json!("the outcome is not known; repeating with the same idempotency key is safe");
     let (code, message, retryable) = told(&client.run(cancel, cart).await);
@@ -141,7 +141,7 @@ async fn nobody_is_answered_with_something_older_than_the_question() {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_nodes_are_read_together() {
     let gateway = counted().await;
-    let ids: Vec<_> = ["a", "b", "c", "d"].map(|sku| NodeKind::Product.id(sku).to_string()).into();
+    let ids: Vec<_> = ["a", "b", "c", "d"].map(|sku| NodeKind::PRODUCT.id(sku).to_string()).into();
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.record();
     let nodes = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
@@ -154,7 +154,7 @@ async fn many_nodes_are_read_together() {
 async fn few_wait_for_many_but_not_for_ever() {
     const NODES: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
     let gateway = counted().await;
-    let ids: Vec<_> = ["a", "b", "c", "d"].map(|sku| NodeKind::Product.id(sku).to_string()).into();
+    let ids: Vec<_> = ["a", "b", "c", "d"].map(|sku| NodeKind::PRODUCT.id(sku).to_string()).into();
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.cut(0, Cut::Hold);
     let (client, all) = (gateway.anonymous(), json!({ "ids": &ids }));

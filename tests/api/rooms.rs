@@ -1,8 +1,10 @@
 //! Rooms that are switched off, and roles with other names.
 
+use std::collections::BTreeSet;
+
 use docgate::{
     config::Config,
-    domains::{ROOMS, collections},
+    domains::{ROOMS, collections, nodes::NodeType},
     graphql::node_id::NodeKind,
     schema,
 };
@@ -11,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     cli::{done, on},
-    support::{Gateway, fresh_name},
+    support::{Gateway, fresh_name, short_bounds},
 };
 
 /// The rooms of a site without a shop.
@@ -53,6 +55,39 @@ fn without_orders_a_cart_has_no_order() {
     assert!(!sdl.contains("type Order ") && !sdl.contains("order: Order"), "{sdl}");
 }
 
+/// The schema of a gateway with these rooms only.
+fn sdl_of(rooms: &[&str]) -> String {
+    let rooms = rooms.iter().map(|room| (*room).to_owned()).collect();
+    schema::build(&Config { rooms, ..Config::default() }).sdl()
+}
+
+/// The fields of a type or interface.
+fn fields_of<'a>(sdl: &'a str, name: &str) -> &'a str {
+    let (_, rest) = sdl.split_once(&format!("{name} ")).unwrap_or_else(|| panic!("no {name}"));
+    rest.split("\n}").next().expect("its fields")
+}
+
+#[test]
+fn objects_of_a_room_that_is_switched_off_are_no_fields() {
+    let all = schema::sdl();
+    for (rooms, owner, field) in [
+        (&["catalog", "categories", "comments", "people"][..], "type Book", "stock: Stock"),
+        (&["catalog", "categories", "comments", "people"], "interface Product", "stock: Stock"),
+        (&["people"], "type Work", "product("),
+        (&["assets", "comments", "identities"], "type Asset", "parent: Content"),
+    ] {
+        assert!(fields_of(&all, owner).contains(field), "{owner} has no {field}");
+        let sdl = sdl_of(rooms);
+        assert!(!fields_of(&sdl, owner).contains(field), "{owner} has {field} in {rooms:?}");
+        for gone in ["type Stock ", "interface Content ", "type Folder "] {
+            assert!(!sdl.contains(gone), "{gone} in {rooms:?}");
+        }
+    }
+    assert!(!sdl_of(&["people"]).contains("interface Product "));
+    // What a comment is on is an object of any room, or of none.
+    assert!(fields_of(&sdl_of(&["comments"]), "type Comment").contains("subject: Node"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
     let gateway = Gateway::start().await;
@@ -62,7 +97,7 @@ async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
     assert_eq!(gateway.anonymous().field(node, id.clone()).await["id"], json!(cart));
     let without = gateway.sibling_with(site).await;
     assert!(without.anonymous().field(node, id).await.is_null());
-    let product = json!({ "id": NodeKind::Product.id("a").0 });
+    let product = json!({ "id": NodeKind::PRODUCT.id("a").0 });
     assert!(without.anonymous().field(node, product).await.is_null());
     // Its sweeps don't run and its invariants aren't checked: a cart that is broken by hand stays so.
     let carts = gateway.raw("carts");
@@ -71,6 +106,36 @@ async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
     carts.update_one(doc! {}, broken).await.expect("broken");
     without.assert_sound().await;
     carts.delete_many(doc! {}).await.expect("removed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sweep_of_a_room_that_is_switched_off_does_not_run() {
+    let gateway = Gateway::with(|config| {
+        short_bounds(config);
+        config.cart_idle_seconds = 1;
+    })
+    .await;
+    gateway.stocked("a", 10).await;
+    let shopper = gateway.shopper("someone");
+    let cart = shopper.open_cart("RESERVE").await;
+    shopper.add(&cart, "a", 3).await;
+    let without = gateway.sibling_with(site).await;
+    // By the end of this wait the cart is idle for long enough.
+    without.sweep().await;
+    assert_eq!(gateway.available("a").await, 7);
+    gateway.sweep().await;
+    assert_eq!(gateway.available("a").await, 10);
+    gateway.assert_sound().await;
+}
+
+#[test]
+fn every_kind_and_every_type_of_nodes_belongs_to_one_room() {
+    let nodes = || ROOMS.iter().flat_map(|room| room.nodes);
+    let kinds: BTreeSet<&str> = nodes().map(|of| of.kind.name()).collect();
+    assert_eq!(kinds.len(), nodes().count(), "{kinds:?}");
+    assert!(kinds.iter().all(|kind| !kind.contains(':')), "{kinds:?}");
+    let names: BTreeSet<_> = nodes().flat_map(NodeType::names).collect();
+    assert_eq!(names.len(), nodes().flat_map(NodeType::names).count(), "{names:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -36,7 +36,7 @@ async fn ask(client: &Client, name: &str, input: &Value) -> Value {
 
 /// Who may write all of it.
 fn writer(gateway: &Gateway) -> Client {
-    gateway.user("the-writer", &["merchant", "editor", "service"])
+    gateway.user("the-writer", &["merchant", "editor", "service", "producer", "worker"])
 }
 
 /// Inputs that could be used, with the places of their texts.
@@ -111,6 +111,12 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             json!({ "currency": "EUR", "policy": "RESERVE", "idempotencyKey": "op" }),
             &["/idempotencyKey"],
         ),
+        (
+            "enqueue",
+            json!({ "queue": "mail", "payload": "", "uniqueKey": "k", "idempotencyKey": "op" }),
+            &["/uniqueKey", "/idempotencyKey"],
+        ),
+        ("claimJob", json!({ "queue": "mail", "idempotencyKey": "op" }), &["/idempotencyKey"]),
         (
             "recordHits",
             json!({ "hits": [{ "site": "s", "page": "/p" }] }),

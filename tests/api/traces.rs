@@ -135,7 +135,7 @@ async fn a_request_has_spans_for_its_stages_and_commands_in_its_callers_trace() 
     assert_eq!(of(sent, "db.collection.name"), "products");
     assert_eq!(of(sent, "db.operation.name"), "find");
     assert!(of(sent, "db.namespace").starts_with("test_"));
-    assert_eq!(of(sent, "docgate.questions"), "1");
+    assert_eq!(of(sent, "docgate.batch_items"), "1");
     for (name, below) in [
         ("authenticate", "POST /graphql"),
         ("query", "POST /graphql"),
@@ -207,22 +207,21 @@ async fn reads_that_share_a_command_are_linked_to_it() {
     assert_eq!(running.ends(), 0);
 
     let spans = collector.spans();
-    let questions: Vec<_> =
-        spans.iter().filter(|span| span.name == "await find inventory").collect();
-    assert_eq!(questions.len(), 10);
+    let items: Vec<_> = spans.iter().filter(|span| span.name == "await find inventory").collect();
+    assert_eq!(items.len(), 10);
     let commands: Vec<_> = spans.iter().filter(|span| span.name == "find inventory").collect();
     assert!((1..10).contains(&commands.len()), "{} commands", commands.len());
     let mut answered = BTreeSet::new();
     for command in commands {
         answered.insert(command.parent_span_id.clone());
         answered.extend(command.links.iter().map(|link| link.span_id.clone()));
-        let told = text(&command.attributes, "docgate.questions").expect("a number");
+        let told = text(&command.attributes, "docgate.batch_items").expect("a number");
         assert_eq!(told, (command.links.len() + 1).to_string());
     }
-    let asked: BTreeSet<_> = questions.iter().map(|span| span.span_id.clone()).collect();
-    assert_eq!(answered, asked, "each question has its command");
-    for question in questions {
-        assert!(text(&question.attributes, "docgate.queued_millis").is_some());
+    let asked: BTreeSet<_> = items.iter().map(|span| span.span_id.clone()).collect();
+    assert_eq!(answered, asked, "each item has its command");
+    for item in items {
+        assert!(text(&item.attributes, "docgate.queued_millis").is_some());
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) const TRANSFERS: &str = "query($state: TransferState!, $first: Int, $
 const STATEMENT: &str =
     "query($id: ID!, $first: Int, $after: String, $last: Int, $before: String) { account(id: $id) {
     statement(first: $first, after: $after, last: $last, before: $before) {
-        nodes { effect { minorUnits } counterpartyId
+        nodes { effect { minorUnits } counterpartyId counterparty { id }
             transfer { id state kind source { id } destination { id } } }
         pageInfo { hasNextPage endCursor hasPreviousPage startCursor } } } }";
 
@@ -208,8 +208,8 @@ async fn refusals_change_nothing() {
     assert_settled(&gateway).await;
     let before = gateway.snapshot().await;
 
-    let nobody = NodeKind::Account.id("nobody").0;
-    let world = NodeKind::Account.id("world:EUR").0;
+    let nobody = NodeKind::ACCOUNT.id("nobody").0;
+    let world = NodeKind::ACCOUNT.id("world:EUR").0;
     let cases = [
         (order(&from, &to, 0, None), "INVALID_INPUT"),
         (order(&from, &to, -5, None), "INVALID_INPUT"),
@@ -257,11 +257,11 @@ async fn refusals_change_nothing() {
     assert_eq!(anna.field(CLOSE, json!({ "id": to })).await["code"], "NOT_FOUND");
     assert_eq!(anna.field(CLOSE, json!({ "id": "$x" })).await["code"], "NOT_FOUND");
     assert_eq!(
-        anna.field(CANCEL, json!({ "id": *NodeKind::Transfer.id("nothing") })).await["code"],
+        anna.field(CANCEL, json!({ "id": *NodeKind::TRANSFER.id("nothing") })).await["code"],
         "NOT_FOUND"
     );
     assert_eq!(
-        service.field(REVERSE, json!({ "id": *NodeKind::Transfer.id("nothing") })).await["code"],
+        service.field(REVERSE, json!({ "id": *NodeKind::TRANSFER.id("nothing") })).await["code"],
         "NOT_FOUND"
     );
     let input = json!({ "input": { "currency": "EUR", "largestBalance": 0 } });
@@ -310,7 +310,7 @@ async fn texts_of_any_size_are_refused_as_such() {
     let anna = gateway.shopper("anna");
     let before = gateway.snapshot().await;
     let huge = "x".repeat(16 << 20);
-    let [someones, nobody] = ["from", "to"].map(|key| NodeKind::Account.id(key).0);
+    let [someones, nobody] = ["from", "to"].map(|key| NodeKind::ACCOUNT.id(key).0);
     let refused = anna.field(TRANSFER, order(&huge, "to", 1, None)).await;
     assert_eq!(refused["code"], "NOT_FOUND");
     let refused = anna.field(TRANSFER, order(&someones, &nobody, 1, Some(&huge))).await;
@@ -369,7 +369,7 @@ async fn deposits_and_withdrawals_pass_the_world() {
     let first = service.field(DEPOSIT, input.clone()).await;
     assert_eq!(
         (&first["kind"], &first["sourceId"]),
-        (&json!("DEPOSIT"), &json!(*NodeKind::Account.id("world:JPY")))
+        (&json!("DEPOSIT"), &json!(*NodeKind::ACCOUNT.id("world:JPY")))
     );
     assert_eq!(service.field(DEPOSIT, input.clone()).await["id"], first["id"]);
     // One scope of idempotency keys for all that moves money.
@@ -381,14 +381,14 @@ async fn deposits_and_withdrawals_pass_the_world() {
     let out = service.field(WITHDRAW, input.clone()).await;
     assert_eq!(
         (&out["kind"], &out["destinationId"]),
-        (&json!("WITHDRAWAL"), &json!(*NodeKind::Account.id("world:JPY")))
+        (&json!("WITHDRAWAL"), &json!(*NodeKind::ACCOUNT.id("world:JPY")))
     );
     assert_eq!(service.field(WITHDRAW, input).await["id"], out["id"]);
     assert_settled(&gateway).await;
     assert_eq!(balance(&gateway, &account).await, 300);
-    assert_eq!(balance(&gateway, &NodeKind::Account.id("world:JPY")).await, -300);
+    assert_eq!(balance(&gateway, &NodeKind::ACCOUNT.id("world:JPY")).await, -300);
     assert_eq!(
-        anna.field(ACCOUNT, json!({ "id": *NodeKind::Account.id("world:JPY") })).await,
+        anna.field(ACCOUNT, json!({ "id": *NodeKind::ACCOUNT.id("world:JPY") })).await,
         json!(null)
     );
 
@@ -475,6 +475,14 @@ async fn a_statement_shows_what_each_transfer_did() {
     };
     assert_eq!(effects(page), [-9, -8]);
     assert_eq!(page["nodes"][0]["counterpartyId"], json!(other));
+    assert_eq!(page["nodes"][0]["counterparty"], Value::Null, "another's account");
+    // A service sees every account, also the one of the outside world, from which the deposit came.
+    let all = gateway.service().field(STATEMENT, json!({ "id": mine })).await;
+    let entries = all["statement"]["nodes"].as_array().expect("entries");
+    assert_eq!(entries.len(), 10);
+    for entry in entries {
+        assert_eq!(entry["counterparty"]["id"], entry["counterpartyId"]);
+    }
     assert_eq!(page["pageInfo"]["hasNextPage"], true);
     let after = &page["pageInfo"]["endCursor"];
     let of = |found: Value| found["statement"].clone();
@@ -605,7 +613,7 @@ async fn sixty_four_transfers_around_a_ring_lose_nothing() {
         total += balance(&gateway, account).await;
     }
     assert_eq!(total, 800);
-    assert_eq!(balance(&gateway, &NodeKind::Account.id("world:EUR")).await, -800);
+    assert_eq!(balance(&gateway, &NodeKind::ACCOUNT.id("world:EUR")).await, -800);
     // Whatever was refused is tried again until its turn has come, and repeats change nothing.
     let mut waiting: Vec<usize> = (0..64).collect();
     while !waiting.is_empty() {
@@ -723,21 +731,28 @@ async fn refusals_speak_of_accounts_in_the_callers_terms() {
     close(&bert, &closed).await;
     fund(&gateway, &from, 100).await;
     let cases = [
-        (anna.field(TRANSFER, order(&from, &closed, 1, None)).await, &closed, "is closed"),
+        (
+            anna.field(TRANSFER, order(&from, &closed, 1, None)).await,
+            &closed,
+            "the destination account is closed",
+        ),
         (
             anna.field(TRANSFER, order(&from, &capped, 51, None)).await,
             &capped,
-            "can't take so much",
+            "the amount exceeds the limit of the destination account",
         ),
     ];
     for (refused, account, why) in cases {
-        assert_eq!(refused["message"], format!("the account that gets the money {why}"));
+        assert_eq!(refused["message"], why);
         assert_eq!(refused["accountId"], json!(account));
     }
     let sent = anna.field(TRANSFER, order(&from, &capped, 10, None)).await;
     let late = anna.field(CANCEL, json!({ "id": sent["id"] })).await;
     let state = late["state"].as_str().expect("a state");
-    assert_eq!(late["message"], format!("as it stands ({state}) that can't be done"));
+    assert_eq!(
+        late["message"],
+        format!("in the state {state} a transfer can't be cancelled or reversed")
+    );
     assert_settled(&gateway).await;
 }
 
@@ -751,7 +766,7 @@ async fn a_cancelling_and_its_transfer_agree() {
     for n in 0..40 {
         let op = format!("op-{n}");
         let id =
-            NodeKind::Transfer.id(&gateway.app.ids().op(&["anna", "transfer"], Some(&op), &()).id);
+            NodeKind::TRANSFER.id(&gateway.app.ids().op(&["anna", "transfer"], Some(&op), &()).id);
         let cancel = async {
             // Each time a little later, to meet the transfer at every step.
             tokio::time::sleep(Duration::from_micros(500 * n)).await;

@@ -160,16 +160,19 @@ async fn ten_thousand_statements_in_batches_have_the_outcomes_that_they_have_alo
 }
 
 /// Queues a step of each tally from 1 to 2 while commands are held, and then lets all go. `way` is what happens to the
-/// first command that wasn't held, which is that of a batch.
+/// first command that wasn't held, which is that of a batch. With `is_marked`, each step names the count by which it
+/// is recognised.
 async fn steps(
     gateway: &Gateway,
     tallies: &Collection<Tally>,
     ids: &[String],
     way: Option<Cut>,
+    is_marked: bool,
 ) -> Vec<Outcome<()>> {
     let step = |id: &String| {
         let filter = doc! { "_id": id, "count": 1_i64 };
-        tallies.set(filter, doc! { "count": 2_i64 })
+        let step = tallies.set(filter, doc! { "count": 2_i64 });
+        if is_marked { step.applied_if(doc! { "_id": id, "count": 2_i64 }) } else { step }
     };
     together(gateway, tallies, ids.iter().map(step).collect(), way).await
 }
@@ -217,7 +220,7 @@ async fn a_batch_that_is_cut_harms_nothing() {
         let tallies = with_tallies(&gateway, "t", &counts).await;
         let ids: Vec<_> = (0..50).map(|number| format!("t{number}")).collect();
         let proxy = gateway.proxy.as_ref().expect("a proxy");
-        let outcomes = steps(&gateway, &tallies, &ids, way).await;
+        let outcomes = steps(&gateway, &tallies, &ids, way, false).await;
         if way.is_some() {
             proxy.reached().await;
         }
@@ -247,11 +250,46 @@ async fn a_batch_that_is_cut_harms_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_lost_reply_leaves_open_is_decided_by_the_document() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let mut counts = vec![1; 52];
+    // Refused in any case, which the gateway can't know.
+    counts[7] = 5;
+    let tallies = with_tallies(&gateway, "t", &counts).await;
+    let ids: Vec<_> = (0..50).map(|number| format!("t{number}")).collect();
+    let outcomes = steps(&gateway, &tallies, &ids, Some(Cut::ReplyLost), true).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.reached().await;
+    for (number, (id, outcome)) in ids.iter().zip(&outcomes).enumerate() {
+        let (is_told, expected) = match outcome {
+            Outcome::Unknown(Error::Unavailable(_)) => (number == 7, 5),
+            Outcome::Applied(()) => (number != 7, 2),
+            _ => (false, 0),
+        };
+        assert!(is_told, "{id}: {outcome:?}");
+        assert_eq!(count(&tallies, id).await, Some(expected), "{id}");
+    }
+    // By themselves.
+    let step = |id: &'static str| {
+        let step = tallies.set(doc! { "_id": id, "count": 1_i64 }, doc! { "count": 2_i64 });
+        step.applied_if(doc! { "_id": id, "count": 2_i64 })
+    };
+    proxy.cut(0, Cut::ReplyLost);
+    assert!(matches!(step("t50").done().await, Outcome::Applied(())));
+    proxy.reached().await;
+    proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "findAndModify");
+    proxy.cut(0, Cut::ReplyLost);
+    let after = step("t51").then_read().await.expect("an outcome");
+    assert_eq!(after.map(|after| after.count), Some(2));
+    proxy.reached().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn statements_on_one_document_see_each_other() {
     let gateway = Gateway::behind_proxy(|_| {}).await;
     let tallies = with_tallies(&gateway, "t", &[1]).await;
     let ids = vec!["t0".to_owned(); 20];
-    let outcomes = steps(&gateway, &tallies, &ids, None).await;
+    let outcomes = steps(&gateway, &tallies, &ids, None, false).await;
     let applied = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied(()))).count();
     let refused = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Refused)).count();
     assert_eq!((applied, refused), (1, 19), "{outcomes:?}");
@@ -338,7 +376,7 @@ async fn a_statement_that_no_command_can_carry_harms_only_itself() {
     let unknown = tallies.set(doc! { "_id": "t1" }, doc! { "count": { "$nothing": 1 } });
     let ids: Vec<_> = (2..10).map(|number| format!("t{number}")).collect();
     let (outcomes, too_large, unknown) = tokio::join!(
-        steps(&gateway, &tallies, &ids, None),
+        steps(&gateway, &tallies, &ids, None, false),
         async {
             tokio::time::sleep(Duration::from_millis(50)).await;
             too_large.done().await

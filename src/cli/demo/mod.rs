@@ -21,7 +21,7 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::collections,
+    domains::{self, collections},
     edge::Edge,
     managed::{self, Mongod},
     metrics::Metrics,
@@ -80,7 +80,7 @@ impl Demo {
             let roles =
                 (!config.roles.is_empty()).then_some("roles: the demo has roles of its own");
             let own = rooms.into_iter().chain(roles).map(|fault| format!("{fault}; leave it out"));
-            Edge::faults(config).into_iter().chain(own).collect()
+            [domains::setting_faults(config), Edge::faults(config), own.collect()].concat()
         })?;
         let traces = logging::begin_with_traces(&config, logging::TOOL)?;
         let ran = self.run_with(config, home).await;

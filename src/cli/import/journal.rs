@@ -212,7 +212,7 @@ impl Errors {
         if self.file.is_none() && self.skipped > MAX_SHOWN {
             let more = self.skipped - MAX_SHOWN;
             terminal::remark(format_args!(
-                "… and {more} more lines (--errors FILE takes them all)"
+                "… and {more} more lines (--errors FILE lists all of them)"
             ));
         }
     }

@@ -70,7 +70,7 @@ pub(super) async fn create(
 ) -> Result<(), Failure> {
     let [_, short, paged, long, others @ ..] = products else { return Ok(()) };
     let merchant = someone(MERCHANT, &[Role::Merchant]);
-    let of = |product: &Product| NodeKind::Product.id(&product.sku);
+    let of = |product: &Product| NodeKind::PRODUCT.id(&product.sku);
     let bar = steps.begin("comments", LONG + PAGED + SHORT + BLOG);
     for lines in long_discussion(&long.sku).chunks(1_000) {
         for result in import::import(app, lines).await? {
@@ -116,7 +116,7 @@ pub(super) async fn create(
         .map(|(number, product)| {
             let (bar, merchant) = (&bar, &merchant);
             async move {
-                open(client, merchant, &NodeKind::Product.id(&product.sku), "PER_DOCUMENT").await?;
+                open(client, merchant, &NodeKind::PRODUCT.id(&product.sku), "PER_DOCUMENT").await?;
                 let mut random = Random::new(4_000 + number as u64);
                 let first = random.below(shoppers.len());
                 let count = random.below(9).min(shoppers.len());

@@ -40,7 +40,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         }
     }
 
-    report.rule("assets: every blob has an asset that names it, or was let go");
+    report.rule("assets: every blob is named by an asset or retired");
     for blob in sweep::unnamed_chunks(app, sweep::ALL).await? {
         let known = store::find_blob(app, blob).await?;
         if known.is_none_or(|known| known.metadata.remove_after.is_none()) {

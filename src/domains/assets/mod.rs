@@ -21,24 +21,25 @@
 //!    still read it. A blob that was never visible is removed.
 //! 4. *Settle*: the entry is removed from the outbox. A document whose first upload was aborted is removed.
 //!
-//! An upload is aborted by one update that is guarded by the token, too. After it the attempt can't commit
-//! any more, whatever writes of it are still in flight, so no deadline is needed. An upload is aborted if a
-//! client sent too little, too much or the wrong thing (its gateway aborts at once), by the sweep after
-//! `asset_stall_seconds` without a renewal, or by a repeat of the same op, which starts again.
+//! An upload is aborted by one update that is guarded by the token, too. After it the attempt can't commit any
+//! more, whatever writes of it are still in flight, so no deadline is needed. Its gateway aborts an upload at
+//! once if the client sent too little, too much or a file that isn't allowed. The sweep aborts it after
+//! `asset_stall_seconds` without a renewal. A repeat of the same op aborts it and starts again.
 //!
 //! # Deletion
 //!
-//! One update removes `file` and `upload`, adds their blobs to the outbox, frees the slug and sets `deleting`
-//! and `deletedAt`. Two grace periods later no attempt can still write into its discussion, and the sweep
-//! removes the comments. A tombstone with the `_id` remains for as long as ops are remembered: a repeat of
-//! the upload or a late insert doesn't create the asset again.
+//! One update removes `file` and `upload`, adds their blobs to the outbox, frees the slug and sets `deleting` and
+//! `deletedAt`. Two grace periods later no attempt can still write into its discussion, and the sweep removes the
+//! comments. A tombstone with the `_id` remains for as long as ops are remembered, so neither a repeat of the
+//! upload nor a late insert creates the asset again.
 //!
 //! # Blobs that no asset names
 //!
 //! A delayed command may write a chunk after its file was removed. The sweep searches for blobs that no asset
 //! names. It reads the fields in the order in which a blob can move (`upload`, `file`, `outbox`, retired), so
-//! that a moving blob isn't missed. A blob's id contains the start of its upload, and nothing is written
-//! later than `asset_transfer_seconds` after that: each search starts that long before the last one.
+//! that a moving blob isn't missed. A blob's id contains the start of its upload, and nothing is written later
+//! than `asset_transfer_seconds` after that. So each search begins at the time of the previous search less
+//! `asset_transfer_seconds`.
 //!
 //! # Parents
 //!
@@ -56,18 +57,35 @@ mod documents;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;
+mod settings;
 mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{AssetDocument, BlobDocument, ChunkDocument, FileFacts};
+use types::{Asset, AssetBy};
+
+impl NodeKind {
+    /// An asset: a file with its metadata.
+    pub const ASSET: Self = Self::new("asset");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["comments", "identities"],
-    nodes: &[NodeKind::Asset],
+    faults: Some(settings::faults),
+    nodes: &[NodeType::new(NodeKind::ASSET, &[ObjectType::of::<Asset>()], |cx, id| {
+        Box::pin(async move {
+            let found = operations::asset(cx, &AssetBy::Id(id.clone())).await?;
+            Ok(found.map(Asset::from).map(Node::of))
+        })
+    })],
     collections: &[
         declared::<AssetDocument>(),
         declared::<BlobDocument>(),

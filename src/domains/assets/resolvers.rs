@@ -22,7 +22,7 @@ impl AssetsQuery {
     async fn asset(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Key of the asset.")] by: AssetBy,
+        #[graphql(desc = "Global id or path of the asset.")] by: AssetBy,
     ) -> Result<Option<Asset>> {
         Ok(operations::asset(cx(context), &by).await?.map(Asset::from))
     }

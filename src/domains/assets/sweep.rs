@@ -34,7 +34,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let abort = |asset: AssetDocument| async move {
         let Some(upload) = &asset.upload else { return Ok(false) };
         let abort = store::abort(app, &asset.id, &upload.token, Some(stall));
-        match abort.apply().await.decided()? {
+        match abort.after().await? {
             Some(asset) => dispose(app, &asset).await.map(|()| true),
             None => Ok(false),
         }
@@ -43,14 +43,14 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
     // Interrupted removals of blobs, and deletions into which no attempt can still write.
     for index in [("outbox.at", "outbox_at"), ("deleting", "deleting")] {
-        let left = assets(app).list_older(index, sweep.quiet(), MAX).await;
+        let left = assets(app).list_older(index, sweep.unchanged_before(), MAX).await;
         let finish = |asset: AssetDocument| async move {
             dispose(app, &asset).await?;
             if index.0 == "deleting" && asset.deleted_at.is_some() {
                 if let Some(discussion) = &asset.discussion {
                     comments::operations::forget(app, &discussion.id).await?;
                 }
-                store::settle_deletion(app, &asset.id).apply().await.decided()?;
+                store::settle_deletion(app, &asset.id).held().await?;
             }
             Ok(true)
         };
@@ -58,7 +58,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     }
 
     // Tombstones of deletions whose ops aren't remembered any more.
-    sweep.count("tombstones", store::remove_tombstones(app, sweep.forgotten()).await);
+    sweep.count("tombstones", store::remove_tombstones(app, sweep.ops_expired_before()).await);
 
     // Retired blobs that no download can still be reading.
     let index = ("metadata.removeAfter", "removeAfter");

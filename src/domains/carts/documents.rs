@@ -1,5 +1,7 @@
 //! The documents of carts as MongoDB stores them.
 
+use std::collections::BTreeSet;
+
 use async_graphql::{Enum, SimpleObject};
 use mongodb::bson::{Bson, DateTime};
 use serde::{Deserialize, Serialize};
@@ -197,6 +199,15 @@ pub struct Payment {
 impl Decider for CartDocument {
     fn ops(&self) -> &[OpRecord] {
         &self.ops
+    }
+}
+
+impl CartDocument {
+    /// The SKUs of its lines and of its outbox, one after the other.
+    pub(super) fn skus(&self) -> Vec<&str> {
+        let lines = self.lines.iter().map(|line| line.sku.as_str());
+        let skus = lines.chain(self.outbox.iter().map(|due| due.sku.as_str()));
+        skus.collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 

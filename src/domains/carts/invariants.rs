@@ -42,7 +42,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 
     let rule = "carts: one line per SKU, 0 <= held <= quantity, all within the bounds";
     report.add(rule, unsound);
-    let rule = "carts: what is reserved equals what active carts hold; closed ones hold nothing";
+    let rule = "carts: the stock reserves what active carts hold; closed carts hold nothing";
     report.add(rule, unequal);
     Ok(())
 }

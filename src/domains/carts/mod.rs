@@ -22,8 +22,8 @@
 //! - **Adding, raising**: read the product's price, reserve stock under a tag, then commit on the cart. A line that
 //!   exists keeps its price. If the commit is refused, the flow is aborted: the tag is marked void on the cart, then
 //!   the stock is released.
-//! - **Lowering, removing**: commit on the cart. The same update writes the stock that is to be returned to
-//!   the cart's outbox. The outbox is then applied to the stock and settled.
+//! - **Lowering, removing**: commit on the cart. The same update adds an entry to the cart's outbox: the stock
+//!   that is to be returned. The outbox is then applied to the stock and settled.
 //!
 //! A tag is `{op}/{digest of the input}/{number}`, where the number is one more than that of the op's last void tag;
 //! where a quantity is set, `/{quantity as read}` follows. The repeat of an interrupted try has the same tag and finds
@@ -31,8 +31,8 @@
 //! void tag is never committed.
 //!
 //! With the policy `AT_CHECKOUT`, a change of lines reserves nothing: it consists of the commit. With the policy
-//! `RESERVE`, a cart reserves nothing of a SKU of which `reservations_per_sku / 2` other holders have reserved pieces
-//! while it has none. The pieces are then added without a reservation, and the checkout reserves them.
+//! `RESERVE`, a cart without a reservation of a SKU gets none if `reservations_per_sku / 2` other holders have
+//! one. The pieces are then added without a reservation, and the checkout reserves them.
 //!
 //! # Closing
 //!
@@ -65,9 +65,9 @@
 //! | return of a reservation | its quantity and time as read |
 //! | removal of the cart | the state EXPIRED |
 //!
-//! A repeat of an old change may have the tag of that change, because the op records went with the old cart. So a
-//! late release could meet the mark of the new one. What excludes that is the time limit of a command: it is shorter
-//! than the time for which a cart is idle before it expires.
+//! The op records are removed with the old cart, so a repeat of an old change may get the tag of that change
+//! again. A late release of the old change could then meet the mark of the new one. The time limit of a command
+//! excludes that: it is shorter than the time for which a cart is idle before it expires.
 //!
 //! Invariants: one line per SKU; `0 ≤ reserved ≤ quantity`; the reservations of an active cart equal what its lines
 //! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
@@ -80,7 +80,11 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::{declared, unmet},
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return, total,
@@ -109,10 +113,23 @@ pub fn order_of_holder(holder: &str) -> Option<&str> {
     holder.strip_prefix(ORDERS)
 }
 
+impl NodeKind {
+    /// A shopping cart.
+    pub const CART: Self = Self::new("cart");
+}
+
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
-    nodes: &[NodeKind::Cart],
+    faults: Some(|config| {
+        unmet([(
+            config.reservation_seconds > config.cart_idle_seconds,
+            "reservation_seconds must be longer than cart_idle_seconds",
+        )])
+    }),
+    nodes: &[NodeType::new(NodeKind::CART, &[ObjectType::of::<Cart>()], |cx, id| {
+        Box::pin(async move { Ok(operations::cart(cx, id).await?.map(Cart::from).map(Node::of)) })
+    })],
     collections: &[declared::<CartDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

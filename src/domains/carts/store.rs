@@ -230,5 +230,5 @@ pub(super) fn set_line(
 /// A change of the lines of an active cart.
 fn changed_lines(cart: &CartDocument, guard: Document, mut set: Document) -> Change {
     set.insert("modifiedAt", "$$NOW");
-    Change { id: cart.id.clone(), guard: both(active_as_read(cart), guard), set }
+    Change::new(&cart.id, both(active_as_read(cart), guard), set)
 }

@@ -40,7 +40,7 @@ use crate::{
     app::App,
     domains::inventory::{
         Reservation, Tag,
-        operations::{self as inventory, Age, BEGINNING},
+        operations::{self as inventory, BEGINNING},
     },
     error::Error,
     flow::Sweep,
@@ -52,24 +52,25 @@ const BATCH: usize = 100;
 
 /// Finishes interrupted flows, and expires idle carts.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let (config, quiet) = (app.config(), sweep.quiet());
+    let (config, unchanged_before) = (app.config(), sweep.unchanged_before());
     let idle = sweep.earlier(Duration::from_secs(config.cart_idle_seconds));
     let id = |cart: &CartDocument| cart.id.clone();
-    let owing = carts(app).list_older(("outbox.at", "outbox_at"), quiet, CARTS).await;
+    let owing = carts(app).list_older(("outbox.at", "outbox_at"), unchanged_before, CARTS).await;
     sweep.each(owing, id, |cart| async move { carry_out(app, &cart.id).await }).await;
     for state in [CartState::Cancelling, CartState::Expiring] {
-        let closing = store::list_untouched(app, state, quiet).await;
+        let closing = store::list_untouched(app, state, unchanged_before).await;
         sweep.each(closing, id, |cart| async move { finish_closing(app, &cart.id).await }).await;
     }
     let idle = store::list_untouched(app, CartState::Active, idle).await;
     sweep.each(idle, id, |cart| async move { operations::expire(app, &cart.id).await }).await;
-    for age in [Age::Reserve, Age::Apply, Age::Entry] {
-        let done = sweep_reservations(app, age, sweep).await;
-        sweep.note("reservations", done);
-    }
+    sweep.count("stock without its time", inventory::correct_next(app).await);
+    let done = sweep_reservations(app, sweep).await;
+    sweep.note("reservations", done);
     if !config.cart_keep_expired {
-        let expired = store::list_untouched(app, CartState::Expired, quiet).await;
-        sweep.each(expired, id, |cart| async move { remove(app, &cart, quiet).await }).await;
+        let expired = store::list_untouched(app, CartState::Expired, unchanged_before).await;
+        sweep
+            .each(expired, id, |cart| async move { remove(app, &cart, unchanged_before).await })
+            .await;
     }
 }
 
@@ -89,23 +90,23 @@ async fn finish_closing(app: &App, id: &str) -> Result<bool, Error> {
 }
 
 /// Removes an expired cart once the inventory has no entry of it. What remains is reconciled first.
-async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool, Error> {
-    let entries = inventory::reservations_of(app, &cart.id).await?;
+async fn remove(app: &App, cart: &CartDocument, unchanged_before: DateTime) -> Result<bool, Error> {
+    let entries = inventory::reservations_of(app, &cart.id, &cart.skus()).await?;
     for (sku, entry) in &entries {
-        Reconciliation { app, sku, entry, quiet }.with_ended().await?;
+        Reconciliation { app, sku, entry, unchanged_before }.with_ended().await?;
     }
     Ok(entries.is_empty() && store::remove_expired(app, &cart.id).await?)
 }
 
-/// Processes the reservations of one age, page by page. The carts of a page are read after the page: if an
+/// Processes the reservations, page by page. The carts of a page are read after the page: if an
 /// entry is unchanged when it is written, it was also in this state when its cart was read.
-async fn sweep_reservations(app: &App, age: Age, sweep: &mut Sweep) -> Result<(), Error> {
+async fn sweep_reservations(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
     let vanished = sweep.earlier(Duration::from_secs(app.config().reservation_seconds));
-    let quiet = sweep.quiet();
-    let before = if age == Age::Entry { vanished } else { quiet };
+    let unchanged_before = sweep.unchanged_before();
     let mut from = Some(BEGINNING);
     while let Some(start) = from {
-        let (mut entries, next) = inventory::page_by_age(app, age, start, before).await?;
+        let (mut entries, next) =
+            inventory::page_to_sweep(app, start, unchanged_before, vanished).await?;
         entries.retain(|(_, entry)| order_of_holder(&entry.holder).is_none());
         for batch in entries.chunks(BATCH) {
             let ids: HashSet<&str> = batch.iter().map(|(_, entry)| &*entry.holder).collect();
@@ -113,7 +114,8 @@ async fn sweep_reservations(app: &App, age: Age, sweep: &mut Sweep) -> Result<()
             let found = carts(app).list(List::of_ids(&ids)).await?;
             for (sku, entry) in batch {
                 let cart = found.iter().find(|cart| cart.id == entry.holder);
-                let done = Reconciliation { app, sku, entry, quiet }.with(cart, vanished).await;
+                let done =
+                    Reconciliation { app, sku, entry, unchanged_before }.with(cart, vanished).await;
                 sweep.add(&entry.holder, done);
             }
         }
@@ -129,24 +131,28 @@ struct Reconciliation<'a> {
     sku: &'a str,
     entry: &'a Reservation,
     /// Time before which a document must have been changed last.
-    quiet: DateTime,
+    unchanged_before: DateTime,
 }
 
 impl Reconciliation<'_> {
-    /// Reconciles the entry with its cart. `vanished` is the same limit as `quiet` for an entry without a cart.
+    /// Reconciles the entry with its cart. `vanished` is the same limit as `unchanged_before` for an entry without a cart.
     async fn with(&self, cart: Option<&CartDocument>, vanished: DateTime) -> Result<bool, Error> {
         let at = self.entry.at;
         match cart {
             // Nothing can be committed on a removed cart, but the reason of its removal is unknown.
             None if at < vanished => self.with_ended().await,
-            Some(cart) if cart.modified_at < self.quiet && at < self.quiet => match cart.state {
-                CartState::Active if cart.outbox.iter().all(|due| due.sku != self.sku) => {
-                    self.with_active(cart).await
+            Some(cart)
+                if cart.modified_at < self.unchanged_before && at < self.unchanged_before =>
+            {
+                match cart.state {
+                    CartState::Active if cart.outbox.iter().all(|due| due.sku != self.sku) => {
+                        self.with_active(cart).await
+                    }
+                    state if state.is_final() => self.with_ended().await,
+                    // A flow is running or was interrupted. Its end reconciles this entry as well.
+                    _ => Ok(false),
                 }
-                state if state.is_final() => self.with_ended().await,
-                // A flow is running or was interrupted. Its end reconciles this entry as well.
-                _ => Ok(false),
-            },
+            }
             _ => Ok(false),
         }
     }
@@ -207,6 +213,7 @@ impl Reconciliation<'_> {
         if tags.is_empty() {
             return Ok(());
         }
-        inventory::retire(self.app, self.sku, &self.entry.holder, &tags, self.quiet).await
+        inventory::retire(self.app, self.sku, &self.entry.holder, &tags, self.unchanged_before)
+            .await
     }
 }

@@ -59,7 +59,7 @@ macro_rules! line {
                 Ok(found.await?.map(product))
             }
 
-            /// Number of pieces.
+            /// Number of pieces in the line, 1 to 10,000.
             async fn quantity(&self) -> i32 {
                 $crate::graphql::scalars::int(self.line.quantity)
             }
@@ -103,7 +103,7 @@ impl Cart {
     /// Global id of the cart. The id of a cart without an owner is a capability: whoever knows it may use the
     /// cart. This ends when a signed-in caller claims the cart or checks it out.
     pub async fn id(&self) -> ID {
-        NodeKind::Cart.id(&self.0.id)
+        NodeKind::CART.id(&self.0.id)
     }
 
     /// State of the cart. Only an `ACTIVE` cart can be changed.
@@ -158,7 +158,7 @@ impl Cart {
 impl Cart {
     fn placed(&self) -> Option<ID> {
         let checkout = self.0.checkout.as_ref()?;
-        (self.0.state == CartState::Complete).then(|| NodeKind::Order.id(&checkout.id))
+        (self.0.state == CartState::Complete).then(|| NodeKind::ORDER.id(&checkout.id))
     }
 }
 
@@ -174,7 +174,7 @@ line! {
 }
 
 input! {
-    /// Input of `openCart`.
+    /// Input of `openCart`: the currency of the new cart, and when it reserves stock.
     pub struct OpenCartInput {
         /// Whether stock is reserved when a line is added or only at the checkout.
         pub policy: CartPolicy,
@@ -187,16 +187,16 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `claimCart`.
+    /// Input of `claimCart`: the cart without an owner that the caller takes over.
     pub struct ClaimCartInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
     }
 
-    /// Input of `addCartLine`.
+    /// Input of `addCartLine`: the cart, the product and the number of pieces to add.
     pub struct AddCartLineInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Number of pieces to add, 1 to 10,000. The line can't exceed 10,000 pieces in total.
@@ -206,10 +206,10 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `setCartLineQuantity`.
+    /// Input of `setCartLineQuantity`: the cart, the product and the new quantity of its line.
     pub struct SetCartLineQuantityInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
         /// SKU of a product that is in the cart.
         pub sku: ID where sku(),
         /// New number of pieces, 1 to 10,000. To remove the product, use `removeCartLine`.
@@ -219,10 +219,10 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `removeCartLine`.
+    /// Input of `removeCartLine`: the cart and the product whose line is removed.
     pub struct RemoveCartLineInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
         /// SKU of a product that is in the cart.
         pub sku: ID where sku(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove a line that was added
@@ -230,10 +230,10 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `cancelCart`.
+    /// Input of `cancelCart`: the active cart to cancel.
     pub struct CancelCartInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
     }
 }
 
@@ -275,7 +275,7 @@ result! {
 refusal! {
     /// The cart can't be changed in its present state.
     struct CartNotActive as "CART_NOT_ACTIVE" {
-        /// State of the cart.
+        /// State in which the cart takes no changes.
         pub cart_state: CartState,
     }
 }

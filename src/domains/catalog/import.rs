@@ -73,9 +73,12 @@ impl ImportContributor {
         const KEY_FIELD: &str = "personKey";
         match (&self.person_id, &self.person_key) {
             // An id of another kind is treated like one that doesn't exist.
-            (Some(id), None) => Ok((ID_FIELD, input::id(NodeKind::Person, id).unwrap_or_default())),
+            (Some(id), None) => Ok((ID_FIELD, input::id(NodeKind::PERSON, id).unwrap_or_default())),
             (None, Some(key)) => Ok((KEY_FIELD, people::import::id_of(KEY_FIELD, key)?)),
-            _ => Err(InvalidInput::new(ID_FIELD, "or `personKey` is needed, one of the two")),
+            _ => Err(InvalidInput::new(
+                ID_FIELD,
+                "exactly one of `personId` and `personKey` is required",
+            )),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 
 /// Checks derived fields, and that contributors and works agree in both directions.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    report.rule("catalog: savings, keys and coordinates follow from what they are made of");
+    report.rule("catalog: savings, keys and coordinates follow from their sources");
     let site = &app.config().site_locale;
     let each = |product: ProductDocument| {
         for fault in faults(&product, site) {
@@ -24,7 +24,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         Ok(())
     };
     store::products(app).for_each(each).await?;
-    let rule = "catalog: every contributor's works say what the product says";
+    let rule = "catalog: every contributor's works agree with the product";
     report.add(rule, store::list_unwritten_works(app).await?);
     let rule = "catalog: every work of a person belongs to a product that credits the person";
     report.add(rule, store::list_works_without_product(app).await?);

@@ -53,18 +53,57 @@ mod sweep;
 pub mod types;
 mod view;
 
-use super::{Room, room::declared};
-use crate::graphql::node_id::NodeKind;
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
+use crate::{
+    error::Error,
+    graphql::{cx::Cx, input, node_id::NodeKind},
+};
 pub use documents::{Pricing, ProductDocument};
 pub use import::ImportProduct;
 pub use operations::Offer;
 pub use types::Product;
+use types::{Album, Book, Film, GenericProduct};
 pub use view::StoredProduct;
+
+impl NodeKind {
+    /// A product of any type. Its key is its SKU.
+    pub const PRODUCT: Self = Self::new("product");
+}
+
+async fn node(cx: Cx<'_>, sku: &str) -> Result<Option<Node>, Error> {
+    let found = operations::product(&cx, sku).await?;
+    Ok(found.map(|product| Node::of(Product::of(product, None))))
+}
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["categories", "comments", "people"],
-    nodes: &[NodeKind::Product],
+    extends: &[("Work", "product")],
+    nodes: &[NodeType {
+        interface: Some("Product"),
+        natural_key: Some(("sku", |cx, sku| Box::pin(node(cx, sku)))),
+        ..NodeType::new(
+            NodeKind::PRODUCT,
+            &[
+                ObjectType::of::<Album>(),
+                ObjectType::of::<Book>(),
+                ObjectType::of::<Film>(),
+                ObjectType::of::<GenericProduct>(),
+            ],
+            |cx, id| {
+                Box::pin(async move {
+                    match input::id(NodeKind::PRODUCT, id) {
+                        Ok(sku) => node(cx, &sku).await,
+                        Err(_) => Ok(None),
+                    }
+                })
+            },
+        )
+    }],
     collections: &[declared::<ProductDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

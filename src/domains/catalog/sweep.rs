@@ -15,7 +15,7 @@ const LIMIT: i64 = 100;
 
 /// Finishes interrupted creations and edits, and removes deleted products.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let before = sweep.quiet();
+    let before = sweep.unchanged_before();
     let sku = |product: &ProductDocument| product.sku.clone();
     let products = products(app);
     for index in [("copying.at", "copying"), ("outbox.at", "outbox")] {

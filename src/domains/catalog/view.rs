@@ -68,7 +68,7 @@ view! {
     /// A track of an album.
     #[derive(Debug, SimpleObject)]
     pub struct Track<'a> {
-        /// Title of the track.
+        /// Title of the track as it is displayed.
         "title" => title: &'a str,
         /// Length in seconds. Null if it is unknown.
         "seconds" => seconds: Option<i32>,
@@ -77,9 +77,9 @@ view! {
     /// A property of a product whose type has no fields of its own.
     #[derive(Debug, SimpleObject)]
     pub struct ProductProperty<'a> {
-        /// Name of the property.
+        /// Name of the property, such as `colour`. Lists of products are filtered by it.
         "key" => key: &'a str,
-        /// Value of the property.
+        /// Value of the property, such as `red`.
         "value" => value: &'a str,
     }
 

@@ -203,7 +203,7 @@ impl Branch for CategoryDocument {
     type Handles = App;
 
     const LOCK: &'static str = "categories.tree";
-    const FAN_OUT: &'static str = "a category's fan-out";
+    const FAN_OUT: &'static str = "copying a category to descendants";
     const PARENT: &'static str = "parentId";
     const SLUG: &'static str = "slug";
     const PATH: &'static str = "path";
@@ -260,7 +260,7 @@ impl Branch for CategoryDocument {
 }
 
 impl Node for CategoryDocument {
-    const KIND: NodeKind = NodeKind::Category;
+    const KIND: NodeKind = NodeKind::CATEGORY;
 
     fn input(&self) -> &str {
         &self.input

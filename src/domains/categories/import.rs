@@ -89,8 +89,8 @@ async fn renamed(app: &App, found: &CategoryDocument, names: &Names) -> Result<I
     if found.names == *names {
         return Ok(Imported::Unchanged);
     }
-    let changed = store::replace_names(app, &found.id, names).await.decided()?;
-    let changed = changed.ok_or_else(|| Error::bad_input("path", "is just being deleted"))?;
+    let changed = store::replace_names(app, &found.id, names).await?;
+    let changed = changed.ok_or_else(|| Error::bad_input("path", "is being deleted"))?;
     Categories::over(app).carry(changed).await?;
     Ok(Imported::Changed)
 }

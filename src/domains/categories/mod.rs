@@ -22,7 +22,7 @@
 //! # The lock of the tree
 //!
 //! Moves, changes of slug and deletions hold the lease `categories.tree`, and their writes carry the deadline
-//! of its attempt. A guard on either child can't detect two moves that together form a circle, nor a move
+//! of its attempt. A guard on either child can't detect two moves that together create a cycle, nor a move
 //! below a category that is being deleted. The lease is released when the write was answered. After an
 //! unknown outcome it expires by itself, and until then such changes answer `UNAVAILABLE`. Fan-outs don't
 //! need it.
@@ -40,8 +40,15 @@ pub mod resolvers;
 mod store;
 pub mod types;
 
-use super::{Room, room::declared};
-use crate::graphql::node_id::NodeKind;
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
+use crate::{
+    error::Error,
+    graphql::{cx::Cx, node_id::NodeKind},
+};
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
 pub use operations::copies;
 pub use types::{Category, CategoryBy};
@@ -51,9 +58,25 @@ const MAX_NAMES: usize = 100;
 /// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 200;
 
+impl NodeKind {
+    /// A category of the tree.
+    pub const CATEGORY: Self = Self::new("category");
+}
+
+async fn node(cx: Cx<'_>, by: CategoryBy) -> Result<Option<Node>, Error> {
+    Ok(operations::category(&cx, by).await?.map(Category).map(Node::of))
+}
+
 /// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeKind::Category],
+    nodes: &[NodeType {
+        natural_key: Some(("path", |cx, path| {
+            Box::pin(node(cx, CategoryBy::Path(path.to_string())))
+        })),
+        ..NodeType::new(NodeKind::CATEGORY, &[ObjectType::of::<Category>()], |cx, id| {
+            Box::pin(node(cx, CategoryBy::Id(id.clone())))
+        })
+    }],
     collections: &[declared::<CategoryDocument>()],
     sweep: Some(|app, sweep| {
         Box::pin(async move { store::Categories::over(app).sweep(sweep).await })

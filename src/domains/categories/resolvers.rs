@@ -26,7 +26,7 @@ impl CategoriesQuery {
     async fn category(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Key of the category.")] by: CategoryBy,
+        #[graphql(desc = "Global id or path of the category.")] by: CategoryBy,
     ) -> Result<Option<Category>> {
         Ok(operations::category(app(context), by).await?.map(Category))
     }

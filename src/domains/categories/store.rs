@@ -15,9 +15,8 @@ use crate::{
         scalars::{LocaleTag, Slug},
     },
     mongo::{
-        Outcome,
         collection::List,
-        expression::{both, count, literal, stored},
+        expression::{both, count, is_missing, literal, stored},
     },
 };
 
@@ -90,7 +89,7 @@ pub(super) async fn replace_name(
     id: &str,
     locale: &LocaleTag,
     name: &str,
-) -> Outcome<CategoryDocument> {
+) -> Result<Option<CategoryDocument>, Error> {
     let field = field_of(locale);
     let named = doc! { &field: { "$exists": true } };
     change(app, id, named, doc! { "$set": { field: literal(name) } }).await
@@ -102,12 +101,13 @@ pub(super) async fn add_name(
     id: &str,
     locale: &LocaleTag,
     name: &str,
-) -> Outcome<CategoryDocument> {
+) -> Result<Option<CategoryDocument>, Error> {
     let field = field_of(locale);
-    let unnamed = doc! { "$or": [
-        { &field: name },
-        { &field: { "$exists": false }, "$expr": { "$lt": [names_count(), count(MAX_NAMES)] } },
-    ] };
+    let has_room = doc! { "$lt": [names_count(), count(MAX_NAMES)] };
+    let unnamed = doc! { "$expr": { "$or": [
+        { "$eq": [format!("${field}"), literal(name)] },
+        { "$and": [is_missing(&field), has_room] },
+    ] } };
     change(app, id, unnamed, doc! { "$set": { field: literal(name) } }).await
 }
 
@@ -116,7 +116,7 @@ pub(super) async fn remove_name(
     app: &App,
     id: &str,
     locale: &LocaleTag,
-) -> Outcome<CategoryDocument> {
+) -> Result<Option<CategoryDocument>, Error> {
     let field = field_of(locale);
     let spare = doc! {
         &field: { "$exists": true }, "$expr": { "$gt": [names_count(), 1_i64] },
@@ -124,21 +124,26 @@ pub(super) async fn remove_name(
     change(app, id, spare, doc! { "$unset": field }).await
 }
 
-pub(super) async fn replace_names(app: &App, id: &str, names: &Names) -> Outcome<CategoryDocument> {
+pub(super) async fn replace_names(
+    app: &App,
+    id: &str,
+    names: &Names,
+) -> Result<Option<CategoryDocument>, Error> {
     change(app, id, doc! {}, doc! { "$set": { "names": literal(stored(names)) } }).await
 }
 
 /// Changes the names of a category that isn't being deleted, if `guard` holds. Raises the version and adds an
-/// outbox entry for the copies.
+/// outbox entry for the copies, by which a repeat of the same command is recognised.
 async fn change(
     app: &App,
     id: &str,
     guard: Document,
     stage: Document,
-) -> Outcome<CategoryDocument> {
-    let guard = both(guard, CategoryDocument::changeable(id));
-    let stages = vec![stage, tree::changed(app.ids().random())];
-    app.collection().guarded(guard, stages).apply().await
+) -> Result<Option<CategoryDocument>, Error> {
+    let change = app.ids().random();
+    let guard = both(guard, both(CategoryDocument::changeable(id), tree::unchanged(&change)));
+    let write = app.collection().guarded(guard, vec![stage, tree::changed(&change)]);
+    write.applied_if(tree::with_change(id, &change)).then_read().await
 }
 
 fn field_of(locale: &LocaleTag) -> String {

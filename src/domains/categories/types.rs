@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use async_graphql::{ComplexObject, Context, ID, Object, OneofObject, Result, SimpleObject};
+use async_graphql::{
+    ComplexObject, Context, ID, Object, OneofObject, Result, SimpleObject, connection::Connection,
+};
 
 use super::{
     LONGEST_NAME, MAX_NAMES,
@@ -14,6 +16,7 @@ use crate::graphql::{
     codes::refusal,
     declared::{each, input, nested, result},
     node_id::NodeKind,
+    page::paging,
     refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Unusable},
     scalars::{LocaleTag, Slug},
 };
@@ -28,7 +31,7 @@ pub struct Category(pub CategoryDocument);
 impl Category {
     /// Global id of the category.
     pub async fn id(&self) -> ID {
-        NodeKind::Category.id(&self.0.id)
+        NodeKind::CATEGORY.id(&self.0.id)
     }
 
     /// Slug, the last step of the path. It is unique among the children of one parent.
@@ -48,14 +51,32 @@ impl Category {
 
     /// Global id of the parent category; null for a root.
     async fn parent_id(&self) -> Option<ID> {
-        self.0.parent_id.as_ref().map(|id| NodeKind::Category.id(id))
+        self.0.parent_id.as_ref().map(|id| NodeKind::CATEGORY.id(id))
     }
 
     /// The parent category; null for a root.
     async fn parent(&self, context: &Context<'_>) -> Result<Option<Category>> {
         let Some(id) = &self.0.parent_id else { return Ok(None) };
-        let by = CategoryBy::Id(NodeKind::Category.id(id));
+        let by = CategoryBy::Id(NodeKind::CATEGORY.id(id));
         Ok(operations::category(app(context), by).await?.map(Category))
+    }
+
+    /// Direct children of the category, sorted by slug, as for a menu.
+    async fn children(&self, context: &Context<'_>) -> Result<Connection<String, CategoryLink>> {
+        Ok(operations::menu(app(context), &self.0.path, paging(context)?).await?)
+    }
+
+    /// All descendants of the category, sorted by path.
+    async fn subtree(
+        &self,
+        context: &Context<'_>,
+        #[graphql(
+            desc = "Whether the category itself is listed too; it then comes first.",
+            default = false
+        )]
+        include_self: bool,
+    ) -> Result<Connection<String, Category>> {
+        Ok(operations::subtree(app(context), &self.0.path, include_self, paging(context)?).await?)
     }
 
     /// Name of the category in a language: the name for exactly this tag, else for the language without
@@ -122,7 +143,7 @@ impl CategoryLink {
 
 impl From<MenuEntry> for CategoryLink {
     fn from(MenuEntry { id, slug, path, names }: MenuEntry) -> Self {
-        Self { id: NodeKind::Category.id(&id), slug, path, names }
+        Self { id: NodeKind::CATEGORY.id(&id), slug, path, names }
     }
 }
 
@@ -158,7 +179,7 @@ pub enum CategoryBy {
     Slug(Slug),
     /// Path, such as `/music/jazz`.
     Path(String),
-    /// Global id.
+    /// Global id of the category, as in `Category.id`.
     Id(ID),
 }
 
@@ -171,7 +192,7 @@ input! {
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `createCategory`.
+    /// Input of `createCategory`: the parent, the slug and the names of the new category.
     pub struct CreateCategoryInput {
         /// Slug, the last step of the path. It must be unique among the children of the parent.
         pub slug: Slug,
@@ -179,58 +200,58 @@ input! {
         pub names: Vec<TranslationInput> where one_per_language,
         /// Global id of the parent category. Default: the category becomes a root. The tree is at most 16 levels
         /// deep.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Category)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CATEGORY)),
         /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
         /// is remembered as long as the category exists.
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `renameCategory`.
+    /// Input of `renameCategory`: the category, the language and the new name in it.
     pub struct RenameCategoryInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// Language in which the category has a name.
         pub locale: LocaleTag,
         /// New name, 1 to 200 characters.
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `changeCategorySlug`.
+    /// Input of `changeCategorySlug`: the category and the slug that replaces its own.
     pub struct ChangeCategorySlugInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// New slug. It must be unique among the children of the parent.
         pub slug: Slug,
     }
 
-    /// Input of `moveCategory`.
+    /// Input of `moveCategory`: the category and its new parent.
     pub struct MoveCategoryInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// Global id of the new parent category. Default: the category becomes a root.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Category)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CATEGORY)),
     }
 
-    /// Input of `deleteCategory`.
+    /// Input of `deleteCategory`: the empty category to delete.
     pub struct DeleteCategoryInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
     }
 
-    /// Input of `addTranslation`.
+    /// Input of `addTranslation`: the category and its name in a further language.
     pub struct AddTranslationInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// Language in which the category has no name yet.
         pub locale: LocaleTag,
         /// Name, 1 to 200 characters.
         pub name: String where text(1..=LONGEST_NAME),
     }
 
-    /// Input of `removeTranslation`.
+    /// Input of `removeTranslation`: the category and the language whose name is removed.
     pub struct RemoveTranslationInput {
         /// Global id of the category.
-        pub category_id: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::CATEGORY),
         /// Language of the name to remove.
         pub locale: LocaleTag,
     }
@@ -245,7 +266,7 @@ fn one_per_language(field: &str, names: &mut Vec<TranslationInput>) -> Result<()
     let mut seen = HashSet::new();
     match names.iter().position(|name| !seen.insert(&name.locale)) {
         Some(at) => {
-            Err(InvalidInput::new(&format!("{field}.{at}.locale"), "is there twice").into())
+            Err(InvalidInput::new(&format!("{field}.{at}.locale"), "is given twice").into())
         }
         None => Ok(()),
     }
@@ -277,7 +298,7 @@ result! {
     /// category or parent. `AlreadyExists`: the new parent has a child with this slug. `InvalidInput`: among
     /// others, the tree would become deeper than 16 levels.
     pub enum MoveCategoryResult:
-        CategoryDocument => Category | NotFound | AlreadyExists | WouldMakeCircle | InvalidInput;
+        CategoryDocument => Category | NotFound | AlreadyExists | WouldCreateCycle | InvalidInput;
 
     /// Result of `deleteCategory`: the id of the deleted category, or a refusal. `InUse`: there are categories
     /// below it, or products in it.
@@ -310,7 +331,7 @@ impl From<CategoryDocument> for Category {
 
 refusal! {
     /// The move would make a category its own ancestor.
-    struct WouldMakeCircle as "WOULD_MAKE_CIRCLE" {
+    struct WouldCreateCycle as "WOULD_CREATE_CYCLE" {
         /// Global id of the category that was to be moved.
         pub category_id: ID,
         /// Global id of the new parent. It is the category itself or one of its descendants.

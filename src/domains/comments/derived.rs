@@ -65,14 +65,14 @@ impl Derived {
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Returns the keys of the discussed documents that were repaired.
+/// Returns what was repaired.
 pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let mut parents = Vec::new();
     store::for_each(app, |discussed| parents.push(discussed.parent)).await?;
     let mut repaired = Vec::new();
     for parent in parents {
         if repair_one(app, &parent).await? {
-            repaired.push(parent.key);
+            repaired.push(format!("the discussion of {}", parent.key));
         }
     }
     Ok(repaired)
@@ -86,7 +86,7 @@ async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
             // Its comments are in two stores. The sweep continues the migration.
             return Ok(false);
         }
-        let comments: Vec<_> = discussed.place().all().try_collect().await?;
+        let comments: Vec<_> = discussed.store().all().try_collect().await?;
         match counted(&discussed, &comments).map(|counted| Derived::of(&counted)) {
             Some(derived) if derived == Derived::stored(&discussed) => return Ok(false),
             Some(derived) => {

@@ -137,11 +137,14 @@ fn checked(
             return Err(InvalidInput::new("key", reason));
         }
         (Some(_), Some(_)) => {
-            return Err(InvalidInput::new("key", "isn't for reviews: those are known by author"));
+            return Err(InvalidInput::new(
+                "key",
+                "isn't allowed for reviews: each is identified by its author",
+            ));
         }
     };
     if line.reply_to.is_some() && line.stars.is_some() {
-        return Err(InvalidInput::new("replyTo", "isn't for reviews"));
+        return Err(InvalidInput::new("replyTo", "isn't allowed for reviews"));
     }
     let reply_to = line.reply_to.as_ref().map(ImportKey::checked).transpose()?;
     let at = checked_time(&line.at, now)?;

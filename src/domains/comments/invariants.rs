@@ -23,16 +23,16 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut copies = Copies::default();
     let mut stores = HashSet::new();
     for discussed in &discussions {
-        let comments: Vec<_> = discussed.place().all().try_collect().await?;
+        let comments: Vec<_> = discussed.store().all().try_collect().await?;
         for (rule, fault) in faults_of(discussed, &comments) {
             faults.entry(rule).or_default().push(format!("{}: {fault}", discussed.parent.key));
         }
-        let place = discussed.place();
-        stores.insert((place.on(), place.layout));
+        let store = discussed.store();
+        stores.insert((store.on(), store.layout));
         stores.extend(discussed.before().map(|old| (old.on(), old.layout)));
         if discussed.migration.is_some() {
             copies.moving.insert(discussed.id.clone());
-        } else if !place.lists_authors() {
+        } else if !store.lists_authors() {
             for comment in comments {
                 copies.of.insert(comment.id.clone(), comment);
             }
@@ -55,7 +55,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 const COUNTED: &str = "comments: a discussion counts the comments that aren't removed";
 const LATEST: &str = "comments: a discussion carries the newest ten that aren't removed";
 const RATED: &str = "comments: a rating is the sum of the reviews, one from each author";
-const UNIQUE: &str = "comments: no comment, slug or place in the threads is there twice";
+const UNIQUE: &str = "comments: every comment, slug and place in the threads is unique";
 const CAPPED: &str = "comments: no more than 100 are embedded";
 const SETTLED: &str = "comments: no outbox entry is left";
 

@@ -35,13 +35,14 @@
 //! `authoredComments`, before the entry is removed. A mark keeps an entry from being applied twice; the sweep removes
 //! it when the comment's `settledAt` is two grace periods old.
 //!
-//! The insert of a comment has no deadline, because an insert can't have one. A comment that is inserted late stays
-//! uncommitted until the sweep finds it. Settling, and voiding a tag, have a deadline, though they don't need it.
+//! The insert of a comment has no deadline, because an insert can't have one. A comment that is inserted late
+//! stays uncommitted until the sweep finds it. The writes that settle an entry or void a tag have a deadline,
+//! though they don't need one.
 //!
-//! The sweep finds comments by `due.at`, and discussions with embedded comments, marks or a move by `touchedAt`. It
-//! commits a post that wasn't committed, as its author has asked for it. In the author's own call, a post isn't
-//! committed if the author can't see the document any more: its tag is marked void in the discussed document, and the
-//! comment is removed.
+//! The sweep finds comments by `due.at`, and discussions with embedded comments, marks or a move by `touchedAt`.
+//! It commits a post that wasn't committed, because its author requested it. In the author's own call, a post
+//! isn't committed if the author can't see the document any more: its tag is marked void in the discussed
+//! document, and the comment is removed.
 //!
 //! A removal takes a comment from the newest ten, and another one, which was read before, takes its place. If a post,
 //! edit or removal comes between that read and the update, the update is refused and the comments are read again: posts
@@ -83,12 +84,12 @@
 //! comes from and the tags that were committed by then (`taken`). The commit of a post is guarded by the epoch. So a
 //! comment that was inserted into the old store too late is refused, posted to the new one, and withdrawn from the old.
 //!
-//! The documents of the old store are sealed, and then copied; an embedded store is sealed by the epoch itself. From
-//! then on no committed comment in them changes; uncommitted ones may still be inserted and withdrawn. Any gateway may
-//! copy, any number of times, with the same outcome: the comments that were committed when the epoch rose. Until
-//! everything is copied, lists join both stores, and a call that edits or removes a comment does the copying first.
-//! Two grace periods after `copiedAt`, the sweep posts what is still uncommitted to the new store, removes the old
-//! store, and then the note of the move.
+//! The documents of the old store are sealed, and then copied; an embedded store is sealed by the epoch itself.
+//! From then on no committed comment in them changes; uncommitted ones may still be inserted and withdrawn. Any
+//! gateway may copy, any number of times, with the same outcome: the comments that were committed when the epoch
+//! rose. Until everything is copied, lists join both stores, and a call that edits or removes a comment does the
+//! copying first. Two grace periods after `copiedAt`, the sweep posts the remaining uncommitted comments to the
+//! new store. Then it removes the old store, and at last `migration`.
 //!
 //! Copies of documents are inserted without a deadline. A copier whose attempt has ended reads the discussion again
 //! before it writes the next batch, and stops if the epoch has changed.
@@ -110,17 +111,32 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, DiscussionSummary, Layout, PageDocument,
     ParentKind, Rating, TOUCHED,
 };
 pub use types::Discussion;
+use types::{Comment, CommentBy};
+
+impl NodeKind {
+    /// A comment or a review. Its key also names what is discussed.
+    pub const COMMENT: Self = Self::new("comment");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeKind::Comment],
+    nodes: &[NodeType::new(NodeKind::COMMENT, &[ObjectType::of::<Comment>()], |cx, id| {
+        Box::pin(async move {
+            let found = operations::comment(cx, &CommentBy::Id(id.clone())).await?;
+            Ok(found.map(Comment::from).map(Node::of))
+        })
+    })],
     collections: &[
         declared::<CommentDocument>(),
         declared::<PageDocument>(),

@@ -37,7 +37,7 @@ impl CommentsQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the product, content or asset that is discussed.")]
         subject_id: ID,
-        #[graphql(desc = "Sort order.", default_with = "CommentOrder::Chronological")]
+        #[graphql(desc = "Order of the list.", default_with = "CommentOrder::Chronological")]
         order: CommentOrder,
         #[graphql(desc = "Whether only comments that reply to none are listed.", default = false)]
         top_level: bool,
@@ -53,7 +53,7 @@ impl CommentsQuery {
     async fn comment(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "What names the comment.")] by: CommentBy,
+        #[graphql(desc = "Global id or slug of the comment.")] by: CommentBy,
     ) -> Result<Option<Comment>> {
         Ok(operations::comment(cx(context), &by).await?.map(Comment::from))
     }

@@ -6,7 +6,7 @@ use mongodb::bson::DateTime;
 use super::{
     documents::{LAYOUTS, Mark},
     operations::{drive, settle},
-    store::{self, Discussed},
+    store::{self, DiscussionHandle},
 };
 use crate::{app::App, error::Error, flow::Sweep};
 
@@ -15,18 +15,18 @@ const LIMIT: i64 = 100;
 
 /// Applies outboxes of comments, finishes migrations, and removes old marks.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let before = sweep.quiet();
+    let before = sweep.unchanged_before();
     for layout in LAYOUTS {
         let due = store::list_due(app, layout, before, LIMIT).await;
         let finish = |comment| async move { drive(app, layout, comment).await };
         sweep.each(due, |comment| comment.id.clone(), finish).await;
     }
     let touched = store::list_touched(app, before, LIMIT).await;
-    let key = |discussed: &Discussed<'_>| discussed.parent.key.clone();
+    let key = |discussed: &DiscussionHandle<'_>| discussed.parent.key.clone();
     sweep.each(touched, key, |discussed| settle_one(discussed, before)).await;
 }
 
-async fn settle_one(discussed: Discussed<'_>, before: DateTime) -> Result<bool, Error> {
+async fn settle_one(discussed: DiscussionHandle<'_>, before: DateTime) -> Result<bool, Error> {
     match discussed.migration {
         Some(_) => settle(discussed, before).await,
         None => forget(discussed, before).await,
@@ -35,11 +35,11 @@ async fn settle_one(discussed: Discussed<'_>, before: DateTime) -> Result<bool, 
 
 /// Removes old marks from a discussion. A mark is removed when its comment's outbox was emptied so long ago
 /// that no attempt that read the entry before can still be running. Returns whether anything was changed.
-async fn forget(mut discussed: Discussed<'_>, before: DateTime) -> Result<bool, Error> {
+async fn forget(mut discussed: DiscussionHandle<'_>, before: DateTime) -> Result<bool, Error> {
     let attempt = discussed.app.begin().await?;
     let old: Vec<_> = discussed.marks.iter().filter(|mark| mark.at < before).collect();
     let ids: Vec<_> = old.iter().map(|mark| mark.comment_id().to_owned()).collect();
-    let comments = discussed.place().find_all(&ids).await?;
+    let comments = discussed.store().find_all(&ids).await?;
     let is_settled = |mark: &&&Mark| {
         comments.iter().filter(|comment| comment.id == mark.comment_id()).all(|comment| {
             comment.due.as_ref().is_none_or(|due| due.tag != mark.tag)

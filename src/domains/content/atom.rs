@@ -93,7 +93,7 @@ fn atom_photo(base: &str, photo: &AssetDocument) -> Entry {
     }
     Entry {
         title: Text::plain(clean(&metadata.title)),
-        id: format!("urn:docgate:{}", NodeKind::Asset.id(&photo.id).0),
+        id: format!("urn:docgate:{}", NodeKind::ASSET.id(&photo.id).0),
         updated: moment(file.as_ref().map(|file| file.at)),
         published: Some(moment(Some(*published_at))),
         authors: vec![Person { name: clean(&metadata.author.name), ..Person::default() }],
@@ -105,7 +105,7 @@ fn atom_photo(base: &str, photo: &AssetDocument) -> Entry {
 
 /// An identifier that doesn't change when the content moves: RFC 4287, 4.2.6.
 fn id_of(shown: &Shown) -> String {
-    format!("urn:docgate:{}", NodeKind::Content.id(&shown.node().id).0)
+    format!("urn:docgate:{}", NodeKind::CONTENT.id(&shown.node().id).0)
 }
 
 fn link(rel: &str, href: String, mime_type: Option<&str>) -> Link {

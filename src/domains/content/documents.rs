@@ -283,7 +283,7 @@ pub(super) fn listed_stage() -> Document {
 }
 
 impl Node for NodeDocument {
-    const KIND: NodeKind = NodeKind::Content;
+    const KIND: NodeKind = NodeKind::CONTENT;
 
     fn input(&self) -> &str {
         &self.input
@@ -307,7 +307,7 @@ impl Branch for NodeDocument {
     type Handles = App;
 
     const LOCK: &'static str = "nodes.tree";
-    const FAN_OUT: &'static str = "a path's fan-out";
+    const FAN_OUT: &'static str = "copying a path to descendants";
     const PARENT: &'static str = "metadata.parentId";
     const SLUG: &'static str = "metadata.slug";
     const PATH: &'static str = "metadata.path";

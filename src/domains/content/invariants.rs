@@ -53,7 +53,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         report.broken(id.clone());
     }
 
-    report.rule("content: nothing waits that sweeps should have ended");
+    report.rule("content: no flow is unfinished for longer than its sweep takes");
     let now = app.begin().await?.now();
     let overdue = earlier(now, app.bounds().two_grace_periods() + PATIENCE);
     for (id, facts) in &tree {
@@ -62,7 +62,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         }
     }
 
-    report.rule("content: former versions are of content that is there, and of what came before");
+    report.rule("content: former versions belong to existing content and are older than its draft");
     let each = |revision: RevisionDocument| {
         let (id, number) = (&revision.node_id, revision.version.number);
         let newest = tree.get(id).map(|facts| facts.revision);

@@ -2,11 +2,11 @@
 //!
 //! # What readers see
 //!
-//! An editor works on the draft: title, language and text in `metadata`, guarded by a nonce that changes only
-//! with these. Readers see editions, which are copies of a draft: `live` from its time on, and `next` instead
-//! once its own time has come. Each read gets the server's clock along with the document, so it doesn't
-//! depend on a sweep. The sweep only moves a due `next` to `live`, which full-text search uses. Tags, place
-//! and access aren't part of a version: changes of them take effect at once.
+//! An editor works on the draft: title, language and text in `metadata`, guarded by a version that changes only
+//! with these. Readers see editions, which are copies of a draft: `live` from the time of `live` on, and `next`
+//! instead from the time of `next` on. Each read gets the server's clock along with the document, so it doesn't
+//! depend on a sweep. The sweep only moves a due `next` to `live`, which full-text search uses. Tags, place and
+//! access aren't part of a version: changes of them take effect at once.
 //!
 //! `listed` names the feeds of the content, each once per audience (a role, or everyone), and `publishedAt`
 //! its position there. So a reader's feed is one range of one index per role of the reader, and documents
@@ -14,8 +14,8 @@
 //! that doesn't exist.
 //!
 //! Pictures are assets (their room owns `assetEntries`). Feeds by tag, by parent and within a path read both
-//! collections in parallel, each as one range in the same order. Assets in folders and galleries follow their
-//! paths, and prevent their deletion.
+//! collections in parallel, each as one range in the same order. The path of an asset follows that of its folder
+//! or gallery. A folder or gallery that contains assets can't be deleted.
 //!
 //! # Deciders
 //!
@@ -32,10 +32,10 @@
 //!
 //! # Invariants
 //!
-//! Paths, `within` and `listed` follow from slugs, parents, tags and access. Content is published exactly if
-//! it has `publishedAt`, and the time of `next` is after that of `live`. Former versions belong to existing
-//! content, each exists once, and none is more than [`operations::REVISIONS`] behind the newest. No work
-//! waits longer than sweeps need.
+//! Paths, `within` and `listed` follow from slugs, parents, tags and access. Content is published exactly if it
+//! has `publishedAt`, and the time of `next` is after that of `live`. Former versions belong to existing content,
+//! each exists once, and none is more than [`operations::REVISIONS`] behind the newest. No unfinished flow is
+//! older than the time within which the sweeps finish it.
 
 pub mod atom;
 mod documents;
@@ -47,14 +47,42 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{NodeDocument, RevisionDocument};
+pub use types::Content;
+use types::{Blog, BlogEntry, ContentBy, Folder, Gallery, Page};
+
+impl NodeKind {
+    /// A page, blog entry, folder, blog or gallery.
+    pub const CONTENT: Self = Self::new("content");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["assets", "comments", "identities"],
-    nodes: &[NodeKind::Content],
+    extends: &[("Asset", "parent")],
+    descriptions: &types::DESCRIPTIONS,
+    nodes: &[NodeType::new(
+        NodeKind::CONTENT,
+        &[
+            ObjectType::of::<Blog>(),
+            ObjectType::of::<BlogEntry>(),
+            ObjectType::of::<Folder>(),
+            ObjectType::of::<Gallery>(),
+            ObjectType::of::<Page>(),
+        ],
+        |cx, id| {
+            Box::pin(async move {
+                let found = operations::content(cx, &ContentBy::Id(id.clone())).await?;
+                Ok(found.map(Content::from).map(Node::of))
+            })
+        },
+    )],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -6,13 +6,9 @@ use super::operations;
 use crate::graphql::{
     cx::cx,
     declared::mutations,
-    is_selected,
     page::paging,
     requester::{Role, Who},
 };
-
-/// Fields for which the text has to be read.
-const TEXTS: &[&str] = &["body", "html"];
 
 /// Query fields.
 #[derive(Default)]
@@ -27,7 +23,7 @@ impl ContentQuery {
     async fn content(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Key of the content.")] by: ContentBy,
+        #[graphql(desc = "Global id or path of the content.")] by: ContentBy,
     ) -> Result<Option<Content>> {
         Ok(operations::content(cx(context), &by).await?.map(Content::from))
     }
@@ -41,8 +37,7 @@ impl ContentQuery {
         context: &Context<'_>,
         #[graphql(desc = "Filter; it also determines the order.")] by: ContentsBy,
     ) -> Result<Connection<String, Content>> {
-        let texts = is_selected(context, TEXTS);
-        Ok(operations::contents(cx(context), &by, texts, paging(context)?).await?)
+        Ok(operations::contents(cx(context), &by, has_texts(context), paging(context)?).await?)
     }
 
     /// Direct children of some content, or the roots, published or not; sorted by slug.
@@ -55,8 +50,8 @@ impl ContentQuery {
         #[graphql(desc = "Global id of the parent. Default: the roots are listed.")]
         parent_id: Option<ID>,
     ) -> Result<Connection<String, Content>> {
-        let texts = is_selected(context, TEXTS);
-        Ok(operations::below(cx(context), parent_id.as_ref(), texts, paging(context)?).await?)
+        let parent = parent_id.as_ref();
+        Ok(operations::below(cx(context), parent, has_texts(context), paging(context)?).await?)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{app::App, domains::comments, flow::Sweep};
 
 /// Finishes interrupted flows, promotes due editions, and removes what is left of deleted content.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let (tree, before) = (Nodes::over(app), sweep.quiet());
+    let (tree, before) = (Nodes::over(app), sweep.unchanged_before());
     let id = |node: &NodeDocument| node.id.clone();
     tree.sweep(sweep).await;
 
@@ -20,9 +20,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
     // Due editions become `live`, which full-text search uses. Readers already see them.
     let due = tree.list_older("next.at", sweep.now()).await;
-    let promote = |node: NodeDocument| async move {
-        Ok(store::promote(app, &node.id).apply().await.decided()?.is_some())
-    };
+    let promote = |node: NodeDocument| async move { store::promote(app, &node.id).held().await };
     sweep.each(due, id, promote).await;
 
     // Versions and comments of deleted content. Inserts from before the deletion can't arrive any more.
@@ -32,14 +30,14 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
             comments::operations::forget(app, &discussion.id).await?;
         }
         store::drop_revisions(app, &node.id).await?;
-        Ok(store::settle_remains(app, &node.id).apply().await.decided()?.is_some())
+        store::settle_remains(app, &node.id).held().await
     };
     sweep.each(deleted, id, remove).await;
 
     // Tombstones of deleted content whose idempotency keys are no longer remembered.
-    let forgotten = tree.list_older("deletedAt", sweep.forgotten()).await;
-    let bury = |node: NodeDocument| async move {
+    let expired = tree.list_older("deletedAt", sweep.ops_expired_before()).await;
+    let remove = |node: NodeDocument| async move {
         Ok(store::remove_tombstone(app, &node.id).await.decided()?.is_some())
     };
-    sweep.each(forgotten, id, bury).await;
+    sweep.each(expired, id, remove).await;
 }

@@ -5,7 +5,7 @@ use crate::{app::App, error::Error, graphql::scalars::Date, invariants::Report};
 
 /// Checks that each document is consistent in itself.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    report.rule("hits: an hour of a day counts what its minutes count");
+    report.rule("hits: the hits of an hour are the sum of its minutes");
     let each = |DayDocument { id, hourly, minute, .. }| {
         let of_minutes: Counts =
             minute.into_iter().map(|(hour, counts)| (hour, counts.values().sum())).collect();
@@ -15,7 +15,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         Ok(())
     };
     app.collection().for_each(each).await?;
-    report.rule("hits: a month counts its own days");
+    report.rule("hits: a month has counts of its own days only");
     let each = |MonthDocument { id, daily, .. }| {
         let is_own = |day: &String| is_day(&format!("{}-{day:0>2}", id.date));
         if !is_counted(&daily, 1..=31) || !daily.keys().all(is_own) {

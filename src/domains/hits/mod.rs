@@ -28,6 +28,7 @@ pub use documents::{DayDocument, MonthDocument};
 
 /// The room.
 pub const ROOM: Room = Room {
+    counters: &["recordHits"],
     collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("hits")

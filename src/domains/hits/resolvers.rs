@@ -24,11 +24,11 @@ impl HitsQuery {
     async fn report(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Site, 1 to 200 characters.")] site: String,
+        #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
         #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
         #[graphql(desc = "First day, between the years 1970 and 2999.")] from: Date,
         #[graphql(desc = "Last day, included. It can't be before `from`.")] to: Date,
-        #[graphql(desc = "Length of the buckets.")] resolution: Resolution,
+        #[graphql(desc = "Length of each bucket.")] resolution: Resolution,
     ) -> Result<HitReport> {
         let days = [&from, &to];
         Ok(operations::report(cx(context), &site, &page, days, resolution).await?.into())

@@ -25,7 +25,7 @@ input! {
         pub at: Option<DateTime>,
     }
 
-    /// Input of `recordHits`.
+    /// Input of `recordHits`: the page views to count.
     pub struct RecordHitsInput {
         /// Page views to count, 1 to 100.
         pub hits: Vec<HitInput> where number,
@@ -62,22 +62,22 @@ result! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(name = "ReportResolution")]
 pub enum Resolution {
-    /// One minute.
+    /// One minute, beginning at a full minute in UTC.
     Minute,
-    /// One hour.
+    /// One hour, beginning at a full hour in UTC.
     Hour,
-    /// One day in UTC.
+    /// One day in UTC, from midnight to midnight.
     Day,
-    /// One week, beginning on Monday.
+    /// One week in UTC, beginning on Monday.
     Week,
-    /// One calendar month.
+    /// One calendar month in UTC.
     Month,
 }
 
 /// Number of page views in a range of days.
 #[derive(Debug, SimpleObject)]
 pub struct HitReport {
-    /// Total number of hits.
+    /// Page views from the first to the last day; the sum of all buckets.
     pub total: Long,
     /// Buckets in chronological order, without gaps: a bucket without hits is listed with 0.
     pub buckets: Vec<HitBucket>,
@@ -89,7 +89,7 @@ pub struct HitBucket {
     /// Start of the bucket. The first week or month may begin before `from`; only hits between `from` and
     /// `to` are counted.
     pub starts_at: DateTime,
-    /// Number of hits in the bucket.
+    /// Page views from `startsAt` to the start of the next bucket.
     pub hits: Long,
 }
 

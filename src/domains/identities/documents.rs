@@ -45,7 +45,7 @@ pub struct Name {
     pub value: String,
 }
 
-/// Kind of name.
+/// What a name is. Names of different kinds never conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "lowercase")]
 #[graphql(name = "IdentityKind")]

@@ -23,8 +23,8 @@
 //! A change is identified by the old name and the time since which the user has had it. Once that name was
 //! released, the change can't be committed any more, even if the user claims the name again: then any caller
 //! may remove the mark. While the user has the old name, only the sweep may, after the grace period: an
-//! attempt renews the mark before it commits. So a reader of an old mark also sees the commit, or none can
-//! follow. Two changes that each release the other's new name wait for the sweep.
+//! attempt renews the mark before it commits. If the mark is older than a grace period, the commit is either
+//! visible or can't happen any more. Two changes that each release the other's new name wait for the sweep.
 //!
 //! A released name stays as a tombstone for two grace periods: a late claim finds its key taken.
 //!

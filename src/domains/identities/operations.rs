@@ -144,9 +144,9 @@ async fn claim<U: From<AlreadyExists>>(
         return Ok(Step::Done(identity));
     }
     let claim = store::claim_tombstone(app, name, user, old).within(attempt);
-    let mut claimed = claim.apply().await.decided()?;
+    let mut claimed = claim.then_read().await?;
     if let (None, Some(old)) = (&claimed, old) {
-        claimed = store::keep(app, name, old).within(attempt).apply().await.decided()?;
+        claimed = store::keep(app, name, old).within(attempt).then_read().await?;
     }
     if let Some(claimed) = claimed {
         return Ok(Step::Done(claimed));
@@ -188,7 +188,7 @@ pub async fn release_identity(
     let read = || async { Ok((cx.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
         let release = store::release(&cx, name, user).within(&attempt);
-        if release.apply().await.decided()?.is_some() {
+        if release.held().await? {
             return Ok(Step::Done(name.clone()));
         }
         let found = store::identities(&cx).get_settled(&name.key()).await?;
@@ -236,7 +236,7 @@ pub async fn change_identity(
                 };
                 let commit = store::commit(&cx, &old, &new.key).within(&attempt);
                 // A refused change isn't tried again: the user may have claimed the old name anew.
-                match commit.apply().await.decided()? {
+                match commit.then_read().await? {
                     None => demand_end(&cx, &new).await?,
                     Some(committed) => {
                         if let Some(new) = finish(&cx, &committed).await? {
@@ -268,8 +268,8 @@ pub(super) async fn finish(
 ) -> Result<Option<IdentityDocument>, Error> {
     let Some(moved_to) = &old.moved_to else { return Ok(None) };
     // A refused update was done before: later changes of the name are up to the user.
-    let confirmed = store::confirm(app, moved_to, old).apply().await.decided()?;
-    store::settle(app, old, moved_to).apply().await.decided()?;
+    let confirmed = store::confirm(app, moved_to, old).then_read().await?;
+    store::settle(app, old, moved_to).held().await?;
     Ok(confirmed)
 }
 
@@ -287,7 +287,7 @@ pub(super) async fn end(app: &App, pending: &IdentityDocument) -> Result<bool, E
             finish(app, &old).await?;
         }
         _ => {
-            store::withdraw(app, pending, mark).apply().await.decided()?;
+            store::withdraw(app, pending, mark).held().await?;
         }
     }
     Ok(true)

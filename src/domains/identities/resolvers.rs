@@ -24,7 +24,7 @@ impl IdentitiesQuery {
     async fn user_by(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Name of the user.")] identity: IdentityInput,
+        #[graphql(desc = "Name that the user has.")] identity: IdentityInput,
     ) -> Result<Option<UserReference>> {
         let found = operations::user_by(cx(context), identity).await?;
         Ok(found.map(|user| UserReference { id: ID(user) }))

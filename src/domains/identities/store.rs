@@ -128,7 +128,7 @@ pub(super) fn settle(
 ) -> Guarded<IdentityDocument> {
     let IdentityDocument { key, user_id, since, .. } = old;
     let moved = doc! { "_id": key, "userId": user_id, "since": *since, "movedTo": moved_to };
-    identities(app).guarded(moved, doc! { "$unset": { "movedTo": "" } })
+    identities(app).set(moved, doc! { "movedTo": "$$REMOVE" })
 }
 
 /// Removes the mark of a change that can't be committed any more. A name that the user didn't have before

@@ -12,7 +12,7 @@ const MAX: i64 = 100;
 
 /// Ends interrupted changes of names, and removes tombstones.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let before = sweep.quiet();
+    let before = sweep.unchanged_before();
     let key = |identity: &IdentityDocument| identity.key.clone();
     let index = ("pending.at", "pending");
     let pending = store::identities(app).list_older(index, before, MAX).await;
@@ -21,7 +21,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         if !end(app, &pending).await?
             && let Some(mark) = &pending.pending
         {
-            store::withdraw(app, &pending, mark).apply().await.decided()?;
+            store::withdraw(app, &pending, mark).held().await?;
         }
         Ok(true)
     };

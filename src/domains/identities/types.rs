@@ -18,7 +18,7 @@ use crate::graphql::{
 /// A name by which a user can be found. A name belongs to one user.
 #[derive(Debug, SimpleObject)]
 pub struct Identity {
-    /// Kind of name.
+    /// What the name is, such as an e-mail address. It determines how `value` is normalised.
     pub kind: Kind,
     /// Normalised name, as it is compared: e-mail addresses and usernames in lower case, telephone numbers as
     /// `+` and digits. For OpenID Connect it is the issuer, a `#` and the subject.
@@ -36,7 +36,7 @@ impl From<IdentityDocument> for Identity {
     }
 }
 
-/// Reference to a user.
+/// The user to whom a name belongs.
 #[derive(Debug, SimpleObject)]
 pub struct UserReference {
     /// Subject of the user's tokens.
@@ -81,7 +81,7 @@ input! {
 pub(super) const SUBJECT: RangeInclusive<usize> = 1..=256;
 
 input! {
-    /// Input of `proveIdentity`.
+    /// Input of `proveIdentity`: the verified name and the user to whom it belongs.
     pub struct ProveIdentityInput {
         /// Name that the user has shown to own.
         pub identity: IdentityInput where normal::new_name,
@@ -89,7 +89,7 @@ input! {
         pub user_id: ID where verbatim(SUBJECT),
     }
 
-    /// Input of `claimIdentity`.
+    /// Input of `claimIdentity`: the name, and the proof that it belongs to the user.
     pub struct ClaimIdentityInput {
         /// Name to claim.
         pub identity: IdentityInput where normal::new_name,
@@ -100,7 +100,7 @@ input! {
         pub user_id: Option<ID> where optional(verbatim(SUBJECT)),
     }
 
-    /// Input of `releaseIdentity`.
+    /// Input of `releaseIdentity`: the name that the user gives up.
     pub struct ReleaseIdentityInput {
         /// Name to release.
         pub identity: IdentityInput where normal::name,
@@ -109,7 +109,7 @@ input! {
         pub user_id: Option<ID> where optional(verbatim(SUBJECT)),
     }
 
-    /// Input of `changeIdentity`.
+    /// Input of `changeIdentity`: the name that the user has and the name that replaces it.
     pub struct ChangeIdentityInput {
         /// Name that the user has.
         pub from: IdentityInput where normal::name,
@@ -129,7 +129,7 @@ result! {
         IdentityProof | InvalidInput;
 
     /// Result of `claimIdentity`: the name with its user, or a refusal. `AlreadyExists`: another user has the
-    /// name; only told to a caller with a valid proof, to services and to admins.
+    /// name; only returned to a caller with a valid proof, to services and to admins.
     pub enum ClaimIdentityResult:
         IdentityDocument => Identity | ProofNeeded | AlreadyExists | InvalidInput;
 
@@ -138,7 +138,7 @@ result! {
         Name => ReleasedIdentity | NotFound | InvalidInput;
 
     /// Result of `changeIdentity`: the new name with its user, or a refusal. `NotFound`: the user doesn't have
-    /// the name to replace. `AlreadyExists`: another user has the new name; only told to a caller with a valid
+    /// the name to replace. `AlreadyExists`: another user has the new name; only returned to a caller with a valid
     /// proof, to services and to admins.
     pub enum ChangeIdentityResult:
         IdentityDocument => Identity | ProofNeeded | AlreadyExists | NotFound | InvalidInput;
@@ -147,7 +147,7 @@ result! {
 /// Result of a successful `releaseIdentity`.
 #[derive(Debug, SimpleObject)]
 pub struct ReleasedIdentity {
-    /// Kind of name.
+    /// What the released name is, such as an e-mail address.
     pub kind: Kind,
     /// Normalised name.
     pub value: String,

@@ -1,11 +1,20 @@
 //! The documents of the inventory as MongoDB stores them.
 
-use mongodb::bson::DateTime;
+use std::time::Duration;
+
+use mongodb::bson::{Bson, DateTime, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    app::App,
+    config::Config,
     flow::OpRecord,
-    mongo::{Stored, Version, indexes::Index},
+    mongo::{
+        Stored, Version,
+        derived::Derived,
+        expression::{map, millis},
+        indexes::Index,
+    },
 };
 
 /// Stock of one SKU.
@@ -127,32 +136,50 @@ pub struct Tag {
 impl Stored for StockDocument {
     const COLLECTION: &'static str = "inventory";
     const INDEXES: &'static [Index] = &[
-        Index::plain(
-            "reservations_at",
-            "reservations.at",
-            "the sweep of reservations whose holder has vanished",
-        ),
-        Index::plain(
-            "reservations_takes_at",
-            "reservations.takes.at",
-            "the sweep of takes that were decided, or never will be",
-        ),
-        Index::plain(
-            "reservations_gifts_at",
-            "reservations.gifts.at",
-            "the sweep that retires the marks of gives",
-        ),
-        Index::plain(
-            "reservations_holder",
-            "reservations.holder",
-            "what one cart or order still holds, when it is closed",
-        ),
+        Index::of_field("sweep_at", SWEEP_AT, "the sweep of reservations and their marks"),
         Index::of_field(
             "deletion_due",
             "deletionDue",
             "the sweep of deletions that the catalog hasn't followed",
         ),
     ];
+
+    fn derived(config: &Config) -> Option<Derived> {
+        let vanished = Duration::from_secs(config.reservation_seconds);
+        let quiet = App::bounds_of(config).two_grace_periods();
+        let delay = millis(vanished) - millis(quiet);
+        Some(Derived { field: SWEEP_AT, value: sweep_at, delay })
+    }
+}
+
+/// The part of a stock document that the sweep of reservations reads.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SweptStock {
+    /// The SKU.
+    #[serde(rename = "_id")]
+    pub(super) sku: String,
+    /// See [`StockDocument::reservations`].
+    #[serde(default)]
+    pub(super) reservations: Vec<Reservation>,
+    /// Time since which something may have to be swept.
+    pub(super) sweep_at: DateTime,
+}
+
+impl Stored for SweptStock {
+    const COLLECTION: &'static str = StockDocument::COLLECTION;
+}
+
+/// The field by which the sweep finds stock documents. It isn't decoded.
+pub(super) const SWEEP_AT: &str = "sweepAt";
+
+/// Expression: the earliest time in the reservations, as the sweep counts it. A mark counts from its own time. An entry
+/// without marks has to be looked at only if its holder has vanished, so it counts `delay` milliseconds later.
+fn sweep_at(delay: i64) -> Bson {
+    let marks = doc! { "$concatArrays": ["$reservations.takes", "$reservations.gifts"] };
+    let oldest_mark = doc! { "$min": map(marks, doc! { "$min": "$$this.at" }) };
+    let oldest_entry = doc! { "$min": "$reservations.at" };
+    doc! { "$min": [oldest_mark, { "$add": [oldest_entry, delay] }] }.into()
 }
 
 impl Stored for ReceiptDocument {

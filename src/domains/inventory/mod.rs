@@ -50,6 +50,19 @@
 //! receipts, and [`MAX_RECEIPTS`] within about one grace period. The sweep removes each document when its op
 //! need not be remembered any more.
 //!
+//! # Sweeps
+//!
+//! The sweep of carts finds the stock with reservations to look at by `sweepAt`, the earliest time in the reservations. An
+//! index over the arrays themselves would have a key for each entry and mark, all computed anew by every update of the
+//! stock. Every update derives `sweepAt` in its last stage (`mongo::derived`). An entry without marks agrees with its cart
+//! and has to be looked at only if the cart has vanished, so it counts later, by `reservation_seconds`.
+//!
+//! Stock of an earlier version has no `sweepAt`, and a gateway of that version changes reservations without it. So
+//! every pass of the sweep corrects the field of the next documents, in the order of SKUs.
+//!
+//! Nothing finds the reservations of a holder in all of the stock: a cart or an order knows its SKUs. A reserve of another
+//! SKU was never committed, and its mark leads the sweep to it.
+//!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 
 mod documents;
@@ -61,7 +74,10 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    room::{declared, unmet},
+};
 pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
 pub use types::{InsufficientStock, Stock};
 
@@ -71,8 +87,16 @@ pub const MAX_RECEIPTS: usize = 3_000;
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["catalog"],
+    extends: &[("Product", "stock")],
+    faults: Some(|config| {
+        unmet([(
+            (2..=10_000).contains(&config.reservations_per_sku),
+            "reservations_per_sku must be between 2 and 10000",
+        )])
+    }),
     collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(invariants::repair(app))),
     ..Room::new("inventory")
 };

@@ -6,7 +6,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     MAX_RECEIPTS,
-    documents::{ReceiptDocument, Reservation, StockDocument},
+    documents::{ReceiptDocument, Reservation, SWEEP_AT, StockDocument, SweptStock},
 };
 use crate::{
     app::App,
@@ -77,22 +77,20 @@ pub(super) fn receive(
     quantity: i64,
     once: Once<'_>,
 ) -> Guarded<StockDocument> {
-    let guard = doc! { "_id": sku, "deleting": { "$ne": true } };
+    let guard = doc! { "deleting": { "$ne": true } };
     let mut set = doc! {
         "available": { "$add": ["$available", quantity] },
         "received": { "$add": ["$received", quantity] },
     };
-    let unbooked = match once {
-        Once::Op { op, .. } => {
-            set.insert("ops", op.committed(&op.id, bounds(app)));
-            op.guard(&op.id, bounds(app))
-        }
+    let change = match once {
+        Once::Op { op, .. } => Change::new(sku, guard, set).committing(op, &op.id, bounds(app)),
         Once::Receipt(name) => {
             let receipt =
                 whole(doc! { "receipt": literal(name), "quantity": quantity, "at": "$$NOW" });
             set.insert("imported", append(array("imported"), vec![receipt]));
             let last = format!("imported.{}", RECEIPTS - 1);
-            doc! { "imported.receipt": { "$ne": name }, last: { "$exists": false } }
+            let unbooked = doc! { "imported.receipt": { "$ne": name }, last: { "$exists": false } };
+            Change::new(sku, both(guard, unbooked), set)
         }
     };
     let is_hundredth = doc! { "$eq": [{ "$mod": [{ "$size": "$ops" }, HUNDRED] }, 0_i64] };
@@ -100,7 +98,7 @@ pub(super) fn receive(
     let counters = COUNTERS.iter().map(|field| ((*field).to_owned(), 1.into()));
     let ops = choose(is_hundredth, "$ops", Bson::Array(Vec::new()));
     let answer = counters.chain([("ops".to_owned(), ops)]).collect();
-    stocks(app).set(both(guard, unbooked), set).answering(answer)
+    stocks(app).change(change).answering(answer)
 }
 
 /// Notes on the stock that these ops are remembered outside it.
@@ -112,11 +110,6 @@ pub(super) fn note_kept(app: &App, sku: &str, ops: &[String]) -> Guarded<StockDo
 pub(super) async fn forget(app: &App, before: DateTime) -> Result<(), Error> {
     let old = doc! { "at": { "$lt": before } };
     app.collection::<ReceiptDocument>().remove_many(old).await.map(|_how_many| ())
-}
-
-/// A change of the stock of a SKU.
-fn change(sku: &str, guard: Document, set: Document) -> Change {
-    Change { id: sku.to_owned(), guard, set }
 }
 
 /// A mark with this tag, written now.
@@ -170,7 +163,7 @@ pub(super) fn reserving(sku: &str, holder: &str, tag: &str, quantity: i64, cap: 
         "available": { "$subtract": ["$available", quantity] },
         "reservations": choose(has_entry, with_entry(holder, grown), fresh),
     };
-    change(sku, guard, set)
+    Change::new(sku, guard, set)
 }
 
 /// Releases what was reserved under `tag`, which is aborted. If there is nothing, nothing changes. Mark and
@@ -196,7 +189,7 @@ pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<()
         "available": { "$add": ["$available", reserved(marks_of_holder.into())] },
         "reservations": without_empty(with_entry(holder, shrunk)),
     };
-    stocks(app).change(change(sku, guard, set)).held().await.map(|_was_reserved| ())
+    stocks(app).change(Change::new(sku, guard, set)).held().await.map(|_was_reserved| ())
 }
 
 /// An apply: exactly `quantity` is moved out of the holder's reservation, once per tag. The entry stays with
@@ -227,7 +220,7 @@ pub(super) fn applying(
         counter: { "$add": [format!("${counter}"), quantity] },
         "reservations": with_entry(holder, applied),
     };
-    change(sku, guard, set)
+    Change::new(sku, guard, set)
 }
 
 /// Returns `surplus` of an entry that is still as it was read (quantity and time), and removes the marks of
@@ -265,7 +258,7 @@ pub async fn forget_each(
     let forgetting = |sku: &&str| {
         let is_empty = doc! { "$eq": ["$$this.quantity", 0] };
         let guard = all(vec![some_entry(holder, is_empty)]);
-        change(sku, guard, doc! { "reservations": &rest })
+        Change::new(*sku, guard, doc! { "reservations": &rest })
     };
     stocks(app).change_each(skus.iter().map(forgetting), attempt).await
 }
@@ -288,7 +281,7 @@ pub async fn retire(
         "takes": filter("$$this.takes", stays.clone()), "gifts": filter("$$this.gifts", stays),
     });
     let set = doc! { "reservations": without_empty(with_entry(holder, younger)) };
-    stocks(app).change(change(sku, guard, set)).held().await.map(|_had_marks| ())
+    stocks(app).change(Change::new(sku, guard, set)).held().await.map(|_had_marks| ())
 }
 
 /// A restock: sold goods are returned to the shelf, once per tag.
@@ -300,49 +293,41 @@ pub(super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change {
         "sold": { "$subtract": ["$sold", quantity] },
         "restocks": append(array("restocks"), vec![mark(tag, quantity)]),
     };
-    change(sku, guard, set)
+    Change::new(sku, guard, set)
 }
 
 /// Removes the mark of a restock that its order has settled long enough ago.
 pub async fn retire_restock(app: &App, sku: &str, tag: &str) -> Result<(), Error> {
-    let update = doc! { "$pull": { "restocks": { "tag": { "$in": [tag] } } } };
-    stocks(app).guarded(doc! { "_id": sku }, update).held().await.map(|_is_stocked| ())
+    let left = without(array("restocks"), "tag", tag);
+    stocks(app)
+        .set(doc! { "_id": sku }, doc! { "restocks": left })
+        .held()
+        .await
+        .map(|_is_stocked| ())
 }
 
-/// Which time of a reservation a query goes by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
-    /// The last change of the entry.
-    Entry,
-    /// The mark of a reserve.
-    Reserve,
-    /// The mark of an apply.
-    Apply,
-}
-
-/// Stock documents with a reservation whose time is in the range, oldest first.
-pub(super) async fn list_by_age(
+/// Stock documents with something to sweep since a time of the range, those that have waited longest first.
+pub(super) async fn list_to_sweep(
     app: &App,
-    age: Age,
     range: &Range<DateTime>,
     limit: i64,
-) -> Result<Vec<StockDocument>, Error> {
-    let at = doc! { "at": { "$gte": range.start, "$lt": range.end } };
-    let (entry, hint) = match age {
-        Age::Entry => (at, "reservations_at"),
-        Age::Reserve => (doc! { "takes": { "$elemMatch": at } }, "reservations_takes_at"),
-        Age::Apply => (doc! { "gifts": { "$elemMatch": at } }, "reservations_gifts_at"),
-    };
-    let filter = doc! { "reservations": { "$elemMatch": entry } };
-    // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
-    // it.
-    stocks(app).list(List { filter, limit, hint: Some(hint), ..List::default() }).await
+) -> Result<Vec<SweptStock>, Error> {
+    let filter = doc! { SWEEP_AT: { "$gte": range.start, "$lt": range.end } };
+    let sort = doc! { SWEEP_AT: 1 };
+    let projection = Some(doc! { "_id": 1, "reservations": 1, SWEEP_AT: 1 });
+    let list = List { filter, sort, limit, projection, ..List::default() };
+    app.collection::<SweptStock>().list(list).await
 }
 
-/// Stock documents with an entry of the holder.
-pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockDocument>, Error> {
-    let filter = doc! { "reservations.holder": holder };
-    stocks(app).list(List { filter, limit: 1_000, ..List::default() }).await
+/// Of these SKUs, the stock documents with an entry of the holder.
+pub(super) async fn list_of_holder(
+    app: &App,
+    holder: &str,
+    skus: &[&str],
+) -> Result<Vec<StockDocument>, Error> {
+    let of_holder = doc! { "reservations.holder": holder };
+    let List { filter, limit, .. } = List::of_ids(skus);
+    stocks(app).list(List { filter: both(filter, of_holder), limit, ..List::default() }).await
 }
 
 /// Marks the SKU as deleted with this generation of its product, guarded by nothing being reserved. From then
@@ -355,16 +340,16 @@ pub(super) fn delete(app: &App, sku: &str, generation: &str) -> Guarded<StockDoc
 
 /// Settles the deletion of this generation: it was applied to the catalog.
 pub(super) fn settle_deletion(app: &App, sku: &str, generation: &str) -> Guarded<StockDocument> {
-    let update = doc! { "$unset": { "deletionDue": 1 } };
-    stocks(app).guarded(doc! { "_id": sku, "deleted": generation }, update)
+    let settled = doc! { "deletionDue": "$$REMOVE" };
+    stocks(app).set(doc! { "_id": sku, "deleted": generation }, settled)
 }
 
 /// Opens the stock of a deleted product for another product under the same SKU. A refusal means that another
 /// call opened it, or that the product was deleted as well; the stock shows both.
 pub(super) fn reopen(app: &App, stock: &StockDocument) -> Guarded<StockDocument> {
     let guard = doc! { "_id": &stock.sku, "deleting": true, "deleted": stock.deleted.as_ref() };
-    let update = doc! { "$unset": { "deleting": 1, "deleted": 1, "deletionDue": 1 } };
-    stocks(app).guarded(guard, update)
+    let gone = "$$REMOVE";
+    stocks(app).set(guard, doc! { "deleting": gone, "deleted": gone, "deletionDue": gone })
 }
 
 /// Expression: the entries without those that have neither quantity nor marks.

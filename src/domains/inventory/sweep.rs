@@ -13,12 +13,12 @@ const LIMIT: i64 = 100;
 
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let due = ("deletionDue", "deletion_due");
-    let due = stocks(app).list_older(due, sweep.quiet(), LIMIT).await;
+    let due = stocks(app).list_older(due, sweep.unchanged_before(), LIMIT).await;
     let follow = |stock: StockDocument| async move {
         let generation = stock.deleted.unwrap_or_default();
         let attempt = app.begin().await?;
         operations::follow_deletion(app, &stock.sku, &generation, &attempt).await.map(|()| true)
     };
     sweep.each(due, |stock| stock.sku.clone(), follow).await;
-    sweep.note("receipts", store::forget(app, sweep.forgotten()).await);
+    sweep.note("receipts", store::forget(app, sweep.ops_expired_before()).await);
 }

@@ -28,7 +28,7 @@ impl Stock {
         Long(self.0.available)
     }
 
-    /// Number of pieces that are held by carts and by checkouts under way. Null, with an error, unless the
+    /// Number of pieces that are held by carts and by checkouts in progress. Null, with an error, unless the
     /// caller is a merchant.
     ///
     /// Who: merchant.
@@ -56,18 +56,18 @@ impl Stock {
 }
 
 input! {
-    /// Input of `receiveStock`.
+    /// Input of `receiveStock`: the product and the number of pieces that came in.
     pub struct ReceiveStockInput {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Number of pieces received, 1 to 1,000,000,000.
-        pub quantity: Long where within(1..=MAX),
+        pub quantity: i32 where within(1..=MAX),
         /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
         /// with the same key.
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `deleteProduct`.
+    /// Input of `deleteProduct`: the product to delete.
     pub struct DeleteProductInput {
         /// SKU of the product.
         pub sku: ID where sku(),
@@ -83,7 +83,7 @@ pub struct DeletedProduct {
 
 result! {
     /// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
-    /// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was given up.
+    /// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was aborted.
     pub enum ReceiveStockResult:
         StockDocument => Stock | NotFound | Conflict | InvalidInput;
 
@@ -101,7 +101,7 @@ refusal! {
         /// Number of pieces in terms of the call: the pieces to add for `addCartLine`, the new quantity of the
         /// line for other mutations.
         pub requested: i32,
-        /// Number of these pieces that can be had: the free ones, plus the ones that the line already holds if a
+        /// Number of these pieces that are available: the free ones, plus those that the line already holds if a
         /// quantity is set.
         pub available: i32,
     }
@@ -110,7 +110,8 @@ refusal! {
 impl InsufficientStock {
     /// `requested` pieces of the SKU were requested, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{requested} of {sku:?} are asked for and {available} can be had");
+        let message =
+            format!("{requested} pieces of {sku:?} are requested, {available} are available");
         Self::because(message, ID(sku.into()), int(requested), int(available))
     }
 }

@@ -58,7 +58,7 @@ pub struct OrderDocument {
     pub v: Version<1>,
 }
 
-/// State of an order.
+/// How far an order has come: from `PLACED` to `CANCELLING` and `CANCELLED`, and never back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OrderState {

@@ -15,12 +15,12 @@
 //! ```
 //!
 //! *Reserve*: in PENDING, stock that the cart doesn't hold (tag: the checkout's id), then the money. The
-//! authorisation has its own id, which the freeze records: a reader of the payment must not be able to derive
-//! the order's id. *Commit*: PENDING → PAID; the abort is PENDING → VOIDING. *Apply*: the actions beside
-//! PAID. *Settle*: COMPLETE; then the remaining stock of the cart's reservations is returned. If the outcome
-//! of a reservation of stock is unknown, the attempt stops, because the reserve may still be applied. Past
-//! the checkout's deadline it can't, and the sweep or a repeat undoes the checkout. An authorisation with an
-//! unknown outcome can be voided at once, because its void leaves a tombstone.
+//! authorisation has its own id, which the freeze records: a reader of the payment must not be able to derive the
+//! order's id. *Commit*: PENDING → PAID; the abort is PENDING → VOIDING. *Apply*: insert the order, move the
+//! stock to `sold`, capture the money. *Settle*: COMPLETE; then the remaining stock of the cart's reservations is
+//! returned. If the outcome of a reserve of stock is unknown, the attempt stops, because the reserve may still be
+//! applied. After the checkout's deadline it can't be applied any more, and the sweep or a repeat aborts the
+//! checkout. An authorisation with an unknown outcome can be voided at once, because its void leaves a tombstone.
 //!
 //! **Ownership.** A cart without an owner gets the caller who checks it out with a token as its owner. The
 //! freeze records that caller in the checkout, guarded by the cart's owner as it was read. The commit writes
@@ -68,16 +68,27 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::OrderDocument;
 pub use types::Order;
+
+impl NodeKind {
+    /// An order.
+    pub const ORDER: Self = Self::new("order");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
     extends: &[("Cart", "order")],
-    nodes: &[NodeKind::Order],
+    nodes: &[NodeType::new(NodeKind::ORDER, &[ObjectType::of::<Order>()], |cx, id| {
+        Box::pin(async move { Ok(operations::order(cx, id).await?.map(Order::from).map(Node::of)) })
+    })],
     collections: &[declared::<OrderDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -93,7 +93,7 @@ impl OrdersSubscription {
         #[graphql(desc = "Global id of the order.")] order_id: ID,
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
         // No order has an empty `_id`: the first read ends the stream.
-        let of = ("orders", input::id(NodeKind::Order, &order_id).unwrap_or_default());
+        let of = ("orders", input::id(NodeKind::ORDER, &order_id).unwrap_or_default());
         let visible = |order: &Order| (order.0.state, order.0.changed_at);
         Ok(follow(context, of, order_id, visible, |cx, id| Box::pin(operations::order(cx, id))))
     }

@@ -6,12 +6,13 @@ use super::documents::{Action, Due, OrderDocument, OrderState, Raise};
 use crate::{
     app::App,
     error::Error,
-    flow::Op,
+    flow::{Change, Op},
     mongo::{
         Collection,
         collection::List,
         expression::{
-            append, both, changed, choose, filter, literal, map, replaced, stored, whole, without,
+            append, changed, choose, filter, is_missing, literal, map, replaced, stored, whole,
+            without,
         },
         guarded::Guarded,
     },
@@ -32,15 +33,15 @@ pub(super) fn orders(app: &App) -> Collection<OrderDocument> {
 }
 
 /// A change of an order that raises its revision.
-fn revised(app: &App, guard: Document, mut set: Document) -> Guarded<OrderDocument> {
+fn revised(id: &str, guard: Document, mut set: Document) -> Change {
     set.insert("revision", doc! { "$add": ["$revision", 1] });
     set.insert("changedAt", "$$NOW");
-    orders(app).set(guard, set)
+    Change::new(id, guard, set)
 }
 
 /// Guard: the order is as it was read.
 fn as_read(order: &OrderDocument) -> Document {
-    doc! { "_id": &order.id, "revision": order.revision }
+    doc! { "revision": order.revision }
 }
 
 /// Commits a decision, once per op.
@@ -49,7 +50,6 @@ pub(super) fn decide(
     Decision { order, owed, raise }: &Decision,
     op: &Op,
 ) -> Guarded<OrderDocument> {
-    let guard = both(as_read(order), op.guard(&op.id, app.bounds()));
     let due = |(number, action)| {
         let tag = literal(Due::tag(op, number));
         whole(doc! { "tag": tag, "give": literal(stored(action)), "at": "$$NOW" })
@@ -60,12 +60,11 @@ pub(super) fn decide(
         "total": order.total,
         "payments": literal(stored(&order.payments)),
         "outbox": append("$outbox", owed.iter().enumerate().map(due).collect()),
-        "ops": op.committed(&op.id, app.bounds()),
     };
     if let Some(raise) = raise {
         set.insert("raises", without("$raises", "tag", raise));
     }
-    revised(app, guard, set)
+    orders(app).change(revised(&order.id, as_read(order), set).committing(op, &op.id, app.bounds()))
 }
 
 /// Records a raise before anything is reserved for it.
@@ -75,20 +74,20 @@ pub(super) fn push_raise(
     raise: &Raise,
 ) -> Guarded<OrderDocument> {
     let raises = append("$raises", vec![literal(stored(raise))]);
-    revised(app, as_read(order), doc! { "raises": raises })
+    orders(app).change(revised(&order.id, as_read(order), doc! { "raises": raises }))
 }
 
 /// Aborts a raise: no commit finds it any more.
 pub(super) fn abort_raise(app: &App, id: &str, raise: &str) -> Guarded<OrderDocument> {
     let aborted = changed(doc! { "voiding": true });
     let raises = replaced("$raises", "tag", raise, aborted);
-    revised(app, with_raise(id, raise, false), doc! { "raises": raises })
+    orders(app).change(revised(id, with_raise(raise, false), doc! { "raises": raises }))
 }
 
 /// Removes an aborted raise, after its reservations were released.
 pub(super) fn remove_raise(app: &App, id: &str, raise: &str) -> Guarded<OrderDocument> {
     let raises = without("$raises", "tag", raise);
-    revised(app, with_raise(id, raise, true), doc! { "raises": raises })
+    orders(app).change(revised(id, with_raise(raise, true), doc! { "raises": raises }))
 }
 
 /// Settles applied entries and marks deferred ones. If an order that is being cancelled owes nothing more, it
@@ -125,12 +124,14 @@ pub(super) fn settle(
 
 /// Removes outbox entries whose marks are retired.
 pub(super) fn pull_settled(app: &App, id: &str, tags: &[String]) -> Guarded<OrderDocument> {
-    let settled = doc! { "tag": { "$in": tags }, "given": { "$exists": true } };
-    orders(app).guarded(doc! { "_id": id }, doc! { "$pull": { "outbox": settled } })
+    let is_one = doc! { "$in": ["$$this.tag", literal(tags.to_vec())] };
+    let is_settled = doc! { "$and": [is_one, { "$not": [is_missing("$this.given")] }] };
+    let left = filter("$outbox", doc! { "$not": [is_settled] });
+    orders(app).set(doc! { "_id": id }, doc! { "outbox": left })
 }
 
 /// Replaces a cancelled order by its tombstone in one update.
-pub(super) fn bury(app: &App, id: &str) -> Guarded<OrderDocument> {
+pub(super) fn leave_tombstone(app: &App, id: &str) -> Guarded<OrderDocument> {
     let guard = doc! {
         "_id": id,
         "state": stored(&OrderState::Cancelled),
@@ -172,6 +173,6 @@ pub(super) async fn list_owing(
 }
 
 /// Guard: the order has this raise, with this value of `voiding`.
-fn with_raise(id: &str, raise: &str, voiding: bool) -> Document {
-    doc! { "_id": id, "raises": { "$elemMatch": { "tag": raise, "voiding": voiding } } }
+fn with_raise(raise: &str, voiding: bool) -> Document {
+    doc! { "raises": { "$elemMatch": { "tag": raise, "voiding": voiding } } }
 }

@@ -21,39 +21,44 @@ use crate::{
 /// Number of documents of one kind that one command reads.
 const BATCH: i64 = 100;
 
-/// Finishes or aborts interrupted checkouts and raises, applies what orders owe, and voids payments that belong
-/// to nothing.
+/// Finishes or aborts interrupted checkouts and raises, applies what orders owe, and voids authorisations
+/// without a checkout or a raise.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let quiet = sweep.quiet();
-    let carts = decider::list_overdue(app, sweep.overdue()).await;
+    let unchanged_before = sweep.unchanged_before();
+    let carts = decider::list_overdue(app, sweep.deadline_before()).await;
     sweep.each(carts, String::clone, |cart| async move { finish_checkout(app, &cart).await }).await;
-    let raises = overdue_raises(app, sweep.overdue()).await;
+    let raises = overdue_raises(app, sweep.deadline_before()).await;
     let undo = |(order, raise): (String, Raise)| async move {
         operations::undo_raise(app, &order, &raise).await
     };
     sweep.each(raises, |(order, _)| order.clone(), undo).await;
-    let owing = sweep_owing(app, quiet, sweep).await;
+    let owing = sweep_owing(app, unchanged_before, sweep).await;
     sweep.note("orders that owe something", owing);
-    let open = transfers::operations::open_authorisations(app, quiet, BATCH).await;
+    let open = transfers::operations::open_authorisations(app, unchanged_before, BATCH).await;
     let void = |(id, holder): (String, Option<String>)| async move {
-        void_if_nobodys(app, &id, holder.as_deref()).await
+        void_if_unowned(app, &id, holder.as_deref()).await
     };
     sweep.each(open, |(id, _)| id.clone(), void).await;
 }
 
 /// Applies and settles what orders owe. Deferred entries, such as a refund that the merchant's account can't
 /// cover, stay at the front of the list; the pass continues behind them.
-async fn sweep_owing(app: &App, quiet: DateTime, sweep: &mut Sweep) -> Result<(), Error> {
+async fn sweep_owing(
+    app: &App,
+    unchanged_before: DateTime,
+    sweep: &mut Sweep,
+) -> Result<(), Error> {
     let mut from = DateTime::from_millis(0);
     loop {
-        let owing = store::list_owing(app, from, quiet, BATCH).await?;
+        let owing = store::list_owing(app, from, unchanged_before, BATCH).await?;
         let oldest = |order: &OrderDocument| {
             order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
         };
         let last = owing.iter().filter_map(oldest).max();
         let is_full = i64::try_from(owing.len()) == Ok(BATCH);
-        let settle =
-            |order: OrderDocument| async move { operations::settle(app, &order.id, quiet).await };
+        let settle = |order: OrderDocument| async move {
+            operations::settle(app, &order.id, unchanged_before).await
+        };
         sweep.each(Ok(owing), |order| order.id.clone(), settle).await;
         match last {
             Some(last) if is_full && last > from => from = last,
@@ -84,7 +89,7 @@ async fn overdue_raises(app: &App, before: DateTime) -> Result<Vec<(String, Rais
 }
 
 /// Voids an authorisation of the ledger that belongs to no checkout and no raise.
-async fn void_if_nobodys(app: &App, id: &str, holder: Option<&str>) -> Result<bool, Error> {
+async fn void_if_unowned(app: &App, id: &str, holder: Option<&str>) -> Result<bool, Error> {
     let is_owned = match (holder, holder.and_then(carts::order_of_holder)) {
         (_, Some(order)) => operations::has_payment(app, order, id).await?,
         (Some(cart), None) => decider::has_payment(app, cart, id).await?,

@@ -28,22 +28,22 @@ impl Order {
     /// Global id of the order. The id of an order that was placed without signing in is a capability: whoever
     /// knows it can see and change the order.
     pub async fn id(&self) -> ID {
-        NodeKind::Order.id(&self.0.id)
+        NodeKind::ORDER.id(&self.0.id)
     }
 
     /// Global id of the cart that was checked out.
     async fn cart_id(&self) -> ID {
-        NodeKind::Cart.id(&self.0.cart_id)
+        NodeKind::CART.id(&self.0.cart_id)
     }
 
     /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of
     /// others.
     async fn cart(&self, context: &Context<'_>) -> Result<Option<Cart>> {
-        let id = NodeKind::Cart.id(&self.0.cart_id);
+        let id = NodeKind::CART.id(&self.0.cart_id);
         Ok(carts::operations::cart(cx(context), &id).await?.map(Cart::from))
     }
 
-    /// State of the order.
+    /// How far the order has come. Only a `PLACED` order can be changed or cancelled.
     async fn state(&self) -> OrderState {
         self.0.state
     }
@@ -86,7 +86,7 @@ impl Order {
         DateTime(self.0.placed_at)
     }
 
-    /// Time of the last change.
+    /// Server time of the last change: of the lines, of the state or of a refund.
     async fn changed_at(&self) -> DateTime {
         DateTime(self.0.changed_at)
     }
@@ -113,28 +113,28 @@ input! {
     pub struct PaymentInput {
         /// For payment from an account of docgate: global id of one of the caller's accounts, in the currency of
         /// the cart.
-        pub account_id: Option<ID> where optional(id(NodeKind::Account)),
+        pub account_id: Option<ID> where optional(id(NodeKind::ACCOUNT)),
         /// For an external payment provider: the token that its page gave the shopper, 1 to 1,000 characters.
         pub token: Option<String> where optional(verbatim(1..=1_000)),
     }
 
-    /// Input of `checkoutCart`.
+    /// Input of `checkoutCart`: the cart, how it is paid and where its products are sent.
     pub struct CheckoutCartInput {
         /// Global id of the cart.
-        pub cart_id: ID where id(NodeKind::Cart),
+        pub cart_id: ID where id(NodeKind::CART),
         /// Address to which the goods are sent.
         pub shipping: Address where nested(),
-        /// Payment method.
+        /// How the total of the cart is paid.
         pub payment: PaymentInput where nested(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the order if the checkout
         /// succeeded, and tries again if it was refused.
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `adjustOrderLine`.
+    /// Input of `adjustOrderLine`: the order, the product and the new quantity of its line.
     pub struct AdjustOrderLineInput {
         /// Global id of the order.
-        pub order_id: ID where id(NodeKind::Order),
+        pub order_id: ID where id(NodeKind::ORDER),
         /// SKU of a product that the order had when it was placed, even if its line was lowered to zero since.
         pub sku: ID where sku(),
         /// New number of pieces, 0 to 10,000. The price of one piece stays.
@@ -147,19 +147,19 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `cancelOrder`.
+    /// Input of `cancelOrder`: the placed order to cancel.
     pub struct CancelOrderInput {
         /// Global id of the order.
-        pub order_id: ID where id(NodeKind::Order),
+        pub order_id: ID where id(NodeKind::ORDER),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the cancelled order as it is
         /// now; with another key, or without one, it is refused with `OrderNotOpen`.
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `deleteOrder`.
+    /// Input of `deleteOrder`: the cancelled order to delete.
     pub struct DeleteOrderInput {
         /// Global id of the order.
-        pub order_id: ID where id(NodeKind::Order),
+        pub order_id: ID where id(NodeKind::ORDER),
     }
 }
 
@@ -226,7 +226,7 @@ pub struct ShortLine {
     pub sku: ID,
     /// Number of pieces in the line.
     pub requested: i32,
-    /// Number of pieces that can be had: those that are reserved for the cart plus those that are free.
+    /// Number of pieces that are available: those that are reserved for the cart plus those that are free.
     pub available: i32,
 }
 
@@ -248,7 +248,7 @@ refusal! {
 refusal! {
     /// The order can't be changed in its present state.
     struct OrderNotOpen as "ORDER_NOT_OPEN" {
-        /// State of the order.
+        /// State in which the order can't be changed.
         pub state: OrderState,
     }
 }

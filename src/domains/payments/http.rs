@@ -56,7 +56,7 @@ pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisatio
     match answer.status.as_str() {
         "authorised" => Ok(Authorisation::Authorised),
         "declined" => Ok(Authorisation::Declined(shown(answer.reason))),
-        other => Err(Error::internal(format!("the payment provider said {other:?}"))),
+        other => Err(Error::internal(format!("the payment provider answered {other:?}"))),
     }
 }
 
@@ -94,7 +94,7 @@ fn expect(answer: Answer, status: &str) -> Result<(), Error> {
     }
     let Answer { status: found, reason } = answer;
     Err(Error::unavailable(format!(
-        "the payment provider said {found:?}, not {status:?}: {reason:?}"
+        "the payment provider answered {found:?}; {status:?} was expected; its reason: {reason:?}"
     )))
 }
 

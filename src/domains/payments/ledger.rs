@@ -28,7 +28,7 @@ where
     let needed = charge.amount.currency;
     match transfers::payer_account(&cx, subject, id, needed).await? {
         PayerAccount::Usable => Ok(()),
-        PayerAccount::NotFound => Err(NotFound::of(NodeKind::Account, id).into()),
+        PayerAccount::NotFound => Err(NotFound::of(NodeKind::ACCOUNT, id).into()),
         PayerAccount::Closed => invalid("is closed"),
         PayerAccount::OtherCurrency(own) => {
             invalid(&format!("is in {}, and {} is to be paid", own.code(), needed.code()))

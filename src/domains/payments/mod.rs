@@ -45,9 +45,12 @@ mod http;
 mod ledger;
 pub mod operations;
 
-use super::Room;
 pub use super::transfers::operations::Authorisation;
-use crate::graphql::scalars::Money;
+use super::{Room, room::unmet};
+use crate::{
+    config::{PaymentProvider, is_web_address},
+    graphql::scalars::Money,
+};
 
 /// A charge: what is to be paid, for what, and by which means.
 #[derive(Debug, Clone)]
@@ -74,4 +77,25 @@ pub enum Refund {
 }
 
 /// The room.
-pub const ROOM: Room = Room { needs: &["transfers"], ..Room::new("payments") };
+pub const ROOM: Room = Room {
+    needs: &["transfers"],
+    faults: Some(|config| {
+        let secret = config.payments_signing_secret.as_deref();
+        unmet([
+            (
+                config.payments != PaymentProvider::Http
+                    || (config.payments_url.is_some() && secret.is_some()),
+                "payments = \"http\" needs payments_url and payments_signing_secret",
+            ),
+            (
+                config.payments_url.as_deref().is_none_or(is_web_address),
+                "payments_url isn't a URL that begins with https:// or http://",
+            ),
+            (
+                secret.is_none_or(|secret| secret.len() >= 32),
+                "payments_signing_secret needs 32 bytes or more",
+            ),
+        ])
+    }),
+    ..Room::new("payments")
+};

@@ -45,6 +45,7 @@ pub struct PersonAddress {
 /// A product that a person contributed to.
 // The copy of the product's credits of the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, SimpleObject)]
+#[graphql(complex)]
 pub struct Work {
     /// SKU of the product.
     pub sku: ID,

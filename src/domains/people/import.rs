@@ -105,8 +105,8 @@ async fn change(app: &App, line: &PersonDocument) -> Result<(), Error> {
     let gone = || Error::internal("an imported person is gone");
     set_name(app, &line.id, &line.name).await?.ok_or_else(gone)?;
     if line.address.is_some() {
-        let set = store::set_address(app, &line.id, line.address.as_ref()).apply().await;
-        set.decided()?.ok_or_else(gone)?;
+        let set = store::set_address(app, &line.id, line.address.as_ref());
+        set.then_read().await?.ok_or_else(gone)?;
     }
     Ok(())
 }

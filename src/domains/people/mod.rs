@@ -31,14 +31,25 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{PersonDocument, PersonName, Work};
 pub use types::Person;
 
+impl NodeKind {
+    /// A person who contributes to products.
+    pub const PERSON: Self = Self::new("person");
+}
+
 /// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeKind::Person],
+    nodes: &[NodeType::new(NodeKind::PERSON, &[ObjectType::of::<Person>()], |cx, id| {
+        Box::pin(async move { Ok(operations::person(&cx, id).await?.map(Person).map(Node::of)) })
+    })],
     collections: &[declared::<PersonDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

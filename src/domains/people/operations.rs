@@ -36,7 +36,7 @@ pub const WORKS: i64 = 2_000;
 
 /// One person.
 pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
-    let Ok(id) = input::id(NodeKind::Person, id) else { return Ok(None) };
+    let Ok(id) = input::id(NodeKind::PERSON, id) else { return Ok(None) };
     store::people(app).get_settled(&id).await
 }
 
@@ -102,7 +102,7 @@ pub async fn rename_person(
 ) -> Result<PersonDocument, Stop<RenamePersonResult>> {
     let RenamePersonInput { person_id: id, name } = &*input.checked()?;
     let renamed = set_name(&cx, id, name).await?;
-    Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::Person, id))?)
+    Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::PERSON, id))?)
 }
 
 /// Sets the name of the person with that `_id`; `None` if there is no such person.
@@ -112,7 +112,7 @@ pub(super) async fn set_name(
     name: &str,
 ) -> Result<Option<PersonDocument>, Error> {
     let attempt = app.begin().await?;
-    if let Some(renamed) = store::rename(app, id, name).within(&attempt).apply().await.decided()? {
+    if let Some(renamed) = store::rename(app, id, name).within(&attempt).then_read().await? {
         return spread(app, renamed).await.map(Some);
     }
     match store::people(app).get_settled(id).await? {
@@ -132,7 +132,7 @@ pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDo
         return Ok(person);
     }
     store::spread_name(app, &person).await?;
-    Ok(store::settle(app, &person).apply().await.decided()?.unwrap_or(person))
+    Ok(store::settle(app, &person).then_read().await?.unwrap_or(person))
 }
 
 /// Sets or removes the address. No document has a copy of it.
@@ -142,8 +142,8 @@ pub async fn set_person_address(
 ) -> Result<PersonDocument, Stop<SetPersonAddressResult>> {
     let SetPersonAddressInput { person_id: id, address } = input.checked()?.into_inner();
     let address = address.map(PersonAddress::from);
-    let person = store::set_address(&cx, &id, address.as_ref()).apply().await.decided()?;
-    Ok(person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?)
+    let person = store::set_address(&cx, &id, address.as_ref()).then_read().await?;
+    Ok(person.ok_or_else(|| NotFound::of(NodeKind::PERSON, &id))?)
 }
 
 /// Writes the copy of a product's credits to the person, unless an entry of the same or a later version
@@ -152,8 +152,7 @@ pub async fn set_person_address(
 /// # Errors
 /// The outcome is unknown, or the attempt is over: the entry has to be applied again.
 pub async fn apply_work(app: &App, id: &str, work: &Work, attempt: &Attempt) -> Result<(), Error> {
-    let written = store::write_work(app, id, work).within(attempt).apply().await;
-    if written.decided()?.is_some() {
+    if store::write_work(app, id, work).within(attempt).held().await? {
         return Ok(());
     }
     let as_new = |there: &Work| there.sku == work.sku && there.version >= work.version;

@@ -1,6 +1,6 @@
 //! Every MongoDB call of people.
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::documents::{CreditedProduct, PersonAddress, PersonDocument, PersonName, Work};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
         Collection,
         collection::List,
         copies::CopyPath,
-        expression::{append, array, literal, starts_with, stored, whole, without},
+        expression::{append, array, literal, starts_with, stored, whole, without, without_any},
         guarded::Guarded,
     },
 };
@@ -66,8 +66,8 @@ pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u6
 /// Removes the outbox entries that the person was read with.
 pub(super) fn settle(app: &App, person: &PersonDocument) -> Guarded<PersonDocument> {
     let versions: Vec<i64> = person.outbox.iter().map(|due| due.version).collect();
-    let update = doc! { "$pull": { "outbox": { "version": { "$in": versions } } } };
-    people(app).guarded(doc! { "_id": &person.id }, update)
+    let left = without_any(array("outbox"), "version", versions);
+    people(app).set(doc! { "_id": &person.id }, doc! { "outbox": left })
 }
 
 /// Sets the address, or removes it.
@@ -76,9 +76,8 @@ pub(super) fn set_address(
     id: &str,
     address: Option<&PersonAddress>,
 ) -> Guarded<PersonDocument> {
-    let set = |address| doc! { "$set": { "address": stored(address) } };
-    let update = address.map_or_else(|| doc! { "$unset": { "address": 1 } }, set);
-    people(app).guarded(doc! { "_id": id }, update)
+    let address = address.map_or(Bson::from("$$REMOVE"), |address| literal(stored(address)));
+    people(app).set(doc! { "_id": id }, doc! { "address": address })
 }
 
 /// Writes the work as a whole if there is no entry of its product, or one with a lower version.

@@ -8,7 +8,7 @@ const LIMIT: i64 = 100;
 
 /// Finishes interrupted fan-outs, and removes tombstones.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let before = sweep.quiet();
+    let before = sweep.unchanged_before();
     let due = store::people(app).list_older(("outbox.at", "outbox"), before, LIMIT).await;
     let spread = |person| async move { operations::spread(app, person).await.map(|_| true) };
     sweep.each(due, |person: &PersonDocument| person.id.clone(), spread).await;

@@ -1,18 +1,21 @@
 //! GraphQL types of people.
 
-use async_graphql::{ID, Object};
+use async_graphql::{ComplexObject, Context, ID, Object, Result};
 
 use super::{
     documents::{PersonAddress, PersonDocument, Work},
     operations::NAME,
 };
 use crate::{
+    domains::catalog::{self, Product},
     engine::caching::cache_control,
     graphql::{
+        app,
         declared::{input, result},
         node_id::NodeKind,
         refusals::{Conflict, InvalidInput, NotFound},
         requester::{Role, Who},
+        scalars::LocaleTag,
     },
 };
 
@@ -29,12 +32,12 @@ impl From<PersonDocument> for Person {
 /// A person who contributes to products, such as a musician, an author or an actor.
 #[Object]
 impl Person {
-    /// Global id of the person.
+    /// Global id of the person. A new name doesn't change it.
     pub async fn id(&self) -> ID {
-        NodeKind::Person.id(&self.0.id)
+        NodeKind::PERSON.id(&self.0.id)
     }
 
-    /// Name of the person.
+    /// Name as it is displayed, 1 to 200 characters. Several people may have the same name.
     async fn name(&self) -> &str {
         &self.0.name
     }
@@ -53,8 +56,23 @@ impl Person {
     }
 }
 
+#[ComplexObject]
+impl Work {
+    /// The product. Null if it was just deleted.
+    #[graphql(directive = cache_control::apply(30))]
+    async fn product(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Language of the category names. Default: the site's language.")]
+        locale: Option<LocaleTag>,
+    ) -> Result<Option<Product>> {
+        let found = catalog::operations::product(app(context), &self.sku).await?;
+        Ok(found.map(|product| Product::of(product, locale)))
+    }
+}
+
 input! {
-    /// Input of `createPerson`.
+    /// Input of `createPerson`: the name and the postal address of the new person.
     pub struct CreatePersonInput {
         /// Name, 1 to 200 characters. Several people may have the same name.
         pub name: String where text(NAME),
@@ -75,18 +93,18 @@ input! {
         pub country: String where country(),
     }
 
-    /// Input of `renamePerson`.
+    /// Input of `renamePerson`: the person and the new name.
     pub struct RenamePersonInput {
         /// Global id of the person.
-        pub person_id: ID where id(NodeKind::Person),
+        pub person_id: ID where id(NodeKind::PERSON),
         /// New name, 1 to 200 characters.
         pub name: String where text(NAME),
     }
 
-    /// Input of `setPersonAddress`.
+    /// Input of `setPersonAddress`: the person and the new postal address.
     pub struct SetPersonAddressInput {
         /// Global id of the person.
-        pub person_id: ID where id(NodeKind::Person),
+        pub person_id: ID where id(NodeKind::PERSON),
         /// New address. If it is left out or null, the stored address is removed.
         pub address: Option<PersonAddressInput> where optional(nested()),
     }

@@ -71,7 +71,7 @@ pub enum AccountKind {
     World,
 }
 
-/// State of an account.
+/// Whether an account takes part in transfers. A closed account is never opened again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AccountState {
@@ -133,13 +133,13 @@ pub struct TransferDocument {
 /// State that a transfer reached, with the time.
 #[derive(Debug, Clone, Serialize, Deserialize, SimpleObject)]
 pub struct TransferStep {
-    /// State of the transfer.
+    /// State that the transfer reached.
     pub state: TransferState,
     /// Time at which it was reached.
     pub at: scalars::DateTime,
 }
 
-/// Purpose of a transfer.
+/// What a transfer is for. It determines who may request it and who may cancel it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TransferKind {
@@ -157,7 +157,7 @@ pub enum TransferKind {
     Refund,
 }
 
-/// State of a transfer.
+/// How far a transfer has come. `DONE`, `CANCELLED` and `RETURNED` are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TransferState {
@@ -168,7 +168,7 @@ pub enum TransferState {
     /// The transfer is committed. The destination is credited next; if it can't accept the money, the money
     /// is returned.
     Committed,
-    /// The destination is credited for good.
+    /// The destination is credited. Only marks on the accounts are still to be removed.
     Credited,
     /// The destination is credited, and nothing remains to be done.
     Done,
@@ -197,7 +197,8 @@ pub enum TransferReason {
     /// The owner cancelled the transfer.
     CancelledByOwner,
     /// The checkout that the payment was for was aborted.
-    CheckoutGivenUp,
+    #[serde(rename = "CHECKOUT_GIVEN_UP")]
+    CheckoutAborted,
 }
 
 impl AccountDocument {
@@ -287,7 +288,7 @@ impl TransferDocument {
     /// Why the transfer fails, unless it was cancelled.
     pub fn failure(&self) -> Option<TransferReason> {
         self.reason.filter(|reason| {
-            !matches!(reason, TransferReason::CancelledByOwner | TransferReason::CheckoutGivenUp)
+            !matches!(reason, TransferReason::CancelledByOwner | TransferReason::CheckoutAborted)
         })
     }
 }

@@ -43,9 +43,9 @@
 //! - Marks are retired at once, since CREDITED is only written by a holder all of whose commands were
 //!   answered.
 //!
-//! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, write CANCELLING whoever holds
-//! the claim. The holder notices that when its commit is refused, and undoes its debit. If the claim has ended, a void
-//! claims the transfer and undoes the debit itself; else the sweep does.
+//! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, write CANCELLING whoever
+//! holds the claim. The holder's commit is then refused, and the holder undoes its debit. If the claim has ended,
+//! a void claims the transfer and undoes the debit itself; else the sweep does.
 //!
 //! **Payments** of the ledger provider are transfers to the merchant's receiving account. Their end is up to the
 //! checkout, by capture or void; the sweep leaves PENDING and AUTHORISED ones alone. A void that finds no document
@@ -58,9 +58,9 @@
 //! gets an `_id` derived from the idempotency key and the number of the try. The next try begins only when the former
 //! has failed for good. The `_id` of a reversal is derived from the original's in the same way.
 //!
-//! Invariants: per currency, all balances (the world's is below zero) and what is debited and not credited
-//! sum up to zero; no other balance is below zero; every mark on an account belongs to an unfinished
-//! transfer.
+//! Invariants: in each currency, all balances and all amounts that are debited and not yet credited add up to
+//! zero; only the account of the outside world may have a balance below zero; every mark on an account belongs to
+//! an unfinished transfer.
 
 mod documents;
 pub mod invariants;
@@ -70,13 +70,38 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{AccountDocument, TransferDocument};
+use types::{Account, Transfer, TransferBy};
+
+impl NodeKind {
+    /// An account for transfers.
+    pub const ACCOUNT: Self = Self::new("account");
+    /// A transfer of money.
+    pub const TRANSFER: Self = Self::new("transfer");
+}
 
 /// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeKind::Account, NodeKind::Transfer],
+    nodes: &[
+        NodeType::new(NodeKind::ACCOUNT, &[ObjectType::of::<Account>()], |cx, id| {
+            Box::pin(async move {
+                Ok(operations::account(cx, id).await?.map(Account::from).map(Node::of))
+            })
+        }),
+        NodeType::new(NodeKind::TRANSFER, &[ObjectType::of::<Transfer>()], |cx, id| {
+            Box::pin(async move {
+                let by = TransferBy::Id(id.clone());
+                let found = operations::transfer_status(cx, by).await?;
+                Ok(found.map(Transfer::from).map(Node::of))
+            })
+        }),
+    ],
     collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

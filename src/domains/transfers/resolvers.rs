@@ -79,7 +79,7 @@ mutations! {
         for Who::SignedIn;
 
     /// Closes an account of the caller for good. It is refused with `AccountNotEmpty` unless the balance is
-    /// zero and no transfer is under way. Refunds of payments still reach a closed account. Repeatable:
+    /// zero and no transfer is unfinished. Refunds of payments still reach a closed account. Repeatable:
     /// closing a closed account returns it.
     ///
     /// Who: signed in.
@@ -140,7 +140,7 @@ impl TransfersSubscription {
         #[graphql(desc = "Global id of the account.")] account_id: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
         // No account has an empty `_id`: the first read ends the stream.
-        let of = ("accounts", input::id(NodeKind::Account, &account_id).unwrap_or_default());
+        let of = ("accounts", input::id(NodeKind::ACCOUNT, &account_id).unwrap_or_default());
         Ok(follow(context, of, account_id, Account::face, |cx, id| {
             Box::pin(operations::account(cx, id))
         }))

@@ -98,7 +98,7 @@ pub(super) fn retire(app: &App, account: &str, transfer: &str) -> Guarded<Accoun
 
 /// A change of an account, guarded by these expressions: concurrent ones of an account in demand are combined.
 fn change(app: &App, id: &str, guard: Vec<Document>, set: Document) -> Guarded<AccountDocument> {
-    accounts(app).change(Change { id: id.to_owned(), guard: all(guard), set })
+    accounts(app).change(Change::new(id, all(guard), set))
 }
 
 /// Expression: the transfer has a mark on this account.

@@ -30,10 +30,11 @@ pub type Account = ObjectOf<AccountDocument>;
 impl Account {
     /// Global id of the account. Whoever knows it can transfer money to the account, and nothing else.
     pub async fn id(&self) -> ID {
-        NodeKind::Account.id(&self.0.id)
+        NodeKind::ACCOUNT.id(&self.0.id)
     }
 
-    /// Currency of the account.
+    /// Currency of the balance. It never changes; money moves only between accounts with the same
+    /// currency.
     async fn currency(&self) -> CurrencyCode {
         self.0.currency
     }
@@ -48,8 +49,8 @@ impl Account {
         Money::new(self.0.balance, self.0.currency)
     }
 
-    /// Money that has left the balance for transfers that aren't finished: payments whose checkout is under
-    /// way, and for a moment also money that has just arrived at its destination.
+    /// Money that has left the balance for unfinished transfers: payments whose checkout is in progress, and
+    /// for a moment also money that has just arrived at its destination.
     async fn set_aside(&self) -> Money {
         Money::new(self.aside(), self.0.currency)
     }
@@ -91,10 +92,10 @@ pub type Transfer = ObjectOf<TransferDocument>;
 impl Transfer {
     /// Global id of the transfer.
     pub async fn id(&self) -> ID {
-        NodeKind::Transfer.id(&self.0.id)
+        NodeKind::TRANSFER.id(&self.0.id)
     }
 
-    /// Kind of transfer.
+    /// What the transfer is for, such as a deposit or the payment of an order.
     async fn kind(&self) -> TransferKind {
         self.0.kind
     }
@@ -109,7 +110,7 @@ impl Transfer {
         self.0.reason
     }
 
-    /// Amount of money.
+    /// Money that moves from the source to the destination. It is never negative.
     async fn amount(&self) -> Money {
         Money::new(self.0.amount, self.0.currency)
     }
@@ -117,7 +118,7 @@ impl Transfer {
     /// Global id of the account that pays. Deposits come from an account that stands for the outside world;
     /// there is one for each currency.
     async fn source_id(&self) -> ID {
-        NodeKind::Account.id(&self.0.source)
+        NodeKind::ACCOUNT.id(&self.0.source)
     }
 
     /// Account that pays. Null unless the caller owns it or has the role `service`.
@@ -128,7 +129,7 @@ impl Transfer {
     /// Global id of the account that receives. Withdrawals go to an account that stands for the outside
     /// world; there is one for each currency.
     async fn destination_id(&self) -> ID {
-        NodeKind::Account.id(&self.0.destination)
+        NodeKind::ACCOUNT.id(&self.0.destination)
     }
 
     /// Account that receives. Null unless the caller owns it or has the role `service`.
@@ -139,14 +140,14 @@ impl Transfer {
     /// Global id of the transfer or payment that this one returns, wholly or in part. Null for every other
     /// transfer.
     async fn reverses_id(&self) -> Option<ID> {
-        self.0.reverses.as_deref().map(|id| NodeKind::Transfer.id(id))
+        self.0.reverses.as_deref().map(|id| NodeKind::TRANSFER.id(id))
     }
 
     /// Transfer or payment that this one returns, wholly or in part. Null unless the caller requested that
     /// transfer or has the role `service`.
     async fn reverses(&self, context: &Context<'_>) -> Result<Option<Self>> {
         let Some(id) = &self.0.reverses else { return Ok(None) };
-        let by = TransferBy::Id(NodeKind::Transfer.id(id));
+        let by = TransferBy::Id(NodeKind::TRANSFER.id(id));
         Ok(operations::transfer_status(cx(context), by).await?.map(Self::from))
     }
 
@@ -163,7 +164,7 @@ impl Transfer {
 
 /// The account with this `_id`, if the caller may see it.
 async fn account(context: &Context<'_>, id: &str) -> Result<Option<Account>> {
-    let id = NodeKind::Account.id(id);
+    let id = NodeKind::ACCOUNT.id(id);
     Ok(operations::account(cx(context), &id).await?.map(Account::from))
 }
 
@@ -181,6 +182,12 @@ impl StatementEntry {
         self.transfer.source == self.account
     }
 
+    /// `_id` of the other account.
+    fn other_account(&self) -> &str {
+        let TransferDocument { source, destination, .. } = &self.transfer;
+        if self.is_outgoing() { destination } else { source }
+    }
+
     fn effect_minor_units(&self) -> i64 {
         use TransferState::{Authorised, Committed, Credited, Done, Returning};
         let TransferDocument { state, amount, .. } = &self.transfer;
@@ -192,7 +199,7 @@ impl StatementEntry {
     }
 }
 
-/// Entry of an account's statement.
+/// A transfer from or to an account, as the statement of that account lists it.
 #[Object]
 impl StatementEntry {
     /// Change of the balance that the transfer has caused so far. Negative for money that left the account;
@@ -203,11 +210,16 @@ impl StatementEntry {
 
     /// Global id of the other account of the transfer.
     async fn counterparty_id(&self) -> ID {
-        let TransferDocument { source, destination, .. } = &self.transfer;
-        NodeKind::Account.id(if self.is_outgoing() { destination } else { source })
+        NodeKind::ACCOUNT.id(self.other_account())
     }
 
-    /// The transfer.
+    /// The other account of the transfer. Null unless the caller owns it or has the role `service`: others see no
+    /// more of an account than its id.
+    async fn counterparty(&self, context: &Context<'_>) -> Result<Option<Account>> {
+        account(context, self.other_account()).await
+    }
+
+    /// The transfer that the entry is about, in its current state.
     async fn transfer(&self) -> Transfer {
         self.transfer.clone().into()
     }
@@ -223,9 +235,9 @@ pub enum TransferBy {
 }
 
 input! {
-    /// Input of `openAccount`.
+    /// Input of `openAccount`: the currency and the highest balance of the new account.
     pub struct OpenAccountInput {
-        /// Currency of the account.
+        /// Currency of the balance. It can't be changed later.
         pub currency: CurrencyCode,
         /// Upper limit of the balance in minor units of the currency, 1 to 10^18. Default: no limit of its own.
         pub largest_balance: Option<Long> where optional(within(1..=LARGEST)),
@@ -234,18 +246,18 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `closeAccount`.
+    /// Input of `closeAccount`: the empty account to close.
     pub struct CloseAccountInput {
         /// Global id of the account.
-        pub account_id: ID where id(NodeKind::Account),
+        pub account_id: ID where id(NodeKind::ACCOUNT),
     }
 
-    /// Input of `transfer`.
+    /// Input of `transfer`: the two accounts and the amount to move between them.
     pub struct TransferInput {
         /// Global id of the account that pays. The caller must own it.
-        pub source_id: ID where id(NodeKind::Account),
+        pub source_id: ID where id(NodeKind::ACCOUNT),
         /// Global id of the account that receives. Anyone may own it, but it can't be the source.
-        pub destination_id: ID where id(NodeKind::Account),
+        pub destination_id: ID where id(NodeKind::ACCOUNT),
         /// Amount in minor units of the accounts' currency, 1 to 10^18.
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
@@ -253,10 +265,10 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `deposit`.
+    /// Input of `deposit`: the account and the amount that is credited to it.
     pub struct DepositInput {
         /// Global id of the account that receives.
-        pub account_id: ID where id(NodeKind::Account),
+        pub account_id: ID where id(NodeKind::ACCOUNT),
         /// Amount in minor units of the account's currency, 1 to 10^18.
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The deposit is made once, however often the call is repeated
@@ -264,10 +276,10 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `withdraw`.
+    /// Input of `withdraw`: the account and the amount that is debited from it.
     pub struct WithdrawInput {
         /// Global id of the account that pays.
-        pub account_id: ID where id(NodeKind::Account),
+        pub account_id: ID where id(NodeKind::ACCOUNT),
         /// Amount in minor units of the account's currency, 1 to 10^18.
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The withdrawal is made once, however often the call is repeated
@@ -275,16 +287,16 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `cancelTransfer`.
+    /// Input of `cancelTransfer`: the transfer to cancel before it is decided.
     pub struct CancelTransferInput {
         /// Global id of the transfer.
-        pub transfer_id: ID where id(NodeKind::Transfer),
+        pub transfer_id: ID where id(NodeKind::TRANSFER),
     }
 
-    /// Input of `reverseTransfer`.
+    /// Input of `reverseTransfer`: the transfer whose money is returned.
     pub struct ReverseTransferInput {
         /// Global id of the transfer to reverse.
-        pub transfer_id: ID where id(NodeKind::Transfer),
+        pub transfer_id: ID where id(NodeKind::TRANSFER),
     }
 }
 
@@ -363,7 +375,7 @@ refusal! {
     struct TransferNotCancellable as "TRANSFER_NOT_CANCELLABLE" {
         /// Global id of the transfer.
         pub transfer_id: ID,
-        /// State of the transfer.
+        /// State in which the transfer can't be cancelled.
         pub state: TransferState,
     }
 }
@@ -371,9 +383,9 @@ refusal! {
 impl TransferNotCancellable {
     /// The refusal for this transfer.
     pub fn new(transfer: &TransferDocument) -> Self {
-        let stands = Value::from(transfer.state);
-        let message = format!("as it stands ({stands}) that can't be done");
-        let (transfer_id, state) = (NodeKind::Transfer.id(&transfer.id), transfer.state);
+        let state = Value::from(transfer.state);
+        let message = format!("in the state {state} a transfer can't be cancelled or reversed");
+        let (transfer_id, state) = (NodeKind::TRANSFER.id(&transfer.id), transfer.state);
         Self::because(message, transfer_id, state)
     }
 }
@@ -393,6 +405,6 @@ impl From<AccountFull> for Stop<WithdrawResult> {
 
 impl From<OtherInput> for Stop<ReverseTransferResult> {
     fn from(_: OtherInput) -> Self {
-        Error::internal("a reversal of another input").into()
+        Error::internal("a reversal with another input").into()
     }
 }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     domains::assets::{AssetDocument, FileFacts, operations, types::AssetBy},
     error::Error,
-    graphql::{cx::Cx, input, node_id},
+    graphql::{cx::Cx, input, node_id::NodeKind},
 };
 
 pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Problem> {
@@ -65,7 +65,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Proble
 /// The asset that a path below `/assets` names, by id or by path. An id contains letters that no slug has.
 fn named(path: &str) -> Option<AssetBy> {
     let id = path.strip_prefix('/')?;
-    if node_id::decode(id).is_some_and(|(kind, _)| kind == node_id::NodeKind::Asset) {
+    if NodeKind::ASSET.key(id).is_some() {
         return Some(AssetBy::Id(ID::from(id)));
     }
     input::path("path", path).is_ok().then(|| AssetBy::Path(path.to_owned()))

@@ -58,7 +58,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
         operations::put(cx, &parent, slug, expected, incoming).await
     };
     // A separate task, so that a disconnecting client doesn't stop the upload halfway.
-    let put = edge.app.tasks().spawn(put.instrument(traces::behind("put")));
+    let put = edge.app.tasks().spawn(put.instrument(traces::background("put")));
     let result = put.await.map_err(Error::internal)?;
     uploads::discard(edge, &files).await;
     match result {
@@ -115,7 +115,7 @@ fn expected(headers: &HeaderMap) -> Result<Expected, Error> {
 /// Checks the headers that describe the body.
 fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
     if headers.contains_key(header::CONTENT_RANGE) {
-        return Err(Error::bad_input("content-range", "a file can only be put as a whole").into());
+        return Err(Error::bad_input("content-range", "a file can only be sent as a whole").into());
     }
     if text(headers, &header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         let error = Error::bad_input("content-encoding", "a file can't be encoded");
@@ -150,7 +150,7 @@ fn described(status: StatusCode, asset: &AssetDocument) -> Response {
     let metadata = &asset.metadata;
     let file = asset.file.as_ref();
     let body = json!({
-        "id": *NodeKind::Asset.id(&asset.id),
+        "id": *NodeKind::ASSET.id(&asset.id),
         "path": metadata.path,
         "mediaType": file.map(|file| &file.media_type),
         "length": file.map(|file| file.length),

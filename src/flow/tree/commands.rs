@@ -12,7 +12,7 @@ use crate::{
     mongo::{
         Collection, Outcome, Stored,
         collection::List,
-        expression::{append, array, both, count, literal, whole},
+        expression::{append, array, both, count, literal, whole, without_any},
         indexes::Index,
     },
 };
@@ -61,11 +61,21 @@ const MAX: i64 = 100;
 
 /// Pipeline stage of a change: raises the version, and adds an entry for the copies to the outbox. `id`
 /// identifies the change.
-pub fn changed(id: String) -> Document {
+pub fn changed(id: &str) -> Document {
     let entry = whole(doc! { "id": literal(id), "at": "$$NOW" });
     doc! { "$set": {
         "cv": { "$add": ["$cv", 1_i64] }, "outbox": append(array("outbox"), vec![entry]),
     } }
+}
+
+/// Guard of the change with that id: it isn't in the outbox.
+pub fn unchanged(id: &str) -> Document {
+    doc! { "outbox.id": { "$ne": id } }
+}
+
+/// Filter: the branch, with the change with that id in its outbox.
+pub fn with_change(branch: &str, id: &str) -> Document {
+    doc! { "_id": branch, "outbox.id": id }
 }
 
 impl<T: Branch> Tree<T> {
@@ -174,24 +184,29 @@ impl<T: Branch> Tree<T> {
         slug: &str,
         change: String,
         attempt: &Attempt,
-    ) -> Outcome<T> {
+    ) -> Result<Option<T>, Error> {
         let parent_id = literal(parent.map(|parent| parent.id().to_owned()));
         let mut stages = vec![doc! { "$set": { T::PARENT: parent_id, T::SLUG: literal(slug) } }];
         stages.extend(copied(parent));
-        stages.push(changed(change));
-        self.branches.guarded(T::changeable(id), stages).within(attempt).apply().await
+        stages.push(changed(&change));
+        let write = self.branches.guarded(both(T::changeable(id), unchanged(&change)), stages);
+        write.within(attempt).applied_if(with_change(id, &change)).then_read().await
     }
 
     /// Removes these entries from the outbox: their changes have reached every copy.
-    pub(super) async fn remove_fan_outs(&self, id: &str, entries: &[String]) -> Outcome<T> {
-        let pull = doc! { "$pull": { "outbox": { "id": { "$in": entries } } } };
-        self.branches.guarded(doc! { "_id": id }, pull).apply().await
+    pub(super) async fn remove_fan_outs(
+        &self,
+        id: &str,
+        entries: &[String],
+    ) -> Result<bool, Error> {
+        let left = without_any(array("outbox"), "id", entries.to_vec());
+        self.branches.set(doc! { "_id": id }, doc! { "outbox": left }).held().await
     }
 
     /// Completes a creation, after the parent was found to exist still.
-    pub(super) async fn confirm(&self, branch: &T) -> Outcome<T> {
-        let unset = doc! { "$unset": { "copying": "" } };
-        self.branches.guarded(still_copying(branch), unset).apply().await
+    pub(super) async fn confirm(&self, branch: &T) -> Result<Option<T>, Error> {
+        let settled = doc! { "copying": "$$REMOVE" };
+        self.branches.set(still_copying(branch), settled).then_read().await
     }
 
     /// Removes a branch whose creation isn't complete. No other document can depend on it yet.
@@ -201,16 +216,21 @@ impl<T: Branch> Tree<T> {
 
     /// Marks a branch as being deleted, if its [`T::deletable`](Branch::deletable) holds. The mark replaces an
     /// older one of an interrupted deletion.
-    pub(super) async fn mark_deleting(&self, id: &str, by: &str, attempt: &Attempt) -> Outcome<T> {
+    pub(super) async fn mark_deleting(
+        &self,
+        id: &str,
+        by: &str,
+        attempt: &Attempt,
+    ) -> Result<bool, Error> {
         let mark = whole(doc! { "by": literal(by), "at": "$$NOW" });
-        let stages = vec![doc! { "$set": { "deleting": mark } }];
-        self.branches.guarded(T::deletable(id), stages).within(attempt).apply().await
+        let write = self.branches.set(T::deletable(id), doc! { "deleting": mark });
+        write.within(attempt).held().await
     }
 
     /// Removes the mark of a deletion.
-    pub(super) async fn unmark_deleting(&self, id: &str, by: &str) -> Outcome<T> {
-        let unset = doc! { "$unset": { "deleting": "" } };
-        self.branches.guarded(doc! { "_id": id, "deleting.by": by }, unset).apply().await
+    pub(super) async fn unmark_deleting(&self, id: &str, by: &str) -> Result<Option<T>, Error> {
+        let marked = doc! { "_id": id, "deleting.by": by };
+        self.branches.set(marked, doc! { "deleting": "$$REMOVE" }).then_read().await
     }
 
     /// Removes a branch with this mark, or replaces it by its tombstone. Returns whether it did.
@@ -225,8 +245,7 @@ impl<T: Branch> Tree<T> {
             let removed = self.branches.remove(both(marked, attempt.alive())).await;
             return Ok(removed.decided()?.is_some());
         };
-        let replaced = self.branches.guarded(marked, stages).within(attempt).apply().await;
-        Ok(replaced.decided()?.is_some())
+        self.branches.guarded(marked, stages).within(attempt).held().await
     }
 
     /// Lists branches whose `field`, such as `copying`, holds a time before `before`, for the sweep.

@@ -20,7 +20,7 @@ impl<T: Branch> Tree<T> {
     /// # Errors
     /// The outcome is unknown. The next holder of the lock or the sweep removes the mark.
     pub async fn delete(&self, id: &str, by: &str, attempt: &Attempt) -> Result<Deleted, Error> {
-        if self.mark_deleting(id, by, attempt).await.decided()?.is_none() {
+        if !self.mark_deleting(id, by, attempt).await? {
             return match self.find(id).await? {
                 None => Ok(Deleted::Missing),
                 // A repeat is answered like the first call.
@@ -36,7 +36,7 @@ impl<T: Branch> Tree<T> {
             T::in_use(&self.handles, id).await?
         };
         if let Some(reason) = in_use {
-            self.unmark_deleting(id, by).await.decided()?;
+            self.unmark_deleting(id, by).await?;
             return Ok(Deleted::InUse(reason));
         }
         if !self.remove_marked(id, by, attempt).await?

@@ -58,7 +58,7 @@ use crate::{
     mongo::{Stored, expression::literal},
 };
 
-pub use commands::{ChildOf, Tree, changed};
+pub use commands::{ChildOf, Tree, changed, unchanged, with_change};
 pub use delete::Deleted;
 pub use pass::Pass;
 

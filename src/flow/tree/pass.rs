@@ -55,7 +55,7 @@ impl Pass {
             let chunk = self.waiting.split_off(self.waiting.len().saturating_sub(CHUNK));
             self.visit(tree, &chunk).await?;
         }
-        tree.remove_fan_outs(&self.root, &self.entries).await.decided()?;
+        tree.remove_fan_outs(&self.root, &self.entries).await?;
         Ok(true)
     }
 

@@ -12,7 +12,7 @@ impl<T: Branch> Tree<T> {
     pub async fn settle(&self, mut branch: T) -> Result<Option<T>, Error> {
         while branch.tree().copying.is_some() {
             let ended = if self.follow(&branch).await? {
-                self.confirm(&branch).await.decided()?.map(Some)
+                self.confirm(&branch).await?.map(Some)
             } else {
                 self.remove_unconfirmed(&branch).await.decided()?.map(|()| None)
             };
@@ -33,7 +33,7 @@ impl<T: Branch> Tree<T> {
         let found = self.settle(found).await?;
         match found.as_ref().and_then(|branch| branch.tree().deleting.clone()) {
             None => Ok(found),
-            Some(mark) => match self.unmark_deleting(id, &mark.by).await.decided()? {
+            Some(mark) => match self.unmark_deleting(id, &mark.by).await? {
                 Some(unmarked) => Ok(Some(unmarked)),
                 // A sweep has removed the mark meanwhile.
                 None => self.find(id).await,
@@ -55,7 +55,7 @@ impl<T: Branch> Tree<T> {
 
     /// Finishes interrupted operations on the tree: creations, deletions, and the fan-outs of changes.
     pub async fn sweep(&self, sweep: &mut Sweep) {
-        let before = sweep.quiet();
+        let before = sweep.unchanged_before();
         let id = |branch: &T| branch.id().to_owned();
         let complete = |branch| async move { self.settle(branch).await.map(|_| true) };
         sweep.each(self.list_older("copying", before).await, id, complete).await;
@@ -63,7 +63,7 @@ impl<T: Branch> Tree<T> {
         // response.
         let unmark = |branch: T| async move {
             let Some(mark) = &branch.tree().deleting else { return Ok(false) };
-            self.unmark_deleting(branch.id(), &mark.by).await.decided().map(|_| true)
+            self.unmark_deleting(branch.id(), &mark.by).await.map(|_| true)
         };
         sweep.each(self.list_older("deleting.at", before).await, id, unmark).await;
         let fan_out = |branch: T| async move {

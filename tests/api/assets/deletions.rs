@@ -25,7 +25,7 @@ async fn a_repeat_of_an_upload_does_not_bring_back_what_was_deleted() {
     for _ in 0..2 {
         let again = send_file(&client, "uploadAsset", input.clone(), &sent).await;
         assert_eq!(again["__typename"], "Conflict", "{again:#}");
-        assert_eq!(again["message"], "what this op created was deleted");
+        assert_eq!(again["message"], "the object that this idempotency key created was deleted");
         gateway.assert_sound().await;
         gateway.sweep().await;
     }
@@ -122,7 +122,7 @@ async fn what_people_said_goes_when_nobody_can_be_posting_any_more() {
         }
         let entry = super::stored(&gateway, &on).await;
         assert_eq!((entry.get("discussion"), entry.get("deleting")), (None, None), "{entry}");
-        assert!(NodeKind::Asset.id(&key(&on)).0 == on);
+        assert!(NodeKind::ASSET.id(&key(&on)).0 == on);
         gateway.assert_sound().await;
     }
 }

@@ -131,8 +131,8 @@ async fn an_asset_is_found_by_its_id_and_its_path_alone() {
     for path in [format!("/{id}"), "/it".to_owned()] {
         assert_eq!(door.bytes(&path, &[]).await, (200, b"x".to_vec()), "{path}");
     }
-    let product = docgate::graphql::node_id::NodeKind::Product.id("it").0;
-    let other = docgate::graphql::node_id::NodeKind::Asset.id("other").0;
+    let product = docgate::graphql::node_id::NodeKind::PRODUCT.id("it").0;
+    let other = docgate::graphql::node_id::NodeKind::ASSET.id("other").0;
     for path in [
         "/",
         "//it",

@@ -140,7 +140,7 @@ pub(crate) fn editor(gateway: &Gateway) -> Client {
 }
 
 /// Uploads a file as an editor; it must become an asset.
-async fn uploaded(gateway: &Gateway, input: Value, file: &File) -> Value {
+pub(crate) async fn uploaded(gateway: &Gateway, input: Value, file: &File) -> Value {
     let asset = send_file(&editor(gateway), "uploadAsset", input, file).await;
     assert_eq!(asset["__typename"], "Asset", "{asset:#}");
     asset

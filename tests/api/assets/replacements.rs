@@ -99,8 +99,8 @@ async fn a_file_is_replaced_once_per_op_id() {
     let conflict = send_file(&client, "replaceAsset", stale, &other).await;
     assert_eq!(conflict["__typename"], "AssetConflict");
     assert_eq!(conflict["current"]["version"], replaced["version"], "{conflict:#}");
-    let nobody = NodeKind::Asset.id("nobody").0;
-    for id in [&nobody, "nonsense", "", &NodeKind::Cart.id("nobody").0] {
+    let nobody = NodeKind::ASSET.id("nobody").0;
+    for id in [&nobody, "nonsense", "", &NodeKind::CART.id("nobody").0] {
         let missing = send_file(&client, "replaceAsset", json!({ "assetId": id }), &other).await;
         assert_eq!(missing["__typename"], "NotFound", "{id:?}: {missing:#}");
     }
@@ -251,7 +251,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
         ask(&client, "untagAsset", json!({ "assetId": id, "tags": ["all", "a.b", "none"] })).await;
     assert_eq!(untagged["tags"].as_array().map(Vec::len), Some(21), "{untagged:#}");
     assert_eq!(untagged["tags"][0], "$set");
-    let nobody = NodeKind::Asset.id("nobody").0;
+    let nobody = NodeKind::ASSET.id("nobody").0;
     for (field, input) in [
         ("editAsset", json!({ "assetId": nobody, "version": "x" })),
         ("tagAsset", json!({ "assetId": nobody, "tags": ["x"] })),

@@ -295,7 +295,7 @@ async fn a_client_that_goes_silent_is_given_up() {
     let mut answer = vec![0; 4_096];
     let read = stream.read(&mut answer).await.expect("an answer");
     let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
-    assert!(answer.contains("didn't come in time"), "{answer}");
+    assert!(answer.contains("wasn't received in time"), "{answer}");
     until(&gateway, [0, 0, 0]).await;
 }
 
@@ -428,7 +428,7 @@ async fn an_asset_lies_in_folders_and_galleries_that_stay() {
         (200, b"x".to_vec())
     );
     let client = editor(&gateway);
-    let nobody = docgate::graphql::node_id::NodeKind::Content.id("nobody");
+    let nobody = docgate::graphql::node_id::NodeKind::CONTENT.id("nobody");
     for other in [page.as_str(), &nobody, "nonsense", ""] {
         let input = json!({ "parentId": other, "slug": "x" });
         let refused = send_file(&client, "uploadAsset", input, &sent).await;

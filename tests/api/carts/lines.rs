@@ -87,7 +87,7 @@ async fn every_refusal_leaves_everything_as_it_was() {
     shopper.add(id, "a", 3).await;
     shopper.does(Client::adding(id, "b", 9_000, Some("used"))).await;
     let huge = "x".repeat(16 << 20);
-    let no_cart = NodeKind::Cart.id("no-such-cart").0;
+    let no_cart = NodeKind::CART.id("no-such-cart").0;
     let before = gateway.snapshot().await;
 
     let add = |sku: &str, quantity| Client::adding(id, sku, quantity, None);
@@ -142,7 +142,7 @@ async fn every_refusal_leaves_everything_as_it_was() {
         ),
         (Client::cancelling(&no_cart), json!({ "__typename": "NotFound", "what": "cart" })),
         (
-            Client::adding(&NodeKind::Cart.id("$where"), "a", 1, None),
+            Client::adding(&NodeKind::CART.id("$where"), "a", 1, None),
             json!({ "__typename": "NotFound", "what": "cart" }),
         ),
         (Client::cancelling(&huge), json!({ "__typename": "NotFound", "what": "cart" })),

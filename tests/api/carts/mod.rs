@@ -8,6 +8,7 @@ mod lines;
 mod owners;
 mod races;
 mod shortages;
+mod sweep_times;
 mod sweeps;
 
 use mongodb::bson::{Bson, Document};

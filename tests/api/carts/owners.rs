@@ -74,7 +74,7 @@ async fn what_cant_be_claimed_stays_as_it_was() {
     let ann = gateway.shopper("ann");
     let closed = &gateway.anonymous().open_cart(RESERVE).await;
     gateway.anonymous().cancel(closed).await;
-    let nothing = docgate::graphql::node_id::NodeKind::Cart.id("no-such-cart").0;
+    let nothing = docgate::graphql::node_id::NodeKind::CART.id("no-such-cart").0;
     let before = gateway.snapshot().await;
     for (id, refusal) in [
         (closed.as_str(), "CartNotActive"),

@@ -181,7 +181,7 @@ async fn left_behind(gateway: &Gateway) -> Vec<String> {
         });
     }
     let id = |cart: &mongodb::bson::Document| {
-        docgate::graphql::node_id::NodeKind::Cart.id(cart.get_str("_id").expect("an id")).0
+        docgate::graphql::node_id::NodeKind::CART.id(cart.get_str("_id").expect("an id")).0
     };
     let ids = carts.iter().map(id).collect();
     gateway.raw("carts").insert_many(carts).await.expect("inserted");

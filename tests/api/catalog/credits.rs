@@ -102,7 +102,7 @@ async fn what_cant_be_credited_is_refused() {
         assert_eq!(refused(&gateway, name, input, "NotFound").await["what"], "product");
     }
     // Nobody who was made up.
-    let nobody = docgate::graphql::node_id::NodeKind::Person.id("nobody").to_string();
+    let nobody = docgate::graphql::node_id::NodeKind::PERSON.id("nobody").to_string();
     let input = json!({ "sku": "als-1", "personId": nobody, "role": "artist" });
     refused(&gateway, "creditPerson", input, "NotFound").await;
 

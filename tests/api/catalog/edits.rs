@@ -333,7 +333,7 @@ async fn categories_are_carried_with_their_names_and_trail() {
     let none = json!({ "sku": "als-1", "categoryIds": [] });
     assert_eq!(change(&merchant, "categorizeProduct", none).await["categories"], json!([]));
 
-    let nothing = docgate::graphql::node_id::NodeKind::Category.id("nothing");
+    let nothing = docgate::graphql::node_id::NodeKind::CATEGORY.id("nothing");
     for ids in [json!(["nonsense"]), json!([jazz, made["id"]]), json!([jazz, *nothing])] {
         let input = json!({ "sku": "als-1", "categoryIds": ids });
         let said = refused(&gateway, "categorizeProduct", input, "NotFound").await;

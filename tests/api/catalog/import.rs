@@ -119,7 +119,7 @@ async fn who_made_it_comes_with_the_line() {
         line("b", json!([part(&ann, "author"), part(&ann, "author")])),
         line("c", json!([])),
         line("d", json!([part("nobody", "author")])),
-        line("e", json!([part(&NodeKind::Person.id("nobody"), "author")])),
+        line("e", json!([part(&NodeKind::PERSON.id("nobody"), "author")])),
         line("f", json!(vec![part(&ann, "author"); 101])),
     ]);
     let said = run(&gateway, lines.clone()).await;
@@ -163,7 +163,7 @@ async fn people_are_named_by_the_key_of_their_import() {
         line
     };
     let both =
-        json!({ "personKey": "ann", "personId": NodeKind::Person.id("x"), "role": "author" });
+        json!({ "personKey": "ann", "personId": NodeKind::PERSON.id("x"), "role": "author" });
     let lines = json!([
         line("a", json!({ "personKey": "ann", "role": "author" })),
         line("b", json!({ "personKey": "bob:2", "role": "author" })),

@@ -1,5 +1,6 @@
 //! The category tree through the door.
 
+mod batches;
 mod flows;
 mod places;
 mod races;

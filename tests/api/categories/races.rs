@@ -265,7 +265,7 @@ async fn of_two_fan_outs_at_once_both_arrive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_moves_never_make_a_circle() {
+async fn two_moves_never_make_a_cycle() {
     let gateway = Gateway::start().await;
     let sibling = gateway.sibling().await;
     let left = plant(&gateway, "left", None).await;
@@ -281,7 +281,7 @@ async fn two_moves_never_make_a_circle() {
         );
         let mut both = [&below_inner["__typename"], &below_left["__typename"]];
         both.sort_by_key(|name| name.as_str());
-        assert_eq!(both, ["Category", "WouldMakeCircle"]);
+        assert_eq!(both, ["Category", "WouldCreateCycle"]);
         gateway.assert_sound().await;
         for id in [&left, &right] {
             ask(&one, "moveCategory", json!({ "categoryId": id })).await;
@@ -329,7 +329,7 @@ async fn a_crowd_leaves_a_sound_tree() {
                     ),
                 };
                 let answer = ask(&client, field, input).await;
-                let fine = ["Category", "WouldMakeCircle"];
+                let fine = ["Category", "WouldCreateCycle"];
                 assert!(fine.contains(&answer["__typename"].as_str().expect("a type")), "{answer}");
             }
         });

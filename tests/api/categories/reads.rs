@@ -67,13 +67,85 @@ async fn a_parent_and_the_category_of_a_product_are_objects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn children_and_descendants_of_a_category_are_its_fields() {
+    let gateway = Gateway::start().await;
+    let [music, ..] = music(&gateway).await;
+    for slug in ["rock", "folk"] {
+        plant(&gateway, slug, Some(&music)).await;
+    }
+    let anyone = gateway.anonymous();
+    let lists = "query($path: String!, $self: Boolean!, $first: Int, $after: String, $last: Int) {
+        category(by: { path: $path }) { own: OWN }
+        other: OTHER }
+        fragment List on TYPE {
+            nodes { id slug path name(locale: \"de\") names { locale } }
+            pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }";
+    let paging = "first: $first, after: $after, last: $last";
+    let children = lists
+        .replace("OWN", &format!("children({paging}) {{ ...List }}"))
+        .replace("OTHER", &format!("categories(parentPath: $path, {paging}) {{ ...List }}"))
+        .replace("$self: Boolean!, ", "")
+        .replace("TYPE", "CategoryLinkConnection");
+    let itself = "includeSelf: $self";
+    let subtree = lists
+        .replace("OWN", &format!("subtree({itself}, {paging}) {{ ...List }}"))
+        .replace(
+            "OTHER",
+            &format!("categorySubtree(path: $path, {itself}, {paging}) {{ ...List }}"),
+        )
+        .replace("TYPE", "CategoryConnection");
+    let paths = async |query: &str, variables: Value| {
+        let response = anyone.run(query, variables).await;
+        assert_eq!(commands(&response), ["find categories"; 3], "{response:#}");
+        let data = &response["data"];
+        let own = &data["category"]["own"];
+        // A cursor of one of the two lists is one of the other.
+        assert_eq!(*own, data["other"], "{response:#}");
+        let nodes = own["nodes"].as_array().expect("nodes");
+        let paths = nodes.iter().map(|node| node["path"].as_str().expect("a path").to_owned());
+        (paths.collect::<Vec<_>>(), own["pageInfo"]["endCursor"].clone())
+    };
+    let (first, cursor) = paths(&children, json!({ "path": "/music", "first": 2 })).await;
+    assert_eq!(first, ["/music/folk", "/music/jazz"]);
+    let (rest, _) = paths(&children, json!({ "path": "/music", "after": cursor })).await;
+    assert_eq!(rest, ["/music/rock"]);
+    let (end, _) = paths(&children, json!({ "path": "/music", "last": 1 })).await;
+    assert_eq!(end, ["/music/rock"]);
+    assert_eq!(paths(&children, json!({ "path": "/film" })).await.0, [""; 0]);
+    let below = json!({ "path": "/music", "self": false, "first": 3 });
+    let (first, cursor) = paths(&subtree, below).await;
+    assert_eq!(first, ["/music/folk", "/music/jazz", "/music/jazz/bop"]);
+    let after = json!({ "path": "/music", "self": true, "after": cursor });
+    assert_eq!(paths(&subtree, after).await.0, ["/music/rock"]);
+    let whole = json!({ "path": "/music/jazz", "self": true });
+    assert_eq!(paths(&subtree, whole).await.0, ["/music/jazz", "/music/jazz/bop"]);
+    let last = json!({ "path": "/music", "self": true, "last": 2 });
+    assert_eq!(paths(&subtree, last).await.0, ["/music/jazz/bop", "/music/rock"]);
+    // By default the category itself isn't among its descendants, each of which has children of its own.
+    let query = "{ category(by: { path: \"/music\" }) { subtree {
+        nodes { slug children { nodes { slug } } } } } }";
+    let seen = anyone.field(query, json!({})).await;
+    let node =
+        |slug: &str, children: Value| json!({ "slug": slug, "children": { "nodes": children } });
+    let expected = [
+        node("folk", json!([])),
+        node("jazz", json!([{ "slug": "bop" }])),
+        node("bop", json!([])),
+        node("rock", json!([])),
+    ];
+    assert_eq!(seen["subtree"]["nodes"], json!(expected));
+    let refused = json!({ "path": "/music", "first": 0 });
+    assert_eq!(anyone.error_code(&children, refused).await, "BAD_USER_INPUT");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_there_is_null_and_what_is_no_path_is_refused() {
     let gateway = Gateway::start().await;
     music(&gateway).await;
     let query = format!("query($by: CategoryBy!) {{ category(by: $by) {{ {FIELDS} }} }}");
     let anyone = gateway.anonymous();
-    let global = docgate::graphql::node_id::NodeKind::Product.id("music");
-    let nothing = docgate::graphql::node_id::NodeKind::Category.id("nothing");
+    let global = docgate::graphql::node_id::NodeKind::PRODUCT.id("music");
+    let nothing = docgate::graphql::node_id::NodeKind::CATEGORY.id("nothing");
     for by in [json!({ "slug": "nothing" }), json!({ "path": "/jazz" }), json!({ "id": *nothing })]
     {
         assert_eq!(anyone.field(&query, json!({ "by": by })).await, Value::Null);

@@ -21,7 +21,7 @@ async fn a_creation_says_what_it_refuses() {
         let taken = json!({ "slug": slug, "names": english, "parentId": parent });
         refused(&gateway, "createCategory", taken, "AlreadyExists").await;
     }
-    for parent in ["", "nonsense", "$ne", &*NodeKind::Category.id("no")] {
+    for parent in ["", "nonsense", "$ne", &*NodeKind::CATEGORY.id("no")] {
         let input = json!({ "slug": "new", "names": english, "parentId": parent });
         refused(&gateway, "createCategory", input, "NotFound").await;
     }
@@ -148,10 +148,10 @@ async fn a_new_name_reaches_descendants_and_every_copy() {
     }
     let input = json!({ "categoryId": bop, "locale": "de", "name": "Bebop" });
     refused(&gateway, "renameCategory", input, "NotFound").await;
-    let nobody = NodeKind::Category.id("nobody");
+    let nobody = NodeKind::CATEGORY.id("nobody");
     let input = json!({ "categoryId": *nobody, "locale": "en", "name": "a" });
     refused(&gateway, "renameCategory", input, "NotFound").await;
-    let product = NodeKind::Product.id(&key(&music));
+    let product = NodeKind::PRODUCT.id(&key(&music));
     let input = json!({ "categoryId": *product, "locale": "en", "name": "a" });
     refused(&gateway, "renameCategory", input, "NotFound").await;
     gateway.assert_sound().await;
@@ -218,7 +218,7 @@ async fn a_new_slug_moves_the_paths_below_it() {
     plant(&gateway, "jazz", Some(&music)).await;
     let taken = json!({ "categoryId": jazz, "slug": "jazz" });
     refused(&gateway, "changeCategorySlug", taken, "AlreadyExists").await;
-    let nobody = json!({ "categoryId": *NodeKind::Category.id("nobody"), "slug": "new" });
+    let nobody = json!({ "categoryId": *NodeKind::CATEGORY.id("nobody"), "slug": "new" });
     refused(&gateway, "changeCategorySlug", nobody, "NotFound").await;
     let same = json!({ "categoryId": jazz, "slug": "jass" });
     assert_eq!(ask(&gateway.merchant(), "changeCategorySlug", same).await["path"], "/music/jass");
@@ -247,11 +247,11 @@ async fn a_move_takes_everything_below_along() {
     assert_eq!(by_id(&gateway, &hard).await["path"], "/music/jazz/bop/hard-bop");
 
     for parent in [&jazz, &bop, &hard] {
-        let circle =
-            refused(&gateway, "moveCategory", moved(json!(parent)), "WouldMakeCircle").await;
-        assert_eq!(circle["code"], "WOULD_MAKE_CIRCLE");
+        let cycle =
+            refused(&gateway, "moveCategory", moved(json!(parent)), "WouldCreateCycle").await;
+        assert_eq!(cycle["code"], "WOULD_CREATE_CYCLE");
     }
-    let nobody = NodeKind::Category.id("nobody").0;
+    let nobody = NodeKind::CATEGORY.id("nobody").0;
     for (category, parent) in [(&nobody, &film), (&film, &nobody)] {
         let input = json!({ "categoryId": category, "parentId": parent });
         refused(&gateway, "moveCategory", input, "NotFound").await;

@@ -54,8 +54,8 @@ fn files_and_the_connection_string_are_looked_at_together_with_the_rest() {
         "sweep_millis: a whole number, 0 or more, is expected (in the environment)".to_owned(),
         "mongodb_uri can't be used: ".to_owned(),
         "secret needs 32 bytes or more".to_owned(),
-        "payments_url isn't a URL".to_owned(),
         "otlp_endpoint must be a URL".to_owned(),
+        "payments_url isn't a URL".to_owned(),
         "auth_rs256_public_key: /nowhere/key.pem: there is no such file".to_owned(),
         "auth_es256_public_key: it isn't the PEM text of a public P-256 key".to_owned(),
         format!("auth_jwks_file: {keys}: what is there isn't JSON (line 1, column 9)"),
@@ -143,11 +143,11 @@ fn the_environment_has_values_of_every_type_and_flags_win() {
     command.env("DOCGATE_ASSET_TYPES", json!(["image/png", "text"]).to_string());
     let said = faults(command);
     for (said, start) in said.iter().zip([
-        "asset_types must be",
         "max_depth must be",
         "cors_origins must be",
         "otlp_sample_ratio must be",
         "admin_listen must be another address or port than listen",
+        "asset_types must be",
     ]) {
         assert!(said.starts_with(start), "{start} instead of {said}");
     }

@@ -289,9 +289,9 @@ async fn indexes_are_planned_built_and_dropped_only_when_told() {
     let inventory = database(&name).await.collection::<mongodb::bson::Document>("inventory");
     let own = IndexModel::builder().keys(doc! { "sold": 1 }).build();
     inventory.create_index(own).await.expect("built");
-    inventory.drop_index("reservations_holder").await.expect("dropped");
+    inventory.drop_index("deletion_due").await.expect("dropped");
     let mut options = mongodb::options::IndexOptions::default();
-    options.name = Some("reservations_holder".to_owned());
+    options.name = Some("deletion_due".to_owned());
     let other = IndexModel::builder().keys(doc! { "restocks.tag": 1 }).options(options).build();
     inventory.create_index(other).await.expect("built");
 

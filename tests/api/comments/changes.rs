@@ -235,7 +235,7 @@ async fn what_a_discussion_was_told_is_forgotten() {
     ], "_id": { "$in": LAYOUTS.to_vec() } };
     assert_eq!(gateway.raw("products").count_documents(left).await.expect("a count"), 0);
     // Something that is due long since, as a gateway left it that died.
-    let on = docgate::graphql::node_id::NodeKind::Product.id("PAGED").0;
+    let on = docgate::graphql::node_id::NodeKind::PRODUCT.id("PAGED").0;
     posted(&gateway.shopper("anna"), &on, "late", None).await;
     let due = doc! { "kind": "EDIT", "tag": "late:2", "at": DateTime::from_millis(0),
     "count": 0, "reviews": 0, "stars": 0 };

@@ -33,7 +33,7 @@ async fn prepare_with(gateway: &Gateway, n: usize, layout: &str, more: &[&str]) 
         }
     }
     copy(gateway, &template, n, &sku).await;
-    let on = NodeKind::Product.id(&sku).0;
+    let on = NodeKind::PRODUCT.id(&sku).0;
     Subject { sku, on, input: Value::Null }
 }
 
@@ -154,7 +154,7 @@ async fn a_first_review_that_is_cut_anywhere_opens_the_discussion_once() {
         async |gateway, n| {
             let sku = format!("silent-{n}");
             gateway.product(&sku, 100, "EUR").await;
-            let on = NodeKind::Product.id(&sku).0;
+            let on = NodeKind::PRODUCT.id(&sku).0;
             let input = json!({ "sku": sku, "stars": 4, "text": "cut" });
             Subject { sku, on, input }
         },
@@ -333,7 +333,7 @@ async fn a_post_that_was_cut_before_a_move_is_made_once() {
             let Subject { sku, on, .. } = &case.subject;
             assert_eq!(texts(gateway, on).await, ["early", "cut"], "{:?} {}", case.way, case.at);
             assert_eq!(shown(gateway, sku).await["commentCount"], 2);
-            assert_eq!(on, &NodeKind::Product.id(sku).0);
+            assert_eq!(on, &NodeKind::PRODUCT.id(sku).0);
         },
     )
     .await;

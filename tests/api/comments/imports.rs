@@ -59,7 +59,7 @@ async fn what_is_imported_is_as_if_it_had_been_posted_then() {
     brought(&gateway, &lines).await;
     assert_eq!(counted(&gateway, "p").await, counts(5, 2, 4.5));
     gateway.assert_sound().await;
-    let on = NodeKind::Product.id("p").0;
+    let on = NodeKind::PRODUCT.id("p").0;
     let variables = json!({ "subjectId": on, "order": "THREADED" });
     let listed = all(&gateway.anonymous(), COMMENTS, variables, 2).await;
     let told: Vec<String> = listed
@@ -163,7 +163,7 @@ async fn a_discussion_of_another_layout_is_left_alone() {
         assert!(fault.starts_with("input.sku: ") && fault.contains("PER_DOCUMENT"), "{fault}");
         assert!(gateway.snapshot().await["products"] == before);
     }
-    let on = NodeKind::Product.id("PAGED").0;
+    let on = NodeKind::PRODUCT.id("PAGED").0;
     assert_eq!(migrate(&gateway, &on, "PER_DOCUMENT").await["__typename"], "Discussion");
     let moving = bring(&gateway, &json!([comment("PAGED", "a", None)])).await.expect("imported");
     assert!(moving[0].as_ref().expect_err("it moves").contains("moving"));

@@ -33,7 +33,7 @@ pub fn hold(gateway: &Gateway, collection: &'static str, command: &'static str) 
 /// Sends it through that gateway, and waits until the first update of a product is under way.
 async fn held(gateway: &Gateway, client: &Client, name: &str, input: &Value) -> JoinHandle<Value> {
     let proxy = gateway.proxy.as_ref().expect("a proxy");
-    hold(gateway, "products", "findAndModify");
+    hold(gateway, "products", "update");
     let (client, name, input) = (client.clone(), super::mutation(name), input.clone());
     let sent = tokio::spawn(async move { client.run(&name, json!({ "input": input })).await });
     proxy.reached().await;
@@ -153,7 +153,7 @@ async fn a_discussion_that_is_posted_to_all_the_time_is_swept() {
     let (since, mut posts) = (Instant::now(), 1);
     while since.elapsed() < quiet * 3 / 2 {
         for sku in all.clone() {
-            let on = docgate::graphql::node_id::NodeKind::Product.id(sku).0;
+            let on = docgate::graphql::node_id::NodeKind::PRODUCT.id(sku).0;
             let input = json!({ "input": { "subjectId": on, "text": "and on" } });
             let _told_or_not = anna.run(&super::mutation("postComment"), input).await;
         }

@@ -256,7 +256,7 @@ async fn a_page_looks_at_what_it_returns() {
             assert_eq!((examined, returned), (1, 1), "{layout} {name}");
         }
     }
-    let on = docgate::graphql::node_id::NodeKind::Product.id("PER_DOCUMENT").0;
+    let on = docgate::graphql::node_id::NodeKind::PRODUCT.id("PER_DOCUMENT").0;
     let top = posted(&anna, &on, "top", None).await;
     for number in 0..15 {
         posted(&anna, &on, &format!("reply {number}"), Some(&top)).await;
@@ -289,7 +289,7 @@ async fn an_author_finds_own_comments_in_every_layout() {
     }
     for number in 0..12 {
         let layout = LAYOUTS[number % 3];
-        let on = docgate::graphql::node_id::NodeKind::Product.id(layout).0;
+        let on = docgate::graphql::node_id::NodeKind::PRODUCT.id(layout).0;
         posted(&anna, &on, &format!("{layout} {number}"), None).await;
         posted(&berta, &on, "another's", None).await;
         expected.insert(0, format!("{layout} {number}"));
@@ -487,7 +487,7 @@ async fn a_comment_knows_what_it_replies_to() {
     let stored = gateway.raw("comments");
     let reply = stored.find_one(doc! { "text": "0" }).hint(by_id).await.expect("read");
     let reply = reply.expect("a reply");
-    let product = docgate::graphql::node_id::NodeKind::Product.id("PER_DOCUMENT").0;
+    let product = docgate::graphql::node_id::NodeKind::PRODUCT.id("PER_DOCUMENT").0;
     let variables = json!({ "subjectId": product, "slug": reply.get_str("slug").expect("a slug") });
     let by = "query($subjectId: ID!, $slug: String!) {
         comment(by: { slug: { subjectId: $subjectId, slug: $slug } }) { parentId parent { text id } } }";

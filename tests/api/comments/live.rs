@@ -46,7 +46,7 @@ async fn where_nothing_is_to_be_heard_the_stream_ends() {
     let gateway = Gateway::start().await;
     gateway.product("silent", 100, "EUR").await;
     let [silent, nothing] =
-        ["silent", "nothing"].map(|key| docgate::graphql::node_id::NodeKind::Product.id(key).0);
+        ["silent", "nothing"].map(|key| docgate::graphql::node_id::NodeKind::PRODUCT.id(key).0);
     for on in [silent, nothing, "a".to_owned()] {
         let mut socket = gateway.session(None).await;
         socket.subscribe("1", ADDED, json!({ "subjectId": on })).await;

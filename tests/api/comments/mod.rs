@@ -1,5 +1,6 @@
 //! Comments and reviews in each layout.
 
+mod batches;
 mod changes;
 mod cuts;
 mod imports;
@@ -47,7 +48,7 @@ pub fn short_bounds(config: &mut Config) {
 /// A product with a discussion in that layout; answers the product's global id.
 pub async fn discussed(gateway: &Gateway, sku: &str, layout: &str) -> String {
     gateway.product(sku, 100, "EUR").await;
-    let on = NodeKind::Product.id(sku).0;
+    let on = NodeKind::PRODUCT.id(sku).0;
     let opened = open(&gateway.merchant(), &on, layout).await;
     assert_eq!(
         (&opened["layout"], &opened["commentCount"]),

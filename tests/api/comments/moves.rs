@@ -180,7 +180,7 @@ async fn what_cant_move_is_refused_and_changes_nothing() {
     });
     stream::iter(many).buffer_unordered(16).collect::<Vec<_>>().await;
     gateway.product("silent", 100, "EUR").await;
-    let silent = docgate::graphql::node_id::NodeKind::Product.id("silent").0;
+    let silent = docgate::graphql::node_id::NodeKind::PRODUCT.id("silent").0;
     let before = gateway.snapshot().await;
     let refused = migrate(&gateway, &on, "EMBEDDED").await;
     assert_eq!(

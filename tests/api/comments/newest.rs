@@ -96,7 +96,7 @@ async fn what_was_posted_anew_isnt_taken_from_the_old_store() {
     );
 
     // A removal is decided, and the discussion isn't told yet.
-    hold(&remover, "products", "findAndModify");
+    hold(&remover, "products", "update");
     let (client, input) = (remover.shopper("anna"), json!({ "commentId": first }));
     let removal = tokio::spawn(async move { does(&client, "removeComment", input).await });
     remover.proxy.as_ref().expect("a proxy").reached().await;
@@ -160,7 +160,7 @@ async fn a_post_that_its_repeat_overtakes_beside_a_move_is_made_once() {
         tokio::spawn(async move { does(&client, "postComment", input).await })
     };
 
-    hold(&slow, "products", "findAndModify");
+    hold(&slow, "products", "update");
     let first = send(&slow);
     slow.proxy.as_ref().expect("a proxy").reached().await;
     hold(&mover, "commentPages", "update");

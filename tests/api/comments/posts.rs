@@ -53,7 +53,7 @@ async fn a_discussion_is_opened_once_and_by_who_may() {
     let before = gateway.snapshot().await;
     assert_eq!(open(&gateway.merchant(), &on, "PAGED").await["__typename"], "Discussion");
     assert_eq!(open(&gateway.merchant(), &on, "EMBEDDED").await["__typename"], "AlreadyExists");
-    let nothing = docgate::graphql::node_id::NodeKind::Product.id("nothing").0;
+    let nothing = docgate::graphql::node_id::NodeKind::PRODUCT.id("nothing").0;
     assert_eq!(open(&gateway.merchant(), &nothing, "PAGED").await["__typename"], "NotFound");
     for id in ["a", "", "Y2FydDpub25l"] {
         let refused = open(&gateway.merchant(), id, "PAGED").await;
@@ -68,7 +68,7 @@ async fn a_discussion_is_opened_once_and_by_who_may() {
 async fn of_many_openings_at_once_one_counts() {
     let gateway = Gateway::with(few_rooms).await;
     gateway.product("a", 100, "EUR").await;
-    let on = docgate::graphql::node_id::NodeKind::Product.id("a").0;
+    let on = docgate::graphql::node_id::NodeKind::PRODUCT.id("a").0;
     let merchant = gateway.merchant();
     let openings = (0..12).map(|number| open(&merchant, &on, LAYOUTS[number % 3]));
     let said = join_all(openings).await;
@@ -114,7 +114,7 @@ async fn what_cant_be_posted_is_refused_and_changes_nothing() {
     let gateway = Gateway::with(few_rooms).await;
     let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
     gateway.product("silent", 100, "EUR").await;
-    let silent = docgate::graphql::node_id::NodeKind::Product.id("silent").0;
+    let silent = docgate::graphql::node_id::NodeKind::PRODUCT.id("silent").0;
     let anna = gateway.shopper("anna");
     let before = gateway.snapshot().await;
     for (input, expected) in [

@@ -90,14 +90,11 @@ async fn a_discussion_that_was_damaged_from_outside_is_repaired() {
     let (code, out, said) = done(command);
     assert_eq!(code, 0, "{out}{said}");
     for (sku, on, before) in &damaged {
-        assert!(
-            said.contains(&format!("put right what is said of the comments on {sku}\n")),
-            "{said}"
-        );
+        assert!(said.contains(&format!("repaired the discussion of {sku}\n")), "{said}");
         assert_eq!(shown(&gateway, sku).await, *before);
         assert_carried(&gateway, sku, on).await;
     }
-    assert!(!said.contains("comments on sound"), "{said}");
+    assert!(!said.contains("discussion of sound"), "{said}");
     let (after, version) = (stored(&gateway, "sound").await, before.get("version"));
     assert_eq!((after.get("version"), after.get("latest")), (version, before.get("latest")));
     assert_carried(&gateway, "sound", &sound).await;
@@ -141,7 +138,8 @@ async fn a_repair_that_was_overtaken_reads_again() {
             let said = does(client, name, input).await;
             assert_eq!(said["__typename"], "Comment", "{said:#}");
             repairer.proxy.as_ref().expect("a proxy").release().await;
-            assert_eq!(repair.await.expect("an answer"), [layout], "{name}");
+            let expected = [format!("the discussion of {layout}")];
+            assert_eq!(repair.await.expect("an answer"), expected, "{name}");
             assert_carried(&base, layout, &on).await;
             base.assert_sound().await;
         }
@@ -162,7 +160,7 @@ async fn what_a_discussion_wasnt_told_of_is_waited_for() {
     let base = Gateway::with(long_bounds).await;
     let (_, slugs) = talked(&base, "a", "PAGED").await;
     let remover = base.sibling_behind_proxy().await;
-    hold(&remover, "products", "findAndModify");
+    hold(&remover, "products", "update");
     let (anna, gone) = (remover.shopper("anna"), json!({ "commentId": slugs[10] }));
     let removal = tokio::spawn(async move { does(&anna, "removeComment", gone).await });
     remover.proxy.as_ref().expect("a proxy").reached().await;
@@ -172,7 +170,7 @@ async fn what_a_discussion_wasnt_told_of_is_waited_for() {
     assert!(base.snapshot().await == before);
     remover.proxy.as_ref().expect("a proxy").release().await;
     assert_eq!(removal.await.expect("an answer")["removedBy"], "AUTHOR");
-    assert_eq!(domains::repair(&base.app).await.expect("it runs"), ["a"]);
+    assert_eq!(domains::repair(&base.app).await.expect("it runs"), ["the discussion of a"]);
     assert_eq!(shown(&base, "a").await["commentCount"], 12);
     base.assert_sound().await;
 }
@@ -186,12 +184,12 @@ async fn a_removal_that_a_repair_overtakes_reads_the_newest_again() {
     damage(&base, "a", doc! { "discussion.latest": [] }).await;
     // The repair has read the comments; then a removal is decided, and about to be told.
     let repair = about_to_repair(&repairer).await;
-    hold(&remover, "products", "findAndModify");
+    hold(&remover, "products", "update");
     let (anna, gone) = (remover.shopper("anna"), json!({ "commentId": slugs[10] }));
     let removal = tokio::spawn(async move { does(&anna, "removeComment", gone).await });
     remover.proxy.as_ref().expect("a proxy").reached().await;
     repairer.proxy.as_ref().expect("a proxy").release().await;
-    assert_eq!(repair.await.expect("an answer"), ["a"]);
+    assert_eq!(repair.await.expect("an answer"), ["the discussion of a"]);
     remover.proxy.as_ref().expect("a proxy").release().await;
     assert_eq!(removal.await.expect("an answer")["removedBy"], "AUTHOR");
     assert_carried(&base, "a", &on).await;
@@ -268,14 +266,14 @@ async fn a_bulk_is_counted_by_its_import_alone() {
         .collect();
     let importer = base.sibling_behind_proxy().await;
     let proxy = importer.proxy.as_ref().expect("a proxy");
-    proxy.count_only(|seen| seen.collection == "products" && seen.command == "findAndModify");
+    proxy.count_only(|seen| seen.collection == "products" && seen.command == "update");
     // It has inserted everything, and the discussion hasn't taken it.
     proxy.cut(0, Cut::Hold);
     let app = importer.app.clone();
     let importing = tokio::spawn(async move { import(&app, &bulk).await });
     proxy.reached().await;
     damage(&base, "a", doc! { "discussion.latest": [] }).await;
-    assert_eq!(domains::repair(&base.app).await.expect("it runs"), ["a"]);
+    assert_eq!(domains::repair(&base.app).await.expect("it runs"), ["the discussion of a"]);
     assert_eq!(shown(&base, "a").await["commentCount"], 13);
     proxy.release().await;
     let said = importing.await.expect("an answer").expect("imported");

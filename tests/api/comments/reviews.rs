@@ -119,7 +119,7 @@ async fn the_first_review_opens_the_discussion() {
         let before = gateway.snapshot().await;
         assert_eq!(review(&gateway.shopper("s0"), "silent", 4, "at once").await, said[0]);
         // A merchant who opens it finds it open, and may move it.
-        let on = NodeKind::Product.id("silent").0;
+        let on = NodeKind::PRODUCT.id("silent").0;
         assert_eq!(open(&gateway.merchant(), &on, layout).await["commentCount"], 8);
         assert_eq!(open(&gateway.merchant(), &on, other).await["code"], "ALREADY_EXISTS");
         assert!(gateway.snapshot().await == before);
@@ -147,7 +147,7 @@ async fn a_first_review_that_is_overtaken_goes_where_the_discussion_is() {
         if is_hidden {
             hide(&base, sku, true).await;
         } else {
-            let on = NodeKind::Product.id(sku).0;
+            let on = NodeKind::PRODUCT.id(sku).0;
             assert_eq!(open(&base.merchant(), &on, "PAGED").await["layout"], "PAGED");
         }
         let before = base.snapshot().await;

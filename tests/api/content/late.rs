@@ -59,7 +59,7 @@ async fn an_op_id_that_was_used_is_a_conflict_whatever_the_parent() {
     let mut input = draft("PAGE", "new", Some(&folder));
     input["idempotencyKey"] = json!("op-1");
     create(&gateway, input.clone()).await;
-    for parent in [NodeKind::Content.id("nothing").0, page] {
+    for parent in [NodeKind::CONTENT.id("nothing").0, page] {
         input["parentId"] = json!(parent);
         refused(&gateway, "createContent", input.clone(), "Conflict").await;
     }

@@ -83,6 +83,14 @@ async fn galleries_and_tags_show_pictures_with_everything_else_in_one_order() {
     );
     let node = "query($id: ID!) { node(id: $id) { __typename } }";
     assert_eq!(anyone.field(node, json!({ "id": shown })).await["__typename"], "Asset");
+    // A picture contains nothing, and isn't among the children of its gallery.
+    let query = "query($by: ContentsBy!, $id: ID!) {
+        contents(by: $by) { nodes { __typename children { nodes { id } } } }
+        content(by: { id: $id }) { children { nodes { id } } } }";
+    let variables = json!({ "by": { "parentId": gallery }, "id": gallery });
+    let seen = editor(&gateway).data(query, variables).await;
+    assert_eq!(seen["contents"]["nodes"], json!([{ "__typename": "Photo", "children": null }]));
+    assert_eq!(seen["content"]["children"]["nodes"], json!([]));
     gateway.assert_sound().await;
 }
 

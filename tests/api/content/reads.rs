@@ -221,7 +221,7 @@ async fn what_one_may_not_read_doesnt_exist() {
     publish(&gateway, &open, None).await;
 
     let (merchant, player) = (gateway.merchant(), gateway.user("p", &["player", "analyst"]));
-    let nothing = docgate::graphql::node_id::NodeKind::Content.id("nothing").0;
+    let nothing = docgate::graphql::node_id::NodeKind::CONTENT.id("nothing").0;
     for stranger in [gateway.anonymous(), gateway.shopper("s"), gateway.user("m", &["moderator"])] {
         for hidden in [&one, &secret, &members, &nothing] {
             assert_eq!(by_id(&stranger, hidden).await, Value::Null);
@@ -310,6 +310,56 @@ async fn editors_list_what_isnt_published() {
     let roots = editor(&gateway).field(query, json!({})).await;
     assert_eq!(roots["nodes"].as_array().map(Vec::len), Some(1));
     assert_eq!(gateway.merchant().error_code(query, json!({ "parentId": en })).await, "FORBIDDEN");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn children_of_content_are_its_field() {
+    let gateway = Gateway::start().await;
+    let [en, blog, one, ..] = site(&gateway).await;
+    create(&gateway, draft("BLOG_ENTRY", "draft", Some(&blog))).await;
+    let query = "query($id: ID!, $first: Int, $after: String, $last: Int) {
+        contentBelow(parentId: $id, first: $first, after: $after, last: $last) { ...Children }
+        content(by: { id: $id }) {
+            children(first: $first, after: $after, last: $last) { ...Children } } }
+        fragment Children on ContentConnection {
+            nodes { __typename id slug body parentId draft { version } }
+            pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }";
+    let slugs = async |variables: Value| {
+        let response = editor(&gateway).run(query, variables).await;
+        assert_eq!(commands(&response).len(), 3, "{response:#}");
+        let data = &response["data"];
+        let children = &data["content"]["children"];
+        // A cursor of one of the two lists is one of the other.
+        assert_eq!(*children, data["contentBelow"], "{response:#}");
+        let nodes = children["nodes"].as_array().expect("nodes");
+        let slugs = nodes.iter().map(|node| node["slug"].as_str().expect("a slug").to_owned());
+        (slugs.collect::<Vec<_>>(), children["pageInfo"]["endCursor"].clone())
+    };
+    let (first, cursor) = slugs(json!({ "id": blog, "first": 2 })).await;
+    assert_eq!(first, ["draft", "one"]);
+    let (rest, _) = slugs(json!({ "id": blog, "first": 2, "after": cursor })).await;
+    assert_eq!(rest, ["two"]);
+    assert_eq!(slugs(json!({ "id": blog, "last": 2 })).await.0, ["one", "two"]);
+    assert_eq!(slugs(json!({ "id": en })).await.0, ["blog", "page"]);
+    assert_eq!(slugs(json!({ "id": one })).await.0, [""; 0]);
+    let refused = editor(&gateway).error_code(query, json!({ "id": blog, "first": 101 })).await;
+    assert_eq!(refused, "BAD_USER_INPUT");
+    // Readers don't get it, on the interface or on a type.
+    for query in [
+        "{ content(by: { path: \"/en/blog\" }) { title children { nodes { slug } } } }",
+        "{ content(by: { path: \"/en/blog\" }) { ... on Blog { title children { nodes { slug } } } } }",
+    ] {
+        for (client, code) in
+            [(gateway.merchant(), "FORBIDDEN"), (gateway.anonymous(), "UNAUTHENTICATED")]
+        {
+            let response = client.run(query, json!({})).await;
+            let expected = json!({ "title": "blog", "children": null });
+            assert_eq!(response["data"]["content"], expected, "{response:#}");
+            let error = &response["errors"][0];
+            assert_eq!(error["extensions"]["code"], code);
+            assert_eq!(error["path"], json!(["content", "children"]));
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -410,6 +460,7 @@ async fn lists_show_texts_however_they_are_asked_for() {
             "query($yes: Boolean! = true, $folder: ID!) {{
                 contents(by: {{ below: \"/en\" }}) {{ nodes {{ path {fields} }} edges {{ node {{ path }} }} }}
                 contentBelow(parentId: $folder) {{ edges {{ node {{ path ...Asked }} }} }}
+                content(by: {{ id: $folder }}) {{ children {{ edges {{ node {{ path ...Asked }} }} }} }}
                 skipped: content(by: {{ id: $folder }}) @skip(if: $yes) {{ id }}
             }}
             fragment Asked on Content {{ {fields} }} {}",
@@ -418,10 +469,11 @@ async fn lists_show_texts_however_they_are_asked_for() {
         let said = editor(&gateway).run(&query, json!({ "folder": folder })).await;
         assert!(said.get("errors").is_none(), "{fields}: {said:#}");
         let feed = said["data"]["contents"]["nodes"].as_array().expect("a list").iter();
-        let below = said["data"]["contentBelow"]["edges"].as_array().expect("a list").iter();
+        let lists = [&said["data"]["contentBelow"], &said["data"]["content"]["children"]];
+        let edges = lists.into_iter().flat_map(|list| list["edges"].as_array().expect("a list"));
         let page = |node: &&Value| node["path"] == "/en/page";
-        let found: Vec<_> = feed.chain(below.map(|edge| &edge["node"])).filter(page).collect();
-        assert_eq!(found.len(), 2);
+        let found: Vec<_> = feed.chain(edges.map(|edge| &edge["node"])).filter(page).collect();
+        assert_eq!(found.len(), 3);
         for node in found {
             assert_eq!(node.pointer(way), Some(&text), "{fields}: {said:#}");
         }

@@ -283,7 +283,7 @@ async fn a_move_keeps_the_shape_of_the_tree() {
     refused(&gateway, "moveContent", to(&page, Some(&page)), "WouldContainItself").await;
     let same = json!({ "contentId": two, "parentId": blog, "slug": "one" });
     refused(&gateway, "moveContent", same, "AlreadyExists").await;
-    let nothing = docgate::graphql::node_id::NodeKind::Content.id("nothing").0;
+    let nothing = docgate::graphql::node_id::NodeKind::CONTENT.id("nothing").0;
     refused(&gateway, "moveContent", to(&nothing, None), "NotFound").await;
     refused(&gateway, "moveContent", to(&page, Some(&nothing)), "NotFound").await;
     refused(&gateway, "moveContent", to("nonsense", None), "NotFound").await;

@@ -13,7 +13,7 @@ use crate::support::{
     short_bounds,
 };
 
-const RECEIVE: &str = "mutation($sku: ID!, $quantity: Long!, $op: ID) {
+const RECEIVE: &str = "mutation($sku: ID!, $quantity: Int!, $op: ID) {
     receiveStock(input: { sku: $sku, quantity: $quantity, idempotencyKey: $op }) {
         __typename ... on Stock { available }
     }
@@ -114,7 +114,7 @@ async fn a_refused_receipt_changes_nothing() {
         (json!({ "sku": "a", "quantity": 0 }), "InvalidInput", "input.quantity"),
         (json!({ "sku": "a", "quantity": -1 }), "InvalidInput", "input.quantity"),
         (json!({ "sku": "a", "quantity": 1_000_000_001 }), "InvalidInput", "input.quantity"),
-        (json!({ "sku": "a", "quantity": i64::MAX.to_string() }), "InvalidInput", "input.quantity"),
+        (json!({ "sku": "a", "quantity": i32::MAX }), "InvalidInput", "input.quantity"),
         (json!({ "sku": "$a.b", "quantity": 1 }), "NotFound", ""),
         (json!({ "sku": "", "quantity": 1 }), "NotFound", ""),
         (json!({ "sku": huge, "quantity": 1 }), "NotFound", ""),
@@ -138,8 +138,11 @@ async fn a_refused_receipt_changes_nothing() {
     let variables = json!({ "sku": "a", "quantity": 1 });
     assert_eq!(gateway.shopper("s").error_code(RECEIVE, variables.clone()).await, "FORBIDDEN");
     assert_eq!(gateway.anonymous().error_code(RECEIVE, variables).await, "UNAUTHENTICATED");
-    let beyond = json!({ "sku": "a", "quantity": "99999999999999999999" });
-    assert_eq!(merchant.error_code(RECEIVE, beyond).await, "BAD_USER_INPUT");
+    // An `Int` is a number of 32 bits, and no text.
+    for quantity in [json!("1"), json!(i64::from(i32::MAX) + 1), json!(1.5)] {
+        let beyond = json!({ "sku": "a", "quantity": quantity });
+        assert_eq!(merchant.error_code(RECEIVE, beyond).await, "BAD_USER_INPUT", "{quantity}");
+    }
     assert_eq!(gateway.snapshot().await, before);
 }
 
@@ -234,7 +237,9 @@ async fn the_check_finds_stock_that_does_not_add_up() {
     let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
     let own = report.rules.iter().filter(|(rule, _)| rule.starts_with("inventory"));
     let broken: Vec<_> = own.flat_map(|(_, broken)| broken).collect();
-    assert_eq!(broken.len(), 3, "{broken:#?}");
+    // The reservation that was written directly isn't in the time of the sweep either.
+    assert_eq!(broken.len(), 4, "{broken:#?}");
+    assert!(broken.iter().any(|what| what.contains("isLate")), "{broken:#?}");
     for sku in ["short", "negative", "reserved"] {
         assert!(broken.iter().any(|what| what.contains(sku)), "{sku}: {broken:#?}");
     }

@@ -288,7 +288,7 @@ async fn a_cancelling_whose_worker_is_gone_is_carried_out_by_the_sweep() {
 
 async fn cancel(client: &Client, gateway: &Gateway, sending: &Sending) -> Value {
     let id = gateway.app.ids().op(&[&sending.subject, "transfer"], Some("op"), &()).id;
-    client.field(CANCEL, json!({ "id": *NodeKind::Transfer.id(&id) })).await
+    client.field(CANCEL, json!({ "id": *NodeKind::TRANSFER.id(&id) })).await
 }
 
 /// What happens while a command is held back.

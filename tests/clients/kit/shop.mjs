@@ -12,7 +12,7 @@ export const ADDRESS = { name: "Anna Berg", street: "Ringstr. 5", city: "50667 K
 
 /** More of a product comes in; how many are free then. */
 export async function receive(sku, quantity = 5) {
-  const mutation = `mutation($sku: ID!, $quantity: Long!, $idempotencyKey: ID!) {
+  const mutation = `mutation($sku: ID!, $quantity: Int!, $idempotencyKey: ID!) {
     receiveStock(input: {sku: $sku, quantity: $quantity, idempotencyKey: $idempotencyKey}) { ... on Stock { available } ... on UserError { code message } }
   }`;
   return (await field(mutation, { sku, quantity, idempotencyKey: idempotencyKey() }, merchant)).available;

@@ -31,7 +31,7 @@ pub async fn edit_asset(
     input: EditAssetInput,
 ) -> Result<AssetDocument, Stop<EditAssetResult>> {
     let input = input.checked()?;
-    if let Some(edited) = store::edit(&cx, &input).apply().await.decided()? {
+    if let Some(edited) = store::edit(&cx, &input).then_read().await? {
         return Ok(edited);
     }
     let asset = find_visible(&cx, &input.asset_id).await?;
@@ -47,7 +47,7 @@ pub async fn tag_asset(
     input: TagAssetInput,
 ) -> Result<AssetDocument, Stop<TagAssetResult>> {
     let TagAssetInput { asset_id, tags } = input.checked()?.into_inner();
-    let tagged = store::change_tags(&cx, &asset_id, &tags, &[]).apply().await.decided()?;
+    let tagged = store::change_tags(&cx, &asset_id, &tags, &[]).then_read().await?;
     if let Some(tagged) = tagged {
         return Ok(tagged);
     }
@@ -61,7 +61,7 @@ pub async fn untag_asset(
     input: UntagAssetInput,
 ) -> Result<AssetDocument, Stop<UntagAssetResult>> {
     let UntagAssetInput { asset_id, tags } = input.checked()?.into_inner();
-    let untagged = store::change_tags(&cx, &asset_id, &[], &tags).apply().await.decided()?;
+    let untagged = store::change_tags(&cx, &asset_id, &[], &tags).then_read().await?;
     untagged.ok_or_else(|| not_found(&asset_id).into())
 }
 
@@ -76,9 +76,9 @@ pub async fn delete_asset(
 ) -> Result<DeletedAsset, Stop<DeleteAssetResult>> {
     let DeleteAssetInput { asset_id: id, version } = input.checked()?.into_inner();
     let version = version.as_ref().map(|version| version.as_str());
-    if let Some(gone) = store::mark_deleting(&cx, &id, version).apply().await.decided()? {
+    if let Some(gone) = store::mark_deleting(&cx, &id, version).after().await? {
         settle(&cx, &gone).await;
-        return Ok(DeletedAsset { id: NodeKind::Asset.id(&id) });
+        return Ok(DeletedAsset { id: NodeKind::ASSET.id(&id) });
     }
     Err(AssetConflict::with(find_visible(&cx, &id).await?).into())
 }
@@ -115,7 +115,7 @@ pub(crate) async fn dispose(app: &App, asset: &AssetDocument) -> Result<(), Erro
         // Nothing is added to its outbox any more.
         store::remove_aborted(app, &asset.id).await.decided()?;
     } else if !asset.outbox.is_empty() {
-        store::settle_removals(app, asset).apply().await.decided()?;
+        store::settle_removals(app, asset).held().await?;
     }
     Ok(())
 }

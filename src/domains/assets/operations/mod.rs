@@ -52,7 +52,7 @@ use crate::{
 pub async fn asset(cx: Cx<'_>, by: &AssetBy) -> Result<Option<AssetDocument>, Error> {
     let (key, value) = match by {
         AssetBy::Id(id) => {
-            let Ok(id) = input::id(NodeKind::Asset, id) else { return Ok(None) };
+            let Ok(id) = input::id(NodeKind::ASSET, id) else { return Ok(None) };
             ("_id", id)
         }
         AssetBy::Path(path) => ("metadata.path", input::path("by.path", path)?.to_owned()),
@@ -78,7 +78,9 @@ pub async fn assets(
         AssetsBy::Tag(tag) => AssetList::Tag(input::tag("by.tag", &tag)?),
         AssetsBy::ParentId(id) => AssetList::Parent(Some(content_id(&id))),
         AssetsBy::Root(true) => AssetList::Parent(None),
-        AssetsBy::Root(false) => return Err(Error::bad_input("by.root", "takes true alone")),
+        AssetsBy::Root(false) => {
+            return Err(Error::bad_input("by.root", "only `true` is accepted"));
+        }
         AssetsBy::Attributes(filter) => attributes(filter)?,
     };
     let page = Page::new(&cx, list.order(), paging)?;
@@ -110,7 +112,7 @@ fn attributes(
 
 /// The `_id` of the parent of a list. An invalid id becomes an empty one, which no content has.
 fn content_id(id: &ID) -> String {
-    input::id(NodeKind::Content, id).unwrap_or_default()
+    input::id(NodeKind::CONTENT, id).unwrap_or_default()
 }
 
 fn condition(field: &str, condition: AttributeCondition) -> Result<Condition, InvalidInput> {
@@ -121,7 +123,7 @@ fn condition(field: &str, condition: AttributeCondition) -> Result<Condition, In
         (None, Some(range), None) => between(&format!("{field}.range"), range)?,
         (None, None, Some(true)) => Test::Exists,
         (None, None, Some(false)) => {
-            return Err(InvalidInput::new(&format!("{field}.exists"), "takes true alone"));
+            return Err(InvalidInput::new(&format!("{field}.exists"), "only `true` is accepted"));
         }
         _ => return Err(InvalidInput::new(field, "needs exactly one of eq, range and exists")),
     };
@@ -140,7 +142,7 @@ fn between(field: &str, range: AttributeRange) -> Result<Test, InvalidInput> {
     match (&from, &to) {
         (None, None) => Err(InvalidInput::new(field, "needs from, to or both")),
         (Some(from), Some(to)) if !is_ordered(from, to) => {
-            Err(InvalidInput::new(field, "begins behind its end"))
+            Err(InvalidInput::new(field, "`from` is after `to`"))
         }
         _ => Ok(Test::Between(from, to)),
     }
@@ -180,5 +182,5 @@ async fn find_visible<U: From<NotFound>>(app: &App, id: &str) -> Result<AssetDoc
 }
 
 fn not_found(id: &str) -> NotFound {
-    NotFound::of(NodeKind::Asset, id)
+    NotFound::of(NodeKind::ASSET, id)
 }

@@ -68,11 +68,12 @@ pub async fn put(
     // The first three refusals mean that the path has changed since it was read.
     Err(match put {
         Ok(asset) => return Ok((asset, is_new)),
-        Err(Stop::Refused(PutRefusal { code: AlreadyExists::CODE, .. })) => {
-            InUse::because("something was put there at the same moment: send it again").into()
-        }
+        Err(Stop::Refused(PutRefusal { code: AlreadyExists::CODE, .. })) => InUse::because(
+            "another asset was put at this path at the same time; send the file again",
+        )
+        .into(),
         Err(Stop::Refused(PutRefusal { code: NotFound::CODE, .. })) if !is_new => {
-            InUse::because("it was deleted at the same moment: send it again").into()
+            InUse::because("the asset was deleted at the same time; send the file again").into()
         }
         Err(Stop::Refused(PutRefusal { code: AssetConflict::CODE, .. })) => {
             Conflict::because(UNEXPECTED, None).into()

@@ -62,7 +62,7 @@ impl Reservation<'_> {
         let op = op.map(|op| with_file(op, &facts.digest));
         let (op, read) = (op.as_ref(), &file.media.attributes);
         let commit = store::commit(app, &asset.id, token, *expected, &facts, read, op);
-        let Some(after) = commit.apply().await.decided()? else {
+        let Some(after) = commit.after().await? else {
             return self.explain(op, attempt).await;
         };
         settle(app, &after).await;
@@ -94,7 +94,7 @@ impl Reservation<'_> {
                 continue;
             }
             renewed = Instant::now();
-            if store::renew(app, &self.asset.id, token).apply().await.decided()?.is_none() {
+            if !store::renew(app, &self.asset.id, token).held().await? {
                 writer.wait().await?;
                 self.discard().await;
                 return Err(taken_over().into());
@@ -162,7 +162,7 @@ impl Reservation<'_> {
     /// Aborts the upload. Failures are logged and left to the sweep.
     pub(super) async fn abort(&self) {
         let abort = store::abort(self.app, &self.asset.id, &self.upload.token, None);
-        match abort.apply().await {
+        match abort.once().apply().await {
             Outcome::Applied(asset) => settle(self.app, &asset).await,
             Outcome::Refused => self.discard().await,
             Outcome::Unknown(error) => {
@@ -200,5 +200,5 @@ pub(super) fn is_committed(op: &Op, asset: &AssetDocument) -> Result<bool, Other
 }
 
 fn taken_over() -> Error {
-    Error::unavailable("the upload was given up, or a repeat of it took over")
+    Error::unavailable("this upload was aborted, or a repeat of it replaced it")
 }

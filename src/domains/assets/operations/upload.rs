@@ -101,7 +101,7 @@ pub(super) async fn create<U: Refusals + From<AlreadyExists>>(
         let Some(parent) = parent.filter(ParentDocument::stays) else {
             reservation.abort().await;
             settled(store::parents(app).get_settled(id).await?, id)?;
-            return Err(Error::unavailable("the parent was just being deleted").into());
+            return Err(Error::unavailable("the parent is being deleted").into());
         };
         if parent.cv > asset.parent_cv {
             let path = &parent.metadata.path;
@@ -129,8 +129,8 @@ fn settled<U: Refusals>(
 ) -> Result<ParentDocument, Stop<U>> {
     match found.filter(ParentDocument::holds_assets) {
         Some(parent) if parent.copying.is_none() && parent.stays() => Ok(parent),
-        Some(_) => Err(Error::unavailable("the parent is just being created or deleted").into()),
-        None => Err(NotFound::of(NodeKind::Content, id).into()),
+        Some(_) => Err(Error::unavailable("the parent is being created or deleted").into()),
+        None => Err(NotFound::of(NodeKind::CONTENT, id).into()),
     }
 }
 
@@ -209,7 +209,7 @@ async fn reserve<U: Refusals + From<AlreadyExists>>(
                 if own.input != asset.input {
                     return Err(OtherInput.into());
                 }
-                let resumed = store::resume_upload(app, &own, upload).apply().await.decided()?;
+                let resumed = store::resume_upload(app, &own, upload).after().await?;
                 if let Some(asset) = resumed {
                     settle(app, &asset).await;
                     return Ok(asset);
@@ -219,11 +219,11 @@ async fn reserve<U: Refusals + From<AlreadyExists>>(
                 return Err(AlreadyExists::new("file", holder.metadata.path).into());
             }
             Some(_) => {
-                return Err(InUse::because("another upload to this path is under way").into());
+                return Err(InUse::because("another upload to this path is in progress").into());
             }
         }
     }
-    Err(Error::unavailable("the slug is taken and freed again and again").into())
+    Err(Error::unavailable("the slug keeps being taken and freed; try again").into())
 }
 
 /// Replaces the file of an asset if the asset is in the expected version.
@@ -249,14 +249,14 @@ pub(super) async fn replace<U: Refusals>(
     let attempt = app.begin().await?;
     let upload = new_upload(app, op, &attempt);
     let reserved = store::reserve_replacement(app, id, &upload, expected);
-    let Some(asset) = reserved.apply().await.decided()? else {
+    let Some(asset) = reserved.after().await? else {
         let asset = find_visible(app, id).await?;
         if is_known(&asset) {
             return repeated(asset, op, file).await;
         }
         return Err(match asset.upload {
             _ if !expected.is(Some(&asset)) => AssetConflict::with(asset).into(),
-            Some(_) => InUse::because("another upload of this asset is under way").into(),
+            Some(_) => InUse::because("another upload of this asset is in progress").into(),
             None => Error::unavailable("another upload of this asset has just ended").into(),
         });
     };
@@ -293,5 +293,5 @@ async fn repeated<U: Refusals>(
 }
 
 fn was_deleted() -> Conflict {
-    Conflict::because("what this op created was deleted", None)
+    Conflict::because("the object that this idempotency key created was deleted", None)
 }

@@ -162,7 +162,7 @@ pub(super) fn settle_deletion(app: &App, id: &str) -> Guarded<AssetDocument> {
     let done = doc! {
         "_id": id, "deletedAt": { "$exists": true }, "deleting": { "$exists": true }, "outbox": [],
     };
-    assets(app).guarded(done, doc! { "$unset": { "deleting": "", "discussion": "" } })
+    assets(app).set(done, doc! { "deleting": "$$REMOVE", "discussion": "$$REMOVE" })
 }
 
 /// Removes the tombstones from before `before`; returns how many.

@@ -13,11 +13,14 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    flow::Op,
+    flow::{Change, Op},
     mongo::{
         Collection, Outcome,
         collection::List,
-        expression::{both, choose, is_missing, literal, millis, older_than, stored, whole},
+        expression::{
+            array, both, choose, is_missing, literal, millis, older_than, stored, whole,
+            without_any,
+        },
         gridfs::Chunks,
         guarded::Guarded,
     },
@@ -126,19 +129,19 @@ pub(crate) fn commit(
         "attributes": concat([attributes_of_file("$ne"), literal(stored(&attributes))]),
         "outbox": outbox_with("file", true),
     };
-    let mut guard = owned(id, token);
-    match (expected, op) {
-        (None, op) => drop(set.insert("origin", op.map(|op| literal(&op.input)))),
-        (Some(expected), op) => {
-            guard = both(expected.filter(), guard);
-            if let Some(op) = op {
-                set.insert("ops", op.committed(&op.id, app.bounds()));
-                guard = both(guard, op.guard(&op.id, app.bounds()));
-            }
+    let guard = owned(id, token);
+    let change = match (expected, op) {
+        (None, op) => {
+            set.insert("origin", op.map(|op| literal(&op.input)));
+            Change::new(id, guard, set)
         }
-    }
-    let stages = vec![doc! { "$set": set }, doc! { "$unset": "upload" }, relist()];
-    assets(app).guarded(guard, stages)
+        (Some(expected), None) => Change::new(id, both(expected.filter(), guard), set),
+        (Some(expected), Some(op)) => {
+            let change = Change::new(id, both(expected.filter(), guard), set);
+            change.committing(op, &op.id, app.bounds())
+        }
+    };
+    assets(app).change(change.then([doc! { "$unset": "upload" }, relist()]))
 }
 
 /// Aborts an upload: the owner of the token can't commit it any more, and its blob is added to the outbox.
@@ -162,9 +165,9 @@ pub(crate) fn abort(
 
 /// Removes these entries from the outbox, after they were applied.
 pub(crate) fn settle_removals(app: &App, asset: &AssetDocument) -> Guarded<AssetDocument> {
-    let done: Vec<_> = asset.outbox.iter().map(|removal| removal.blob).collect();
-    let pull = doc! { "$pull": { "outbox": { "blob": { "$in": done } } } };
-    assets(app).guarded(doc! { "_id": &asset.id }, pull)
+    let done = asset.outbox.iter().map(|removal| removal.blob).collect();
+    let left = without_any(array("outbox"), "blob", done);
+    assets(app).set(doc! { "_id": &asset.id }, doc! { "outbox": left })
 }
 
 /// Removes an asset whose first upload was aborted, after its outbox was applied. Nothing is added to the
@@ -197,7 +200,7 @@ pub(crate) async fn retire(app: &App, id: ObjectId) -> Result<bool, Error> {
     let longest = millis(transfer.saturating_add(app.bounds().grace_period()));
     let kept = doc! { "_id": id, "metadata.removeAfter": { "$exists": false } };
     let set = doc! { "metadata.removeAfter": { "$add": ["$$NOW", longest] } };
-    Ok(blobs(app).set(kept, set).apply().await.decided()?.is_some())
+    blobs(app).set(kept, set).held().await
 }
 
 /// Removes the document of a blob, after its chunks.

@@ -29,9 +29,10 @@ const TITLE: usize = 300;
 /// Key of an asset; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum AssetBy {
-    /// Global id.
+    /// Global id of the asset, as in `Asset.id`.
     Id(ID),
-    /// Path, such as `/travel/lisbon/tram`.
+    /// Path of the asset, such as `/travel/lisbon/tram`: the path of its folder or gallery, and its
+    /// slug.
     Path(String),
 }
 
@@ -51,24 +52,24 @@ pub enum AssetsBy {
 /// Value of an attribute; exactly one field is given.
 #[derive(Debug, Clone, OneofObject, Serialize)]
 pub enum AttributeValueInput {
-    /// Text of at most 1,000 characters.
+    /// A text of at most 1,000 characters.
     Text(String),
-    /// Number.
+    /// A number in double precision. It can't be NaN or infinite.
     Number(f64),
-    /// Point in time.
+    /// A point in time.
     Date(DateTime),
-    /// True or false.
+    /// A boolean.
     Flag(bool),
 }
 
 /// Range of values of one type; exactly one field is given.
 #[derive(Debug, Clone, OneofObject, Serialize)]
 pub enum AttributeRange {
-    /// Range of texts, in the order of their code points.
+    /// The value is a text in this range. Texts are compared by code points.
     Text(TextRange),
-    /// Range of numbers.
+    /// The value is a number in this range.
     Number(NumberRange),
-    /// Range of points in time.
+    /// The value is a point in time in this range.
     Date(DateRange),
 }
 
@@ -85,11 +86,11 @@ input! {
 
     /// Condition on one attribute. Exactly one of `eq`, `range` and `exists` is given.
     pub struct AttributeCondition {
-        /// Key of the attribute.
+        /// Key that the attribute has, 1 to 100 characters. Keys from a camera begin with `exif:`.
         pub key: String,
-        /// The attribute has this value.
+        /// The attribute has exactly this value. The types must match too.
         pub eq: Option<AttributeValueInput>,
-        /// The value of the attribute is in this range.
+        /// The attribute has a value of the type of this range, and it is in the range.
         pub range: Option<AttributeRange>,
         /// `true`: the attribute exists, whatever its value. `false` is refused.
         pub exists: Option<bool>,
@@ -119,22 +120,22 @@ input! {
         pub to: Option<DateTime>,
     }
 
-    /// Attribute of an asset.
+    /// An attribute that editors give to an asset, such as the camera of a picture.
     pub struct AttributeInput {
         /// Key, 1 to 100 characters. It can't begin with `exif:`.
         pub key: String where own_key,
-        /// Value of the attribute.
+        /// Value. Its type determines which of the fields of `Attribute` holds it.
         pub value: AttributeValueInput where attribute_value,
     }
 
-    /// Input of `uploadAsset`.
+    /// Input of `uploadAsset`: the file, and where and how readers find it.
     #[derive(Default)]
     pub struct UploadAssetInput {
         /// File, sent as a part of the `multipart/form-data` request.
         #[serde(skip)]
         pub file: Upload,
         /// Global id of the folder or gallery to put the asset into. Default: the asset becomes a root.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Content)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CONTENT)),
         /// Slug, the last step of the path. Default: derived from the file name.
         pub slug: Option<Slug>,
         /// Title, 1 to 300 characters. Default: the file name.
@@ -157,10 +158,10 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `replaceAsset`.
+    /// Input of `replaceAsset`: the asset, its new file, and its version as the client read it.
     pub struct ReplaceAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// New file, sent as a part of the `multipart/form-data` request.
         #[serde(skip)]
         pub file: Upload,
@@ -175,7 +176,7 @@ input! {
     /// Input of `editAsset`. Fields that are left out don't change.
     pub struct EditAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// `version` of the asset as the client read it. If the asset changed since, the edit is refused with
         /// `AssetConflict`.
         pub version: ID,
@@ -191,27 +192,27 @@ input! {
         pub attributes: Option<Vec<AttributeInput>> where optional(different_attributes()),
     }
 
-    /// Input of `tagAsset`.
+    /// Input of `tagAsset`: the asset and the tags to add.
     pub struct TagAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// Tags of 1 to 64 characters each, without line breaks. Existing tags stay. An asset has at most 30
         /// tags.
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `untagAsset`.
+    /// Input of `untagAsset`: the asset and the tags to remove.
     pub struct UntagAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// Tags to remove. Tags that the asset doesn't have are ignored.
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `deleteAsset`.
+    /// Input of `deleteAsset`: the asset to delete, and its version as the client read it.
     pub struct DeleteAssetInput {
         /// Global id of the asset.
-        pub asset_id: ID where id(NodeKind::Asset),
+        pub asset_id: ID where id(NodeKind::ASSET),
         /// `version` of the asset as the client read it. If the asset changed since, the call is refused with
         /// `AssetConflict`. Default: any version is deleted.
         pub version: Option<ID>,
@@ -253,7 +254,7 @@ fn different_attributes() -> impl Fn(&str, &mut Vec<AttributeInput>) -> Result<(
         for (position, attribute) in attributes.iter_mut().enumerate() {
             let field = format!("{field}.{position}");
             if !keys.insert(attribute.key.clone()) {
-                return Err(InvalidInput::new(&format!("{field}.key"), "is there twice").into());
+                return Err(InvalidInput::new(&format!("{field}.key"), "is given twice").into());
             }
             declared::nested()(&field, attribute)?;
         }

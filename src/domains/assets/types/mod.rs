@@ -2,21 +2,26 @@
 
 mod inputs;
 
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use mongodb::bson::Bson;
 
 pub use inputs::*;
 
 use super::documents::{self, AssetDocument, FileFacts};
 use crate::{
-    domains::comments::{Discussion, ParentKind},
+    domains::{
+        comments::{Discussion, ParentKind},
+        content::{self, Content},
+    },
     graphql::{
+        app,
         author::Author,
         codes::refusal,
         declared::result,
         node_id::NodeKind,
         object_of::ObjectOf,
         refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
+        requester,
         scalars::{DateTime, LocaleTag, Long, Slug, int},
     },
 };
@@ -29,7 +34,7 @@ pub type Asset = ObjectOf<AssetDocument>;
 impl Asset {
     /// Global id of the asset.
     pub async fn id(&self) -> ID {
-        NodeKind::Asset.id(&self.0.id)
+        NodeKind::ASSET.id(&self.0.id)
     }
 
     /// Version of the asset; it changes with every edit and every replacement of the file. `editAsset` takes
@@ -50,7 +55,14 @@ impl Asset {
 
     /// Global id of the folder or gallery that contains the asset; null for a root.
     async fn parent_id(&self) -> Option<ID> {
-        self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+        self.0.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id))
+    }
+
+    /// Folder or gallery that contains the asset; null for a root, and if the caller can't see it.
+    async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
+        let Some(id) = &self.0.metadata.parent_id else { return Ok(None) };
+        let found = content::operations::by_id(app(context), requester(context), id).await?;
+        Ok(found.map(Content::from))
     }
 
     /// URL of the file, relative to the address of this gateway.
@@ -58,7 +70,8 @@ impl Asset {
         format!("/assets{}", self.0.metadata.path)
     }
 
-    /// Title of the asset.
+    /// Title that readers see, up to 300 characters. An upload without a title gives it the name of
+    /// the file.
     async fn title(&self) -> &str {
         &self.0.metadata.title
     }
@@ -151,7 +164,7 @@ impl Asset {
 /// Attribute of an asset. Exactly one of its values isn't null.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct Attribute {
-    /// Key of the attribute.
+    /// Key of the attribute, unique within the asset. Keys from a camera begin with `exif:`.
     pub key: String,
     /// Value, if it is a text.
     pub text: Option<String>,
@@ -185,7 +198,7 @@ result! {
         InvalidInput;
 
     /// Result of `replaceAsset`: the asset with its new file, or a refusal. `InUse`: another upload of this asset
-    /// is under way. `Conflict`: this `idempotencyKey` was used with another input.
+    /// is in progress. `Conflict`: this `idempotencyKey` was used with another input.
     pub enum ReplaceAssetResult:
         AssetDocument => Asset | NotFound | InUse | AssetConflict | Conflict | FileTooLarge | MediaTypeNotAllowed |
         InvalidInput;

@@ -62,13 +62,13 @@ pub async fn close(
         _ => return Err(Error::internal("a cart that isn't being closed")),
     };
     carry_out_outbox(app, cart, attempt).await?;
-    return_everything(app, &cart.id).await?;
+    return_everything(app, cart).await?;
     if let Some(closed) = store::end(app, cart, end).after().await? {
         return Ok(closed);
     }
     // Another attempt closed it first.
     let closed = carts(app).get_settled(&cart.id).await?.filter(|now| now.state == end);
-    closed.ok_or_else(|| Error::unavailable("the cart was closed by another at the same moment"))
+    closed.ok_or_else(|| Error::unavailable("the cart was closed by another call at the same time"))
 }
 
 /// Applies and settles every outbox entry of the cart, which must have been read within `attempt`. An apply
@@ -89,20 +89,25 @@ pub async fn carry_out_outbox(
 
 /// Removes the stock entries of a cart that is checked out. All of its lines were sold, so usually the
 /// entries are empty and are dropped. If an entry holds more, the rest is returned.
-pub async fn let_go(app: &App, cart: &CartDocument, attempt: &Attempt) -> Result<(), Error> {
+pub async fn release_after_checkout(
+    app: &App,
+    cart: &CartDocument,
+    attempt: &Attempt,
+) -> Result<(), Error> {
     let skus: Vec<&str> = cart.lines.iter().map(|line| line.sku.as_str()).collect();
     if inventory::forget_each(app, &skus, &cart.id, attempt).await? {
         return Ok(());
     }
-    return_everything(app, &cart.id).await
+    return_everything(app, cart).await
 }
 
 /// Returns everything that a cart still holds. Its state must forbid further commits, and its outbox must be
 /// empty. Each entry is returned as it was read, so that a late command of this attempt can't change what
-/// came after it.
-async fn return_everything(app: &App, cart_id: &str) -> Result<(), Error> {
+/// came after it. A reserve of a SKU that is in neither lines nor outbox was never committed; the sweep returns it.
+async fn return_everything(app: &App, cart: &CartDocument) -> Result<(), Error> {
+    let skus = cart.skus();
     for _ in 0..ROUNDS {
-        let mut entries = inventory::reservations_of(app, cart_id).await?;
+        let mut entries = inventory::reservations_of(app, &cart.id, &skus).await?;
         entries.retain(|(_, entry)| entry.is_in_use());
         if entries.is_empty() {
             return Ok(());
@@ -111,5 +116,5 @@ async fn return_everything(app: &App, cart_id: &str) -> Result<(), Error> {
             inventory::return_surplus(app, sku, entry, entry.quantity).await?;
         }
     }
-    Err(Error::unavailable("what a closed cart holds keeps changing"))
+    Err(Error::unavailable("the reservations of the closed cart keep changing"))
 }

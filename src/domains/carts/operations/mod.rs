@@ -4,7 +4,7 @@ pub mod checkout;
 mod closing;
 mod lines;
 
-pub use closing::{cancel_cart, carry_out_outbox, close, expire, let_go};
+pub use closing::{cancel_cart, carry_out_outbox, close, expire, release_after_checkout};
 pub use lines::{add_cart_line, remove_cart_line, set_cart_line_quantity};
 
 use super::{
@@ -74,13 +74,13 @@ pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResu
             Err(CartNotActive::because(message, state).into())
         }
         Some(opened) => Ok(opened),
-        None => Err(Error::unavailable("the cart was removed at the same moment").into()),
+        None => Err(Error::unavailable("the cart was removed at the same time").into()),
     }
 }
 
 /// Returns the cart if the caller may read it.
 pub async fn cart(cx: Cx<'_>, id: &str) -> Result<Option<CartDocument>, Error> {
-    let Ok(id) = input::id(NodeKind::Cart, id) else { return Ok(None) };
+    let Ok(id) = input::id(NodeKind::CART, id) else { return Ok(None) };
     Ok(carts(&cx).get(&id).await?.filter(|cart| may_use(cart, cx.requester)))
 }
 
@@ -96,11 +96,11 @@ pub async fn claim_cart(cx: Cx<'_>, input: ClaimCartInput) -> Changed<ClaimCartR
     let id = &input.cart_id;
     let read = || async { Ok(cx.begin_with(id).await?) };
     decide(read, |attempt: Attempt, cart: Option<CartDocument>| async move {
-        let cart = cart.ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
+        let cart = cart.ok_or_else(|| NotFound::of(NodeKind::CART, id))?;
         match cart.owner.as_deref() {
             Some(own) if own == owner => Ok(Step::Done(cart)),
             // No role allows a caller to take a cart from its owner.
-            Some(_) => Err(NotFound::of(NodeKind::Cart, id).into()),
+            Some(_) => Err(NotFound::of(NodeKind::CART, id).into()),
             None if cart.state != CartState::Active => Err(CartNotActive::new(cart.state).into()),
             None => Ok(Step::or_again(store::own(&cx, id, owner).within(&attempt).after().await?)),
         }
@@ -120,5 +120,5 @@ async fn begin<U: From<NotFound>>(
 ) -> Result<(Attempt, CartDocument), Stop<U>> {
     let (attempt, cart) = cx.begin_with(id).await?;
     let cart = cart.filter(|cart| may_use(cart, cx.requester));
-    Ok((attempt, cart.ok_or_else(|| NotFound::of(NodeKind::Cart, id))?))
+    Ok((attempt, cart.ok_or_else(|| NotFound::of(NodeKind::CART, id))?))
 }

@@ -34,7 +34,7 @@ pub async fn credit_person(
     let read = || async {
         let attempt = cx.begin().await?;
         let person = names(&cx, std::slice::from_ref(&person_id.0)).await?.pop();
-        Ok((attempt, person.ok_or_else(|| NotFound::of(NodeKind::Person, person_id))?))
+        Ok((attempt, person.ok_or_else(|| NotFound::of(NodeKind::PERSON, person_id))?))
     };
     decide(read, |attempt: Attempt, person: PersonName| async move {
         let is_full = person.works >= WORKS;

@@ -120,8 +120,8 @@ pub async fn set_product_price(
     }
     let read = || async { Ok((cx.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
-        let priced = store::set_price(&cx, input).within(&attempt).apply().await;
-        if let Some(product) = priced.decided()? {
+        let price = store::set_price(&cx, input).within(&attempt);
+        if let Some(product) = price.then_read().await? {
             return Ok(Step::Done(product));
         }
         let product = explained(&cx, &input.sku).await?;
@@ -180,7 +180,7 @@ pub(super) fn demand_room(product: &ProductDocument) -> Result<(), Error> {
     if product.outbox.len() < store::DUE {
         return Ok(());
     }
-    Err(Error::RateLimited("too many changes of this product are still under way"))
+    Err(Error::RateLimited("too many changes of this product are unfinished"))
 }
 
 /// Current copies of the categories with these `_id`s.
@@ -194,7 +194,7 @@ async fn current_categories<U: From<NotFound>>(
     let ids: Vec<String> = ids.iter().map(|id| id.0.clone()).collect();
     let copies = categories::operations::copies(app, &ids).await?;
     match ids.iter().find(|id| !copies.iter().any(|copy| copy.id == **id)) {
-        Some(missing) => Err(NotFound::of(NodeKind::Category, missing).into()),
+        Some(missing) => Err(NotFound::of(NodeKind::CATEGORY, missing).into()),
         // They have the order of their ids.
         None => Ok(copies),
     }

@@ -33,7 +33,7 @@ pub(crate) async fn write(
     attempt: &Attempt,
     write: Guarded<ProductDocument>,
 ) -> Result<Option<ProductDocument>, Error> {
-    match write.within(attempt).apply().await.decided()? {
+    match write.within(attempt).then_read().await? {
         Some(product) => finish(app, attempt, product).await.map(Some),
         None => Ok(None),
     }
@@ -58,7 +58,7 @@ pub(crate) async fn finish(
     for (person, work) in due_works(&product) {
         people::operations::apply_work(app, person, &work, attempt).await?;
     }
-    Ok(store::settle(app, &product).apply().await.decided()?.unwrap_or(product))
+    Ok(store::settle(app, &product).then_read().await?.unwrap_or(product))
 }
 
 /// Reads the records of the product's copies again, corrects older copies and removes the mark.
@@ -82,9 +82,9 @@ async fn check_again(
     };
     let (categories, people) =
         tokio::try_join!(categories, people::operations::names(app, &people))?;
-    let corrected = store::correct(app, &product.sku, mark, &categories, &people).apply().await;
+    let correct = store::correct(app, &product.sku, mark, &categories, &people);
     // A refusal means that a later write put its own mark there. Its caller checks the copies.
-    Ok(corrected.decided()?.unwrap_or(product))
+    Ok(correct.then_read().await?.unwrap_or(product))
 }
 
 /// The works that are due, computed from the product as read, each with its person.

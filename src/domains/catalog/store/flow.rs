@@ -13,7 +13,7 @@ use crate::{
     error::Error,
     flow::Attempt,
     mongo::{
-        expression::{append, array, both, choose, filter, literal, map, stored},
+        expression::{append, array, both, choose, filter, literal, map, stored, without_any},
         guarded::Guarded,
     },
 };
@@ -105,15 +105,15 @@ fn renewed(copies: Bson, key: &str, version: &str, records: Bson) -> Bson {
     map(copies, copy)
 }
 
-/// Versions of the outbox entries with which the product was read.
-fn versions(product: &ProductDocument) -> Vec<i64> {
-    product.outbox.iter().map(|due| due.version).collect()
+/// Expression of the outbox without the entries with which the product was read.
+fn unsettled(product: &ProductDocument) -> Bson {
+    let versions = product.outbox.iter().map(|due| due.version).collect();
+    without_any(array("outbox"), "version", versions)
 }
 
 /// Settles the outbox entries with which the product was read.
 pub(crate) fn settle(app: &App, product: &ProductDocument) -> Guarded<ProductDocument> {
-    let update = doc! { "$pull": { "outbox": { "version": { "$in": versions(product) } } } };
-    products(app).guarded(doc! { "_id": &product.sku }, update)
+    products(app).set(doc! { "_id": &product.sku }, doc! { "outbox": unsettled(product) })
 }
 
 /// Like [`settle`], for many products.
@@ -123,9 +123,8 @@ pub(crate) async fn settle_all(
     attempt: &Attempt,
 ) -> Result<bool, Error> {
     let update = |product: &ProductDocument| {
-        let is_settled = doc! { "$in": ["$$this.version", versions(product)] };
-        let left = filter(array("outbox"), doc! { "$not": [is_settled] });
-        (doc! { "_id": &product.sku }, vec![doc! { "$set": { "outbox": left } }])
+        let set = doc! { "$set": { "outbox": unsettled(product) } };
+        (doc! { "_id": &product.sku }, vec![set])
     };
     products(app).update_each(settled.iter().map(update).collect(), attempt).await
 }

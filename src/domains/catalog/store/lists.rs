@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::super::{
     documents::coordinate,
     types::{
-        AmountRange, CategoryFilter, CreditFilter, CreditedPerson, PriceAndWeightBox, PriceRange,
-        ProductsBy, PropertyInput, TextFilter, TitleFilter,
+        CategoryFilter, CreditFilter, CreditedPerson, PriceAndWeightBox, PriceRange, ProductsBy,
+        PropertyInput, TextFilter, TitleFilter, WEIGHT,
     },
     view::{ProductView, StoredProduct},
 };
@@ -29,6 +29,8 @@ use crate::{
     },
 };
 
+/// Maximum price of a range, in minor units. It exceeds every price in the catalog.
+const AMOUNT: i64 = 1_000_000_000_000;
 /// Maximum number of results of full text search.
 const BEST: i64 = 200;
 /// Tolerance for coordinates. MongoDB computes logarithms itself, and its last digit may differ.
@@ -121,7 +123,7 @@ fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
             let (hint, mut part) = match by {
                 CreditedPerson::PersonId(id) => {
                     // No person has an empty `_id`.
-                    let id = input::id(NodeKind::Person, &id).unwrap_or_default();
+                    let id = input::id(NodeKind::PERSON, &id).unwrap_or_default();
                     ("credited", doc! { "personId": id })
                 }
                 CreditedPerson::Name(name) => {
@@ -171,13 +173,15 @@ fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
             ("property", None, doc! { "properties": { "$all": all } })
         }
         ProductsBy::PriceBetween(PriceRange { currency, min, max }) => {
-            let price = range("by.priceBetween", AmountRange { min, max })?;
+            let price = range("by.priceBetween", [min.0, max.0], AMOUNT)?;
             let filter =
                 doc! { "pricing.currency": currency.code(), "pricing.retail": between(price) };
             ("price", Some(("pricing.retail", 1)), filter)
         }
         ProductsBy::Within(PriceAndWeightBox { currency, price, weight }) => {
-            let (price, weight) = (range("by.box.price", price)?, range("by.box.weight", weight)?);
+            let price = range("by.box.price", [price.min.0, price.max.0], AMOUNT)?;
+            let weight = [weight.min, weight.max].map(i64::from);
+            let weight = range("by.box.weight", weight, WEIGHT)?;
             let filter = doc! {
                 "plane": { "$geoWithin": { "$box": corners(price, weight) } },
                 "pricing.currency": currency.code(),
@@ -190,12 +194,10 @@ fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
     Ok((hint, key.into_iter().chain([("_id", 1)]).collect(), filter))
 }
 
-/// Checks a range of two amounts: neither is negative, and the minimum isn't greater than the maximum.
-fn range(field: &str, AmountRange { min, max }: AmountRange) -> Result<[i64; 2], InvalidInput> {
-    /// Greater than every amount in the catalog.
-    const MAX: i64 = 1_000_000_000_000;
-    let min = input::within(&format!("{field}.min"), min.0, 0..=MAX)?;
-    let max = input::within(&format!("{field}.max"), max.0, min..=MAX)?;
+/// Checks a range: its minimum isn't negative, and its maximum is between the minimum and `most`.
+fn range(field: &str, [min, max]: [i64; 2], most: i64) -> Result<[i64; 2], InvalidInput> {
+    input::within(&format!("{field}.min"), min, 0..=most)?;
+    input::within(&format!("{field}.max"), max, min..=most)?;
     Ok([min, max])
 }
 

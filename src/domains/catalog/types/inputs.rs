@@ -16,14 +16,15 @@ pub(crate) const CATEGORIES: usize = 20;
 /// Maximum price, in minor units.
 const PRICE: i64 = 100_000_000_000;
 /// Maximum weight, in grams.
-const WEIGHT: i64 = 1_000_000_000;
+pub(crate) const WEIGHT: i64 = 1_000_000_000;
 /// Maximum length of a side, in millimetres.
 const SIDE: i64 = 1_000_000;
 /// Types with fields of their own.
 const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
 input! {
-    /// Input of `createProduct`.
+    /// Input of `createProduct`: the SKU, the description, the prices and the categories of the new
+    /// product.
     pub struct CreateProductInput {
         /// SKU, the key of the product: 1 to 128 letters, digits, `-`, `_`, `~` or `:`. It can't be changed
         /// later.
@@ -64,7 +65,7 @@ input! {
         pub dimensions: Option<DimensionsInput> where optional(nested()),
     }
 
-    /// Size in millimetres.
+    /// Outer size of the parcel in millimetres.
     pub struct DimensionsInput: Deserialize {
         /// Width (left to right) in millimetres, 1 to 1,000,000.
         pub width: i32 where within(1..=SIDE),
@@ -90,7 +91,7 @@ pub enum ProductDetailsInput {
 }
 
 input! {
-    /// Data of an album.
+    /// Fields that only albums have.
     pub struct AlbumInput: Deserialize {
         /// Musical genres, at most 20 of 1 to 50 characters each.
         #[graphql(default)]
@@ -104,7 +105,7 @@ input! {
         pub tracks: Vec<TrackInput> where each(100, nested()),
     }
 
-    /// Track of an album.
+    /// A track of an album. The position in the list is that on the album.
     pub struct TrackInput: Deserialize {
         /// Title, 1 to 300 characters.
         pub title: String where text(1..=300),
@@ -112,7 +113,7 @@ input! {
         pub seconds: Option<i32> where optional(within(1..=86_400)),
     }
 
-    /// Data of a film.
+    /// Fields that only films have.
     pub struct FilmInput: Deserialize {
         /// Genres, at most 20 of 1 to 50 characters each.
         #[graphql(default)]
@@ -124,7 +125,7 @@ input! {
         pub aspect_ratio: Option<String> where optional(text(1..=20)),
     }
 
-    /// Data of a book.
+    /// Fields that only books have.
     pub struct BookInput: Deserialize {
         /// ISBN-10 or ISBN-13, with or without hyphens.
         pub isbn: Option<String> where optional(isbn),
@@ -163,7 +164,8 @@ input! {
         pub currency: CurrencyCode,
     }
 
-    /// Input of `updateProduct`.
+    /// Input of `updateProduct`: the product, its new description, and its version as the client
+    /// read it.
     pub struct UpdateProductInput {
         /// SKU of the product.
         pub sku: ID where sku(),
@@ -187,7 +189,7 @@ input! {
         pub currency: Option<CurrencyCode>,
     }
 
-    /// Input of `categorizeProduct`.
+    /// Input of `categorizeProduct`: the product and all of its new categories.
     pub struct CategorizeProductInput {
         /// SKU of the product.
         pub sku: ID where sku(),
@@ -196,22 +198,22 @@ input! {
         pub category_ids: Vec<ID> where categories,
     }
 
-    /// Input of `creditPerson`.
+    /// Input of `creditPerson`: the product, the person and the role of the new credit.
     pub struct CreditPersonInput {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Global id of the person.
-        pub person_id: ID where id(NodeKind::Person),
+        pub person_id: ID where id(NodeKind::PERSON),
         /// Role of the person, such as `author`.
         pub role: Slug,
     }
 
-    /// Input of `uncreditPerson`.
+    /// Input of `uncreditPerson`: the product, the person and the role of the credit to remove.
     pub struct UncreditPersonInput {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Global id of the person.
-        pub person_id: ID where id(NodeKind::Person),
+        pub person_id: ID where id(NodeKind::PERSON),
         /// Role of the person, such as `author`.
         pub role: Slug,
     }
@@ -226,7 +228,7 @@ fn categories(field: &str, ids: &mut Vec<ID>) -> Result<(), Unusable> {
     input::at_most(field, ids, CATEGORIES)?;
     let mut keys = Vec::new();
     for id in ids.iter() {
-        let key = ID(input::id(NodeKind::Category, id)?);
+        let key = ID(input::id(NodeKind::CATEGORY, id)?);
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -247,7 +249,7 @@ fn asin() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
         if asin.len() == 10 && asin.bytes().all(fits) {
             return Ok(());
         }
-        Err(InvalidInput::new(field, "takes ten capital letters or digits"))
+        Err(InvalidInput::new(field, "needs ten capital letters or digits"))
     }
 }
 

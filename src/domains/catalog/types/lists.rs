@@ -38,7 +38,7 @@ pub enum ProductsBy {
 /// Contributor, role and product type that must all match.
 #[derive(Debug, InputObject)]
 pub struct CreditFilter {
-    /// The contributor.
+    /// Person who contributed to the products.
     pub by: CreditedPerson,
     /// Role of the contributor, such as `author`.
     pub role: Slug,
@@ -56,7 +56,7 @@ pub enum CreditedPerson {
     Name(String),
 }
 
-/// Prefix of a title.
+/// Products whose title begins with a text.
 #[derive(Debug, InputObject)]
 pub struct TitleFilter {
     /// Beginning of the title, 1 to 300 characters. Upper and lower case are treated as equal.
@@ -66,7 +66,7 @@ pub struct TitleFilter {
     pub kind: Option<Slug>,
 }
 
-/// Text search.
+/// Full-text search of products.
 #[derive(Debug, InputObject)]
 pub struct TextFilter {
     /// Words to search for, 1 to 200 characters. A product matches if it has any of the words. Words in
@@ -107,15 +107,24 @@ pub struct PriceAndWeightBox {
     pub currency: CurrencyCode,
     /// Retail price in minor units of the currency.
     pub price: AmountRange,
-    /// Weight in grams.
-    pub weight: AmountRange,
+    /// Weight of the parcel in grams.
+    pub weight: WeightRange,
 }
 
-/// Range of numbers; both limits are included.
+/// Range of amounts; both limits are included.
 #[derive(Debug, InputObject)]
 pub struct AmountRange {
-    /// Lowest number, 0 to 1,000,000,000,000.
+    /// Lowest amount, 0 to 1,000,000,000,000.
     pub min: Long,
-    /// Highest number, `min` to 1,000,000,000,000.
+    /// Highest amount, `min` to 1,000,000,000,000.
     pub max: Long,
+}
+
+/// Range of weights in grams; both limits are included.
+#[derive(Debug, InputObject)]
+pub struct WeightRange {
+    /// Lowest weight, 0 to 1,000,000,000.
+    pub min: i32,
+    /// Highest weight, `min` to 1,000,000,000.
+    pub max: i32,
 }

@@ -10,8 +10,10 @@ use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
         comments::{Discussion, ParentKind},
+        inventory::{self, Stock},
         people::{self, Person},
     },
+    engine::caching::cache_control,
     error::Error,
     graphql::{
         app,
@@ -70,7 +72,7 @@ macro_rules! product_types {
         impl $name {
             /// Global id of the product.
             pub async fn id(&self) -> ID {
-                NodeKind::Product.id(self.0.product().sku)
+                NodeKind::PRODUCT.id(self.0.product().sku)
             }
 
             /// SKU, the key of the product in the catalog, in stock, in carts and in orders.
@@ -84,7 +86,7 @@ macro_rules! product_types {
                 self.0.product().kind
             }
 
-            /// Title of the product.
+            /// Title as it is displayed, 1 to 300 characters, in the language `language`.
             async fn title(&self) -> &str {
                 self.0.product().title
             }
@@ -114,7 +116,7 @@ macro_rules! product_types {
                 Ok(self.0.product().shipping.get()?)
             }
 
-            /// Prices of the product.
+            /// Current prices. Cart lines and order lines keep the price at which they were added.
             async fn pricing(&self) -> Pricing {
                 let documents::Pricing { list, retail, savings, pct_savings, currency } =
                     self.0.product().pricing;
@@ -123,7 +125,16 @@ macro_rules! product_types {
                 Pricing { list, retail, savings, pct_savings }
             }
 
-            /// Categories that the product is in.
+            /// Stock of the product, as the query `stock` returns it: all counters are zero if nothing was ever
+            /// received. Null if the product was just deleted.
+            #[graphql(directive = cache_control::apply(0))]
+            async fn stock(&self, context: &Context<'_>) -> Result<Option<Stock>> {
+                let ProductView { sku, generation, .. } = self.0.product();
+                let found = inventory::operations::stock_of(app(context), sku, generation);
+                Ok(found.await?.map(Stock::from))
+            }
+
+            /// Categories that the product is in; empty if it is in none.
             async fn categories(&self) -> Result<Vec<ProductCategory<'_>>> {
                 let locale = self.0.locale.as_ref();
                 let shown = |copy| ProductCategory { copy, locale };
@@ -154,9 +165,9 @@ macro_rules! product_types {
 }
 
 product_types! {
-    /// A music album.
+    /// A product of the type `album`: music with its genres, label and tracks.
     Album {
-        /// Musical genres.
+        /// Musical genres, in the order in which the merchant gave them. Empty if none is stored.
         async fn genres(&self) -> Result<Vec<&str>> {
             Ok(self.0.details()?.genres)
         }
@@ -172,9 +183,10 @@ product_types! {
         }
     }
 
-    /// A film.
+    /// A product of the type `film`, with its genres, age rating and aspect ratio.
     Film {
-        /// Genres.
+        /// Genres of the film, in the order in which the merchant gave them. Empty if none is
+        /// stored.
         async fn genres(&self) -> Result<Vec<&str>> {
             Ok(self.0.details()?.genres)
         }
@@ -190,7 +202,7 @@ product_types! {
         }
     }
 
-    /// A book.
+    /// A product of the type `book`, with its ISBN and number of pages.
     Book {
         /// ISBN-10 or ISBN-13 without hyphens; null if the book has none.
         async fn isbn(&self) -> Result<Option<&str>> {
@@ -205,21 +217,21 @@ product_types! {
 
     /// A product whose type has no fields of its own.
     GenericProduct {
-        /// Properties of the product.
+        /// Properties such as a colour, as the merchant gave them. Empty if there are none.
         async fn properties(&self) -> Result<Vec<ProductProperty<'_>>> {
             Ok(self.0.product().properties.get()?)
         }
     }
 }
 
-/// Prices of a product.
+/// List price and retail price of one piece, in the same currency.
 #[derive(Debug, SimpleObject)]
 pub struct Pricing {
-    /// List price.
+    /// Price from which the savings are computed. It is at least the retail price.
     list: Money,
-    /// Retail price, at which the product is sold.
+    /// Price at which the product is sold.
     retail: Money,
-    /// List price minus retail price.
+    /// List price minus retail price; zero if the two are equal.
     savings: Money,
     /// Savings in per cent of the list price, rounded down.
     pct_savings: i32,
@@ -228,14 +240,14 @@ pub struct Pricing {
 /// A person who contributed to a product.
 #[Object(name = "Contributor")]
 impl ContributorView<'_> {
-    /// Global id of the person.
+    /// Global id of the person, for `person` and `node`.
     async fn person_id(&self) -> ID {
-        NodeKind::Person.id(self.person_id)
+        NodeKind::PERSON.id(self.person_id)
     }
 
     /// The person, with all works.
     async fn person(&self, context: &Context<'_>) -> Result<Option<Person>> {
-        let id = NodeKind::Person.id(self.person_id);
+        let id = NodeKind::PERSON.id(self.person_id);
         Ok(people::operations::person(app(context), &id).await?.map(Person))
     }
 
@@ -262,12 +274,12 @@ pub struct ProductCategory<'a> {
 impl ProductCategory<'_> {
     /// Global id of the category.
     pub async fn id(&self) -> ID {
-        NodeKind::Category.id(self.copy.id)
+        NodeKind::CATEGORY.id(self.copy.id)
     }
 
     /// The category itself, with its parent and all its names. Null if it was just deleted.
     async fn category(&self, context: &Context<'_>) -> Result<Option<Category>> {
-        let by = CategoryBy::Id(NodeKind::Category.id(self.copy.id));
+        let by = CategoryBy::Id(NodeKind::CATEGORY.id(self.copy.id));
         Ok(categories::operations::category(app(context), by).await?.map(Category))
     }
 

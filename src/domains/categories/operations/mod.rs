@@ -39,7 +39,7 @@ pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocume
             Ok(found.pop())
         }
         CategoryBy::Path(path) => at_path(app, input::path("by.path", &path)?).await,
-        CategoryBy::Id(id) => match input::id(NodeKind::Category, &id) {
+        CategoryBy::Id(id) => match input::id(NodeKind::CATEGORY, &id) {
             Ok(id) => store::find_shown(app, &id).await,
             Err(_) => Ok(None),
         },
@@ -126,5 +126,5 @@ pub(super) async fn one_at(app: &App, path: &str) -> Result<Option<CategoryDocum
 }
 
 fn two_at_once() -> Error {
-    Error::unavailable("a change of the category tree is under way to one that has the same path")
+    Error::unavailable("another change of the category tree gives a category the same path")
 }

@@ -22,8 +22,8 @@ pub async fn rename_category(
 ) -> Result<CategoryDocument, Stop<RenameCategoryResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     let (id, locale) = (&input.category_id, &input.locale);
-    let named = store::replace_name(&cx, id, locale, &input.name).await;
-    if let Some(changed) = named.decided()? {
+    let named = store::replace_name(&cx, id, locale, &input.name).await?;
+    if let Some(changed) = named {
         return Ok(tree.carry(changed).await?);
     }
     tree.get(id).await?;
@@ -37,8 +37,8 @@ pub async fn add_translation(
 ) -> Result<CategoryDocument, Stop<AddTranslationResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     let (id, locale) = (&input.category_id, &input.locale);
-    let named = store::add_name(&cx, id, locale, &input.name).await;
-    if let Some(changed) = named.decided()? {
+    let named = store::add_name(&cx, id, locale, &input.name).await?;
+    if let Some(changed) = named {
         return Ok(tree.carry(changed).await?);
     }
     if tree.get(id).await?.names.contains_key(locale) {
@@ -55,7 +55,7 @@ pub async fn remove_translation(
 ) -> Result<CategoryDocument, Stop<RemoveTranslationResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     let (id, locale) = (&input.category_id, &input.locale);
-    if let Some(changed) = store::remove_name(&cx, id, locale).await.decided()? {
+    if let Some(changed) = store::remove_name(&cx, id, locale).await? {
         return Ok(tree.carry(changed).await?);
     }
     let category = tree.get(id).await?;

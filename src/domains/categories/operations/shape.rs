@@ -6,7 +6,7 @@ use super::super::{
     types::{
         ChangeCategorySlugInput, ChangeCategorySlugResult, DeleteCategoryInput,
         DeleteCategoryResult, DeletedCategory, MoveCategoryInput, MoveCategoryResult,
-        WouldMakeCircle,
+        WouldCreateCycle,
     },
 };
 use crate::graphql::{cx::Cx, declared::Input, refusals::Stop};
@@ -27,14 +27,14 @@ pub async fn move_category(
 ) -> Result<CategoryDocument, Stop<MoveCategoryResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     let parent = input.parent_id.as_ref().map(|parent| parent.as_str());
-    let circle = |category, parent| {
-        WouldMakeCircle::because(
-            "a category can't go below itself or what lies below it",
+    let cycle = |category, parent| {
+        WouldCreateCycle::because(
+            "a category can't be moved into itself or a descendant",
             category,
             parent,
         )
     };
-    let (moved, _) = tree.relocate(&input.category_id, parent, None, circle).await?;
+    let (moved, _) = tree.relocate(&input.category_id, parent, None, cycle).await?;
     Ok(moved)
 }
 

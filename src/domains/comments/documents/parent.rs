@@ -12,7 +12,11 @@ use crate::{
         node_id::{self, NodeKind},
         requester::{Requester, Role},
     },
-    mongo::{Stored, expression::both, indexes::Index},
+    mongo::{
+        Stored,
+        expression::{both, is_missing},
+        indexes::Index,
+    },
 };
 
 /// The kinds of documents that can be discussed.
@@ -29,9 +33,9 @@ pub enum ParentKind {
 
 /// Each kind: that of its global ids, its collection, and the role that may open a discussion of it.
 const KINDS: [(NodeKind, &str, Role); 3] = [
-    (NodeKind::Product, "products", Role::Merchant),
-    (NodeKind::Content, "nodes", Role::Editor),
-    (NodeKind::Asset, "assetEntries", Role::Editor),
+    (NodeKind::PRODUCT, "products", Role::Merchant),
+    (NodeKind::CONTENT, "nodes", Role::Editor),
+    (NodeKind::ASSET, "assetEntries", Role::Editor),
 ];
 
 /// Evaluates an expression with the document type `Own` of a kind.
@@ -84,7 +88,7 @@ impl ParentKind {
     pub fn seen_by(self, requester: &Requester) -> Document {
         let is_due = |field: &str| {
             let due = doc! { "$lte": [format!("${field}"), "$$NOW"] };
-            doc! { field: { "$exists": true }, "$expr": due }
+            doc! { "$and": [{ "$not": [is_missing(field)] }, due] }
         };
         let there = match self {
             Self::Product | Self::Content => doc! { "deletedAt": { "$exists": false } },
@@ -97,6 +101,7 @@ impl ParentKind {
             Self::Content => doc! { "$or": [is_due("live.at"), is_due("next.at")] },
             _ => is_due("publishedAt"),
         };
+        let published = doc! { "$expr": published };
         let roles: Vec<_> = requester.roles.iter().map(|role| Bson::from(role.name())).collect();
         let open = doc! { "$or": [
             { "metadata.access.0": { "$exists": false } },
@@ -118,8 +123,8 @@ pub struct Parent {
 impl Parent {
     /// The document of a global id; `None` if it can't be discussed.
     pub fn of(id: &str) -> Option<Self> {
-        let (node, key) = node_id::decode(id)?;
-        let kind = ParentKind::ALL.into_iter().find(|kind| kind.node() == node)?;
+        let (name, key) = node_id::decode(id)?;
+        let kind = ParentKind::ALL.into_iter().find(|kind| kind.name() == name)?;
         is_key(&key).then_some(Self { kind, key })
     }
 
@@ -131,12 +136,12 @@ impl Parent {
     /// The global id of a comment on it. It names the document too, so that one command finds the comment once
     /// the document has shown that the caller may see it.
     pub fn comment_id(&self, id: &str) -> ID {
-        NodeKind::Comment.id(&[self.kind.name(), &self.key, id].join(":"))
+        NodeKind::COMMENT.id(&[self.kind.name(), &self.key, id].join(":"))
     }
 
     /// The discussed document, and the id of the comment with a global id; `None` if no comment has it.
     pub fn of_comment(id: &str) -> Option<(Self, String)> {
-        let (NodeKind::Comment, names) = node_id::decode(id)? else { return None };
+        let names = NodeKind::COMMENT.key(id)?;
         let (kind, names) = names.split_once(':')?;
         let (key, id) = names.rsplit_once(':')?;
         let kind = ParentKind::ALL.into_iter().find(|known| known.name() == kind)?;
@@ -157,7 +162,7 @@ pub(in super::super) struct ParentDocument<const KIND: usize> {
     /// Set when it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleted_at: Option<DateTime>,
-    /// Of an asset: set when it was given up or deleted.
+    /// Of an asset: set when its upload was aborted or it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleting: Option<Bson>,
     /// Of content and assets: the roles that can see it.
@@ -309,7 +314,7 @@ impl Mark {
     }
 }
 
-/// A change of layout under way.
+/// A change of layout in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Migration {

@@ -18,11 +18,10 @@ use super::{
     super::{
         documents::{CommentDocument, Layout, Parent, ParentKind},
         import::{ImportComment, ImportKey},
-        store::{self, Discussed, Opened, Place},
+        store::{self, CommentStore, DiscussionHandle, Opened},
     },
-    demand_depth,
+    demand_depth, demand_room,
     post::review_id,
-    uncrowded,
 };
 use crate::{
     app::App,
@@ -88,7 +87,7 @@ async fn opened<'a>(
     attempt: &Attempt,
     parent: &Parent,
     seen: Document,
-) -> Result<Result<Discussed<'a>, &'static str>, Error> {
+) -> Result<Result<DiscussionHandle<'a>, &'static str>, Error> {
     let Opened { is_seen, discussed, .. } = store::open(cx, parent).await?;
     if !is_seen {
         return Ok(Err("there is no such product"));
@@ -105,7 +104,7 @@ async fn opened<'a>(
     if discussed.layout != Layout::PerDocument {
         return Ok(Err("has a discussion of another layout than PER_DOCUMENT: move it first"));
     }
-    uncrowded(&discussed)?;
+    demand_room(&discussed)?;
     Ok(Ok(discussed))
 }
 
@@ -116,8 +115,8 @@ fn meanwhile() -> Error {
 /// Comments of one product that are posted together.
 struct Bulk<'a> {
     attempt: &'a Attempt,
-    discussed: Discussed<'a>,
-    place: Place<'a>,
+    discussed: DiscussionHandle<'a>,
+    store: CommentStore<'a>,
     /// Stored comments that the lines refer to, and the ones that are added.
     there: HashMap<String, CommentDocument>,
     /// Comments to insert.
@@ -129,15 +128,15 @@ struct Bulk<'a> {
 impl<'a> Bulk<'a> {
     async fn read(
         attempt: &'a Attempt,
-        discussed: Discussed<'a>,
+        discussed: DiscussionHandle<'a>,
         lines: &[Line],
     ) -> Result<Self, Error> {
-        let place = discussed.place();
+        let store = discussed.store();
         let keys = lines.iter().flat_map(|line| [Some(&line.key), line.comment.reply_to.as_ref()]);
         let ids: HashSet<String> = keys.flatten().map(|key| id_of(&discussed, key)).collect();
-        let there = place.find_all(&Vec::from_iter(ids)).await?;
+        let there = store.find_all(&Vec::from_iter(ids)).await?;
         let there = there.into_iter().map(|comment| (comment.id.clone(), comment)).collect();
-        Ok(Self { attempt, discussed, place, there, fresh: Vec::new(), left: HashSet::new() })
+        Ok(Self { attempt, discussed, store, there, fresh: Vec::new(), left: HashSet::new() })
     }
 
     /// Adds a line, or returns why it can't be used.
@@ -163,12 +162,12 @@ impl<'a> Bulk<'a> {
         let name = CommentDocument::short(&id, NAME);
         let draft = CommentDocument {
             origin,
-            nonce: self.place.app.ids().random(),
+            nonce: self.store.app.ids().random(),
             text: comment.text,
             stars: comment.stars,
-            ..CommentDocument::draft(id, &self.place.parent, &comment.author, above)
+            ..CommentDocument::draft(id, &self.store.parent, &comment.author, above)
         };
-        let comment = self.place.placed(&draft, &name, at, self.attempt.now());
+        let comment = self.store.as_posted(&draft, &name, at, self.attempt.now());
         self.there.insert(comment.id.clone(), comment.clone());
         self.fresh.push(comment);
         Ok(())
@@ -216,10 +215,10 @@ impl<'a> Bulk<'a> {
         }
         let uncommitted: Vec<_> =
             due.iter().copied().filter(|comment| mark(comment).is_none()).collect();
-        if !uncommitted.is_empty() {
-            discussed.commit(&uncommitted, seen, attempt).await?.ok_or_else(meanwhile)?;
+        if !uncommitted.is_empty() && !discussed.commit(&uncommitted, seen, attempt).await? {
+            return Err(meanwhile());
         }
-        if !self.place.settle_all(&due, attempt).await? {
+        if !self.store.settle_all(&due, attempt).await? {
             return Err(meanwhile());
         }
         let tags: Vec<String> = self.fresh.iter().map(|comment| comment.id.clone()).collect();
@@ -231,7 +230,7 @@ impl<'a> Bulk<'a> {
 }
 
 /// The id of a comment on the product.
-fn id_of(discussed: &Discussed<'_>, key: &ImportKey) -> String {
+fn id_of(discussed: &DiscussionHandle<'_>, key: &ImportKey) -> String {
     match key {
         ImportKey::Comment(key) => {
             discussed.app.ids().derived(&["importComment", &discussed.id, key])

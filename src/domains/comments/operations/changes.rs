@@ -7,16 +7,16 @@ use mongodb::bson::Document;
 use super::{
     super::{
         documents::{CommentDocument, Removed, Remover},
-        store::{By, Discussed, Opened, editable_after, open},
+        store::{CommentKey, DiscussionHandle, Opened, editable_after, open},
         types::{
             CommentConflict, CommentRemoved, EditCommentInput, EditCommentResult, EditWindowOver,
             RemoveCommentInput, RemoveCommentResult,
         },
     },
-    begin, comment_of,
+    begin, comment_of, demand_room,
     finish::{Finished, Refused, finish},
     moves::carry,
-    no_comment, no_parent, uncrowded,
+    no_comment, no_parent,
 };
 use crate::{
     error::Error,
@@ -116,10 +116,10 @@ async fn change<U: From<NotFound>>(
             Ok((attempt, discussed.ok_or_else(|| no_parent(parent))?))
         }
     };
-    decide(read, |attempt: Attempt, discussed: Discussed<'_>| async move {
+    decide(read, |attempt: Attempt, discussed: DiscussionHandle<'_>| async move {
         let discussed = carry(&attempt, discussed).await?;
-        let place = discussed.place();
-        let found = place.find(By::Id(id)).await?;
+        let store = discussed.store();
+        let found = store.find(CommentKey::Id(id)).await?;
         let old = found.filter(|comment| !comment.is_unposted() && may(comment));
         let old = old.ok_or_else(|| no_comment(comment_id))?;
         if old.due.is_some() {
@@ -128,8 +128,8 @@ async fn change<U: From<NotFound>>(
             return Ok(Step::Again);
         }
         let Some(new) = changed(&attempt, &old)? else { return Ok(Step::Done(old)) };
-        uncrowded(&discussed)?;
-        let Some(changed) = place.rewrite(&old, new, &attempt).await? else {
+        demand_room(&discussed)?;
+        let Some(changed) = store.rewrite(&old, new, &attempt).await? else {
             return Ok(Step::Again);
         };
         Ok(Step::or_again(finished(&attempt, &discussed, changed).await?))
@@ -140,7 +140,7 @@ async fn change<U: From<NotFound>>(
 /// Carries out the outbox; `None` if the discussion, and the comment with it, moved meanwhile.
 async fn finished(
     attempt: &Attempt,
-    discussed: &Discussed<'_>,
+    discussed: &DiscussionHandle<'_>,
     comment: CommentDocument,
 ) -> Result<Option<CommentDocument>, Error> {
     match finish(attempt, discussed, comment, Document::new()).await {

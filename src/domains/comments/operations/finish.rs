@@ -5,7 +5,7 @@ use mongodb::bson::Document;
 
 use super::super::{
     documents::{CommentDocument, Due, DueKind, Mark},
-    store::{self, By, Discussed},
+    store::{self, CommentKey, DiscussionHandle},
 };
 use crate::{error::Error, flow::Attempt};
 
@@ -15,7 +15,7 @@ pub(super) enum Finished<'a> {
     /// The outbox is empty; the comment in its current state.
     Done(CommentDocument),
     /// The discussion moved to another store before the comment was committed: post it there.
-    Moved(Discussed<'a>),
+    Moved(DiscussionHandle<'a>),
 }
 
 /// Why a comment isn't posted.
@@ -52,7 +52,7 @@ impl Refused {
 /// Carries out the outbox of a comment in the current store. `seen` guards the commit of a post.
 pub(super) async fn finish<'a>(
     attempt: &Attempt,
-    discussed: &Discussed<'a>,
+    discussed: &DiscussionHandle<'a>,
     comment: CommentDocument,
     seen: Document,
 ) -> Result<Finished<'a>, Refused> {
@@ -63,7 +63,7 @@ pub(super) async fn finish<'a>(
     } else if !is_committed && let Some(moved) = commit(attempt, discussed, &comment, seen).await? {
         return Ok(Finished::Moved(moved));
     }
-    if !discussed.place().lists_authors() {
+    if !discussed.store().lists_authors() {
         store::put_authored(discussed, std::slice::from_ref(&comment)).await?;
     }
     Ok(settle(attempt, discussed, comment, &due).await?)
@@ -72,21 +72,21 @@ pub(super) async fn finish<'a>(
 /// Empties the outbox.
 async fn settle<'a>(
     attempt: &Attempt,
-    discussed: &Discussed<'a>,
+    discussed: &DiscussionHandle<'a>,
     comment: CommentDocument,
     due: &Due,
 ) -> Result<Finished<'a>, Error> {
-    let place = discussed.place();
-    if let Some(comment) = place.settle(&comment, due, attempt).await? {
+    let store = discussed.store();
+    if let Some(comment) = store.settle(&comment, due, attempt).await? {
         return Ok(Finished::Done(comment));
     }
     let done = CommentDocument { due: None, ..comment };
-    let Some(now) = place.discussed().await? else { return Ok(Finished::Done(done)) };
-    if now.epoch != place.epoch {
+    let Some(now) = store.discussed().await? else { return Ok(Finished::Done(done)) };
+    if now.epoch != store.epoch {
         // The store was sealed: the new one has the comment with its outbox.
         return Ok(Finished::Moved(now));
     }
-    let now = place.find(By::Id(&done.id)).await?.unwrap_or(done);
+    let now = store.find(CommentKey::Id(&done.id)).await?.unwrap_or(done);
     if now.due.as_ref().is_some_and(|left| left.tag == due.tag) {
         return Err(attempt.overdue());
     }
@@ -96,11 +96,11 @@ async fn settle<'a>(
 /// Commits a post. Returns the discussion if it has moved meanwhile.
 async fn commit<'a>(
     attempt: &Attempt,
-    discussed: &Discussed<'a>,
+    discussed: &DiscussionHandle<'a>,
     comment: &CommentDocument,
     seen: Document,
-) -> Result<Option<Discussed<'a>>, Refused> {
-    if discussed.commit(&[comment], seen, attempt).await?.is_some() {
+) -> Result<Option<DiscussionHandle<'a>>, Refused> {
+    if discussed.commit(&[comment], seen, attempt).await? {
         return Ok(None);
     }
     let refused = match discussed.now().await? {
@@ -113,28 +113,28 @@ async fn commit<'a>(
             Some(Mark { void: true, .. }) => Refused::Aborted,
             None if attempt.is_over() => return Err(attempt.overdue().into()),
             // A caller who can't see the document any more can't post.
-            None if now.void(&comment.id, attempt).await?.is_some() => Refused::Gone,
+            None if now.void(&comment.id, attempt).await? => Refused::Gone,
             None => {
                 let reason = "another attempt has just committed or aborted the comment";
                 return Err(Error::unavailable(reason).into());
             }
         },
     };
-    discussed.place().withdraw(&comment.id).await?;
+    discussed.store().withdraw(&comment.id).await?;
     Err(refused)
 }
 
 /// Applies an edit or a removal to the discussed document.
 async fn apply(
     attempt: &Attempt,
-    discussed: &Discussed<'_>,
+    discussed: &DiscussionHandle<'_>,
     comment: &CommentDocument,
     due: &Due,
 ) -> Result<(), Error> {
     while let Some(now) = discussed.now().await?.filter(|now| now.mark(&due.tag).is_none()) {
         // After a removal the newest comments are refilled with an older one.
         let newest = if comment.removed.is_some() { now.newest().await? } else { Vec::new() };
-        if now.apply(comment, due, &newest, attempt).await?.is_some() {
+        if now.apply(comment, due, &newest, attempt).await? {
             break;
         }
         if attempt.is_over() {

@@ -22,7 +22,7 @@ use async_graphql::ID;
 
 use super::{
     documents::{CommentDocument, OpenDiscussion, Parent},
-    store::{self, Discussed, Opened},
+    store::{self, DiscussionHandle, Opened},
 };
 use crate::{
     error::Error,
@@ -79,9 +79,11 @@ fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput
 }
 
 /// Checks that the discussion has room for another mark.
-fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
+fn demand_room(discussion: &OpenDiscussion) -> Result<(), Error> {
     if discussion.marks.len() >= MARKS {
-        return Err(Error::RateLimited("too many comments on this are still being settled"));
+        return Err(Error::RateLimited(
+            "too many comments of this discussion are still being settled",
+        ));
     }
     Ok(())
 }
@@ -90,7 +92,7 @@ fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
 async fn read<'a, U: From<NotFound>>(
     cx: Cx<'a>,
     parent: &Parent,
-) -> Result<(Attempt, Option<Discussed<'a>>), Stop<U>> {
+) -> Result<(Attempt, Option<DiscussionHandle<'a>>), Stop<U>> {
     let Opened { attempt, is_seen, discussed } = store::open(cx, parent).await?;
     if is_seen { Ok((attempt, discussed)) } else { Err(no_parent(parent).into()) }
 }
@@ -99,7 +101,7 @@ async fn read<'a, U: From<NotFound>>(
 async fn begin<'a, U: From<NotFound>>(
     cx: Cx<'a>,
     parent: &Parent,
-) -> Result<(Attempt, Discussed<'a>), Stop<U>> {
+) -> Result<(Attempt, DiscussionHandle<'a>), Stop<U>> {
     let (attempt, discussed) = read(cx, parent).await?;
     let none = || NotFound::new("discussion", parent.id().0);
     Ok((attempt, discussed.ok_or_else(none)?))

@@ -14,7 +14,7 @@ use mongodb::bson::{DateTime, Document};
 use super::{
     super::{
         documents::{CommentDocument, Layout},
-        store::{self, BATCH, By, CAP, Discussed, Place},
+        store::{self, BATCH, CAP, CommentKey, CommentStore, DiscussionHandle},
         types::{Discussion, DiscussionFull, MigrateDiscussionInput, MigrateDiscussionResult},
     },
     begin,
@@ -58,7 +58,7 @@ pub async fn migrate_discussion(
 }
 
 /// Why the migration of a discussion is refused.
-fn refusal(now: &Discussed<'_>, to: Layout) -> Option<Stop<MigrateDiscussionResult>> {
+fn refusal(now: &DiscussionHandle<'_>, to: Layout) -> Option<Stop<MigrateDiscussionResult>> {
     if now.migration.is_some() {
         let message = "the discussion is still moving; try again in a minute";
         return Some(InUse::because(message).into());
@@ -70,7 +70,7 @@ fn refusal(now: &Discussed<'_>, to: Layout) -> Option<Stop<MigrateDiscussionResu
 /// no attempt reads it any more and no comment in it waits to be posted. Returns whether anything was
 /// changed.
 pub(in super::super) async fn settle(
-    discussed: Discussed<'_>,
+    discussed: DiscussionHandle<'_>,
     before: DateTime,
 ) -> Result<bool, Error> {
     let (Some(migration), Some(old)) = (&discussed.migration, discussed.before()) else {
@@ -92,7 +92,7 @@ pub(in super::super) async fn settle(
         }
     }
     old.remove().await?;
-    if discussed.place().lists_authors() {
+    if discussed.store().lists_authors() {
         store::remove_authored(app, &discussed.id).await?;
     }
     let attempt = app.begin().await?;
@@ -107,10 +107,10 @@ pub(in super::super) async fn settle(
 /// A repeat starts again from the beginning; copies that exist are kept.
 pub(super) async fn carry<'a>(
     attempt: &Attempt,
-    discussed: Discussed<'a>,
-) -> Result<Discussed<'a>, Error> {
-    let Some((migration, old)) = discussed.uncopied_place() else { return Ok(discussed) };
-    let (app, new) = (discussed.app, discussed.place());
+    discussed: DiscussionHandle<'a>,
+) -> Result<DiscussionHandle<'a>, Error> {
+    let Some((migration, old)) = discussed.uncopied_store() else { return Ok(discussed) };
+    let (app, new) = (discussed.app, discussed.store());
     old.seal().await?;
     let mut attempt = *attempt;
     let committed = old
@@ -131,7 +131,7 @@ pub(super) async fn carry<'a>(
             attempt = app.begin().await?;
             match discussed.now().await? {
                 Some(still) if still.epoch == discussed.epoch => {}
-                _ => return Err(Error::unavailable("the discussion moved on meanwhile")),
+                _ => return Err(Error::unavailable("the discussion changed at the same time")),
             }
         }
         if !new.lists_authors() {
@@ -157,16 +157,16 @@ pub(in super::super) async fn drive(
     layout: Layout,
     found: CommentDocument,
 ) -> Result<bool, Error> {
-    let Some(place) = Place::of(app, &found, layout) else {
+    let Some(store) = CommentStore::of(app, &found, layout) else {
         return Err(Error::internal("a comment whose store has no epoch"));
     };
     let attempt = app.begin().await?;
-    let Some(discussed) = place.discussed().await? else {
+    let Some(discussed) = store.discussed().await? else {
         // The discussion is gone: nothing can commit the comment any more.
-        return place.withdraw(&found.id).await;
+        return store.withdraw(&found.id).await;
     };
-    if (place.epoch, place.layout) == (discussed.epoch, discussed.layout) {
-        let found = place.find(By::Id(&found.id)).await?;
+    if (store.epoch, store.layout) == (discussed.epoch, discussed.layout) {
+        let found = store.find(CommentKey::Id(&found.id)).await?;
         let Some(comment) = found.filter(|comment| comment.due.is_some()) else {
             return Ok(false);
         };
@@ -181,5 +181,5 @@ pub(in super::super) async fn drive(
         }
     }
     repost(&attempt, discussed, &found).await?;
-    place.withdraw(&found.id).await
+    store.withdraw(&found.id).await
 }

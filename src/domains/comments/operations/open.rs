@@ -3,7 +3,7 @@
 use super::{
     super::{
         documents::{Layout, Parent},
-        store::{self, Discussed},
+        store::{self, DiscussionHandle},
         types::{Discussion, OpenDiscussionInput, OpenDiscussionResult},
     },
     parent_of, read,
@@ -40,9 +40,9 @@ pub(super) async fn begin_or_open<'a, U: From<NotFound>>(
     cx: Cx<'a>,
     parent: &Parent,
     layout: Layout,
-) -> Result<(Attempt, Discussed<'a>), Stop<U>> {
+) -> Result<(Attempt, DiscussionHandle<'a>), Stop<U>> {
     let read = || read(cx, parent);
-    decide(read, |attempt: Attempt, discussed: Option<Discussed<'a>>| async move {
+    decide(read, |attempt: Attempt, discussed: Option<DiscussionHandle<'a>>| async move {
         if let Some(discussed) = discussed {
             return Ok(Step::Done((attempt, discussed)));
         }

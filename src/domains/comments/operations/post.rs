@@ -6,18 +6,18 @@ use mongodb::bson::Document;
 use super::{
     super::{
         documents::{CommentDocument, Layout, Mark},
-        store::{By, CAP, Discussed, Inserted, Place},
+        store::{CAP, CommentKey, CommentStore, DiscussionHandle, Inserted},
         types::{
             CommentRemoved, DiscussionFull, NotServedByLayout, PostCommentInput, PostCommentResult,
             ReviewProductInput, ReviewProductResult,
         },
     },
-    begin, comment_of, demand_depth,
+    begin, comment_of, demand_depth, demand_room,
     finish::{Finished, Refused, finish},
     moves::carry,
     no_comment, no_parent,
     open::begin_or_open,
-    parent_of, uncrowded,
+    parent_of,
 };
 use crate::{
     app::App,
@@ -53,7 +53,7 @@ pub async fn post_comment(
         author_name: cx.requester.name.clone(),
         ..CommentDocument::draft(op.id, &parent, author, above.as_ref())
     };
-    let posted = place(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
+    let posted = post_draft(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
         Refused::Gone => no_parent(&parent).into(),
@@ -71,7 +71,7 @@ pub async fn review_product(
 ) -> Result<CommentDocument, Stop<ReviewProductResult>> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
-    let parent = parent_of(&NodeKind::Product.id(&input.sku))?;
+    let parent = parent_of(&NodeKind::PRODUCT.id(&input.sku))?;
     let (attempt, discussed) =
         begin_or_open(cx, &parent, cx.config().discussion_layout.into()).await?;
     let id = review_id(&cx, &discussed.id, author);
@@ -84,11 +84,11 @@ pub async fn review_product(
         author_name: cx.requester.name.clone(),
         ..CommentDocument::draft(id, &parent, author, None)
     };
-    let posted = place(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
+    let posted = post_draft(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
         Refused::Gone => no_parent(&parent).into(),
-        Refused::Aborted => Error::unavailable("a review was given up a moment ago").into(),
+        Refused::Aborted => Error::unavailable("this review was aborted a moment ago").into(),
         Refused::OtherInput => AlreadyExists::new("review of yours for", &*input.sku).into(),
         Refused::Failed(error) => error.into(),
     })
@@ -102,16 +102,18 @@ pub(super) fn review_id(app: &App, discussion: &str, author: &str) -> String {
 /// The comment to reply to. A reply that is already stored keeps its place, whatever has
 /// become of the parent and of the layout since.
 async fn replied_to(
-    discussed: &Discussed<'_>,
+    discussed: &DiscussionHandle<'_>,
     global_id: &ID,
     reply: &str,
 ) -> Result<CommentDocument, Stop<PostCommentResult>> {
     let (parent, id) = comment_of(global_id)?;
     let is_flat = discussed.layout == Layout::Paged;
     let is_here = parent == discussed.parent;
-    let found = if is_here { discussed.find(By::Id(&id)).await? } else { None };
+    let found = if is_here { discussed.find(CommentKey::Id(&id)).await? } else { None };
     let comment = found.ok_or_else(|| no_comment(global_id))?;
-    if (is_flat || comment.removed.is_some()) && discussed.find(By::Id(reply)).await?.is_none() {
+    if (is_flat || comment.removed.is_some())
+        && discussed.find(CommentKey::Id(reply)).await?.is_none()
+    {
         return Err(if is_flat {
             let message = "the comments are stored in pages, which have no threads";
             NotServedByLayout::because(message, discussed.layout).into()
@@ -124,20 +126,20 @@ async fn replied_to(
 }
 
 /// Posts a comment, even if the discussion moves to another layout meanwhile.
-async fn place(
+async fn post_draft(
     attempt: &Attempt,
-    mut discussed: Discussed<'_>,
+    mut discussed: DiscussionHandle<'_>,
     draft: &CommentDocument,
     seen: Document,
 ) -> Result<CommentDocument, Refused> {
     // A longer name is used if another comment has the shorter one.
     let mut length = 8;
-    let mut left: Option<Place<'_>> = None;
+    let mut left: Option<CommentStore<'_>> = None;
     loop {
-        uncrowded(&discussed)?;
+        demand_room(&discussed)?;
         // A repeat during a migration: committed comments are copied before the comment is posted anew.
-        if let Some((migration, before)) = discussed.uncopied_place()
-            && let Some(old) = before.find(By::Id(&draft.id)).await?
+        if let Some((migration, before)) = discussed.uncopied_store()
+            && let Some(old) = before.find(CommentKey::Id(&draft.id)).await?
         {
             if old.is_committed(&migration.committed) {
                 discussed = carry(attempt, discussed).await?;
@@ -145,9 +147,9 @@ async fn place(
                 left = Some(before);
             }
         }
-        let now = discussed.place();
+        let now = discussed.store();
         let name = CommentDocument::short(&draft.id, length);
-        let comment = now.placed(draft, &name, attempt.now(), attempt.now());
+        let comment = now.as_posted(draft, &name, attempt.now(), attempt.now());
         let inserted = if is_named_before(&discussed, &comment).await? {
             Inserted::SlugTaken
         } else {
@@ -162,7 +164,7 @@ async fn place(
             Inserted::Exists(there) if there.origin == draft.origin => there,
             Inserted::Exists(_) => return Err(Refused::OtherInput),
             Inserted::SlugTaken if name.len() < length => {
-                return Err(Error::internal("two comments of one id").into());
+                return Err(Error::internal("two comments have one id").into());
             }
             Inserted::SlugTaken => {
                 length *= 2;
@@ -198,9 +200,9 @@ async fn place(
 /// The discussion after its move, which is why the store refused the comment with that id; or another reason.
 async fn moved<'a>(
     attempt: &Attempt,
-    discussed: &Discussed<'a>,
+    discussed: &DiscussionHandle<'a>,
     id: &str,
-) -> Result<Discussed<'a>, Refused> {
+) -> Result<DiscussionHandle<'a>, Refused> {
     match discussed.now().await? {
         Some(moved) if moved.epoch != discussed.epoch => Ok(moved),
         Some(full) if full.layout == Layout::Embedded && full.total >= CAP => {
@@ -214,17 +216,17 @@ async fn moved<'a>(
 
 /// Whether another comment that isn't copied to this store yet has its slug.
 async fn is_named_before(
-    discussed: &Discussed<'_>,
+    discussed: &DiscussionHandle<'_>,
     comment: &CommentDocument,
 ) -> Result<bool, Error> {
-    let Some((migration, before)) = discussed.uncopied_place() else { return Ok(false) };
-    let there = before.find(By::Slug(&comment.slug)).await?;
+    let Some((migration, before)) = discussed.uncopied_store() else { return Ok(false) };
+    let there = before.find(CommentKey::Slug(&comment.slug)).await?;
     Ok(there
         .is_some_and(|there| there.id != comment.id && there.is_committed(&migration.committed)))
 }
 
 /// Removes the comment from the store that it was inserted into before the discussion moved.
-async fn withdraw(left: Option<&Place<'_>>, id: &str) -> Result<(), Error> {
+async fn withdraw(left: Option<&CommentStore<'_>>, id: &str) -> Result<(), Error> {
     if let Some(left) = left {
         left.withdraw(id).await?;
     }
@@ -234,8 +236,8 @@ async fn withdraw(left: Option<&Place<'_>>, id: &str) -> Result<(), Error> {
 /// Posts a comment to the current store that was left uncommitted in an old one.
 pub(super) async fn repost(
     attempt: &Attempt,
-    discussed: Discussed<'_>,
+    discussed: DiscussionHandle<'_>,
     found: &CommentDocument,
 ) -> Result<(), Error> {
-    Refused::failure(place(attempt, discussed, found, Document::new()).await)
+    Refused::failure(post_draft(attempt, discussed, found, Document::new()).await)
 }

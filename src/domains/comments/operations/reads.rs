@@ -9,7 +9,7 @@ use mongodb::bson::Bson;
 use super::{
     super::{
         documents::{CommentDocument, Parent, ParentKind},
-        store::{self, By, Listing, Range},
+        store::{self, CommentKey, Listing, Range},
         types::{CommentBy, CommentOrder, Discussion},
     },
     checked_slug, comment_of, parent_of,
@@ -76,11 +76,11 @@ pub async fn subthread(
 pub async fn comment(cx: Cx<'_>, by: &CommentBy) -> Result<Option<CommentDocument>, Error> {
     match by {
         CommentBy::Id(id) => match comment_of(id) {
-            Ok((on, id)) => one(cx, &on, By::Id(&id)).await,
+            Ok((on, id)) => one(cx, &on, CommentKey::Id(&id)).await,
             Err(_) => Ok(None),
         },
         CommentBy::Slug(by) => match (parent_of(&by.subject_id), checked_slug(&by.slug)) {
-            (Ok(on), Some(slug)) => one(cx, &on, By::Slug(slug)).await,
+            (Ok(on), Some(slug)) => one(cx, &on, CommentKey::Slug(slug)).await,
             _ => Ok(None),
         },
     }
@@ -92,15 +92,19 @@ pub async fn replied_to(
     reply: &CommentDocument,
 ) -> Result<Option<CommentDocument>, Error> {
     let by = match (&reply.reply_to_id, &*reply.reply_to) {
-        (Some(id), _) => By::Id(id),
+        (Some(id), _) => CommentKey::Id(id),
         (None, "") => return Ok(None),
-        (None, slug) => By::Slug(slug),
+        (None, slug) => CommentKey::Slug(slug),
     };
     one(cx, &reply.parent, by).await
 }
 
 /// A comment on a document that the caller can see.
-async fn one(cx: Cx<'_>, on: &Parent, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
+async fn one(
+    cx: Cx<'_>,
+    on: &Parent,
+    by: CommentKey<'_>,
+) -> Result<Option<CommentDocument>, Error> {
     loop {
         let since = Instant::now();
         let Some(discussed) = store::find(cx, on).await? else { return Ok(None) };

@@ -1,12 +1,13 @@
 //! Reads and changes of the comments in a store, whatever its layout.
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, Due, Layout, OpenDiscussion, PageDocument},
-    All, By, Discussed, Found, Inserted, Place,
-    decisions::touch,
-    embedded, list_touched,
+    CommentKey, CommentList, CommentStore, DiscussionHandle, Found, Inserted,
+    decisions::touched,
+    embedded::{self, ENTRIES},
+    list_touched,
     pages::{self, pages},
     remove_authored,
 };
@@ -17,7 +18,7 @@ use crate::{
     mongo::{
         Collection,
         collection::List,
-        expression::{both, count, starts_with, stored_fields},
+        expression::{array, both, count, literal, replaced, starts_with, stored_fields},
     },
 };
 
@@ -38,31 +39,16 @@ pub(super) fn written(comments: Option<Vec<CommentDocument>>, id: &str) -> Found
     comment.map(Some).ok_or_else(|| Error::internal("a comment isn't where it was written"))
 }
 
-/// The update that turns one comment into another: the fields that differ.
-struct Change {
-    set: Document,
-    unset: Document,
-}
-
-impl Change {
-    /// The change from `old` to `new`.
-    fn between(old: &CommentDocument, new: &CommentDocument) -> Self {
-        let (old, new) = (stored_fields(old), stored_fields(new));
-        let gone = old.keys().filter(|field| !new.contains_key(*field));
-        let unset = gone.map(|field| (field.clone(), 1.into())).collect();
-        let set = new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
-        Self { set, unset }
-    }
-
-    /// The update of the comment at `path`, which ends in a dot or is empty.
-    fn at(self, path: &str) -> Document {
-        let below = |fields: Document| -> Document {
-            fields.into_iter().map(|(field, value)| (format!("{path}{field}"), value)).collect()
-        };
-        let operators = [("$set", below(self.set)), ("$unset", below(self.unset))];
-        let changes = operators.into_iter().filter(|(_, fields)| !fields.is_empty());
-        changes.map(|(operator, fields)| (operator.to_owned(), fields.into())).collect()
-    }
+/// Expression that turns the comment `stored_as` into `new`: only the fields change in which `old` differs from it.
+fn changed(stored_as: &str, old: &CommentDocument, new: &CommentDocument) -> Bson {
+    let (old, new) = (stored_fields(old), stored_fields(new));
+    let gone = old.keys().filter(|field| !new.contains_key(*field));
+    let left = gone.fold(Bson::from(stored_as), |left, field| {
+        doc! { "$unsetField": { "field": field, "input": left } }.into()
+    });
+    let set: Document =
+        new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
+    doc! { "$mergeObjects": [left, literal(set)] }.into()
 }
 
 /// Filter of an array's path: it contains the comment with that id, for which `guard` holds.
@@ -70,23 +56,23 @@ fn containing(id: &str, guard: Document) -> Document {
     doc! { "$elemMatch": both(doc! { "id": id }, guard) }
 }
 
-impl Place<'_> {
+impl CommentStore<'_> {
     /// Finds one comment.
-    pub(crate) async fn find(&self, by: By<'_>) -> Found<CommentDocument> {
+    pub(crate) async fn find(&self, by: CommentKey<'_>) -> Found<CommentDocument> {
         let on = self.on();
         let found = match (self.layout, by) {
-            (Layout::PerDocument, By::Id(id)) => {
+            (Layout::PerDocument, CommentKey::Id(id)) => {
                 comments(self.app).get_settled(&self.key(id)).await?.into_iter().collect()
             }
-            (Layout::PerDocument, By::Slug(slug)) => {
+            (Layout::PerDocument, CommentKey::Slug(slug)) => {
                 let filter = doc! { "on": on, "slug": slug };
                 let list = List { filter, limit: 1, hint: Some("slug"), ..List::default() };
                 comments(self.app).list(list).await?
             }
             (Layout::Paged, by) => {
                 let (filter, hint) = match by {
-                    By::Id(id) => (doc! { "on": on, "entries.id": id }, "comment"),
-                    By::Slug(slug) => (doc! { "on": on, "entries.slug": slug }, "slug"),
+                    CommentKey::Id(id) => (doc! { "on": on, "entries.id": id }, "comment"),
+                    CommentKey::Slug(slug) => (doc! { "on": on, "entries.slug": slug }, "slug"),
                 };
                 let list = List { filter, limit: 1, hint: Some(hint), ..List::default() };
                 pages::entries(self.app, list).await?
@@ -97,7 +83,7 @@ impl Place<'_> {
     }
 
     /// Finds comments by their ids.
-    pub(crate) async fn find_all(&self, ids: &[String]) -> All {
+    pub(crate) async fn find_all(&self, ids: &[String]) -> CommentList {
         let mut found = match self.layout {
             Layout::PerDocument => {
                 let keys: Vec<_> = ids.iter().map(|id| self.key(id)).collect();
@@ -117,10 +103,10 @@ impl Place<'_> {
 
     /// Why the store refuses a new comment: it exists, or another comment has its slug.
     pub(super) async fn clash(&self, new: &CommentDocument) -> Result<Option<Inserted>, Error> {
-        if let Some(same) = self.find(By::Id(&new.id)).await? {
+        if let Some(same) = self.find(CommentKey::Id(&new.id)).await? {
             return Ok(Some(Inserted::Exists(same)));
         }
-        Ok(self.find(By::Slug(&new.slug)).await?.map(|_| Inserted::SlugTaken))
+        Ok(self.find(CommentKey::Slug(&new.slug)).await?.map(|_| Inserted::SlugTaken))
     }
 
     /// Inserts a comment that is to be posted. `seen` guards the insert that also commits it.
@@ -144,41 +130,48 @@ impl Place<'_> {
     }
 
     /// Writes the fields in which `new` differs from `old`, if `guard` holds for the comment and the store isn't sealed.
+    /// Returns `new`: the guard holds only for the comment as it was read. The comment matches `done` once this was
+    /// done, and only then.
     async fn change(
         &self,
         old: &CommentDocument,
-        new: &CommentDocument,
+        new: CommentDocument,
         guard: Document,
+        done: Document,
         attempt: &Attempt,
     ) -> Found<CommentDocument> {
-        let (id, change) = (&old.id, Change::between(old, new));
-        let comments = match self.layout {
+        let id = &old.id;
+        let is_changed = match self.layout {
             Layout::PerDocument => {
-                let filter = both(doc! { "_id": self.key(id), "sealed": { "$ne": true } }, guard);
-                let write = comments(self.app).guarded(filter, change.at(""));
-                write.within(attempt).apply().await.decided()?.map(|comment| vec![comment])
+                let own = doc! { "_id": self.key(id) };
+                let open = both(own.clone(), doc! { "sealed": { "$ne": true } });
+                let replace = doc! { "$replaceWith": changed("$$ROOT", old, &new) };
+                let write = comments(self.app).guarded(both(open, guard), vec![replace]);
+                write.within(attempt).applied_if(both(own, done)).held().await?
             }
             Layout::Paged => {
-                let filter = doc! {
-                    "on": self.on(),
-                    "entries.id": id,
-                    "entries": containing(id, guard),
-                    "sealed": { "$ne": true },
+                // The number of the page isn't known.
+                let own = |guard| {
+                    let entries = containing(id, guard);
+                    doc! { "on": self.on(), "entries.id": id, "entries": entries }
                 };
-                let write = pages(self.app)
-                    .guarded(filter, change.at("entries.$[comment]."))
-                    .array_filters(vec![doc! { "comment.id": id }]);
-                write.within(attempt).apply().await.decided()?.map(|page| page.entries)
+                let open = both(own(guard), doc! { "sealed": { "$ne": true } });
+                let entries = replaced("$entries", "id", id, changed("$$this", old, &new));
+                let write = pages(self.app).set(open, doc! { "entries": entries });
+                write.within(attempt).applied_if(own(done)).held().await?
             }
             Layout::Embedded => {
-                let guard = doc! { "discussion.entries": containing(id, guard) };
-                let mut update = change.at("discussion.entries.$[comment].");
-                // The sweep finds the comment by the discussion's `touchedAt`.
-                update.insert("$min", touch(attempt));
-                embedded::update(self, guard, update, Some(id), attempt).await?
+                let own = |guard| doc! { ENTRIES: containing(id, guard) };
+                let with = changed("$$this", old, &new);
+                let fields = doc! {
+                    ENTRIES: replaced(array(ENTRIES), "id", id, with),
+                    // The sweep finds the comment by it.
+                    "discussion.touchedAt": touched(attempt),
+                };
+                embedded::set(self, own(guard), fields, own(done), attempt).await?
             }
         };
-        written(comments, id)
+        Ok(is_changed.then_some(new))
     }
 
     /// Empties the outbox of a comment if it still holds this entry.
@@ -190,7 +183,10 @@ impl Place<'_> {
     ) -> Found<CommentDocument> {
         let settled_at = Some(attempt.now());
         let settled = CommentDocument { due: None, settled_at, ..comment.clone() };
-        self.change(comment, &settled, doc! { "due.tag": &due.tag }, attempt).await
+        let same = doc! { "nonce": &comment.nonce, "at": comment.at, "version": comment.version };
+        let due = both(same.clone(), doc! { "due.tag": &due.tag });
+        let done = both(same, doc! { "due": { "$exists": false } });
+        self.change(comment, settled, due, done, attempt).await
     }
 
     /// Edits a comment or removes its text, if it is unchanged since it was read and its outbox is empty. Only an edit
@@ -212,7 +208,9 @@ impl Place<'_> {
             let in_time = doc! { "$gt": editable_after(self.app, attempt) };
             unchanged.extend(doc! { "author": &old.author, "nonce": &old.nonce, "at": in_time });
         }
-        self.change(old, &new, unchanged, attempt).await
+        let due = new.due.as_ref().map(|due| &due.tag);
+        let done = doc! { "version": new.version, "nonce": &new.nonce, "due.tag": due };
+        self.change(old, new, unchanged, done, attempt).await
     }
 
     /// Inserts the `number`th batch of copies; copies that exist stay.
@@ -260,7 +258,7 @@ impl Place<'_> {
     }
 
     /// Removes the store with all its comments. Embedded ones are removed with the discussion's `migration`:
-    /// see [`Discussed::close`](super::Discussed::close).
+    /// see [`DiscussionHandle::close`](super::DiscussionHandle::close).
     pub(crate) async fn remove(&self) -> Result<(), Error> {
         let store = doc! { "on": self.on() };
         match self.layout {
@@ -293,20 +291,20 @@ pub(crate) fn editable_after(app: &App, attempt: &Attempt) -> DateTime {
     DateTime::from_millis(attempt.now().timestamp_millis().saturating_sub(window))
 }
 
-impl Discussed<'_> {
+impl DiscussionHandle<'_> {
     /// Finds a posted comment. While not everything is copied to another layout, a comment that isn't in the new store
     /// is still in the old one. Embedded comments were read with the discussion.
-    pub(crate) async fn find(&self, by: By<'_>) -> Found<CommentDocument> {
-        let place = self.place();
-        let on = place.on();
+    pub(crate) async fn find(&self, by: CommentKey<'_>) -> Found<CommentDocument> {
+        let store = self.store();
+        let on = store.on();
         let mut found = match self.layout {
             Layout::Embedded => {
                 self.entries.iter().find(|comment| comment.on == on && by.is(comment)).cloned()
             }
-            _ => place.find(by).await?,
+            _ => store.find(by).await?,
         };
         if found.is_none()
-            && let Some((_, before)) = self.uncopied_place()
+            && let Some((_, before)) = self.uncopied_store()
         {
             found = before.find(by).await?;
         }
@@ -320,7 +318,12 @@ pub(crate) async fn insert_all(app: &App, bulk: &[CommentDocument]) -> Result<bo
 }
 
 /// Comments in any store of this layout whose outbox entry is older than `before`, oldest first.
-pub(crate) async fn list_due(app: &App, layout: Layout, before: DateTime, limit: i64) -> All {
+pub(crate) async fn list_due(
+    app: &App,
+    layout: Layout,
+    before: DateTime,
+    limit: i64,
+) -> CommentList {
     let mut due: Vec<CommentDocument> = match layout {
         Layout::PerDocument => comments(app).list_older(("due.at", "due"), before, limit).await?,
         Layout::Paged => {

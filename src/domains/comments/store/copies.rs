@@ -5,7 +5,7 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     super::documents::{AuthoredComment, CommentDocument, Layout, PageDocument},
-    All, CAP, Discussed,
+    CAP, CommentList, DiscussionHandle,
     comments::posted,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 
 /// A page of the author's comments, newest first. Both collections are read in parallel; a comment may be in
 /// both.
-pub(crate) async fn list_authored(app: &App, author: &str, page: &Page) -> All {
+pub(crate) async fn list_authored(app: &App, author: &str, page: &Page) -> CommentList {
     let own = both(doc! { "author": author }, posted());
     let own = List { hint: Some("author"), ..page.list(own) };
     let copied = List { hint: Some("author"), ..page.list(doc! { "author": author }) };
@@ -33,7 +33,7 @@ pub(crate) async fn list_authored(app: &App, author: &str, page: &Page) -> All {
 
 /// Writes copies of these comments, unless a copy of the same or a later version exists.
 pub(crate) async fn put_authored(
-    discussed: &Discussed<'_>,
+    discussed: &DiscussionHandle<'_>,
     comments: &[CommentDocument],
 ) -> Result<(), Error> {
     let updates = comments.iter().map(|comment| {

@@ -1,19 +1,17 @@
 //! The writes of a discussion: the commits of posts, the applies of edits and removals, and the steps of a move to
 //! another layout. Each is a guard and an update of the discussed document.
 
-use mongodb::{
-    bson::{Bson, Document, doc},
-    options::UpdateModifications,
-};
+use mongodb::bson::{Bson, Document, doc};
 
 use super::{
     super::{
         derived::Derived,
-        documents::{CommentDocument, CommentExcerpt, Due, Layout, Rating},
+        documents::{CommentDocument, CommentExcerpt, Due, Layout, Mark, Rating, of_kind},
     },
-    CAP, Discussed, Found, discussions,
+    CAP, DiscussionHandle, Found, discussions,
 };
 use crate::{
+    error::Error,
     flow::Attempt,
     mongo::expression::{append, array, both, choose, filter, literal, map, stored, whole},
 };
@@ -21,47 +19,86 @@ use crate::{
 /// Number of newest comments, as MongoDB takes it: [`LATEST`](super::super::documents::LATEST).
 const SLICE: i32 = 10;
 
-/// The `$min` of each update that leaves unfinished work: `touchedAt` is the time at which the oldest began.
-pub(super) fn touch(attempt: &Attempt) -> Document {
-    doc! { "discussion.touchedAt": attempt.now() }
+/// Expression of `touchedAt` for each update that leaves unfinished work: the time at which the oldest began.
+pub(super) fn touched(attempt: &Attempt) -> Document {
+    doc! { "$min": ["$discussion.touchedAt", attempt.now()] }
 }
 
-/// The commit of comments: a guard against a second one, and the update.
+/// Expression of the newest of these excerpts.
+fn newest_of(excerpts: Bson) -> Document {
+    let sorted = doc! { "$sortArray": { "input": excerpts, "sortBy": { "at": -1, "id": -1 } } };
+    doc! { "$slice": [sorted, SLICE] }
+}
+
+/// The marks of a commit of comments.
+fn marks_of(comments: &[&CommentDocument], attempt: &Attempt) -> Vec<Mark> {
+    comments.iter().map(|comment| Mark::of(&comment.id, attempt.now())).collect()
+}
+
+/// Expression of the marks with `more`.
+fn marked(more: &[Mark]) -> Bson {
+    append(array("discussion.taken"), more.iter().map(|mark| literal(stored(mark))).collect())
+}
+
+/// The commit of comments: a guard against a second one, and the fields that it sets.
 pub(super) fn commit(comments: &[&CommentDocument], attempt: &Attempt) -> (Document, Document) {
     let Derived { count, total, latest, rating } = Derived::of(comments);
-    let mut increase = doc! { "discussion.count": count, "discussion.total": total };
-    if rating.count > 0 {
-        increase.insert("discussion.rating.count", rating.count);
-        increase.insert("discussion.rating.sum", rating.sum);
-    }
-    let latest =
-        doc! { "$each": stored(&latest), "$sort": { "at": -1, "id": -1 }, "$slice": SLICE };
     let tags: Vec<_> = comments.iter().map(|comment| comment.id.as_str()).collect();
-    let mark = |tag: &&str| doc! { "tag": *tag, "at": attempt.now() };
-    let marks: Vec<_> = tags.iter().map(mark).collect();
-    let update = doc! {
-        "$inc": increase,
-        "$push": { "discussion.latest": latest, "discussion.taken": { "$each": marks } },
-        "$min": touch(attempt),
+    let all = doc! { "$concatArrays": [array("discussion.latest"), literal(stored(&latest))] };
+    let mut set = doc! {
+        "discussion.count": plus("discussion.count", count),
+        "discussion.total": plus("discussion.total", total),
+        "discussion.latest": newest_of(all.into()),
+        "discussion.taken": marked(&marks_of(comments, attempt)),
+        "discussion.touchedAt": touched(attempt),
     };
-    (doc! { "discussion.taken.tag": { "$nin": tags } }, update)
+    if rating.count > 0 {
+        set.extend(rated(rating.count, rating.sum));
+    }
+    (doc! { "discussion.taken.tag": { "$nin": tags } }, set)
 }
 
-impl Discussed<'_> {
+impl DiscussionHandle<'_> {
     /// Writes into the discussion; returns it after the update, or `None` if it is refused.
     async fn write(
         &self,
         guard: Document,
-        update: impl Into<UpdateModifications>,
+        stages: Vec<Document>,
         attempt: &Attempt,
     ) -> Found<Self> {
         let guard = both(guard, doc! { "discussion.id": &self.id });
-        discussions::write(self.app, &self.parent, guard, update, attempt).await
+        discussions::write(self.app, &self.parent, guard, stages, attempt).await
     }
 
     /// Sets fields of the discussion to the values of expressions; see [`Self::write`].
     async fn set(&self, guard: Document, fields: Document, attempt: &Attempt) -> Found<Self> {
         self.write(guard, vec![doc! { "$set": fields }], attempt).await
+    }
+
+    /// Sets fields of the discussion, among them these new marks, to the values of expressions. Returns whether the
+    /// guard held, which includes that none of the tags is marked.
+    async fn set_marked(
+        &self,
+        guard: Document,
+        fields: Document,
+        marks: &[Mark],
+        attempt: &Attempt,
+    ) -> Result<bool, Error> {
+        let own = doc! { "_id": &self.parent.key, "discussion.id": &self.id };
+        let marked = marks.iter().map(|Mark { tag, void, .. }| {
+            let is_void = if *void {
+                doc! { "$eq": true }
+            } else {
+                doc! { "$ne": true }
+            };
+            doc! { "$elemMatch": { "tag": tag, "void": is_void } }
+        });
+        let marked = doc! { "discussion.taken": { "$all": marked.collect::<Vec<_>>() } };
+        let marked = both(own.clone(), marked);
+        of_kind!(self.parent.kind, Own => {
+            let write = self.app.collection::<Own>().set(both(own, guard), fields);
+            write.within(attempt).applied_if(marked).held().await
+        })
     }
 
     /// Commits the posts of comments, none of which is committed: counts them and adds them to the newest, if the
@@ -71,18 +108,20 @@ impl Discussed<'_> {
         comments: &[&CommentDocument],
         seen: Document,
         attempt: &Attempt,
-    ) -> Found<Self> {
-        let (uncommitted, update) = commit(comments, attempt);
+    ) -> Result<bool, Error> {
+        let (uncommitted, set) = commit(comments, attempt);
         let now = doc! { "discussion.epoch": self.epoch };
-        self.write(both(both(seen, now), uncommitted), update, attempt).await
+        let guard = both(both(seen, now), uncommitted);
+        self.set_marked(guard, set, &marks_of(comments, attempt), attempt).await
     }
 
-    /// Marks a tag as void, unless it is already marked.
-    pub(crate) async fn void(&self, tag: &str, attempt: &Attempt) -> Found<Self> {
+    /// Marks a tag as void, unless it is already marked. Returns whether it did.
+    pub(crate) async fn void(&self, tag: &str, attempt: &Attempt) -> Result<bool, Error> {
         let guard = doc! { "discussion.taken.tag": { "$ne": tag } };
-        let void = doc! { "tag": tag, "at": attempt.now(), "void": true };
-        let update = doc! { "$push": { "discussion.taken": void }, "$min": touch(attempt) };
-        self.write(guard, update, attempt).await
+        let void = [Mark { void: true, ..Mark::of(tag, attempt.now()) }];
+        let set =
+            doc! { "discussion.taken": marked(&void), "discussion.touchedAt": touched(attempt) };
+        self.set_marked(guard, set, &void, attempt).await
     }
 
     /// Applies an edit or a removal. `newest` are the newest comments, read when the discussion had this version
@@ -93,7 +132,7 @@ impl Discussed<'_> {
         due: &Due,
         newest: &[CommentDocument],
         attempt: &Attempt,
-    ) -> Found<Self> {
+    ) -> Result<bool, Error> {
         let mut guard = doc! {
             "discussion.version": self.version,
             "discussion.taken.tag": { "$ne": &due.tag },
@@ -107,29 +146,23 @@ impl Discussed<'_> {
             let more: Vec<Bson> = more.map(|other| stored(&CommentExcerpt::of(other))).collect();
             let known = doc! { "$in": ["$$this.id", "$discussion.latest.id"] };
             let more = filter(literal(more), doc! { "$not": [known] });
-            let all = doc! { "$concatArrays": [others, more] };
-            let sorted = doc! { "$sortArray": { "input": all, "sortBy": { "at": -1, "id": -1 } } };
-            Bson::Document(doc! { "$slice": [sorted, SLICE] })
+            newest_of(doc! { "$concatArrays": [others, more] }.into()).into()
         } else {
             let edited = literal(stored(&CommentExcerpt::of(comment)));
             map("$discussion.latest", choose(same, edited, "$$this"))
         };
-        let mark = whole(doc! { "tag": literal(&due.tag), "at": attempt.now() });
+        let mark = [Mark::of(&due.tag, attempt.now())];
         let mut set = doc! {
             "discussion.count": plus("discussion.count", due.count.into()),
             "discussion.latest": latest,
             "discussion.version": plus("discussion.version", 1),
-            "discussion.taken": append(array("discussion.taken"), vec![mark]),
-            "discussion.touchedAt": { "$min": ["$discussion.touchedAt", attempt.now()] },
+            "discussion.taken": marked(&mark),
+            "discussion.touchedAt": touched(attempt),
         };
         if due.reviews != 0 || due.stars != 0 {
-            for (field, change) in
-                [("discussion.rating.count", due.reviews), ("discussion.rating.sum", due.stars)]
-            {
-                set.insert(field, plus(field, change.into()));
-            }
+            set.extend(rated(due.reviews.into(), due.stars.into()));
         }
-        self.set(guard, set, attempt).await
+        self.set_marked(guard, set, &mark, attempt).await
     }
 
     /// Changes the layout: from now on comments are posted to a store of the next epoch.
@@ -184,11 +217,11 @@ impl Discussed<'_> {
             "discussion.epoch": self.epoch,
             "discussion.migration.copiedAt": { "$exists": true },
         };
-        let mut gone = doc! { "discussion.migration": 1 };
+        let mut gone = doc! { "discussion.migration": "$$REMOVE" };
         if self.layout != Layout::Embedded {
-            gone.insert("discussion.entries", 1);
+            gone.insert("discussion.entries", "$$REMOVE");
         }
-        self.write(guard, doc! { "$unset": gone }, attempt).await
+        self.set(guard, gone, attempt).await
     }
 
     /// Removes the marks with these tags, and sets `touchedAt` to the oldest work that is left.
@@ -212,7 +245,7 @@ impl Discussed<'_> {
             "discussion.migration": { "$exists": false },
             "discussion.entries.due.at": { "$exists": false },
         };
-        self.write(guard, doc! { "$unset": { "discussion.touchedAt": 1 } }, attempt).await
+        self.set(guard, doc! { "discussion.touchedAt": "$$REMOVE" }, attempt).await
     }
 
     /// Rewrites the derived values, if no post, edit, removal or migration was committed since the discussion was
@@ -223,19 +256,28 @@ impl Discussed<'_> {
             "discussion.version": self.version,
             "discussion.total": self.total,
         };
-        let mut set = doc! {
+        let rating = if derived.rating == Rating::default() {
+            Bson::from("$$REMOVE")
+        } else {
+            literal(stored(&derived.rating))
+        };
+        let set = doc! {
             "discussion.count": derived.count,
             "discussion.total": derived.total,
-            "discussion.latest": stored(&derived.latest),
+            "discussion.latest": literal(stored(&derived.latest)),
+            "discussion.rating": rating,
+            "discussion.version": plus("discussion.version", 1),
         };
-        let mut update = doc! { "$inc": { "discussion.version": 1_i64 } };
-        if derived.rating == Rating::default() {
-            update.insert("$unset", doc! { "discussion.rating": 1 });
-        } else {
-            set.insert("discussion.rating", stored(&derived.rating));
-        }
-        update.insert("$set", set);
-        self.write(guard, update, attempt).await
+        self.set(guard, set, attempt).await
+    }
+}
+
+/// The fields of the rating with that many more reviews and stars.
+fn rated(reviews: i64, stars: i64) -> Document {
+    let more = |field: &str, change: i64| doc! { "$add": [{ "$ifNull": [field, 0_i64] }, change] };
+    doc! {
+        "discussion.rating.count": more("$discussion.rating.count", reviews),
+        "discussion.rating.sum": more("$discussion.rating.sum", stars),
     }
 }
 

@@ -4,14 +4,11 @@
 use std::collections::HashSet;
 
 use futures_util::future::try_join_all;
-use mongodb::{
-    bson::{DateTime, Document, doc},
-    options::UpdateModifications,
-};
+use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
     super::documents::{Layout, OpenDiscussion, Parent, ParentDocument, ParentKind, of_kind},
-    Discussed, Found, Place,
+    CommentStore, DiscussionHandle, Found,
 };
 use crate::{
     app::App,
@@ -20,30 +17,30 @@ use crate::{
     graphql::cx::Cx,
     mongo::{
         collection::List,
-        expression::{both, stored},
+        expression::{both, literal, stored},
     },
 };
 
 /// The discussion, without a check of visibility.
-pub(crate) async fn settled<'a>(app: &'a App, parent: &Parent) -> Found<Discussed<'a>> {
+pub(crate) async fn settled<'a>(app: &'a App, parent: &Parent) -> Found<DiscussionHandle<'a>> {
     of_kind!(parent.kind, Own => {
         let found = app.collection::<Own>().get_settled(&parent.key).await?;
         Ok(found.and_then(|found| of(app, found)))
     })
 }
 
-impl<'a> Place<'a> {
+impl<'a> CommentStore<'a> {
     /// The store's discussion as it is now; `None` if it is gone.
-    pub(crate) async fn discussed(&self) -> Found<Discussed<'a>> {
+    pub(crate) async fn discussed(&self) -> Found<DiscussionHandle<'a>> {
         let now = settled(self.app, &self.parent).await?;
         Ok(now.filter(|now| now.id == self.discussion))
     }
 }
 
-impl Discussed<'_> {
+impl DiscussionHandle<'_> {
     /// The discussion as it is now; `None` if it is gone.
     pub(crate) async fn now(&self) -> Found<Self> {
-        self.place().discussed().await
+        self.store().discussed().await
     }
 }
 
@@ -52,13 +49,13 @@ pub(super) async fn write<'a>(
     app: &'a App,
     parent: &Parent,
     guard: Document,
-    update: impl Into<UpdateModifications>,
+    stages: Vec<Document>,
     attempt: &Attempt,
-) -> Found<Discussed<'a>> {
+) -> Found<DiscussionHandle<'a>> {
     let filter = both(doc! { "_id": &parent.key }, guard);
     of_kind!(parent.kind, Own => {
-        let write = app.collection::<Own>().guarded(filter, update).within(attempt);
-        let Some(after) = write.apply().await.decided()? else { return Ok(None) };
+        let write = app.collection::<Own>().guarded(filter, stages).within(attempt);
+        let Some(after) = write.then_read().await? else { return Ok(None) };
         let gone = || Error::internal("a discussion isn't where it was");
         of(app, after).map(Some).ok_or_else(gone)
     })
@@ -71,7 +68,7 @@ pub(crate) async fn open_discussion<'a>(
     layout: Layout,
     seen: Document,
     attempt: &Attempt,
-) -> Found<Discussed<'a>> {
+) -> Found<DiscussionHandle<'a>> {
     let guard = both(seen, doc! { "discussion": { "$exists": false } });
     let discussion = OpenDiscussion {
         id: app.ids().random(),
@@ -90,7 +87,8 @@ pub(crate) async fn open_discussion<'a>(
         migration: None,
         touched_at: None,
     };
-    write(app, parent, guard, doc! { "$set": { "discussion": stored(&discussion) } }, attempt).await
+    let set = doc! { "$set": { "discussion": literal(stored(&discussion)) } };
+    write(app, parent, guard, vec![set], attempt).await
 }
 
 /// Discussions whose `touchedAt` is before `before`, oldest first.
@@ -98,7 +96,7 @@ pub(crate) async fn list_touched(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<Discussed<'_>>, Error> {
+) -> Result<Vec<DiscussionHandle<'_>>, Error> {
     let mut touched = Vec::new();
     for kind in ParentKind::ALL {
         of_kind!(kind, Own => {
@@ -114,15 +112,15 @@ pub(crate) async fn list_touched(
     Ok(touched)
 }
 
-fn of<const KIND: usize>(app: &App, found: ParentDocument<KIND>) -> Option<Discussed<'_>> {
+fn of<const KIND: usize>(app: &App, found: ParentDocument<KIND>) -> Option<DiscussionHandle<'_>> {
     let parent = Parent { kind: ParentDocument::<KIND>::KIND, key: found.key };
-    Some(Discussed { app, parent, discussion: *found.discussion? })
+    Some(DiscussionHandle { app, parent, discussion: *found.discussion? })
 }
 
 /// Every discussion.
 pub(crate) async fn for_each<'a>(
     app: &'a App,
-    mut each: impl FnMut(Discussed<'a>),
+    mut each: impl FnMut(DiscussionHandle<'a>),
 ) -> Result<(), Error> {
     for kind in ParentKind::ALL {
         of_kind!(kind, Own => {
@@ -137,7 +135,7 @@ pub(crate) async fn for_each<'a>(
 }
 
 /// Reads the discussion for lists; `None` if there is none or the caller can't see the document.
-pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<Discussed<'a>> {
+pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<DiscussionHandle<'a>> {
     of_kind!(parent.kind, Own => {
         if Own::IS_TIMED {
             let Opened { is_seen, discussed, .. } = open(cx, parent).await?;
@@ -187,7 +185,7 @@ pub(crate) struct Opened<'a> {
     /// Whether the document exists and the caller can see it.
     pub(crate) is_seen: bool,
     /// Its discussion, if one was opened.
-    pub(crate) discussed: Option<Discussed<'a>>,
+    pub(crate) discussed: Option<DiscussionHandle<'a>>,
 }
 
 /// Begins an attempt by reading a document.

@@ -8,86 +8,87 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, of_kind},
-    All, CAP, Inserted, Place,
-    comments::written,
-    decisions,
+    CAP, CommentList, CommentStore, Inserted, decisions,
 };
 use crate::{
     error::Error,
     flow::Attempt,
-    mongo::expression::{both, stored},
+    mongo::expression::{append, array, both, literal, stored},
 };
 
+/// Path of the comments.
+pub(super) const ENTRIES: &str = "discussion.entries";
+
 /// The comments of the store.
-pub(super) async fn entries(place: &Place<'_>) -> All {
-    let now = place.discussed().await?;
-    Ok(now.map(|now| entries_of(place, now.discussion)).unwrap_or_default())
+pub(super) async fn entries(store: &CommentStore<'_>) -> CommentList {
+    let now = store.discussed().await?;
+    Ok(now.map(|now| entries_of(store, now.discussion)).unwrap_or_default())
 }
 
-pub(super) fn entries_of(place: &Place<'_>, discussion: OpenDiscussion) -> Vec<CommentDocument> {
-    let on = place.on();
+pub(super) fn entries_of(
+    store: &CommentStore<'_>,
+    discussion: OpenDiscussion,
+) -> Vec<CommentDocument> {
+    let on = store.on();
     discussion.entries.into_iter().filter(|comment| comment.on == on).collect()
 }
 
-/// Updates the discussed document while this store is the current one, and returns its comments. `$[comment]` in the
-/// update is the comment with the id `changed`.
-pub(super) async fn update(
-    place: &Place<'_>,
+/// Sets fields of the discussed document to the values of expressions while this store is the current one. Returns
+/// whether the guard held. The document matches `done` once this was done, and only then.
+pub(super) async fn set(
+    store: &CommentStore<'_>,
     guard: Document,
-    update: Document,
-    changed: Option<&str>,
+    fields: Document,
+    done: Document,
     attempt: &Attempt,
-) -> Result<Option<Vec<CommentDocument>>, Error> {
+) -> Result<bool, Error> {
     let current = doc! {
-        "_id": &place.parent.key,
-        "discussion.id": &place.discussion,
-        "discussion.epoch": place.epoch,
+        "_id": &store.parent.key,
+        "discussion.id": &store.discussion,
+        "discussion.epoch": store.epoch,
     };
-    of_kind!(place.parent.kind, Own => {
-        let mut write = place.app.collection::<Own>().guarded(both(current, guard), update);
-        if let Some(id) = changed {
-            write = write.array_filters(vec![doc! { "comment.id": id }]);
-        }
-        let fields = Own::FIELDS.iter().map(|field| ((*field).to_owned(), 1.into())).collect();
-        let after = write.within(attempt).answering(fields).apply().await.decided()?;
-        Ok(after.map(|after| after.discussion.map_or_else(Vec::new, |open| open.entries)))
+    of_kind!(store.parent.kind, Own => {
+        let write = store.app.collection::<Own>().set(both(current.clone(), guard), fields);
+        write.within(attempt).applied_if(both(current, done)).held().await
     })
 }
 
 pub(super) async fn insert(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     comment: &CommentDocument,
     seen: Document,
     attempt: &Attempt,
 ) -> Result<Inserted, Error> {
-    let (uncommitted, mut commit) = decisions::commit(&[comment], attempt);
+    let (uncommitted, mut set) = decisions::commit(&[comment], attempt);
     let room = doc! {
         "discussion.total": { "$lt": CAP },
         "discussion.entries.id": { "$ne": &comment.id },
         "discussion.entries.slug": { "$ne": &comment.slug },
     };
-    if let Ok(push) = commit.get_document_mut("$push") {
-        push.insert("discussion.entries", stored(comment));
-    }
+    let with = append(array(ENTRIES), vec![literal(stored(comment))]);
+    set.insert(ENTRIES, with);
     let guard = both(both(seen, uncommitted), room);
-    let entries = update(place, guard, commit, None, attempt).await?;
-    if let Some(there) = written(entries, &comment.id)? {
-        return Ok(Inserted::Committed(there));
+    // The nonce is that of this call.
+    let same = doc! { "id": &comment.id, "nonce": &comment.nonce, "at": comment.at };
+    let inserted = doc! { ENTRIES: { "$elemMatch": same } };
+    if self::set(store, guard, set, inserted, attempt).await? {
+        return Ok(Inserted::Committed(comment.clone()));
     }
-    Ok(place.clash(comment).await?.unwrap_or(Inserted::Refused))
+    Ok(store.clash(comment).await?.unwrap_or(Inserted::Refused))
 }
 
 /// Inserts copies. One batch holds all comments of a store: either all were copied or none.
 pub(super) async fn copy(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     comments: &[CommentDocument],
     attempt: &Attempt,
 ) -> Result<(), Error> {
     let ids: Vec<_> = comments.iter().map(|comment| comment.id.clone()).collect();
     let uncopied = doc! { "discussion.entries.id": { "$nin": &ids } };
-    let entries: Vec<_> = comments.iter().map(stored).collect();
-    let push = doc! { "$push": { "discussion.entries": { "$each": entries } } };
-    let is_copied = update(place, uncopied, push, None, attempt).await?.is_some()
-        || place.find_all(&ids).await?.len() == ids.len();
+    let copies = comments.iter().map(|comment| literal(stored(comment))).collect();
+    let set = doc! { ENTRIES: append(array(ENTRIES), copies) };
+    let done = doc! { "discussion.entries.id": { "$all": &ids } };
+    let is_copied = self::set(store, uncopied, set, done, attempt).await?
+        || store.find_all(&ids).await?.len() == ids.len();
     if is_copied { Ok(()) } else { Err(attempt.overdue()) }
 }

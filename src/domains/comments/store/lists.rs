@@ -11,7 +11,7 @@ use super::{
         documents::{CommentDocument, LATEST, Layout, OpenDiscussion},
         types::CommentOrder,
     },
-    All, BATCH, Discussed, Place,
+    BATCH, CommentList, CommentStore, DiscussionHandle,
     comments::{comments, posted},
     embedded, pages,
 };
@@ -191,9 +191,9 @@ impl Part<'_> {
     }
 }
 
-impl Place<'_> {
+impl CommentStore<'_> {
     /// Reads a list. An embedded one is in the discussion, if that was just read.
-    pub(crate) async fn list(&self, part: &Part<'_>, read: Option<&OpenDiscussion>) -> All {
+    pub(crate) async fn list(&self, part: &Part<'_>, read: Option<&OpenDiscussion>) -> CommentList {
         match (self.layout, read) {
             (Layout::PerDocument, _) => comments(self.app).list(part.index_range(self.on())).await,
             (Layout::Paged, _) => Box::pin(pages::list(self, part)).await,
@@ -213,7 +213,7 @@ impl Place<'_> {
     }
 
     /// The next comments by time after this one.
-    async fn batch(&self, after: Option<&CommentDocument>) -> All {
+    async fn batch(&self, after: Option<&CommentDocument>) -> CommentList {
         let listing = &Listing(Range::All, CommentOrder::Chronological);
         let (from, limit) = (after.map(|after| listing.position(after)), 2 * BATCH);
         let which = Which::Stored;
@@ -221,25 +221,25 @@ impl Place<'_> {
     }
 }
 
-impl Discussed<'_> {
+impl DiscussionHandle<'_> {
     /// Reads a list of the discussion that was just read. While not everything is copied to another
     /// layout, both stores are read.
-    pub(crate) async fn list(&self, part: &Part<'_>) -> All {
-        let mut found = self.place().list(part, Some(self)).await?;
-        if let Some((_, before)) = self.uncopied_place() {
+    pub(crate) async fn list(&self, part: &Part<'_>) -> CommentList {
+        let mut found = self.store().list(part, Some(self)).await?;
+        if let Some((_, before)) = self.uncopied_store() {
             found = part.joined(found, before.list(part, Some(self)).await?);
         }
         Ok(found)
     }
 
     /// The newest comments that the discussion counts: as many as it carries, and one for a removed comment.
-    pub(crate) async fn newest(&self) -> All {
+    pub(crate) async fn newest(&self) -> CommentList {
         let listing = &Listing(Range::All, CommentOrder::Newest);
         let (is_descending, limit) = (true, LATEST + 1);
         let part = |which| Part { listing, is_descending, from: None, limit, which };
         let committed = self.committed_tags();
-        let mut newest = self.place().list(&part(Which::Counted(&committed)), None).await?;
-        if let Some((migration, before)) = self.uncopied_place() {
+        let mut newest = self.store().list(&part(Which::Counted(&committed)), None).await?;
+        if let Some((migration, before)) = self.uncopied_store() {
             // Comments that were committed since are in the new store. The old store may hold an uncommitted copy
             // of one, with another time, until it is withdrawn.
             let committed: Vec<_> = migration.committed.iter().map(String::as_str).collect();

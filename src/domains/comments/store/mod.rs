@@ -1,4 +1,4 @@
-//! Every MongoDB call of comments: the three layouts behind [`Place`], and the discussed documents.
+//! Every MongoDB call of comments: the three layouts behind [`CommentStore`], and the discussed documents.
 //!
 //! - `comments`: reads and changes of comments, whatever the layout of their store
 //! - `lists`: lists of comments
@@ -34,11 +34,11 @@ use crate::{app::App, error::Error};
 /// What a read or a guarded write of one document returns.
 type Found<T> = Result<Option<T>, Error>;
 /// What a read of comments returns.
-type All = Result<Vec<CommentDocument>, Error>;
+type CommentList = Result<Vec<CommentDocument>, Error>;
 
 /// A discussion as it was read, with its document. It dereferences to the discussion.
 #[derive(Debug, Clone)]
-pub(crate) struct Discussed<'a> {
+pub(crate) struct DiscussionHandle<'a> {
     /// The handles of this gateway.
     pub(super) app: &'a App,
     /// The discussed document.
@@ -47,7 +47,7 @@ pub(crate) struct Discussed<'a> {
     pub(super) discussion: OpenDiscussion,
 }
 
-impl Deref for Discussed<'_> {
+impl Deref for DiscussionHandle<'_> {
     type Target = OpenDiscussion;
 
     fn deref(&self) -> &OpenDiscussion {
@@ -55,10 +55,10 @@ impl Deref for Discussed<'_> {
     }
 }
 
-impl<'a> Discussed<'a> {
+impl<'a> DiscussionHandle<'a> {
     /// The store that comments are posted to now.
-    pub(crate) fn place(&self) -> Place<'a> {
-        Place {
+    pub(crate) fn store(&self) -> CommentStore<'a> {
+        CommentStore {
             app: self.app,
             parent: self.parent.clone(),
             discussion: self.id.clone(),
@@ -68,13 +68,13 @@ impl<'a> Discussed<'a> {
     }
 
     /// The previous store, during a migration.
-    pub(crate) fn before(&self) -> Option<Place<'a>> {
+    pub(crate) fn before(&self) -> Option<CommentStore<'a>> {
         let layout = self.migration.as_ref()?.from;
-        Some(Place { layout, epoch: self.epoch - 1, ..self.place() })
+        Some(CommentStore { layout, epoch: self.epoch - 1, ..self.store() })
     }
 
     /// The previous store with its migration, while not everything is copied.
-    pub(crate) fn uncopied_place(&self) -> Option<(&Migration, Place<'a>)> {
+    pub(crate) fn uncopied_store(&self) -> Option<(&Migration, CommentStore<'a>)> {
         Some((self.uncopied()?, self.before()?))
     }
 }
@@ -82,7 +82,7 @@ impl<'a> Discussed<'a> {
 /// The store of a discussion's comments in one of its epochs. Once the next epoch has begun it is sealed, and
 /// nothing in it changes any more.
 #[derive(Debug, Clone)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CommentStore<'a> {
     /// The handles of this gateway.
     pub(super) app: &'a App,
     /// The discussed document.
@@ -95,7 +95,7 @@ pub(crate) struct Place<'a> {
     pub(super) layout: Layout,
 }
 
-impl<'a> Place<'a> {
+impl<'a> CommentStore<'a> {
     /// The store of a comment that was found in that layout.
     pub(crate) fn of(app: &'a App, comment: &CommentDocument, layout: Layout) -> Option<Self> {
         let (discussion, epoch) = comment.on.rsplit_once('.')?;
@@ -115,7 +115,7 @@ impl<'a> Place<'a> {
 
     /// The comment as it is posted to this store, under a short name and with that time. Its outbox contains the
     /// post, which began at `begun`.
-    pub(crate) fn placed(
+    pub(crate) fn as_posted(
         &self,
         draft: &CommentDocument,
         name: &str,
@@ -148,14 +148,14 @@ pub(crate) const BATCH: usize = 100;
 
 /// Key of a lookup of one comment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum By<'a> {
+pub(crate) enum CommentKey<'a> {
     /// By id.
     Id(&'a str),
     /// By slug.
     Slug(&'a str),
 }
 
-impl By<'_> {
+impl CommentKey<'_> {
     pub(crate) fn is(self, comment: &CommentDocument) -> bool {
         match self {
             Self::Id(id) => comment.id == id,

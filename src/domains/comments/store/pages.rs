@@ -7,7 +7,7 @@ use mongodb::bson::{Bson, DateTime, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, PageDocument},
-    All, CAP, Found, Inserted, Part, Place,
+    CAP, CommentList, CommentStore, Found, Inserted, Part,
     comments::written,
 };
 use crate::{
@@ -30,18 +30,18 @@ pub(super) fn pages(app: &App) -> Collection<PageDocument> {
 }
 
 /// The comments of the pages of one list read.
-pub(super) async fn entries(app: &App, list: List) -> All {
+pub(super) async fn entries(app: &App, list: List) -> CommentList {
     let found = pages(app).list(list).await?;
     Ok(found.into_iter().flat_map(|page| page.entries).collect())
 }
 
 /// The page of that number.
 pub(super) fn page_of(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     number: i64,
     entries: Vec<CommentDocument>,
 ) -> PageDocument {
-    let on = place.on();
+    let on = store.on();
     PageDocument {
         key: format!("{on}.{number}"),
         on,
@@ -57,12 +57,12 @@ pub(super) fn page_of(
 
 /// Adds the comment to the page that still has room.
 async fn push(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     comment: &CommentDocument,
     attempt: &Attempt,
 ) -> Found<CommentDocument> {
     let filter = doc! {
-        "on": place.on(),
+        "on": store.on(),
         "full": false,
         "sealed": { "$ne": true },
         format!("entries.{}", CAP - 1): { "$exists": false },
@@ -82,13 +82,13 @@ async fn push(
         doc! { "$set": { "entries": { "$concatArrays": ["$entries", [entry]] } } },
         doc! { "$set": { "full": is_full } },
     ];
-    let page = pages(place.app).guarded(filter, update).within(attempt).apply().await.decided()?;
+    let page = pages(store.app).guarded(filter, update).within(attempt).apply().await.decided()?;
     written(page.map(|page| page.entries), &comment.id)
 }
 
 /// Begins the page after `last` with the comment.
 async fn begin(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     discussion: &OpenDiscussion,
     last: Option<PageDocument>,
     comment: &CommentDocument,
@@ -98,36 +98,36 @@ async fn begin(
     let number = last.as_ref().map_or(0, |last| last.page + 1).max(discussion.first_page);
     let earliest = last.map_or(discussion.since, |last| next(last.until).max(discussion.since));
     let at = attempt.now().max(earliest);
-    let comment = place.placed(comment, comment.name(), at, attempt.now());
-    let page = page_of(place, number, vec![comment.clone()]);
-    Ok(pages(place.app).insert(page).await.decided()?.map(|()| comment))
+    let comment = store.as_posted(comment, comment.name(), at, attempt.now());
+    let page = page_of(store, number, vec![comment.clone()]);
+    Ok(pages(store.app).insert(page).await.decided()?.map(|()| comment))
 }
 
 pub(super) async fn insert(
-    place: &Place<'_>,
+    store: &CommentStore<'_>,
     discussion: &OpenDiscussion,
     comment: &CommentDocument,
     attempt: &Attempt,
 ) -> Result<Inserted, Error> {
     while !attempt.is_over() {
-        if let Some(there) = push(place, comment, attempt).await? {
+        if let Some(there) = push(store, comment, attempt).await? {
             return Ok(Inserted::Unposted(there));
         }
-        let (filter, sort) = (doc! { "on": place.on() }, doc! { "page": -1 });
+        let (filter, sort) = (doc! { "on": store.on() }, doc! { "page": -1 });
         let last = List { filter, sort, hint: Some("page"), ..List::default() };
-        let last = pages(place.app).first(last).await?;
+        let last = pages(store.app).first(last).await?;
         let is_open = |page: &PageDocument| page.page >= discussion.first_page && !page.full;
         match last {
             Some(page) if is_open(&page) && page.sealed => return Ok(Inserted::Refused),
             // It has room: the comment may already exist.
             Some(page) if is_open(&page) => {}
             last => {
-                if let Some(there) = begin(place, discussion, last, comment, attempt).await? {
+                if let Some(there) = begin(store, discussion, last, comment, attempt).await? {
                     return Ok(Inserted::Unposted(there));
                 }
             }
         }
-        if let Some(clash) = place.clash(comment).await? {
+        if let Some(clash) = store.clash(comment).await? {
             return Ok(clash);
         }
     }
@@ -135,7 +135,7 @@ pub(super) async fn insert(
 }
 
 /// Lists the comments of a part page by page.
-pub(super) async fn list(place: &Place<'_>, part: &Part<'_>) -> All {
+pub(super) async fn list(store: &CommentStore<'_>, part: &Part<'_>) -> CommentList {
     let direction = if part.is_descending { -1 } else { 1 };
     let mut from = part.from.clone();
     let mut found = Vec::new();
@@ -144,16 +144,16 @@ pub(super) async fn list(place: &Place<'_>, part: &Part<'_>) -> All {
     {
         // The page on which the position lies ends behind it.
         let earlier = doc! { "until": at, "untilId": { "$lt": id } };
-        let filter = doc! { "on": place.on(), "until": { "$gte": at }, "$nor": [earlier] };
-        let around = List { filter, limit: 1, ..behind(place, 1, None) };
-        found = entries(place.app, around).await?;
+        let filter = doc! { "on": store.on(), "until": { "$gte": at }, "$nor": [earlier] };
+        let around = List { filter, limit: 1, ..behind(store, 1, None) };
+        found = entries(store.app, around).await?;
     }
     loop {
         let listed = part.of(found.clone());
         if listed.len() >= part.limit {
             return Ok(listed);
         }
-        let read = pages(place.app).list(behind(place, direction, from.as_deref())).await?;
+        let read = pages(store.app).list(behind(store, direction, from.as_deref())).await?;
         let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
         from = read.last().map(|page| vec![page.until.into(), Bson::from(&page.until_id)]);
         found.extend(read.into_iter().flat_map(|page| page.entries));
@@ -164,9 +164,9 @@ pub(super) async fn list(place: &Place<'_>, part: &Part<'_>) -> All {
 }
 
 /// The pages after the given values of a last comment, in that direction of time.
-fn behind(place: &Place<'_>, direction: i32, from: Option<&[Bson]>) -> List {
+fn behind(store: &CommentStore<'_>, direction: i32, from: Option<&[Bson]>) -> List {
     let keys = [("until", direction), ("untilId", direction)];
-    let mut filter = doc! { "on": place.on() };
+    let mut filter = doc! { "on": store.on() };
     if let Some(from) = from {
         filter = keyset::beyond(filter, &keys, from);
     }
@@ -174,20 +174,20 @@ fn behind(place: &Place<'_>, direction: i32, from: Option<&[Bson]>) -> List {
 }
 
 /// Removes a comment that isn't posted yet.
-pub(super) async fn withdraw(place: &Place<'_>, id: &str) -> Result<bool, Error> {
+pub(super) async fn withdraw(store: &CommentStore<'_>, id: &str) -> Result<bool, Error> {
     let unposted = doc! { "id": id, "due.kind": "POST" };
     let holding = |is_alone: bool| {
         doc! {
-            "on": place.on(),
+            "on": store.on(),
             "entries.id": id,
             "entries": { "$elemMatch": &unposted },
             "entries.1": { "$exists": !is_alone },
         }
     };
     let pull = doc! { "$pull": { "entries": &unposted } };
-    if pages(place.app).guarded(holding(false), pull).apply().await.decided()?.is_some() {
+    if pages(store.app).guarded(holding(false), pull).apply().await.decided()?.is_some() {
         return Ok(true);
     }
     // It is alone on its page, and pages are never empty: the page is removed.
-    Ok(pages(place.app).remove(holding(true)).await.decided()?.is_some())
+    Ok(pages(store.app).remove(holding(true)).await.decided()?.is_some())
 }

@@ -6,9 +6,13 @@ use super::super::{
     documents::{CommentDocument, Remover},
     operations::{self, Listed},
 };
-use crate::graphql::{author::Author, cx::cx, page::paging, scalars::DateTime};
+use crate::{
+    domains::nodes::{self, Node},
+    engine::caching::cache_control,
+    graphql::{author::Author, cx::cx, page::paging, scalars::DateTime},
+};
 
-/// Sort order of comments.
+/// Order of the comments of a discussion. The layout `PAGED` doesn't provide `THREADED`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum CommentOrder {
     /// Oldest comment first.
@@ -20,12 +24,12 @@ pub enum CommentOrder {
     Threaded,
 }
 
-/// Names a comment.
+/// Key of a comment; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum CommentBy {
-    /// Global id.
+    /// Global id of the comment, as in `Comment.id`.
     Id(ID),
-    /// Slug within a discussion.
+    /// Slug of the comment, with the discussed object.
     Slug(CommentSlug),
 }
 
@@ -34,7 +38,7 @@ pub enum CommentBy {
 pub struct CommentSlug {
     /// Global id of the product, content or asset that is discussed.
     pub subject_id: ID,
-    /// Slug of the comment.
+    /// Slug of the comment, as in `Comment.slug`. It is unique within the discussion.
     pub slug: String,
 }
 
@@ -59,7 +63,7 @@ impl From<CommentDocument> for Comment {
 /// A comment in a discussion. A review is a comment with stars.
 #[Object]
 impl Comment {
-    /// Global id.
+    /// Global id of the comment. A move of the discussion to another layout doesn't change it.
     pub async fn id(&self) -> ID {
         self.0.parent.comment_id(&self.0.id)
     }
@@ -67,6 +71,12 @@ impl Comment {
     /// Global id of the product, content or asset that is discussed.
     async fn subject_id(&self) -> ID {
         self.0.parent.id()
+    }
+
+    /// Product, content or asset that is discussed, as `node` returns it. Null if the caller can't see it.
+    #[graphql(directive = cache_control::apply(0))]
+    async fn subject(&self, context: &Context<'_>) -> Result<Option<Node>> {
+        Ok(nodes::find(cx(context), &self.0.parent.id()).await?)
     }
 
     /// Slug, the key of the comment within its discussion, usable in links. It has one short part for each

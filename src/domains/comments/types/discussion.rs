@@ -70,7 +70,8 @@ impl Discussion {
 /// Discussion of a product, of content or of an asset. It is read along with what is discussed.
 #[Object]
 impl Discussion {
-    /// How the comments are stored.
+    /// How the comments are stored. It determines the size of the discussion and the lists that are
+    /// available.
     async fn layout(&self) -> Layout {
         self.summary.layout
     }
@@ -95,7 +96,7 @@ impl Discussion {
     async fn comments(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Sort order.", default_with = "CommentOrder::Chronological")]
+        #[graphql(desc = "Order of the list.", default_with = "CommentOrder::Chronological")]
         order: CommentOrder,
         #[graphql(desc = "Whether only comments that reply to none are listed.", default = false)]
         top_level: bool,
@@ -136,7 +137,7 @@ pub struct LatestComment {
 /// Average rating of all reviews.
 #[derive(Debug, SimpleObject)]
 pub struct AverageRating {
-    /// Number of reviews.
+    /// Number of reviews that count: one per author, without removed ones.
     count: i32,
     /// Average number of stars, 1.0 to 5.0.
     average: f64,

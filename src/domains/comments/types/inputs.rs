@@ -19,15 +19,16 @@ fn comment() -> impl Fn(&str, &mut ID) -> Result<(), NotFound> {
 }
 
 input! {
-    /// Input of `openDiscussion`.
+    /// Input of `openDiscussion`: the object to discuss and the layout of its discussion.
     pub struct OpenDiscussionInput {
         /// Global id of the product, content or asset to discuss.
         pub subject_id: ID where discussed(),
-        /// How the comments are stored.
+        /// How the comments are stored. `migrateDiscussion` can change it later.
         pub layout: Layout,
     }
 
-    /// Input of `migrateDiscussion`.
+    /// Input of `migrateDiscussion`: the object that is discussed and the layout to move its
+    /// discussion to.
     pub struct MigrateDiscussionInput {
         /// Global id of the product, content or asset that is discussed.
         pub subject_id: ID where discussed(),
@@ -35,7 +36,7 @@ input! {
         pub to: Layout,
     }
 
-    /// Input of `postComment`.
+    /// Input of `postComment`: the object that is discussed, the text, and the comment to reply to.
     pub struct PostCommentInput {
         /// Global id of the product, content or asset that is discussed.
         pub subject_id: ID where discussed(),
@@ -48,7 +49,7 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `editComment`.
+    /// Input of `editComment`: the comment, its new text, and its version as the client read it.
     pub struct EditCommentInput {
         /// Global id of the comment.
         pub comment_id: ID where comment(),
@@ -61,13 +62,13 @@ input! {
         pub stars: Option<i32> where optional(within(1..=5)),
     }
 
-    /// Input of `removeComment`.
+    /// Input of `removeComment`: the comment whose text is removed.
     pub struct RemoveCommentInput {
         /// Global id of the comment.
         pub comment_id: ID where comment(),
     }
 
-    /// Input of `reviewProduct`.
+    /// Input of `reviewProduct`: the product, the number of stars and the text.
     pub struct ReviewProductInput {
         /// SKU of the product.
         pub sku: ID where sku(),

@@ -76,14 +76,14 @@ result! {
         Discussion | NotFound | AlreadyExists | InvalidInput;
 
     /// Result of `migrateDiscussion`: the discussion with its new layout, or a refusal. `DiscussionFull`: it has
-    /// more comments than the layout `EMBEDDED` permits. `InUse`: a previous migration is still under way; try
+    /// more comments than the layout `EMBEDDED` permits. `InUse`: a previous migration is still in progress; try
     /// again in a minute.
     pub enum MigrateDiscussionResult:
         Discussion | NotFound | DiscussionFull | InUse | InvalidInput;
 
     /// Result of `postComment`: the comment, or a refusal. `NotFound`: there is no such discussion or comment to
     /// reply to. `CommentRemoved`, `NotServedByLayout`: a reply isn't possible. `Conflict`: this `idempotencyKey` was used
-    /// with another input, or that comment was given up.
+    /// with another input, or that comment was aborted.
     pub enum PostCommentResult:
         CommentDocument => Comment | NotFound | CommentRemoved | DiscussionFull | NotServedByLayout
         | Conflict | InvalidInput;

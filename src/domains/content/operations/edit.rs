@@ -78,7 +78,7 @@ where
         let next = cx.ids().derived(&["version", id, version, &digest, subject]);
         let shown = |node| Shown::written(node, attempt.now());
         if node.metadata.nonce == next {
-            return Ok(Step::Done(shown(keep_behind(&cx, node).await?)));
+            return Ok(Step::Done(shown(store_kept(&cx, node).await?)));
         }
         if node.metadata.nonce != version {
             return Err(ContentConflict::with(shown(node)).into());
@@ -88,8 +88,8 @@ where
             return Err(Error::RateLimited(reason).into());
         }
         let edit = store::edit(&cx, id, (version, &next), &text, subject).within(&attempt);
-        match edit.apply().await.decided()? {
-            Some(edited) => Ok(Step::Done(shown(keep_behind(&cx, edited).await?))),
+        match edit.then_read().await? {
+            Some(edited) => Ok(Step::Done(shown(store_kept(&cx, edited).await?))),
             None => Ok(Step::Again),
         }
     })
@@ -97,18 +97,18 @@ where
 }
 
 /// Stored versions whose `kept` entries may be settled after the answer.
-const BEHIND: usize = 2;
+const SETTLED_LATER: usize = 2;
 
 /// Stores replaced versions as former versions. Their entries in `kept` are settled after the answer, unless
 /// there are many of them.
-async fn keep_behind(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
+async fn store_kept(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
     let numbers = insert_kept(app, &node).await?;
-    if numbers.len() > BEHIND {
-        store::settle_kept(app, &node.id, &numbers).apply().await.decided()?;
+    if numbers.len() > SETTLED_LATER {
+        store::settle_kept(app, &node.id, &numbers).held().await?;
     } else if !numbers.is_empty() {
-        let (behind, id) = (app.clone(), node.id.clone());
-        app.behind("a former version", async move {
-            store::settle_kept(&behind, &id, &numbers).apply().await.decided()?;
+        let (own, id) = (app.clone(), node.id.clone());
+        app.in_background("settling former versions", async move {
+            store::settle_kept(&own, &id, &numbers).held().await?;
             Ok(())
         });
     }
@@ -118,7 +118,7 @@ async fn keep_behind(app: &App, node: NodeDocument) -> Result<NodeDocument, Erro
 /// Stores and settles replaced versions, for the sweep.
 pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<(), Error> {
     let numbers = insert_kept(app, node).await?;
-    store::settle_kept(app, &node.id, &numbers).apply().await.decided()?;
+    store::settle_kept(app, &node.id, &numbers).held().await?;
     Ok(())
 }
 

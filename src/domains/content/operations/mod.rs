@@ -22,7 +22,7 @@ use crate::{app::App, domains::trees::Unsettled, mongo::guarded::Guarded};
 /// Sends a write whose guard only requires that the content exists.
 async fn write(app: &App, id: &str, write: Guarded<NodeDocument>) -> Result<Shown, Unsettled> {
     let attempt = app.begin().await?;
-    if let Some(written) = write.within(&attempt).apply().await.decided()? {
+    if let Some(written) = write.within(&attempt).then_read().await? {
         return Ok(Shown::written(written, attempt.now()));
     }
     Nodes::over(app).get(id).await?;

@@ -17,14 +17,14 @@ pub async fn move_content(
     let (tree, input) = (Nodes::over(&cx), input.checked()?);
     let (id, slug) = (&input.content_id, input.slug.as_ref());
     let parent = input.parent_id.as_ref().map(|parent| parent.as_str());
-    let circle = |content, parent| {
+    let cycle = |content, parent| {
         WouldContainItself::because(
-            "content can't go into itself or what lies in it",
+            "content can't be moved into itself or a descendant",
             content,
             parent,
         )
     };
-    let (moved, now) = tree.relocate(id, parent, slug, circle).await?;
+    let (moved, now) = tree.relocate(id, parent, slug, cycle).await?;
     Ok(Shown::written(moved, now))
 }
 

@@ -45,7 +45,7 @@ pub async fn publish_content(
             detail: draft.detail.clone(),
         };
         let publish = store::publish(&cx, &node.id, &edition, at).within(&attempt);
-        let Some(published) = publish.apply().await.decided()? else { return Ok(Step::Again) };
+        let Some(published) = publish.then_read().await? else { return Ok(Step::Again) };
         // An edition that was published now is visible at once, by the server clock of its update.
         let is_now = at.is_none_or(|at| at <= attempt.now());
         let live = published.live.as_ref().filter(|_| is_now);

@@ -28,7 +28,7 @@ use crate::{
 /// One content, if the caller can see it.
 pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Shown>, Error> {
     match by {
-        ContentBy::Id(id) => match input::id(NodeKind::Content, id) {
+        ContentBy::Id(id) => match input::id(NodeKind::CONTENT, id) {
             Ok(id) => by_id(cx.app, cx.requester, &id).await,
             Err(_) => Ok(None),
         },
@@ -38,7 +38,7 @@ pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Shown>, Error>
 
 /// The `_id` of a global id. An invalid one becomes an empty one, which no content has.
 fn id_or_none(id: &str) -> String {
-    input::id(NodeKind::Content, id).unwrap_or_default()
+    input::id(NodeKind::CONTENT, id).unwrap_or_default()
 }
 
 /// The content with that `_id`, if the caller can see it.

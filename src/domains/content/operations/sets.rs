@@ -1,4 +1,4 @@
-//! Changes of tags and access: these are sets, and their changes need no nonce.
+//! Changes of tags and access: these are sets, and their changes need no version.
 
 use super::{
     super::{
@@ -25,7 +25,7 @@ pub async fn tag_content(
     let input = input.checked()?;
     let attempt = cx.begin().await?;
     let tag = store::change_tags(&cx, &input.content_id, &input.tags, &[]).within(&attempt);
-    if let Some(tagged) = tag.apply().await.decided()? {
+    if let Some(tagged) = tag.then_read().await? {
         return Ok(Shown::written(tagged, attempt.now()));
     }
     let has = Nodes::over(&cx).get(&input.content_id).await?.metadata.tags;

@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     mongo::{
         Outcome,
-        expression::{array, filter, literal, stored},
+        expression::{array, filter, literal, stored, without_any},
         guarded::Guarded,
     },
 };
@@ -40,8 +40,8 @@ pub(in super::super) async fn drop_revisions(app: &App, id: &str) -> Result<(), 
 
 /// Notes that these versions are stored.
 pub(in super::super) fn settle_kept(app: &App, id: &str, numbers: &[i64]) -> Guarded<NodeDocument> {
-    let pull = doc! { "$pull": { "kept": { "number": { "$in": numbers } } } };
-    app.collection().guarded(doc! { "_id": id }, pull)
+    let left = without_any(array("kept"), "number", numbers.to_vec());
+    app.collection().set(doc! { "_id": id }, doc! { "kept": left })
 }
 
 /// Removes a path that these nodes left from the `former` of nodes that left it earlier. Requests for the
@@ -76,9 +76,8 @@ pub(in super::super) fn promote(app: &App, id: &str) -> Guarded<NodeDocument> {
 
 /// Notes that only the tombstone of deleted content is left.
 pub(in super::super) fn settle_remains(app: &App, id: &str) -> Guarded<NodeDocument> {
-    let unset = doc! { "$unset": { "remains": "", "discussion": "" } };
     let tombstone = doc! { "_id": id, "remains": { "$exists": true } };
-    app.collection().guarded(tombstone, unset)
+    app.collection().set(tombstone, doc! { "remains": "$$REMOVE", "discussion": "$$REMOVE" })
 }
 
 pub(in super::super) async fn remove_tombstone(app: &App, id: &str) -> Outcome<()> {

@@ -23,7 +23,7 @@ use crate::graphql::{
 pub enum ContentBy {
     /// Path, such as `/en/blog`. A former path is accepted too; `redirectedFrom` then holds it.
     Path(String),
-    /// Global id.
+    /// Global id of the content, as in `Content.id`.
     Id(ID),
 }
 
@@ -35,7 +35,7 @@ pub enum ContentsBy {
     Tag(String),
     /// Direct children of the content with this global id, including pictures.
     ParentId(ID),
-    /// Content of this type.
+    /// All content of this type on the site, such as every blog entry.
     Type(ContentType),
     /// Content at this path and all its descendants; `/` lists the whole site.
     Below(String),
@@ -45,7 +45,7 @@ pub enum ContentsBy {
 }
 
 input! {
-    /// Text search.
+    /// Full-text search of content.
     pub struct TextInContent {
         /// Words to search for, 1 to 200 characters. Content matches if it has any of the words. Words in double
         /// quotes must appear together. `-word` excludes content that contains the word.
@@ -73,14 +73,15 @@ input! {
         pub subtitle: Option<String> where optional(text(0..=300)),
     }
 
-    /// Input of `createContent`.
+    /// Input of `createContent`: the type, the position, the draft and the readers of the new
+    /// content.
     pub struct CreateContentInput {
-        /// Type of the content.
+        /// What is created. It can't be changed later.
         #[graphql(name = "type")]
         pub kind: ContentType,
         /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,
         /// which a blog entry can't be. The tree is at most 16 levels deep.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Content)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CONTENT)),
         /// Slug, the last step of the path. It must be unique among the content of the parent.
         pub slug: Slug,
         /// First version of the content. It is a draft until it is published.
@@ -98,10 +99,11 @@ input! {
         pub idempotency_key: Option<ID> where optional(key()),
     }
 
-    /// Input of `editContent`.
+    /// Input of `editContent`: the content, its new draft, and the version of the draft that the
+    /// client read.
     pub struct EditContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Version of the draft that the edit is based on. If the draft changed since, the edit is refused with
         /// `ContentConflict`.
         pub version: ID where version,
@@ -109,10 +111,11 @@ input! {
         pub text: ContentTextInput where nested(),
     }
 
-    /// Input of `restoreContent`.
+    /// Input of `restoreContent`: the content, the number of the former version, and the current
+    /// version as the client read it.
     pub struct RestoreContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Version of the draft that is replaced. If the draft changed since, the call is refused with
         /// `ContentConflict`.
         pub version: ID where version,
@@ -120,35 +123,36 @@ input! {
         pub number: i32 where within(0..=i64::from(i32::MAX)),
     }
 
-    /// Input of `tagContent`.
+    /// Input of `tagContent`: the content and the tags to add.
     pub struct TagContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Up to 30 tags of 1 to 64 characters each. Tags that the content already has are ignored.
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `untagContent`.
+    /// Input of `untagContent`: the content and the tags to remove.
     pub struct UntagContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Up to 30 tags. Tags that the content doesn't have are ignored.
         pub tags: Vec<String> where tags(),
     }
 
-    /// Input of `setContentAccess`.
+    /// Input of `setContentAccess`: the content and all roles that may read it.
     pub struct SetContentAccessInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Roles that may read the content; an empty list permits everyone. The access of its children doesn't
         /// change.
         pub roles: Vec<ReaderRole> where roles,
     }
 
-    /// Input of `publishContent`.
+    /// Input of `publishContent`: the content, the version of its draft, and the time of
+    /// publication.
     pub struct PublishContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Version of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
         pub version: ID where version,
         /// Time from which readers see the version, between the years 1970 and 9999. Default: now. Until a future
@@ -157,27 +161,27 @@ input! {
         pub at: Option<DateTime> where optional(four_digit_year),
     }
 
-    /// Input of `unpublishContent`.
+    /// Input of `unpublishContent`: the content to withdraw from readers.
     pub struct UnpublishContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
     }
 
-    /// Input of `moveContent`.
+    /// Input of `moveContent`: the content, its new parent and its new slug.
     pub struct MoveContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
         /// Global id of the new parent: a folder, or a blog for a blog entry. Default: the content becomes a
         /// root, which a blog entry can't be.
-        pub parent_id: Option<ID> where optional(id(NodeKind::Content)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::CONTENT)),
         /// New slug. Default: the present one.
         pub slug: Option<Slug>,
     }
 
-    /// Input of `deleteContent`.
+    /// Input of `deleteContent`: the content to delete; it must contain nothing.
     pub struct DeleteContentInput {
         /// Global id of the content.
-        pub content_id: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::CONTENT),
     }
 }
 

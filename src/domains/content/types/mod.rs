@@ -7,7 +7,10 @@ mod photo;
 mod results;
 
 pub use inputs::*;
-pub use nodes::{Blog, BlogEntry, Content, ContentType, Folder, Gallery, Page, REVISIONS, Shown};
+pub(super) use nodes::has_texts;
+pub use nodes::{
+    Blog, BlogEntry, Content, ContentType, DESCRIPTIONS, Folder, Gallery, Page, Shown,
+};
 pub use parts::{ContentDraft, ContentRevision, ReaderRole};
 pub use photo::Photo;
 pub use results::*;

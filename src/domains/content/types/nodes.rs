@@ -20,7 +20,9 @@ use crate::{
     graphql::{
         app,
         author::Author,
+        cx::cx,
         interface::interface,
+        is_selected,
         node_id::NodeKind,
         page::paging,
         requester,
@@ -30,7 +32,7 @@ use crate::{
     mongo::collection::Timed,
 };
 
-/// Type of content.
+/// What content is. It determines which content it may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum, serde::Serialize)]
 #[graphql(remote = "documents::ContentType")]
 pub enum ContentType {
@@ -109,9 +111,26 @@ interface! {
     pub enum Content: Page | Photo | BlogEntry | Folder | Blog | Gallery;
 }
 
-/// Description of `revisions` on the interface, where pictures have the field too.
-pub const REVISIONS: &str = "Former versions, newest first; the last 50 are kept. Null, with an error, unless the \
-    caller is an editor. Null for a picture, which has none. Who: editor.";
+/// Descriptions of fields on the interface, where pictures have them too: interface, field, description.
+pub const DESCRIPTIONS: [(&str, &str, &str); 2] = [
+    (
+        "Content",
+        "children",
+        "Direct children, published or not, sorted by slug; pictures aren't among them. Null, with an error, unless \
+            the caller is an editor. Null for a picture, which has none. Who: editor.",
+    ),
+    (
+        "Content",
+        "revisions",
+        "Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an editor. \
+            Null for a picture, which has none. Who: editor.",
+    ),
+];
+
+/// Whether a field is selected for which the texts have to be read.
+pub(in super::super) fn has_texts(context: &Context<'_>) -> bool {
+    is_selected(context, &["body", "html"])
+}
 
 impl Content {
     /// The stored document: one of this room, or the asset of a picture.
@@ -166,7 +185,7 @@ macro_rules! content_types {
         impl $name {
             /// Global id of the content.
             pub async fn id(&self) -> ID {
-                NodeKind::Content.id(&self.0.node.id)
+                NodeKind::CONTENT.id(&self.0.node.id)
             }
 
             /// Slug, the last step of the path. It is unique among the content of one parent.
@@ -181,12 +200,26 @@ macro_rules! content_types {
 
             /// Global id of the parent; null for a root.
             async fn parent_id(&self) -> Option<ID> {
-                self.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+                self.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id))
             }
 
             /// Parent, as `content(by: { id: … })` returns it; null for a root, and if the caller can't see it.
             async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
                 parent_of(context, self.0.node.metadata.parent_id.as_deref()).await
+            }
+
+            /// Direct children of the content, published or not, sorted by slug. Pictures aren't among them: `contents`
+            /// and `assets` list those. Null, with an error, unless the caller is an editor.
+            ///
+            /// Who: editor.
+            #[graphql(guard = "Who::Role(Role::Editor)")]
+            async fn children(
+                &self,
+                context: &Context<'_>,
+            ) -> Result<Option<Connection<String, Content>>> {
+                let (id, texts) = (NodeKind::CONTENT.id(&self.0.node.id), has_texts(context));
+                let found = operations::below(cx(context), Some(&id), texts, paging(context)?);
+                Ok(Some(found.await?))
             }
 
             /// Former path by which the client asked for the content; null if it asked by the present path or
@@ -195,7 +228,7 @@ macro_rules! content_types {
                 self.0.requested.as_deref().filter(|path| *path != self.0.node.metadata.path)
             }
 
-            /// Title of the content.
+            /// Title as it is displayed, 1 to 300 characters, in the language `language`.
             async fn title(&self) -> &str {
                 self.0.title()
             }

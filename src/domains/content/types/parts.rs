@@ -22,7 +22,7 @@ pub enum ReaderRole {
     Publisher,
     /// Moderator of comments and posts.
     Moderator,
-    /// Player.
+    /// Caller whose token has the role `player`.
     Player,
     /// Analyst who reads reports.
     Analyst,

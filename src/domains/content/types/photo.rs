@@ -29,7 +29,7 @@ pub struct Photo(pub(in super::super) Box<AssetDocument>);
 impl Photo {
     /// Global id of the asset.
     pub async fn id(&self) -> ID {
-        NodeKind::Asset.id(&self.0.id)
+        NodeKind::ASSET.id(&self.0.id)
     }
 
     /// Slug, the last step of the path. It is unique among the assets of one parent.
@@ -44,7 +44,7 @@ impl Photo {
 
     /// Global id of the parent; null for a root.
     async fn parent_id(&self) -> Option<ID> {
-        self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+        self.0.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id))
     }
 
     /// Folder or gallery that contains the picture; null for a root, and if the caller can't see it.
@@ -52,12 +52,21 @@ impl Photo {
         parent_of(context, self.0.metadata.parent_id.as_deref()).await
     }
 
+    /// Always null, because a picture contains nothing. With an error unless the caller is an editor.
+    ///
+    /// Who: editor.
+    #[graphql(guard = "Who::Role(Role::Editor)")]
+    async fn children(&self) -> Option<Connection<String, Content>> {
+        None
+    }
+
     /// Always null: pictures have no former paths.
     async fn redirected_from(&self) -> Option<&str> {
         None
     }
 
-    /// Title of the picture.
+    /// Title that readers see, up to 300 characters. An upload without a title gives it the name of
+    /// the file.
     async fn title(&self) -> &str {
         &self.0.metadata.title
     }
@@ -153,11 +162,5 @@ impl Photo {
 impl Photo {
     fn file(&self) -> Option<&FileFacts> {
         self.0.file.as_ref()
-    }
-}
-
-impl From<Photo> for AssetDocument {
-    fn from(photo: Photo) -> Self {
-        *photo.0
     }
 }

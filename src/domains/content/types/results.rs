@@ -96,7 +96,7 @@ impl ContentConflict {
 
 refusal! {
     /// The move would put content into itself or into one of its descendants.
-    struct WouldContainItself as "WOULD_MAKE_CIRCLE" {
+    struct WouldContainItself as "WOULD_CREATE_CYCLE" {
         /// Global id of the content that was to be moved.
         pub content_id: ID,
         /// Global id of the new parent. It is the content itself or one of its descendants.

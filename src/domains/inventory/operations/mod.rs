@@ -5,14 +5,19 @@ mod receipts;
 pub use receipts::receive_stock;
 pub(super) use receipts::{MAX, Refused, book};
 
+use std::{
+    mem,
+    sync::{Mutex, PoisonError},
+};
+
 use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 pub use super::store::{
-    Age, Destination, for_each, forget_each, release, retire, retire_restock, return_surplus,
+    Destination, for_each, forget_each, release, retire, retire_restock, return_surplus,
 };
 use super::{
-    documents::{Reservation, StockDocument, Tag},
+    documents::{Reservation, StockDocument, SweptStock, Tag},
     store::{self, stocks},
     types::{DeleteProductInput, DeleteProductResult, DeletedProduct},
 };
@@ -27,6 +32,7 @@ use crate::{
         input,
         refusals::{InUse, NotFound, Stop},
     },
+    mongo::derived::Walk,
 };
 
 /// Result of a reserve.
@@ -52,9 +58,26 @@ pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error>
         return Ok(found);
     }
     let Some(product) = catalog::operations::product(app, &sku).await? else { return Ok(None) };
-    let stock = found.unwrap_or_else(|| StockDocument::empty(&sku));
-    let is_its_own = !stock.deleting || stock.is_left_over(product.get().generation);
-    Ok(is_its_own.then_some(stock))
+    Ok(stock_of_generation(found, &sku, product.get().generation))
+}
+
+/// The counters of a product that was read before, as [`stock`] returns them; `None` if it was deleted since.
+pub async fn stock_of(
+    app: &App,
+    sku: &str,
+    generation: &str,
+) -> Result<Option<StockDocument>, Error> {
+    Ok(stock_of_generation(store::find_counters(app, sku).await?, sku, generation))
+}
+
+/// The counters of this generation of a product, by the stock document that was read.
+fn stock_of_generation(
+    found: Option<StockDocument>,
+    sku: &str,
+    generation: &str,
+) -> Option<StockDocument> {
+    let stock = found.unwrap_or_else(|| StockDocument::empty(sku));
+    (!stock.deleting || stock.is_left_over(generation)).then_some(stock)
 }
 
 /// Opens stock that was closed for an earlier generation than the product's. Returns whether it was.
@@ -62,7 +85,7 @@ async fn reopen(app: &App, stock: &StockDocument, attempt: &Attempt) -> Result<b
     let product = catalog::operations::product(app, &stock.sku).await?;
     let is_another = product.is_some_and(|product| stock.is_left_over(product.get().generation));
     if is_another {
-        store::reopen(app, stock).within(attempt).apply().await.decided()?;
+        store::reopen(app, stock).within(attempt).held().await?;
     }
     Ok(is_another)
 }
@@ -251,44 +274,71 @@ pub type Page = (Vec<(String, Reservation)>, Option<DateTime>);
 /// Stock documents per page.
 const PAGE: u32 = 100;
 
-/// Reservations that weren't changed since `before` and whose time of `age` is at or after `from`, oldest
-/// first. A sweep that begins at [`BEGINNING`] and continues with the second part of the result sees all of
-/// them. One that changes meanwhile may come twice or be left to the next sweep.
-pub async fn page_by_age(
+/// Reservations in which there may be something to sweep, those of the stock that has waited longest first: with a
+/// mark from before `quiet`, or unchanged since before `vanished`. A sweep that begins at [`BEGINNING`] and continues
+/// with the second part of the result sees all of them. One that changes meanwhile may come twice or be left to the next
+/// sweep.
+pub async fn page_to_sweep(
     app: &App,
-    age: Age,
     from: DateTime,
-    before: DateTime,
+    quiet: DateTime,
+    vanished: DateTime,
 ) -> Result<Page, Error> {
-    let range = from..before;
-    let found = store::list_by_age(app, age, &range, i64::from(PAGE)).await?;
+    let found = store::list_to_sweep(app, &(from..quiet), i64::from(PAGE)).await?;
     let is_full = found.len() >= PAGE as usize;
-    let (mut last, mut entries) = (from, Vec::new());
-    for StockDocument { sku, reservations, .. } in found {
-        let oldest = |entry: &Reservation| {
-            let times = match age {
-                Age::Entry => vec![entry.at],
-                Age::Reserve => entry.reserve_marks.iter().map(|mark| mark.at).collect(),
-                Age::Apply => entry.apply_marks.iter().map(|mark| mark.at).collect(),
-            };
-            times.into_iter().filter(|at| range.contains(at)).min()
-        };
-        last = reservations.iter().filter_map(oldest).min().map_or(last, |first| last.max(first));
-        let of_age = |entry: &Reservation| entry.at < before && oldest(entry).is_some();
-        let of_age = reservations.into_iter().filter(of_age);
-        entries.extend(of_age.map(|entry| (sku.clone(), entry)));
-    }
-    // A page whose entries all have one time would be read again for ever.
+    let last = found.last().map_or(from, |stock| stock.sweep_at);
+    let is_due = |entry: &Reservation| {
+        let mut marks = entry.reserve_marks.iter().chain(&entry.apply_marks);
+        entry.at < vanished || (entry.at < quiet && marks.any(|mark| mark.at < quiet))
+    };
+    let entries = found.into_iter().flat_map(|SweptStock { sku, reservations, .. }| {
+        let due = reservations.into_iter().filter(is_due);
+        due.map(move |entry| (sku.clone(), entry))
+    });
+    // A page whose documents all have one time would be read again for ever.
     let next = if last > from { last } else { DateTime::from_millis(last.timestamp_millis() + 1) };
-    Ok((entries, is_full.then_some(next)))
+    Ok((entries.collect(), is_full.then_some(next)))
 }
 
 /// Earliest time.
 pub const BEGINNING: DateTime = DateTime::from_millis(0);
 
-/// The reservations of one holder, each with its SKU.
-pub async fn reservations_of(app: &App, holder: &str) -> Result<Vec<(String, Reservation)>, Error> {
-    let entries = store::list_of_holder(app, holder).await?.into_iter().flat_map(|stock| {
+/// Documents that one pass of the sweep visits in order to correct `sweepAt`.
+const VISITED: u32 = 200;
+
+/// Corrects `sweepAt` in the next stock documents, and returns the number of corrected ones. A gateway of a version that
+/// doesn't know the field, or one with another `reservation_seconds`, leaves documents where it is missing or too late.
+pub async fn correct_next(app: &App) -> Result<u64, Error> {
+    let next = app.shared::<Mutex<Walk>>();
+    let lock = || next.lock().unwrap_or_else(PoisonError::into_inner);
+    let walk = mem::take(&mut *lock());
+    let (corrected, rest) = stocks(app).derive_next(walk, VISITED).await?;
+    *lock() = rest.unwrap_or_default();
+    Ok(corrected)
+}
+
+/// Corrects `sweepAt` in all stock documents, and returns the number of corrected ones. It may be interrupted and
+/// repeated, and gateways may serve meanwhile.
+///
+/// # Errors
+/// Documents that were corrected before the failure stay corrected.
+pub async fn correct_all(app: &App) -> Result<u64, Error> {
+    let (mut sum, mut walk) = (0, Some(Walk::default()));
+    while let Some(next) = walk {
+        let (corrected, rest) = stocks(app).derive_next(next, 1_000).await?;
+        (sum, walk) = (sum + corrected, rest);
+    }
+    Ok(sum)
+}
+
+/// The reservations of one holder among these SKUs, each with its SKU.
+pub async fn reservations_of(
+    app: &App,
+    holder: &str,
+    skus: &[&str],
+) -> Result<Vec<(String, Reservation)>, Error> {
+    let found = store::list_of_holder(app, holder, skus).await?;
+    let entries = found.into_iter().flat_map(|stock| {
         let sku = stock.sku;
         stock.reservations.into_iter().map(move |entry| (sku.clone(), entry))
     });

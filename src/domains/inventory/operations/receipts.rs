@@ -21,7 +21,7 @@ use crate::{
 /// Maximum quantity of one receipt.
 pub(in super::super) const MAX: i64 = 1_000_000_000;
 /// Explanation for a SKU whose stock holds the maximum number of records of receipts.
-const CROWDED: &str = "too many receipts of this SKU at the same time";
+const TOO_MANY_RECEIPTS: &str = "too many receipts of this SKU at the same time";
 
 /// Why a receipt isn't booked.
 #[derive(Debug)]
@@ -45,10 +45,10 @@ pub async fn receive_stock(
     let op = &cx.op(&[subject, "receiveStock"], input.idempotency_key.as_ref(), &*input);
     // Without an idempotency key of the client the call can't be a repeat.
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
-    book(&cx, &input.sku, input.quantity.0, once).await.map_err(|stop| match stop {
+    book(&cx, &input.sku, input.quantity.into(), once).await.map_err(|stop| match stop {
         Stop::Refused(Refused::NoProduct) => NotFound::new("product", &*input.sku).into(),
         Stop::Refused(Refused::OtherInput) => Conflict::other_input().into(),
-        Stop::Refused(Refused::Full) => Error::RateLimited(CROWDED).into(),
+        Stop::Refused(Refused::Full) => Error::RateLimited(TOO_MANY_RECEIPTS).into(),
         Stop::Failed(error) => error.into(),
     })
 }
@@ -97,7 +97,7 @@ pub(in super::super) async fn book(
             return Ok(Step::or_again(inserted.map(|()| first)));
         };
         if stock.is_left_over(&generation) {
-            store::reopen(app, &stock).within(&attempt).apply().await.decided()?;
+            store::reopen(app, &stock).within(&attempt).held().await?;
             return Ok(Step::Again);
         }
         explained(app, stock, quantity, once, &attempt)
@@ -128,7 +128,7 @@ fn explained(
         _ if stock.deleting => return Err(Refused::NoProduct.into()),
         Once::Receipt(_) if stock.imported.len() >= RECEIPTS => return Err(Refused::Full.into()),
         Once::Op { .. } if !attempt.is_over() => {
-            store::bounds(app).demand_room(&stock.ops, attempt, CROWDED)?;
+            store::bounds(app).demand_room(&stock.ops, attempt, TOO_MANY_RECEIPTS)?;
         }
         _ => {}
     }
@@ -144,7 +144,7 @@ fn move_on(app: &App, sku: &str, ops: Vec<OpRecord>) {
         return;
     }
     let (app, sku) = (app.clone(), sku.to_owned());
-    app.clone().behind("what is remembered of receipts", async move {
+    app.clone().in_background("moving the records of receipts", async move {
         let receipt = |record: &OpRecord| {
             let (id, input) = (id(&sku, record.id.as_ref()?), record.input.clone());
             Some(ReceiptDocument { id, input, at: record.at, v: Version })

@@ -7,7 +7,7 @@ use super::{
         store::{self, Decision, orders},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    Changed, begin, charge, crowded, demand_room, outbox, refused, void,
+    Changed, begin, charge, demand_room, outbox, refused, too_many_holders, void,
 };
 use crate::{
     app::App,
@@ -224,7 +224,7 @@ async fn secure(
             let (requested, available) = (raise.from + quantity, raise.from + available);
             return Ok(Some(InsufficientStock::new(sku, requested, available).into()));
         }
-        Reserved::Full => return Ok(Some(crowded().into())),
+        Reserved::Full => return Ok(Some(too_many_holders().into())),
     }
     Ok(refused(payments::authorise(app, charge).await))
 }
@@ -249,8 +249,8 @@ pub(in super::super) async fn undo_raise(
 ) -> Result<bool, Error> {
     if !store::abort_raise(app, order, &raise.tag).held().await? {
         let order = orders(app).get_settled(order).await?;
-        let given_up = |own: &Raise| own.tag == raise.tag && own.voiding;
-        if !order.is_some_and(|order| order.raises.iter().any(given_up)) {
+        let is_voiding = |own: &Raise| own.tag == raise.tag && own.voiding;
+        if !order.is_some_and(|order| order.raises.iter().any(is_voiding)) {
             return Ok(false);
         }
     }

@@ -8,7 +8,7 @@ use super::{
         store::orders,
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
-    Changed, charge, crowded, refused, void,
+    Changed, charge, refused, too_many_holders, void,
 };
 use crate::{
     app::App,
@@ -67,14 +67,14 @@ async fn begin(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<Che
     let (attempt, cart) = decider::begin_with(&cx, id).await?;
     let is_theirs =
         |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| cx.requester.is(owner));
-    let cart = cart.filter(is_theirs).ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
+    let cart = cart.filter(is_theirs).ok_or_else(|| NotFound::of(NodeKind::CART, id))?;
     Ok((attempt, cart))
 }
 
 /// The current order of a completed checkout.
 async fn ordered(app: &App, checkout: &Checkout) -> Changed<CheckoutCartResult> {
     let order = orders(app).get_settled(&checkout.id).await?.filter(|order| !order.deleted);
-    Ok(order.ok_or_else(|| NotFound::of(NodeKind::Order, &checkout.id))?)
+    Ok(order.ok_or_else(|| NotFound::of(NodeKind::ORDER, &checkout.id))?)
 }
 
 /// Begins the checkout: checks what can be refused early, then freezes the cart. Returns `None` if the cart
@@ -87,7 +87,7 @@ async fn freeze(
     attempt: &Attempt,
 ) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
     if cart.lines.is_empty() {
-        return Err(CartEmpty::because("there is nothing in the cart").into());
+        return Err(CartEmpty::because("the cart has no lines").into());
     }
     let number = cart.checkouts.to_string();
     let derived = |what| cx.ids().derived(&[what, &cart.id, &op.id, &number]);
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
                 match holder.reserve(sku, some, cap).await? {
                     Reserved::Reserved => None,
                     Reserved::Short { available } => Some(available),
-                    Reserved::Full => return Ok(Some(crowded().into())),
+                    Reserved::Full => return Ok(Some(too_many_holders().into())),
                 }
             } else {
                 holder.shortage(sku, some).await?
@@ -251,8 +251,8 @@ impl<'a> Run<'a> {
         let written = written.decided()?;
         decider::complete(app, &cart.id, checkout).held().await?;
         let (own, cart, attempt) = (app.clone(), cart.clone(), *attempt);
-        app.behind("what a checked-out cart still held", async move {
-            carts::operations::let_go(&own, &cart, &attempt).await
+        app.in_background("releasing the stock entries of a checked-out cart", async move {
+            carts::operations::release_after_checkout(&own, &cart, &attempt).await
         });
         Ok(written.map(|()| order))
     }

@@ -46,7 +46,7 @@ type Changed<U> = Result<OrderDocument, Stop<U>>;
 /// Returns the order if the caller may read it: their own, an anonymous one whose id they know, or any as a
 /// merchant.
 pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>, Error> {
-    let Ok(id) = &input::id(NodeKind::Order, id) else { return Ok(None) };
+    let Ok(id) = &input::id(NodeKind::ORDER, id) else { return Ok(None) };
     Ok(orders(&cx).get_settled(id).await?.filter(|order| is_visible(order, cx.requester)))
 }
 
@@ -105,14 +105,14 @@ pub async fn delete_order(
 ) -> Result<DeletedOrder, Stop<DeleteOrderResult>> {
     let input = input.checked()?;
     let id = &input.order_id;
-    if store::bury(&cx, id).after().await?.is_some() {
-        return Ok(DeletedOrder { id: NodeKind::Order.id(id) });
+    if store::leave_tombstone(&cx, id).after().await?.is_some() {
+        return Ok(DeletedOrder { id: NodeKind::ORDER.id(id) });
     }
     match orders(&cx).get_settled(id).await? {
         Some(order) if !order.deleted => {
             Err(InUse::because("only an order that is cancelled for good can be deleted").into())
         }
-        _ => Err(NotFound::of(NodeKind::Order, id).into()),
+        _ => Err(NotFound::of(NodeKind::ORDER, id).into()),
     }
 }
 
@@ -123,7 +123,7 @@ async fn begin<U: From<NotFound>>(
 ) -> Result<(Attempt, OrderDocument), Stop<U>> {
     let (attempt, order) = cx.begin_with(id).await?;
     let order = order.filter(|order| is_visible(order, cx.requester));
-    Ok((attempt, order.ok_or_else(|| NotFound::of(NodeKind::Order, id))?))
+    Ok((attempt, order.ok_or_else(|| NotFound::of(NodeKind::ORDER, id))?))
 }
 
 fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
@@ -138,7 +138,7 @@ fn demand_room(app: &App, order: &OrderDocument, attempt: &Attempt) -> Result<()
 }
 
 /// The error for a product that has the maximum number of holders.
-fn crowded() -> Error {
+fn too_many_holders() -> Error {
     Error::RateLimited("too many shoppers are checking out the same product; try again")
 }
 

@@ -37,7 +37,7 @@ pub(super) async fn read_again(
         return Err(attempt.overdue());
     }
     let order = orders(app).get_settled(id).await?;
-    order.ok_or_else(|| Error::internal("an order that is gone without a tombstone"))
+    order.ok_or_else(|| Error::internal("an order vanished without a tombstone"))
 }
 
 /// Applies and settles what an op has just committed, for the attempt that committed it. A refund that can't
@@ -71,8 +71,8 @@ pub(super) async fn finish(
     op: &Op,
     attempt: &Attempt,
 ) -> Result<Step<OrderDocument>, Error> {
-    let quiet = earlier(attempt.now(), app.bounds().grace_period());
-    if open_of(order, op).any(|due| due.at >= quiet) {
+    let ended_before = earlier(attempt.now(), app.bounds().grace_period());
+    if open_of(order, op).any(|due| due.at >= ended_before) {
         return Ok(Step::Wait);
     }
     carry_out(app, order.clone(), op, attempt).await.map(Step::Done)
@@ -104,7 +104,7 @@ async fn apply_those(
                     tracing::warn!(
                         event = "refund_deferred",
                         order = order.id,
-                        give = ?due.action,
+                        action = ?due.action,
                         "a refund can't be paid yet; it stays due"
                     );
                     deferred.push(due.tag.clone());
@@ -120,7 +120,7 @@ async fn apply_those(
     let noted = if applied.is_empty() && deferred.is_empty() {
         Some(order)
     } else {
-        store::settle(app, &order.id, &applied, &deferred).apply().await.decided()?
+        store::settle(app, &order.id, &applied, &deferred).then_read().await?
     };
     match (failed, noted) {
         (Some(error), _) => Err(error),

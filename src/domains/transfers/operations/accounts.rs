@@ -52,7 +52,7 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
     match store::accounts(&cx).get_settled(&account.id).await? {
         Some(opened) if opened.input == account.input => Ok(opened),
         Some(_) => Err(OtherInput.into()),
-        None => Err(Error::internal("an account that was there is gone").into()),
+        None => Err(Error::internal("an account vanished").into()),
     }
 }
 
@@ -60,21 +60,21 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
 pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<CloseAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.account_id;
-    if let Some(closed) = store::close_account(&cx, id, subject).apply().await.decided()? {
+    if let Some(closed) = store::close_account(&cx, id, subject).then_read().await? {
         return Ok(closed);
     }
     let found = store::accounts(&cx).get_settled(id).await?;
     let found = found.filter(|account| account.is_of(subject));
-    match found.ok_or_else(|| NotFound::of(NodeKind::Account, id))? {
+    match found.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, id))? {
         account if account.state == AccountState::Closed => Ok(account),
         account if account.kind == AccountKind::Receiving => {
             Err(InUse::because("payments arrive on this account").into())
         }
         account if account.balance == 0 && account.pending.is_empty() => {
-            Err(Error::unavailable("it became empty at this moment").into())
+            Err(Error::unavailable("the account became empty at the same time").into())
         }
         account => Err(AccountNotEmpty::because(
-            "withdraw what is in it, and wait for what is under way",
+            "withdraw its balance, and wait for its unfinished transfers",
             Money::new(account.balance, account.currency),
             account.pending.len(),
         )

@@ -89,7 +89,7 @@ impl Driver<'_> {
         let reached = self.drive(claimed, TransferState::is_answerable).await?;
         if reached.state == TransferState::Credited {
             let (app, transfer, attempt) = (self.app.clone(), reached.clone(), *self.attempt);
-            self.app.behind("settling a transfer", async move {
+            self.app.in_background("settling a transfer", async move {
                 Driver { app: &app, attempt: &attempt }.step(transfer).await.map(drop)
             });
         }
@@ -179,7 +179,7 @@ impl Driver<'_> {
             let is_own = found.fence == transfer.fence && found.state != transfer.state;
             found.state.is_final() || is_own
         });
-        found.ok_or_else(|| Error::unavailable("the claim on this transfer ran out"))
+        found.ok_or_else(|| Error::unavailable("the claim on this transfer expired"))
     }
 
     /// Debits or credits one of the transfer's accounts, which is `id`.
@@ -214,7 +214,9 @@ impl Driver<'_> {
                 Some(_) if transfer.kind == TransferKind::Refund => return Ok(Moved::Due),
                 Some(reason) => return Ok(Moved::Refused(reason)),
                 None if is_source && account.pending.len() >= MAX_PENDING => {
-                    return Err(Error::unavailable("the source is too busy"));
+                    return Err(Error::unavailable(
+                        "the source account has too many pending transfers",
+                    ));
                 }
                 // The account has changed since the refusal.
                 None => {}
@@ -251,7 +253,7 @@ pub(super) async fn answerable(
 }
 
 fn gone() -> Error {
-    Error::internal("a transfer that was there is gone")
+    Error::internal("a transfer vanished")
 }
 
 /// Finishes an interrupted transfer. Returns whether it is finished. Payments that aren't captured or voided

@@ -29,7 +29,7 @@ use crate::{
 
 /// An account, for its owner and for services.
 pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>, Error> {
-    let Ok(id) = input::id(NodeKind::Account, id) else { return Ok(None) };
+    let Ok(id) = input::id(NodeKind::ACCOUNT, id) else { return Ok(None) };
     let found = store::accounts(&cx).get_settled(&id).await?;
     Ok(found.filter(|account| may_see(cx, account.owner.as_deref())))
 }
@@ -49,7 +49,7 @@ pub async fn transfer_status(
     by: TransferBy,
 ) -> Result<Option<TransferDocument>, Error> {
     let found = match by {
-        TransferBy::Id(id) => match input::id(NodeKind::Transfer, &id) {
+        TransferBy::Id(id) => match input::id(NodeKind::TRANSFER, &id) {
             Ok(id) => store::transfers(&cx).get_settled(&id).await?,
             Err(_) => None,
         },

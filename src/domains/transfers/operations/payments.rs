@@ -76,7 +76,7 @@ pub async fn authorise(
     let reason = match found.reason {
         Some(TransferReason::InsufficientFunds) => "the account holds less than the total",
         Some(TransferReason::SourceClosed) => "the account is closed",
-        _ => "the payment was given up",
+        _ => "the checkout of the payment was aborted",
     };
     Ok(Authorisation::Declined(reason.into()))
 }
@@ -94,7 +94,7 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
         state => return Err(Error::internal(format!("capture of payment {id:?} in {state:?}"))),
     }
     let claimed = store::claim(app, &found, TransferState::Committed, None, &attempt).await?;
-    let is_held = || Error::unavailable("another run of this transfer is under way");
+    let is_held = || Error::unavailable("another attempt holds the claim on this transfer");
     let driver = Driver { app, attempt: &attempt };
     let reached = driver.carry(claimed.ok_or_else(is_held)?).await?;
     if reached.state.has_arrived() {
@@ -103,14 +103,14 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
     Err(Error::internal(format!("payment {id:?} was captured and is {:?}", reached.state)))
 }
 
-/// Voids the payment: reserved money is returned, and nothing can be reserved under this id any more, not even by a
-/// later authorisation: if there is no payment yet, a tombstone refuses it. If an authorisation is in progress, its
-/// money is returned in the background.
+/// Voids the payment: reserved money is returned, and no money can be reserved under this id any more. If there is
+/// no payment yet, a tombstone is inserted, which refuses a later authorisation. If an authorisation is in
+/// progress, its money is returned in the background.
 ///
 /// # Errors
 /// The outcome is unknown: void again.
 pub async fn void(app: &App, id: &str) -> Result<(), Error> {
-    let reason = TransferReason::CheckoutGivenUp;
+    let reason = TransferReason::CheckoutAborted;
     let (attempt, found) = app.begin_with(id).await?;
     let driver = Driver { app, attempt: &attempt };
     let Some(found) = found else {
@@ -123,7 +123,8 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
             ..driver.pending(&op(id), TransferKind::Payment, [""; 2], nothing)
         };
         let inserted = store::transfers(app).insert(tombstone).await.decided()?;
-        return inserted.ok_or_else(|| Error::unavailable("the payment began at this moment"));
+        return inserted
+            .ok_or_else(|| Error::unavailable("the payment was authorised at the same time"));
     };
     let found = payment(Some(found), id)?;
     let to = TransferState::Cancelling;
@@ -138,7 +139,7 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
         return driver.drive(claimed, TransferState::is_final).await.map(drop);
     }
     let cancelled = store::mark_cancelling(app, id, None, reason).after().await?;
-    let moved_on = || Error::unavailable("the payment moved on at this moment");
+    let moved_on = || Error::unavailable("the state of the payment changed at the same time");
     cancelled.map(drop).ok_or_else(moved_on)
 }
 

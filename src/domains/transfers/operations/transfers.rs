@@ -49,9 +49,9 @@ pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> 
     let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
     let (attempt, from, to) = store::begin_with_accounts(&cx, source, destination).await?;
     let from = from.filter(|account| account.is_of(subject));
-    let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, source))?;
+    let from = from.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, source))?;
     let to = to.filter(|account| account.kind != AccountKind::World);
-    let to = to.ok_or_else(|| NotFound::of(NodeKind::Account, destination))?;
+    let to = to.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, destination))?;
     if from.currency != to.currency {
         return Err(CurrencyMismatch::new(from.currency, to.currency).into());
     }
@@ -90,7 +90,7 @@ where
 {
     let (attempt, found) = cx.begin_with::<AccountDocument>(account).await?;
     let found = found.filter(|found| found.kind != AccountKind::World);
-    let found = found.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
+    let found = found.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, account))?;
     let (world, amount) = (&world(found.currency), Money::new(amount.0, found.currency));
     let accounts = if kind == TransferKind::Deposit { [world, account] } else { [account, world] };
     let driver = Driver { app: &cx, attempt: &attempt };
@@ -105,7 +105,7 @@ pub async fn reverse_transfer(
     let (_, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.transfer_id;
     let original = store::transfers(&cx).get_settled(id).await?;
-    let original = original.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
+    let original = original.ok_or_else(|| NotFound::of(NodeKind::TRANSFER, id))?;
     let is_of_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
     if is_of_order || !original.state.has_arrived() {
         return Err(TransferNotCancellable::new(&original).into());
@@ -134,7 +134,7 @@ pub async fn cancel_transfer(cx: Cx<'_>, input: CancelTransferInput) -> Made<Can
     }
     let found = store::transfers(&cx).get_settled(id).await?;
     let found = found.filter(|transfer| transfer.by.as_deref() == Some(subject));
-    let found = found.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
+    let found = found.ok_or_else(|| NotFound::of(NodeKind::TRANSFER, id))?;
     match found.state {
         TransferState::Cancelling | TransferState::Cancelled => Ok(found),
         _ => Err(TransferNotCancellable::new(&found).into()),
@@ -168,16 +168,16 @@ where
     };
     let Some(reason) = reached.failure() else { return Ok(reached) };
     let TransferDocument { source, destination, amount, currency, .. } = reached;
-    let (payer, receiver) = (NodeKind::Account.id(&source), NodeKind::Account.id(&destination));
+    let (payer, receiver) = (NodeKind::ACCOUNT.id(&source), NodeKind::ACCOUNT.id(&destination));
     Err(match reason {
         TransferReason::SourceClosed => {
-            AccountClosed::because("the account that gives is closed", payer).into()
+            AccountClosed::because("the source account is closed", payer).into()
         }
         TransferReason::DestinationClosed => {
-            AccountClosed::because("the account that gets the money is closed", receiver).into()
+            AccountClosed::because("the destination account is closed", receiver).into()
         }
         TransferReason::DestinationFull => {
-            let message = "the account that gets the money can't take so much";
+            let message = "the amount exceeds the limit of the destination account";
             AccountFull::because(message, receiver).into()
         }
         _ => {
@@ -185,7 +185,7 @@ where
             let available = source.map_or(0, |source| source.available());
             let code = currency.code();
             InsufficientFunds::because(
-                format!("{amount} minor units of {code} are needed and {available} are there"),
+                format!("{amount} minor units of {code} are required, {available} are available"),
                 payer,
                 Money::new(amount, currency),
                 Money::new(available, currency),

@@ -1,0 +1,35 @@
+//! Checks of the settings for assets.
+
+use std::time::Duration;
+
+use crate::{config::Config, domains::room::unmet};
+
+/// Faults of the settings, each as a sentence.
+pub(super) fn faults(config: &Config) -> Vec<String> {
+    let shortest = Duration::from_millis(config.receive_millis) * 2 + config.grace_period();
+    let stall = config.asset_stall_seconds;
+    unmet([
+        (
+            (1..=1 << 40).contains(&config.asset_bytes)
+                && (1..=1_000).contains(&config.asset_files)
+                && config.max_transfers > 0,
+            "asset_bytes must be between 1 and 2^40, asset_files between 1 and 1000, and max_transfers above zero",
+        ),
+        (
+            config.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
+            "asset_types must be media types such as image/png, image/* or */*",
+        ),
+        (
+            Duration::from_secs(stall) > shortest,
+            &format!(
+                "asset_stall_seconds is {stall}, which must be more than {} seconds: 2 × receive_millis + \
+                 flow_run_millis + flow_command_millis + flow_skew_millis, divided by 1000",
+                shortest.as_secs_f64()
+            ),
+        ),
+        (
+            (stall..=7 * 86_400).contains(&config.asset_transfer_seconds),
+            "asset_transfer_seconds must be between asset_stall_seconds and a week",
+        ),
+    ])
+}

@@ -1,0 +1,161 @@
+//! Stored documents of the work queue.
+
+use async_graphql::Enum;
+use mongodb::bson::DateTime;
+use serde::{Deserialize, Serialize};
+
+use crate::mongo::{Stored, Version, indexes::Index};
+
+/// Milliseconds of waiting that one step of priority is worth.
+const STEP_MILLIS: i64 = 60_000;
+
+/// One job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobDocument {
+    /// Derived from the idempotency key, or random.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Name of the queue.
+    pub queue: String,
+    /// Text for the worker.
+    pub payload: String,
+    /// 0 to 9.
+    pub priority: i32,
+    /// State; the diagram is in the room's `mod.rs`.
+    pub state: JobState,
+    /// Place in the line of its queue. Only a READY job has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Place>,
+    /// Server time from which the job becomes READY: the end of a delay or of a lease. Only DELAYED and CLAIMED jobs
+    /// have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<DateTime>,
+    /// The last claim. It remains after the claim has ended, so that a repeat of the worker's call is recognised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    /// Number of claims so far.
+    pub attempts: i32,
+    /// Number of claims after which the job is DEAD.
+    pub max_attempts: i32,
+    /// Key that at most one live job of the queue has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unique_key: Option<String>,
+    /// Queue and unique key of a live job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unique: Option<String>,
+    /// Subject of the producer; none for jobs of docgate itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Digest of the input of the op that added it.
+    pub input: String,
+    /// Time at which it was added.
+    pub at: DateTime,
+    /// Server time at which it became DONE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_at: Option<DateTime>,
+    /// Server time at which it became DEAD.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_at: Option<DateTime>,
+    /// Why the last attempt failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Version of the document's shape.
+    pub v: Version<1>,
+}
+
+/// The place of a READY job. It is a part of its own, so that the change stream tells the queue of a job that becomes
+/// READY.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Name of the queue.
+    pub queue: String,
+    /// Sort key within the queue; see [`rank`].
+    pub rank: DateTime,
+}
+
+/// A worker's claim.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Claim {
+    /// Random; the worker proves by it that it has the claim.
+    pub token: String,
+    /// Subject of the worker.
+    pub by: String,
+    /// The op that claimed it, and a number: it lets a repeat find its jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<String>,
+    /// Digest of the op's input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// How the worker ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<End>,
+}
+
+/// How a worker ended its claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum End {
+    /// The job was done.
+    Done,
+    /// The attempt failed.
+    Failed,
+}
+
+/// State of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum JobState {
+    /// The job can be claimed.
+    Ready,
+    /// The job can be claimed later: it was enqueued for a later time, or an attempt failed.
+    Delayed,
+    /// A worker has the job. Once its lease has run out, the job can be claimed again.
+    Claimed,
+    /// The job was completed.
+    Done,
+    /// The job isn't tried any more: it failed for good, or too often.
+    Dead,
+}
+
+/// Sort key of a job that is READY since `since`: each step of priority counts like a minute of waiting. So a job of
+/// low priority isn't overtaken for ever.
+pub(super) fn rank(since: DateTime, priority: i32) -> DateTime {
+    let ahead = i64::from(priority).saturating_mul(STEP_MILLIS);
+    DateTime::from_millis(since.timestamp_millis().saturating_sub(ahead))
+}
+
+/// The value of `unique` of a live job. No name of a queue contains a space.
+pub(super) fn unique(queue: &str, key: &str) -> String {
+    format!("{queue} {key}")
+}
+
+impl JobDocument {
+    /// Whether the token is that of the last claim.
+    pub(super) fn has_token(&self, token: &str) -> bool {
+        self.claim.as_ref().is_some_and(|claim| claim.token == token)
+    }
+
+    /// How the worker ended the last claim.
+    pub(super) fn end(&self) -> Option<End> {
+        self.claim.as_ref().and_then(|claim| claim.end)
+    }
+}
+
+impl Stored for JobDocument {
+    const COLLECTION: &'static str = "jobs";
+    // Finished jobs are in none of the indexes that claims read or that a unique key is checked by.
+    const INDEXES: &'static [Index] = &[
+        Index::of("ready", "ready.queue ready.rank _id", "ready.queue", "claims"),
+        Index::of(
+            "due",
+            "queue due state",
+            "due",
+            "ends of delays and leases; the numbers of delayed and claimed jobs",
+        ),
+        Index::unique_of("unique", "unique", "the live job of a unique key"),
+        Index::unique_of("slot", "claim.slot", "the jobs that a call has claimed"),
+        Index::of("dead", "queue deadAt _id", "deadAt", "dead letters"),
+        Index::of_field("done", "doneAt", "the removal of finished jobs"),
+    ];
+}

@@ -1,0 +1,67 @@
+//! The work queue: producers enqueue jobs, and workers claim, do and complete them.
+//!
+//! # States
+//!
+//! ```text
+//!   enqueue ──▶ READY ──claim──▶ CLAIMED ──complete──▶ DONE ──▶ (removed)
+//!      │          ▲                 │ │
+//!      └▶ DELAYED ┘◀── lease ended ─┘ ├─fail─▶ DELAYED
+//!                                     └─fail, or lease ended, at the last attempt ─▶ DEAD ──retry──▶ READY
+//! ```
+//!
+//! Each change is one guarded update of the job's document. There is no flow over several documents.
+//!
+//! - A READY job has a place in the line of its queue, `ready {queue, rank}`. The rank is the time at which it became
+//!   READY, minus one minute for each step of priority. So a job of low priority is overtaken for a limited time only.
+//! - A DELAYED or CLAIMED job has `due`, the time from which it becomes READY. A pass over the jobs whose time has come
+//!   (`operations::promote`) makes them READY. Claims do that for their queue, and so does the sweep.
+//! - A claim has a random token. Completing, failing and renewing a claim are guarded by the token and by the lease not
+//!   having run out, on the server's clock. So a worker that lost its claim changes nothing. The token also makes these
+//!   calls repeatable: the job keeps its last claim, with the way in which the worker ended it.
+//! - Claims of one queue that arrive at a gateway while a claim is under way share its commands: one read of the first
+//!   jobs, and one command with a guarded update for each of them (`operations::line`).
+//! - A claim's time limit is the lease, so no write carries the deadline of an attempt. A claim that is applied late has
+//!   a lease that runs out early.
+//!
+//! READY jobs, jobs with a time, dead letters and done jobs are each in an index of their own, which contains no others.
+//! So the number of finished jobs doesn't affect a claim.
+//!
+//! # Invariants
+//!
+//! A job has exactly the fields of its state: only a READY job has a place, and it is that of its queue; only a DELAYED
+//! or CLAIMED job has a time; a CLAIMED job has a claim. At most one live job of a queue has a unique key.
+
+mod documents;
+pub mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+mod sweep;
+pub mod types;
+
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
+use crate::graphql::node_id::NodeKind;
+pub use documents::JobDocument;
+use types::Job;
+
+impl NodeKind {
+    /// A job of the work queue.
+    pub const JOB: Self = Self::new("job");
+}
+
+/// The room.
+pub const ROOM: Room = Room {
+    nodes: &[NodeType::new(NodeKind::JOB, &[ObjectType::of::<Job>()], |cx, id| {
+        Box::pin(
+            async move { Ok(operations::job(cx, id).await?.map(|job| Node::of(Job::from(job)))) },
+        )
+    })],
+    collections: &[declared::<JobDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("queue")
+};

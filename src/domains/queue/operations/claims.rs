@@ -1,0 +1,173 @@
+//! Claims, and what a worker does with them.
+
+use std::time::Duration;
+
+use super::{
+    super::{
+        documents::{Claim, End, JobDocument, JobState},
+        store,
+        types::{
+            ClaimJobInput, ClaimJobResult, ClaimLost, ClaimedJob, ClaimedJobs, CompleteJobInput,
+            CompleteJobResult, CompletedJob, FailJobInput, FailJobResult, HeartbeatJobInput,
+            HeartbeatJobResult,
+        },
+    },
+    line,
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::Op,
+    graphql::{
+        cx::Cx,
+        declared::Input,
+        node_id::NodeKind,
+        refusals::{Conflict, NotFound, Stop},
+    },
+};
+
+/// Maximum number of jobs of one claim.
+pub(in super::super) const MAX_CLAIMED: i64 = 100;
+/// Maximum length of a lease in seconds: twelve hours.
+pub(in super::super) const MAX_LEASE: i64 = 43_200;
+/// Default length of a lease in seconds.
+const LEASE: i32 = 60;
+/// Delay after the first failed attempt, and the maximum.
+const BACK_OFF: Duration = Duration::from_secs(2);
+const MAX_BACK_OFF: Duration = Duration::from_secs(3_600);
+
+fn lease(seconds: Option<i32>) -> Duration {
+    Duration::from_secs(u64::try_from(seconds.unwrap_or(LEASE)).unwrap_or(1))
+}
+
+/// Claims jobs. A repeat with the same idempotency key returns the jobs of the first call.
+pub async fn claim_job(
+    cx: Cx<'_>,
+    input: ClaimJobInput,
+) -> Result<ClaimedJobs, Stop<ClaimJobResult>> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = cx.op(&[subject, "claimJob"], input.idempotency_key.as_ref(), &*input);
+    let op = input.idempotency_key.as_ref().map(|_| op);
+    if let Some(jobs) = claimed_before(&cx, op.as_ref()).await? {
+        return Ok(jobs);
+    }
+    let wanted = line::Wanted {
+        count: usize::try_from(input.max.unwrap_or(1)).unwrap_or(1),
+        lease: lease(input.lease_seconds),
+        by: subject.to_owned(),
+        op: op.clone(),
+    };
+    let claimed = line::claim(&cx, &input.queue, wanted).await?;
+    if claimed.is_empty() {
+        // Another call with the same key may have claimed them meanwhile.
+        if let Some(jobs) = claimed_before(&cx, op.as_ref()).await? {
+            return Ok(jobs);
+        }
+    }
+    Ok(answer(claimed))
+}
+
+fn answer(claimed: Vec<JobDocument>) -> ClaimedJobs {
+    let one = |job: JobDocument| {
+        let token = job.claim.as_ref()?.token.clone();
+        Some(ClaimedJob { job: job.into(), token })
+    };
+    ClaimedJobs { jobs: claimed.into_iter().filter_map(one).collect() }
+}
+
+/// The jobs that the op has claimed before, if it has claimed any.
+async fn claimed_before(
+    app: &App,
+    op: Option<&Op>,
+) -> Result<Option<ClaimedJobs>, Stop<ClaimJobResult>> {
+    let Some(op) = op else { return Ok(None) };
+    let jobs = store::list_claimed_by(app, &op.id).await?;
+    let is_other = |claim: &Claim| claim.input.as_ref() != Some(&op.input);
+    if jobs.iter().filter_map(|job| job.claim.as_ref()).any(is_other) {
+        return Err(Conflict::other_input().into());
+    }
+    Ok((!jobs.is_empty()).then(|| answer(jobs)))
+}
+
+/// Renews a lease.
+pub async fn heartbeat_job(
+    cx: Cx<'_>,
+    input: HeartbeatJobInput,
+) -> Result<JobDocument, Stop<HeartbeatJobResult>> {
+    let input = input.checked()?;
+    let (id, token, lease) = (&input.job_id, &input.token, lease(input.lease_seconds));
+    match renew(&cx, id, token, lease).await? {
+        Some(job) => Ok(job),
+        None => match find(&cx, id).await? {
+            Some(job) => Err(ClaimLost::new(&job).into()),
+            None => Err(NotFound::of(NodeKind::JOB, id).into()),
+        },
+    }
+}
+
+/// Renews a lease; `None` if the claim has ended.
+pub(super) async fn renew(
+    app: &App,
+    id: &str,
+    token: &str,
+    lease: Duration,
+) -> Result<Option<JobDocument>, Error> {
+    store::renew(app, id, token, lease).then_read().await
+}
+
+/// Completes a job.
+pub async fn complete_job(
+    cx: Cx<'_>,
+    input: CompleteJobInput,
+) -> Result<CompletedJob, Stop<CompleteJobResult>> {
+    let input = input.checked()?;
+    let id = &input.job_id;
+    if complete(&cx, id, &input.token).await? {
+        return Ok(CompletedJob { id: id.to_string() });
+    }
+    match find(&cx, id).await? {
+        Some(job) => Err(ClaimLost::new(&job).into()),
+        None => Err(NotFound::of(NodeKind::JOB, id).into()),
+    }
+}
+
+/// Completes a job, and returns whether this claim has completed it, now or before.
+pub(super) async fn complete(app: &App, id: &str, token: &str) -> Result<bool, Error> {
+    if store::complete(app, id, token).held().await? {
+        return Ok(true);
+    }
+    let found = find(app, id).await?;
+    Ok(found.is_some_and(|job| job.state == JobState::Done && job.has_token(token)))
+}
+
+/// Ends an attempt as failed.
+pub async fn fail_job(cx: Cx<'_>, input: FailJobInput) -> Result<JobDocument, Stop<FailJobResult>> {
+    let input = input.checked()?;
+    let id = &input.job_id;
+    let is_retryable = input.is_retryable.unwrap_or(true);
+    if let Some(job) = fail(&cx, id, &input.token, &input.reason, is_retryable).await? {
+        return Ok(job);
+    }
+    match find(&cx, id).await? {
+        Some(job) if job.has_token(&input.token) && job.end() == Some(End::Failed) => Ok(job),
+        Some(job) => Err(ClaimLost::new(&job).into()),
+        None => Err(NotFound::of(NodeKind::JOB, id).into()),
+    }
+}
+
+/// Ends an attempt as failed; `None` if the claim has ended before.
+pub(super) async fn fail(
+    app: &App,
+    id: &str,
+    token: &str,
+    reason: &str,
+    is_retryable: bool,
+) -> Result<Option<JobDocument>, Error> {
+    let jitter = 0.5 + f64::from(app.ids().random_bytes()[0]) / 512.0;
+    let delay = is_retryable.then(|| store::back_off(BACK_OFF, MAX_BACK_OFF, jitter));
+    store::fail(app, id, token, reason, delay).then_read().await
+}
+
+async fn find(app: &App, id: &str) -> Result<Option<JobDocument>, Error> {
+    store::jobs(app).get_settled(id).await
+}

@@ -1,0 +1,282 @@
+//! The rules of the work queue.
+
+mod claims;
+mod line;
+mod wake;
+mod work;
+
+pub(super) use claims::{MAX_CLAIMED, MAX_LEASE};
+pub use claims::{claim_job, complete_job, fail_job, heartbeat_job};
+pub(super) use line::promote;
+pub use wake::job_available;
+pub use work::{Handled, Handler, Limits, Work, run};
+
+use std::ops::RangeInclusive;
+
+use async_graphql::{ID, connection::Connection};
+use futures_util::future::try_join_all;
+use mongodb::bson::{Bson, DateTime};
+
+use super::{
+    documents::{JobDocument, JobState, Place, rank, unique},
+    store,
+    types::{
+        EnqueueInput, EnqueueResult, Job, JobExists, QueueStats, RetriedJobs, RetryDeadJobsInput,
+        RetryDeadJobsResult,
+    },
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::Op,
+    graphql::{
+        cx::Cx,
+        declared::Input,
+        input,
+        node_id::NodeKind,
+        page::{Order, Page, Paging},
+        refusals::{Conflict, InvalidInput, Stop},
+        requester::Role,
+        scalars::{Long, int},
+    },
+    mongo::Outcome,
+};
+
+/// Maximum size of a payload in bytes.
+pub(super) const PAYLOAD: usize = 65_536;
+/// Priorities.
+pub(super) const PRIORITY: RangeInclusive<i64> = 0..=9;
+/// Maximum number of jobs of one `retryDeadJobs`.
+pub(super) const MAX_RETRIED: i64 = 1_000;
+/// Default number of attempts.
+const ATTEMPTS: i32 = 5;
+/// The largest number that is counted.
+const COUNTED: u64 = 100_000;
+/// The queues of docgate itself begin with this.
+const OWN: &str = "docgate.";
+/// Maximum length of a queue's name.
+const NAME: usize = 64;
+
+/// Checks the name of a queue that clients use.
+///
+/// # Errors
+/// `InvalidInput` that names the field.
+pub(super) fn check_queue(field: &str, name: &str) -> Result<(), InvalidInput> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let mut bytes = name.bytes();
+    let is_name = name.len() <= NAME
+        && bytes.next().is_some_and(is_plain)
+        && bytes.all(|byte| is_plain(byte) || b"-_.".contains(&byte));
+    if !is_name {
+        let reason = "takes 1 to 64 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
+        return Err(InvalidInput::new(field, reason));
+    }
+    if name.starts_with(OWN) {
+        return Err(InvalidInput::new(field, "names that begin with `docgate.` are reserved"));
+    }
+    Ok(())
+}
+
+/// Checks the name of a queue for other interfaces than the schema.
+///
+/// # Errors
+/// The reason.
+pub fn check_name(name: &str) -> Result<(), String> {
+    check_queue("queue", name).map_err(|fault| fault.reason)
+}
+
+/// A job, if it is visible to the caller.
+pub async fn job(cx: Cx<'_>, id: &ID) -> Result<Option<JobDocument>, Error> {
+    let Ok(id) = input::id(NodeKind::JOB, id) else { return Ok(None) };
+    let found = store::jobs(&cx).get(&id).await?;
+    Ok(found.filter(|job| is_visible(cx, job)))
+}
+
+fn is_visible(cx: Cx<'_>, job: &JobDocument) -> bool {
+    let is_own = job.by.as_deref().is_some_and(|by| cx.requester.is(by));
+    is_own || cx.requester.has(Role::Worker) || cx.requester.has(Role::Operator)
+}
+
+/// Adds a job. Once per idempotency key.
+pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Result<JobDocument, Stop<EnqueueResult>> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = cx.op(&[subject, "enqueue"], input.idempotency_key.as_ref(), &*input);
+    let input = input.into_inner();
+    let new = NewJob {
+        queue: input.queue,
+        payload: input.payload,
+        priority: input.priority.unwrap_or(0),
+        run_at: input.run_at.map(|at| at.0),
+        max_attempts: input.max_attempts.unwrap_or(ATTEMPTS),
+        unique_key: input.unique_key,
+        by: Some(subject.to_owned()),
+    };
+    match add(&cx, op, new).await? {
+        Added::Job(job) => Ok(*job),
+        Added::OtherInput => Err(Conflict::other_input().into()),
+        Added::Exists(job) => Err(JobExists::new(&job).into()),
+    }
+}
+
+/// A job to add.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    /// Name of the queue.
+    pub queue: String,
+    /// Text for the worker.
+    pub payload: String,
+    /// Priority.
+    pub priority: i32,
+    /// Time before which it isn't claimed.
+    pub run_at: Option<DateTime>,
+    /// Number of attempts.
+    pub max_attempts: i32,
+    /// Key that at most one live job of the queue has.
+    pub unique_key: Option<String>,
+    /// Subject of the producer.
+    pub by: Option<String>,
+}
+
+impl NewJob {
+    /// A job of docgate itself, for a handler that another room has registered for this queue.
+    pub fn own(queue: &str, payload: String) -> Self {
+        Self {
+            queue: format!("{OWN}{queue}"),
+            payload,
+            priority: 0,
+            run_at: None,
+            max_attempts: ATTEMPTS,
+            unique_key: None,
+            by: None,
+        }
+    }
+}
+
+/// The result of adding a job.
+#[derive(Debug)]
+pub enum Added {
+    /// The job, which this op has added, now or before.
+    Job(Box<JobDocument>),
+    /// The op has added a job with another input.
+    OtherInput,
+    /// This live job has the unique key.
+    Exists(Box<JobDocument>),
+}
+
+/// Adds a job, once for each op. Other rooms call it in the apply step of a flow, with an op that follows from the
+/// flow's tag.
+///
+/// # Errors
+/// The outcome is unknown: it can be repeated with the same op.
+pub async fn add(app: &App, op: Op, new: NewJob) -> Result<Added, Error> {
+    let job = JobDocument::new(op, new, app.clock());
+    for _ in 0..TRIES {
+        if store::jobs(app).insert(job.clone()).await.decided()?.is_some() {
+            return Ok(Added::Job(Box::new(job)));
+        }
+        if let Some(added) = store::jobs(app).get_settled(&job.id).await? {
+            let is_same = added.input == job.input;
+            return Ok(if is_same { Added::Job(Box::new(added)) } else { Added::OtherInput });
+        }
+        if let Some(key) = &job.unique_key
+            && let Some(live) = store::find_unique(app, &job.queue, key).await?
+        {
+            return Ok(Added::Exists(Box::new(live)));
+        }
+        // The job with the unique key has ended meanwhile.
+    }
+    Err(Error::unavailable("jobs with the unique key come and go"))
+}
+
+/// Maximum number of inserts of one job.
+const TRIES: usize = 5;
+
+impl JobDocument {
+    fn new(op: Op, new: NewJob, now: DateTime) -> Self {
+        let NewJob { queue, payload, priority, run_at, max_attempts, unique_key, by } = new;
+        let due = run_at.filter(|at| *at > now);
+        let place = || Place { queue: queue.clone(), rank: rank(now, priority) };
+        Self {
+            id: op.id,
+            ready: due.is_none().then(place),
+            state: if due.is_some() { JobState::Delayed } else { JobState::Ready },
+            due,
+            unique: unique_key.as_ref().map(|key| unique(&queue, key)),
+            queue,
+            payload,
+            priority,
+            claim: None,
+            attempts: 0,
+            max_attempts,
+            unique_key,
+            by,
+            input: op.input,
+            at: now,
+            done_at: None,
+            dead_at: None,
+            reason: None,
+            v: crate::mongo::Version,
+        }
+    }
+}
+
+/// The dead letters of a queue.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn dead_jobs(
+    cx: Cx<'_>,
+    queue: &str,
+    paging: Paging,
+) -> Result<Connection<String, Job>, Error> {
+    check_queue("queue", queue)?;
+    let order =
+        Order { list: format!("deadJobs {queue}"), keys: vec![("deadAt", -1), ("_id", -1)] };
+    let page = Page::new(&cx, order, paging)?;
+    let found = store::list_dead(&cx, &page, queue).await?;
+    let keys = |job: &JobDocument| {
+        let dead = job.dead_at.map_or(Bson::Null, Bson::DateTime);
+        vec![dead, Bson::from(&job.id)]
+    };
+    Ok(page.connection(found, keys, Job::from))
+}
+
+/// The numbers of a queue.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn queue_stats(cx: Cx<'_>, queue: String) -> Result<QueueStats, Error> {
+    check_queue("queue", &queue)?;
+    let states = [JobState::Ready, JobState::Delayed, JobState::Claimed, JobState::Dead];
+    let count = |state| store::count(&cx, &queue, state, COUNTED);
+    let counts = try_join_all(states.map(count)).await?;
+    let number =
+        |at: usize| Long(counts.get(at).and_then(|count| i64::try_from(*count).ok()).unwrap_or(0));
+    let (ready, delayed, claimed, dead) = (number(0), number(1), number(2), number(3));
+    Ok(QueueStats { queue, ready, delayed, claimed, dead })
+}
+
+/// Number of guarded writes that are sent at once.
+const AT_ONCE: usize = 100;
+
+/// Makes dead letters available again.
+pub async fn retry_dead_jobs(
+    cx: Cx<'_>,
+    input: RetryDeadJobsInput,
+) -> Result<RetriedJobs, Stop<RetryDeadJobsResult>> {
+    let input = input.checked()?;
+    let max = input.max.map_or(MAX_RETRIED, i64::from);
+    let dead = store::list_oldest_dead(&cx, &input.queue, max).await?;
+    let (mut count, mut skipped) = (0, 0);
+    for some in dead.chunks(AT_ONCE) {
+        let revived = some.iter().map(|job| store::revive(&cx, job).done());
+        for outcome in futures_util::future::join_all(revived).await {
+            match outcome {
+                Outcome::Applied(()) => count += 1,
+                Outcome::Refused => skipped += 1,
+                Outcome::Unknown(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(RetriedJobs { count: int(count), skipped: int(skipped) })
+}

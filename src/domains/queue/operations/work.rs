@@ -1,0 +1,178 @@
+//! docgate's own workers: they claim jobs, call a handler for each, and end the claim by its result.
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use futures_util::future::select_all;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    super::JobDocument,
+    OWN,
+    claims::{complete, fail, renew},
+    line::{self, Wanted},
+    wake::{self, POLL},
+};
+use crate::{app::App, error::Error};
+
+/// What a handler does with a job. A text is the reason of a failed attempt.
+pub type Handled = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+/// Does a job. It may be called again for a job that it has done, if the gateway stopped before the job was completed.
+/// It is dropped when the lease is lost.
+pub type Handler = Arc<dyn Fn(App, JobDocument) -> Handled + Send + Sync>;
+
+/// A queue, and the handler of its jobs.
+#[derive(Clone)]
+pub struct Work {
+    /// Name of the queue.
+    pub queue: String,
+    /// Does its jobs.
+    pub handler: Handler,
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Work").field("queue", &self.queue).finish_non_exhaustive()
+    }
+}
+
+impl Work {
+    /// The work of a queue of docgate itself.
+    pub fn own(queue: &str, handler: Handler) -> Self {
+        Self { queue: format!("{OWN}{queue}"), handler }
+    }
+}
+
+/// Pause after an error.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Limits of workers.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Maximum number of jobs at once.
+    pub jobs: usize,
+    /// Length of a lease. It is renewed each third of this time.
+    pub lease: Duration,
+}
+
+/// Does the jobs of these queues until `stop`, then waits for the jobs under way. The queues take turns, so that a long
+/// queue doesn't keep the others waiting.
+pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: CancellationToken) {
+    let Limits { jobs, lease } = limits;
+    let free = Arc::new(Semaphore::new(jobs));
+    let mut changes: Vec<_> = queues.iter().map(|work| wake::changes(app, &work.queue)).collect();
+    let (mut running, mut next) = (JoinSet::new(), 0);
+    if queues.is_empty() {
+        return;
+    }
+    while !stop.is_cancelled() {
+        while running.try_join_next().is_some() {}
+        let permit = tokio::select! {
+            permit = Arc::clone(&free).acquire_owned() => permit,
+            () = stop.cancelled() => break,
+        };
+        let Ok(permit) = permit else { break };
+        match claim_next(app, &queues, &mut next, lease).await {
+            Ok(Some((work, job))) => {
+                running.spawn(work_on(app.clone(), work, job, lease, permit));
+            }
+            Ok(None) => {
+                let woken = select_all(changes.iter_mut().map(|one| Box::pin(one.changed())));
+                tokio::select! {
+                    _ = woken => {}
+                    () = tokio::time::sleep(POLL) => {}
+                    () = stop.cancelled() => break,
+                }
+            }
+            Err(error) => {
+                tracing::warn!(
+                    event = "claim_failed",
+                    ?error,
+                    "a claim of jobs failed; it is retried"
+                );
+                tokio::select! {
+                    () = tokio::time::sleep(RETRY) => {}
+                    () = stop.cancelled() => break,
+                }
+            }
+        }
+    }
+    while running.join_next().await.is_some() {}
+}
+
+/// Claims one job, from the queue whose turn it is or else from the next one that has a job.
+async fn claim_next(
+    app: &App,
+    queues: &[Work],
+    next: &mut usize,
+    lease: Duration,
+) -> Result<Option<(Work, JobDocument)>, Error> {
+    for _ in queues {
+        let Some(work) = queues.get(*next % queues.len()) else { break };
+        *next = (*next + 1) % queues.len();
+        let by = app.name().to_owned();
+        let wanted = Wanted { count: 1, lease, by, op: None };
+        if let Some(job) = line::claim(app, &work.queue, wanted).await?.pop() {
+            return Ok(Some((work.clone(), job)));
+        }
+    }
+    Ok(None)
+}
+
+/// Does one job under its lease, and ends the claim.
+async fn work_on(
+    app: App,
+    work: Work,
+    job: JobDocument,
+    lease: Duration,
+    permit: OwnedSemaphorePermit,
+) {
+    let Some(claim) = &job.claim else { return };
+    let (id, token) = (job.id.clone(), claim.token.clone());
+    let handled = (work.handler)(app.clone(), job);
+    let ended = tokio::select! {
+        handled = handled => end(&app, &id, &token, handled).await,
+        lost = keep(&app, &id, &token, lease) => Err(lost),
+    };
+    drop(permit);
+    if let Err(error) = ended {
+        let queue = work.queue;
+        tracing::warn!(
+            event = "job_not_ended",
+            queue,
+            id,
+            ?error,
+            "a job's claim was lost; it is tried again"
+        );
+    }
+}
+
+async fn end(app: &App, id: &str, token: &str, handled: Result<(), String>) -> Result<(), Error> {
+    let is_ended = match handled {
+        Ok(()) => complete(app, id, token).await?,
+        Err(reason) => {
+            let reason: String = reason.chars().take(REASON).collect();
+            fail(app, id, token, &reason, true).await?.is_some()
+        }
+    };
+    if is_ended { Ok(()) } else { Err(Error::unavailable("the lease had run out")) }
+}
+
+/// Maximum length of a reason in characters.
+const REASON: usize = 1_000;
+
+/// Renews a lease until that is refused. Returns the reason.
+async fn keep(app: &App, id: &str, token: &str, lease: Duration) -> Error {
+    loop {
+        tokio::time::sleep(lease / 3).await;
+        match renew(app, id, token, lease).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return Error::unavailable("the lease had run out"),
+            // The lease may hold until the next try.
+            Err(error) => tracing::debug!(event = "heartbeat_failed", ?error, "heartbeat failed"),
+        }
+    }
+}

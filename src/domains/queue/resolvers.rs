@@ -1,0 +1,124 @@
+//! Resolvers: they translate between GraphQL and the operations of the work queue.
+
+use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
+use futures_util::Stream;
+
+use super::operations;
+use crate::graphql::{
+    cx::cx,
+    declared::mutations,
+    page::paging,
+    requester::{Role, Who},
+};
+
+/// Query fields.
+#[derive(Default)]
+pub struct QueueQuery;
+
+#[Object]
+impl QueueQuery {
+    /// A job by its global id. Null if it doesn't exist or isn't visible to the caller. A job is visible to the
+    /// producer who enqueued it and to the roles `worker` and `operator`. Completed jobs are removed after some time.
+    ///
+    /// Who: signed in.
+    #[graphql(guard = "Who::SignedIn")]
+    async fn job(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Global id of the job.")] id: ID,
+    ) -> Result<Option<Job>> {
+        Ok(operations::job(cx(context), &id).await?.map(Job::from))
+    }
+
+    /// Dead letters of a queue, the newest first.
+    ///
+    /// Who: operator.
+    #[graphql(guard = "Who::Role(Role::Operator)")]
+    async fn dead_jobs(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Name of the queue.")] queue: String,
+    ) -> Result<Connection<String, Job>> {
+        Ok(operations::dead_jobs(cx(context), &queue, paging(context)?).await?)
+    }
+
+    /// Numbers of jobs of a queue by state.
+    ///
+    /// Who: operator.
+    #[graphql(guard = "Who::Role(Role::Operator)")]
+    async fn queue_stats(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Name of the queue.")] queue: String,
+    ) -> Result<QueueStats> {
+        Ok(operations::queue_stats(cx(context), queue).await?)
+    }
+}
+
+mutations! {
+    /// Mutation fields.
+    pub struct QueueMutation;
+
+    /// Adds a job to a queue. With a unique key it is refused with `JobExists` while another live job of the queue has
+    /// that key.
+    ///
+    /// Who: producer.
+    enqueue(EnqueueInput) -> EnqueueResult
+        for Who::Role(Role::Producer);
+
+    /// Claims jobs of a queue, at once: without a job to claim the answer is an empty list. The subscription
+    /// `jobAvailable` tells when to ask again. A worker has until the end of the lease to complete the job, to fail it or
+    /// to renew the lease. Then others can claim it.
+    ///
+    /// Who: worker.
+    claim_job(ClaimJobInput) -> ClaimJobResult
+        for Who::Role(Role::Worker);
+
+    /// Renews the lease of a claimed job. It is refused with `ClaimLost` once the lease has run out. Repeatable.
+    ///
+    /// Who: worker.
+    heartbeat_job(HeartbeatJobInput) -> HeartbeatJobResult
+        for Who::Role(Role::Worker);
+
+    /// Completes a claimed job. It is refused with `ClaimLost` once the lease has run out. Repeatable: a repeat with the
+    /// same token gets the same answer.
+    ///
+    /// Who: worker.
+    complete_job(CompleteJobInput) -> CompleteJobResult
+        for Who::Role(Role::Worker);
+
+    /// Ends the attempt of a claimed job as failed. The job is tried again after a delay that doubles with each attempt,
+    /// with a random part, and after its last attempt it is a dead letter. It is refused with `ClaimLost` once the lease
+    /// has run out. Repeatable: a repeat with the same token changes nothing and returns the job.
+    ///
+    /// Who: worker.
+    fail_job(FailJobInput) -> FailJobResult
+        for Who::Role(Role::Worker);
+
+    /// Makes dead letters of a queue available again, with all of their attempts. Repeatable: only dead jobs change.
+    ///
+    /// Who: operator.
+    retry_dead_jobs(RetryDeadJobsInput) -> RetryDeadJobsResult
+        for Who::Role(Role::Operator);
+}
+
+/// Subscription fields.
+#[derive(Default)]
+pub struct QueueSubscription;
+
+#[Subscription]
+impl QueueSubscription {
+    /// Tells that a queue has jobs to claim: at once if it has some, and again after more of them have become
+    /// available. Jobs that become available while the client doesn't read have one message. Another worker may be
+    /// faster, so `claimJob` may find none.
+    ///
+    /// Who: worker.
+    #[graphql(guard = "Who::Role(Role::Worker)")]
+    async fn job_available(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Name of the queue.")] queue: String,
+    ) -> Result<impl Stream<Item = Result<JobsAvailable>> + use<>> {
+        Ok(operations::job_available(cx(context), queue)?)
+    }
+}

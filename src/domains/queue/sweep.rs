@@ -1,0 +1,36 @@
+//! Sweep of the work queue: makes jobs READY whose delay or lease has ended, and removes jobs that are DONE.
+
+use std::time::Duration;
+
+use super::{operations::promote, store};
+use crate::{app::App, error::Error, flow::Sweep};
+
+/// Maximum number of DONE jobs that are removed by one command, and of such commands per sweep.
+const REMOVED: i64 = 1_000;
+const ROUNDS: usize = 20;
+
+/// Time for which a DONE job remains at least.
+const KEPT: Duration = Duration::from_secs(24 * 3_600);
+
+/// Makes jobs READY in every queue, and removes old DONE jobs. Their idempotency keys need not be remembered any more.
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
+    sweep.count("due jobs", promote_all(app).await);
+    let before = sweep.ops_expired_before().min(sweep.earlier(KEPT));
+    for _ in 0..ROUNDS {
+        let removed = store::remove_done(app, before, REMOVED).await;
+        let is_last = !matches!(removed, Ok(1..));
+        sweep.count("done jobs", removed);
+        if is_last {
+            return;
+        }
+    }
+}
+
+async fn promote_all(app: &App) -> Result<u64, Error> {
+    let (mut total, mut queue) = (0, String::new());
+    while let Some(next) = store::next_queue_with_due(app, &queue).await? {
+        total += promote(app, &next).await?;
+        queue = next;
+    }
+    Ok(total)
+}

@@ -1,0 +1,307 @@
+//! GraphQL types of the work queue.
+
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
+
+pub use super::documents::JobState;
+use super::{
+    documents::JobDocument,
+    operations::{self, MAX_CLAIMED, MAX_LEASE, MAX_RETRIED, PAYLOAD, PRIORITY},
+};
+use crate::graphql::{
+    codes::refusal,
+    cx::cx,
+    declared::{input, result},
+    node_id::NodeKind,
+    object_of::ObjectOf,
+    refusals::{Conflict, InvalidInput, NotFound},
+    scalars::{DateTime, Long},
+};
+
+/// A job.
+pub type Job = ObjectOf<JobDocument>;
+
+/// A job of the work queue.
+#[Object]
+impl Job {
+    /// Global id of the job.
+    pub async fn id(&self) -> ID {
+        NodeKind::JOB.id(&self.0.id)
+    }
+
+    /// Name of the job's queue.
+    async fn queue(&self) -> &str {
+        &self.0.queue
+    }
+
+    /// Text for the worker, such as JSON.
+    async fn payload(&self) -> &str {
+        &self.0.payload
+    }
+
+    /// Priority, 0 to 9.
+    async fn priority(&self) -> i32 {
+        self.0.priority
+    }
+
+    /// State of the job.
+    async fn state(&self) -> JobState {
+        self.0.state
+    }
+
+    /// Number of times that the job was claimed. After `retryDeadJobs` it begins with 0 again.
+    async fn attempts(&self) -> i32 {
+        self.0.attempts
+    }
+
+    /// Number of claims after which a job that isn't completed is `DEAD`.
+    async fn max_attempts(&self) -> i32 {
+        self.0.max_attempts
+    }
+
+    /// Key that no other live job of the queue has; null if the job was enqueued without one.
+    async fn unique_key(&self) -> Option<&str> {
+        self.0.unique_key.as_deref()
+    }
+
+    /// Time at which the job was enqueued.
+    async fn enqueued_at(&self) -> DateTime {
+        self.0.at.into()
+    }
+
+    /// Time from which a `DELAYED` job can be claimed; null in other states.
+    async fn available_at(&self) -> Option<DateTime> {
+        self.0.due.filter(|_| self.0.state == JobState::Delayed).map(Into::into)
+    }
+
+    /// Time at which the lease of a `CLAIMED` job runs out; null in other states.
+    async fn lease_ends_at(&self) -> Option<DateTime> {
+        self.0.due.filter(|_| self.0.state == JobState::Claimed).map(Into::into)
+    }
+
+    /// Subject of the worker that has claimed the job; null unless it is `CLAIMED`.
+    async fn claimed_by(&self) -> Option<ID> {
+        let claim = self.0.claim.as_ref().filter(|_| self.0.state == JobState::Claimed);
+        claim.map(|claim| ID(claim.by.clone()))
+    }
+
+    /// Time at which the job was completed or became `DEAD`; null before.
+    async fn ended_at(&self) -> Option<DateTime> {
+        self.0.done_at.or(self.0.dead_at).map(Into::into)
+    }
+
+    /// Why the last attempt failed; null if none did, or if the job was completed.
+    async fn failure_reason(&self) -> Option<&str> {
+        self.0.reason.as_deref()
+    }
+}
+
+/// A claimed job with the token of its claim.
+#[derive(Debug, SimpleObject)]
+pub struct ClaimedJob {
+    /// The job.
+    pub job: Job,
+    /// Token of the claim, for `heartbeatJob`, `completeJob` and `failJob`.
+    pub token: String,
+}
+
+/// Result of a successful `claimJob`.
+#[derive(Debug, SimpleObject)]
+pub struct ClaimedJobs {
+    /// The claimed jobs, in the order of the queue. Empty if no job can be claimed at present.
+    pub jobs: Vec<ClaimedJob>,
+}
+
+/// Result of a successful `completeJob`.
+#[derive(Debug)]
+pub struct CompletedJob {
+    pub(super) id: String,
+}
+
+/// Result of a successful `completeJob`.
+#[Object]
+impl CompletedJob {
+    /// Global id of the job.
+    async fn job_id(&self) -> ID {
+        NodeKind::JOB.id(&self.id)
+    }
+
+    /// The job. Null if it has been removed since.
+    async fn job(&self, context: &Context<'_>) -> Result<Option<Job>> {
+        let id = NodeKind::JOB.id(&self.id);
+        Ok(operations::job(cx(context), &id).await?.map(Job::from))
+    }
+}
+
+/// Result of a successful `retryDeadJobs`.
+#[derive(Debug, SimpleObject)]
+pub struct RetriedJobs {
+    /// Number of jobs that can be claimed again.
+    pub count: i32,
+    /// Number of jobs that stay dead, because a live job has their unique key.
+    pub skipped: i32,
+}
+
+/// Numbers of a queue. Each is counted up to 100,000.
+#[derive(Debug, SimpleObject)]
+pub struct QueueStats {
+    /// Name of the queue.
+    pub queue: String,
+    /// Number of jobs that can be claimed.
+    pub ready: Long,
+    /// Number of jobs that can be claimed later.
+    pub delayed: Long,
+    /// Number of jobs that workers have.
+    pub claimed: Long,
+    /// Number of dead letters.
+    pub dead: Long,
+}
+
+/// A message that a queue has jobs to claim.
+#[derive(Debug, SimpleObject)]
+pub struct JobsAvailable {
+    /// Name of the queue.
+    pub queue: String,
+}
+
+/// Checks the name of a queue that clients use.
+fn queue(field: &str, name: &mut str) -> Result<(), InvalidInput> {
+    operations::check_queue(field, name)
+}
+
+/// Checks a payload. Unlike other texts it may contain every character.
+fn payload(field: &str, text: &mut str) -> Result<(), InvalidInput> {
+    if text.len() > PAYLOAD {
+        return Err(InvalidInput::new(field, format!("takes at most {PAYLOAD} bytes")));
+    }
+    Ok(())
+}
+
+input! {
+    /// Input of `enqueue`.
+    pub struct EnqueueInput {
+        /// Name of the queue, 1 to 64 characters: lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or
+        /// a digit. It needn't exist before. Names that begin with `docgate.` are reserved.
+        pub queue: String where queue,
+        /// Text for the worker, such as JSON, at most 65,536 bytes in UTF-8.
+        pub payload: String where payload,
+        /// Priority, 0 to 9. Default: 0. Each step counts like a minute of waiting.
+        pub priority: Option<i32> where optional(within(PRIORITY)),
+        /// Time before which the job isn't claimed. Default: now.
+        pub run_at: Option<DateTime>,
+        /// Number of attempts after which the job is a dead letter, 1 to 100. Default: 5.
+        pub max_attempts: Option<i32> where optional(within(1..=100)),
+        /// Key that at most one live job of the queue has, 1 to 128 characters. A job is live until it is completed or
+        /// dead.
+        pub unique_key: Option<String> where optional(verbatim(1..=128)),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the job of the first call.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
+
+    /// Input of `claimJob`.
+    pub struct ClaimJobInput {
+        /// Name of the queue.
+        pub queue: String where queue,
+        /// Maximum number of jobs, 1 to 100. Default: 1.
+        pub max: Option<i32> where optional(within(1..=MAX_CLAIMED)),
+        /// Length of the lease in seconds, 1 to 43,200. Default: 60. A job whose lease has run out can be claimed by
+        /// others.
+        pub lease_seconds: Option<i32> where optional(within(1..=MAX_LEASE)),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the jobs that the first call claimed,
+        /// unless all of their leases have run out.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
+
+    /// Input of `heartbeatJob`.
+    pub struct HeartbeatJobInput {
+        /// Global id of the job.
+        pub job_id: ID where id(NodeKind::JOB),
+        /// Token of the claim.
+        pub token: String where verbatim(1..=128),
+        /// Length of the lease from now on in seconds, 1 to 43,200. Default: 60.
+        pub lease_seconds: Option<i32> where optional(within(1..=MAX_LEASE)),
+    }
+
+    /// Input of `completeJob`.
+    pub struct CompleteJobInput {
+        /// Global id of the job.
+        pub job_id: ID where id(NodeKind::JOB),
+        /// Token of the claim.
+        pub token: String where verbatim(1..=128),
+    }
+
+    /// Input of `failJob`.
+    pub struct FailJobInput {
+        /// Global id of the job.
+        pub job_id: ID where id(NodeKind::JOB),
+        /// Token of the claim.
+        pub token: String where verbatim(1..=128),
+        /// Why the attempt failed, for operators, 1 to 1,000 characters.
+        pub reason: String where text(1..=1_000),
+        /// Whether the job may be tried again. Default: true. With false it is a dead letter at once.
+        pub is_retryable: Option<bool>,
+    }
+
+    /// Input of `retryDeadJobs`.
+    pub struct RetryDeadJobsInput {
+        /// Name of the queue.
+        pub queue: String where queue,
+        /// Maximum number of jobs, 1 to 1,000, those that died first. Default: 1,000.
+        pub max: Option<i32> where optional(within(1..=MAX_RETRIED)),
+    }
+}
+
+result! {
+    /// Result of `enqueue`: the job, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum EnqueueResult:
+        JobDocument => Job | JobExists | Conflict | InvalidInput;
+
+    /// Result of `claimJob`: the claimed jobs, or a refusal. `Conflict`: this `idempotencyKey` was used with another
+    /// input.
+    pub enum ClaimJobResult:
+        ClaimedJobs | Conflict | InvalidInput;
+
+    /// Result of `heartbeatJob`: the job with its new lease, or a refusal.
+    pub enum HeartbeatJobResult:
+        JobDocument => Job | NotFound | ClaimLost | InvalidInput;
+
+    /// Result of `completeJob`: the completed job, or a refusal.
+    pub enum CompleteJobResult:
+        CompletedJob | NotFound | ClaimLost | InvalidInput;
+
+    /// Result of `failJob`: the job, or a refusal.
+    pub enum FailJobResult:
+        JobDocument => Job | NotFound | ClaimLost | InvalidInput;
+
+    /// Result of `retryDeadJobs`: the number of jobs, or a refusal.
+    pub enum RetryDeadJobsResult:
+        RetriedJobs | InvalidInput;
+}
+
+refusal! {
+    /// A live job of the queue has the unique key.
+    struct JobExists as "JOB_EXISTS" {
+        /// Global id of that job.
+        pub job_id: ID,
+    }
+
+    /// The caller doesn't have the claim of the job: its lease has run out, it has ended, or the token is that of another
+    /// claim.
+    struct ClaimLost as "CLAIM_LOST" {
+        /// State of the job.
+        pub job_state: JobState,
+    }
+}
+
+impl ClaimLost {
+    /// The refusal for this job.
+    pub(super) fn new(job: &JobDocument) -> Self {
+        Self::because("the claim has ended; stop the work on this job", job.state)
+    }
+}
+
+impl JobExists {
+    /// The refusal because of this job.
+    pub(super) fn new(job: &JobDocument) -> Self {
+        Self::because("a live job has this unique key", NodeKind::JOB.id(&job.id))
+    }
+}

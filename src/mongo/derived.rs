@@ -1,0 +1,132 @@
+//! A field that is derived from others of its document, by every update itself.
+//!
+//! An index over an array has a key for each element, and every update of the array computes all of them anew. The
+//! derived field is a single value, for example the earliest time in an array, and so is its key. Sweeps find documents
+//! by it.
+//!
+//! [`Collection`] adds the stage that computes the field to every pipeline update, so no update can leave it out. A
+//! gateway of a version without the field can: [`Collection::derive_next`] corrects the field of one batch of documents
+//! after another.
+
+use mongodb::{
+    bson::{Bson, Document, doc},
+    options::UpdateModifications,
+};
+
+use super::{
+    Collection, Stored,
+    driver::{List, decode},
+};
+use crate::error::Error;
+
+/// A derived field: its name, and how its value follows from the document.
+#[derive(Debug, Clone, Copy)]
+pub struct Derived {
+    /// Name of the field.
+    pub field: &'static str,
+    /// The value as an expression, of `delay`; null if the document doesn't have the field.
+    pub value: fn(i64) -> Bson,
+    /// A duration of the configuration that the value depends on, in milliseconds.
+    pub delay: i64,
+}
+
+/// A delay in milliseconds that no configuration exceeds: a hundred years.
+const LONGEST: i64 = 100 * 365 * 24 * 3_600_000;
+
+impl Derived {
+    /// The value as an expression.
+    fn value(&self) -> Bson {
+        (self.value)(self.delay)
+    }
+
+    /// The stage of an update that computes the field after the stages before it.
+    pub(super) fn stage(&self) -> Document {
+        let value = doc! { "$ifNull": [self.value(), "$$REMOVE"] };
+        doc! { "$set": { self.field: value } }
+    }
+
+    /// True for documents whose field has another value.
+    fn is_outdated(&self) -> Document {
+        let found = doc! { "$ifNull": [format!("${}", self.field), Bson::Null] };
+        doc! { "$ne": [found, { "$ifNull": [self.value(), Bson::Null] }] }
+    }
+
+    /// True for documents whose field is missing, or greater than its value under any configuration.
+    fn is_late(&self) -> Document {
+        let field = format!("${}", self.field);
+        let is_later = doc! { "$or": [
+            { "$eq": [{ "$ifNull": [&field, Bson::Null] }, Bson::Null] },
+            { "$gt": [&field, "$$value"] },
+        ] };
+        doc! { "$let": {
+            "vars": { "value": { "$ifNull": [(self.value)(LONGEST), Bson::Null] } },
+            "in": { "$and": [{ "$ne": ["$$value", Bson::Null] }, is_later] },
+        } }
+    }
+}
+
+/// Progress of a walk through a collection in the order of `_id`.
+#[derive(Debug, Clone, Default)]
+pub struct Walk {
+    /// `_id` of the last document that was visited; empty at the beginning.
+    last: String,
+}
+
+impl<T: Stored> Collection<T> {
+    /// The stages of an update, with the one that computes the derived field.
+    pub(super) fn with_derived(&self, mut stages: Vec<Document>) -> Vec<Document> {
+        stages.extend(self.derived.map(|derived| derived.stage()));
+        stages
+    }
+
+    /// The update, with the stage that computes the derived field.
+    pub(super) fn derive(&self, update: UpdateModifications) -> UpdateModifications {
+        match update {
+            UpdateModifications::Pipeline(stages) => self.with_derived(stages).into(),
+            update => {
+                assert!(self.derived.is_none(), "only a pipeline can derive a field");
+                update
+            }
+        }
+    }
+
+    /// Corrects the derived field of the next `count` documents of the walk. Returns the number of corrected documents
+    /// and the rest of the walk, which is `None` after the last document.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been corrected.
+    pub async fn derive_next(
+        &self,
+        Walk { last }: Walk,
+        count: u32,
+    ) -> Result<(u64, Option<Walk>), Error> {
+        let Some(derived) = self.derived else { return Ok((0, None)) };
+        let batch = List {
+            filter: doc! { "_id": { "$gt": &last } },
+            sort: doc! { "_id": 1 },
+            limit: count.into(),
+            projection: Some(doc! { "_id": 1 }),
+            hint: Some("_id_"),
+            ..List::default()
+        };
+        let batch = self.list_raw(batch).await?;
+        let Some(end) = batch.last() else { return Ok((0, None)) };
+        let end = decode::<Document>(end)?.get_str("_id").map_err(Error::internal)?.to_owned();
+        let filter = doc! { "_id": { "$gt": last, "$lte": &end }, "$expr": derived.is_outdated() };
+        let corrected = self.update_many(filter, Vec::<Document>::new(), vec![]).await?;
+        let is_full = batch.len() >= count as usize;
+        Ok((corrected, is_full.then_some(Walk { last: end })))
+    }
+
+    /// The `_id`s of up to 100 documents whose derived field is missing or greater than its value would be under any
+    /// configuration. So a command with another configuration than the gateways' finds none that they left right.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn list_late(&self) -> Result<Vec<Document>, Error> {
+        let Some(derived) = self.derived else { return Ok(Vec::new()) };
+        let project = doc! { "$project": { "isLate": derived.is_late(), derived.field: 1 } };
+        let is_late = doc! { "$match": { "isLate": true } };
+        self.aggregate(vec![project, is_late, doc! { "$limit": 100 }]).await
+    }
+}

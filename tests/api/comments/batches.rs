@@ -1,0 +1,157 @@
+//! Posts that share commands, each with another fate.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use mongodb::bson::doc;
+use serde_json::{Value, json};
+
+use super::{discussed, few_rooms, migrate, mutation, texts};
+use crate::support::{Gateway, key, proxy::Cut};
+
+/// What happens to a post while its commit waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Nothing.
+    Posted,
+    /// Nothing, and the same call is made twice.
+    Repeated,
+    /// The product is deleted.
+    Gone,
+    /// Another attempt aborts the comment.
+    Aborted,
+    /// The discussion moves to another layout.
+    Moved,
+}
+
+const FATES: [Fate; 5] = [Fate::Posted, Fate::Repeated, Fate::Gone, Fate::Aborted, Fate::Moved];
+
+/// The type of the answer; `None` after a failure.
+fn answered(answer: &Value) -> Option<&str> {
+    answer["data"]["postComment"]["__typename"].as_str()
+}
+
+/// Lets the fate of a post happen.
+async fn befall(base: &Gateway, fate: Fate, on: &str) {
+    let own = doc! { "_id": key(on) };
+    let set = match fate {
+        Fate::Posted | Fate::Repeated => return,
+        Fate::Moved => {
+            migrate(base, on, "PAGED").await;
+            return;
+        }
+        Fate::Gone => doc! { "deletedAt": "$$NOW" },
+        Fate::Aborted => {
+            let product = base.raw("products").find_one(own.clone()).await.expect("read");
+            let product = product.expect("a product");
+            let discussion = product.get_document("discussion").expect("a discussion");
+            let store = format!("{}.1", discussion.get_str("id").expect("an id"));
+            let comment = base.raw("comments").find_one(doc! { "on": store }).await.expect("read");
+            let comment = comment.expect("a comment");
+            let tag = comment.get_str("id").expect("an id");
+            let void = doc! { "tag": { "$literal": tag }, "at": "$$NOW", "void": true };
+            let taken = doc! { "$ifNull": ["$discussion.taken", []] };
+            doc! { "discussion.taken": { "$concatArrays": [taken, [void]] } }
+        }
+    };
+    let changed =
+        base.raw("products").update_one(own, vec![doc! { "$set": set }]).await.expect("changed");
+    assert_eq!(changed.modified_count, 1, "{fate:?}");
+}
+
+/// Posts to each of these documents; their commits wait until all fates have happened. `way` is what happens to the
+/// first command that waited for the others, which is that of a batch.
+async fn post_all(base: &Gateway, posts: &[(Fate, String)], way: Option<Cut>) -> Vec<Value> {
+    let gateway = base.sibling_behind_proxy().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "products" && seen.command == "update");
+    proxy.cut_all_from(0, Cut::Hold);
+    let query = mutation("postComment");
+    let post = |(fate, on): &(Fate, String)| {
+        let client = gateway.shopper("ann");
+        let input = json!({ "subjectId": on, "text": "A $text", "idempotencyKey": "op" });
+        let (query, twice) = (query.clone(), *fate == Fate::Repeated);
+        tokio::spawn(async move {
+            let call = || client.run(&query, json!({ "input": input }));
+            if !twice {
+                return call().await;
+            }
+            let (one, other) = tokio::join!(call(), call());
+            if answered(&one) == Some("Comment") { one } else { other }
+        })
+    };
+    let calls: Vec<_> = posts.iter().map(post).collect();
+    proxy.reached().await;
+    // Each comment is inserted by then, and its commit is queued.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    join_all(posts.iter().map(|(fate, on)| befall(base, *fate, on))).await;
+    match way {
+        Some(way) => proxy.cut(0, way),
+        None => proxy.heal(),
+    }
+    proxy.release().await;
+    let answers = join_all(calls).await;
+    proxy.heal();
+    answers.into_iter().map(|answer| answer.expect("an answer")).collect()
+}
+
+async fn fifty_posts(way: Option<Cut>) {
+    let base = Gateway::with(|config| {
+        few_rooms(config);
+        if way.is_none() {
+            // Long enough that no post gives up while the fates happen.
+            config.flow_run_millis = 10_000;
+        }
+    })
+    .await;
+    let mut posts = Vec::new();
+    for number in 0..50 {
+        let on = discussed(&base, &format!("p{number}"), "PER_DOCUMENT").await;
+        posts.push((FATES[number % FATES.len()], on));
+    }
+    let answers = post_all(&base, &posts, way).await;
+    let query = mutation("postComment");
+    for ((fate, on), answer) in posts.iter().zip(&answers) {
+        let expected = match fate {
+            Fate::Gone => "NotFound",
+            Fate::Aborted => "Conflict",
+            Fate::Posted | Fate::Repeated | Fate::Moved => "Comment",
+        };
+        match answered(answer) {
+            None if way.is_some() => {}
+            told => assert_eq!(told, Some(expected), "{way:?} {fate:?}: {answer:#}"),
+        }
+        let input = json!({ "subjectId": on, "text": "A $text", "idempotencyKey": "op" });
+        let again = base.shopper("ann").run(&query, json!({ "input": input })).await;
+        let told = answered(&again);
+        match fate {
+            Fate::Gone => assert_eq!(told, Some("NotFound"), "{way:?}: {again:#}"),
+            Fate::Aborted => assert_ne!(told, Some("Comment"), "{way:?}: {again:#}"),
+            Fate::Posted | Fate::Repeated | Fate::Moved => {
+                assert_eq!(told, Some("Comment"), "{way:?} {fate:?}: {again:#}");
+                assert_eq!(texts(&base, on).await, ["A $text"], "{way:?} {fate:?}");
+            }
+        }
+    }
+    base.raw("products")
+        .update_many(
+            doc! { "deletedAt": { "$exists": true } },
+            doc! { "$unset": { "deletedAt": 1 } },
+        )
+        .await
+        .expect("restored");
+    base.sweep().await;
+    base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_batch_of_fifty_each_post_has_its_own_fate() {
+    fifty_posts(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cut_batch_of_posts_harms_nothing() {
+    for way in [Cut::BeforeForwarding, Cut::Refused, Cut::Unsure, Cut::ReplyLost] {
+        fifty_posts(Some(way)).await;
+    }
+}

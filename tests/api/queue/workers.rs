@@ -1,0 +1,167 @@
+//! docgate's own workers, and messages about jobs.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use docgate::domains::queue::operations::{Added, Handler, Limits, NewJob, Work, add, run};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{enqueue, enqueued, stats};
+use crate::{
+    cli::{Running, on},
+    support::{Gateway, token},
+};
+
+const AVAILABLE: &str = "subscription { jobAvailable(queue: \"mail\") { queue } }";
+
+/// A handler that calls `each` with the payload.
+fn handler(each: impl Fn(&str) -> Result<(), String> + Send + Sync + 'static) -> Handler {
+    let each = Arc::new(each);
+    Arc::new(move |_, job| {
+        let each = Arc::clone(&each);
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            each(&job.payload)
+        })
+    })
+}
+
+fn work(queue: &str, handler: &Handler) -> Work {
+    Work { queue: queue.to_owned(), handler: Arc::clone(handler) }
+}
+
+const LIMITS: Limits = Limits { jobs: 4, lease: Duration::from_secs(30) };
+
+/// Waits until `is_so`.
+async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so().await {
+        assert!(begin.elapsed() < Duration::from_secs(20), "it didn't come about");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn own_workers_share_fairly_and_stop_gracefully() {
+    let gateway = Gateway::start().await;
+    for number in 0..60 {
+        enqueued(&gateway, "long", &format!("long-{number}")).await;
+    }
+    for number in 0..5 {
+        enqueued(&gateway, "short", &format!("short-{number}")).await;
+    }
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&order);
+    let handler = handler(move |payload| {
+        seen.lock().expect("nobody panics with it").push(payload.to_owned());
+        Ok(())
+    });
+    let stop = CancellationToken::new();
+    let queues = vec![work("long", &handler), work("short", &handler)];
+    let (app, stopped) = (gateway.app.clone(), stop.clone());
+    let running = tokio::spawn(async move { run(&app, queues, LIMITS, stopped).await });
+    eventually(async || stats(&gateway, "long").await == [0; 4]).await;
+    stop.cancel();
+    tokio::time::timeout(Duration::from_secs(5), running)
+        .await
+        .expect("it stops")
+        .expect("no panic");
+    let order = order.lock().expect("nobody panics with it").clone();
+    let mut times = BTreeMap::new();
+    for payload in &order {
+        *times.entry(payload).or_insert(0) += 1;
+    }
+    assert!(times.len() == 65 && times.values().all(|times| *times == 1), "{times:#?}");
+    // The short queue didn't wait for the long one.
+    let last = order.iter().rposition(|payload| payload.starts_with("short")).expect("short ones");
+    assert!(last < 25, "{order:#?}");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn own_workers_wake_up_without_polling_and_try_again() {
+    let gateway = Gateway::start().await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let handler = handler(move |_| {
+        if counted.fetch_add(1, Ordering::SeqCst) == 0 { Err("not yet".into()) } else { Ok(()) }
+    });
+    let stop = CancellationToken::new();
+    let (app, stopped) = (gateway.app.clone(), stop.clone());
+    let queues = vec![Work::own("feeds", handler)];
+    let running = tokio::spawn(async move { run(&app, queues, LIMITS, stopped).await });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    // A room adds a job in its flow, and again when the flow is repeated.
+    let op = || gateway.app.ids().op(&["flow", "tag"], Some("entry"), &"input");
+    for _ in 0..2 {
+        let added = add(&gateway.app, op(), NewJob::own("feeds", "a".into())).await;
+        assert!(matches!(added.expect("an outcome"), Added::Job(_)));
+    }
+    eventually(async || calls.load(Ordering::SeqCst) == 1).await;
+    let job = gateway.raw("jobs").find_one(mongodb::bson::doc! {}).await.expect("read");
+    assert_eq!(job.expect("a job").get_str("queue").expect("a name"), "docgate.feeds");
+    eventually(async || calls.load(Ordering::SeqCst) == 2).await;
+    stop.cancel();
+    running.await.expect("no panic");
+    let done = mongodb::bson::doc! { "state": "DONE", "attempts": 2 };
+    assert_eq!(
+        gateway
+            .raw("jobs")
+            .count_documents(done)
+            .hint(mongodb::options::Hint::Name("_id_".into()))
+            .await
+            .expect("counted"),
+        1
+    );
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscriber_is_told_of_jobs() {
+    let gateway = Gateway::start().await;
+    let mut socket = gateway.session(Some(&token("a-worker", &["worker"]))).await;
+    socket.subscribe("1", AVAILABLE, json!({})).await;
+    // There is no job.
+    socket.is_silent(Duration::from_millis(500)).await;
+    enqueued(&gateway, "other", "a").await;
+    enqueued(&gateway, "mail", "a").await;
+    let message = socket.next("1").await;
+    assert_eq!(message["data"]["jobAvailable"]["queue"], "mail", "{message:#}");
+    enqueued(&gateway, "mail", "b").await;
+    let message = socket.next("1").await;
+    assert_eq!(message["data"]["jobAvailable"]["queue"], "mail", "{message:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_is_a_worker() {
+    let gateway = Gateway::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = folder.path().join("told");
+    let exec = "read line; echo \"$DOCGATE_JOB_QUEUE $DOCGATE_JOB_ATTEMPT $line\" >> \"$TOLD\"; \
+        test \"$line\" != bad";
+    let arguments = ["work", "--queue", "mail", "--queue", "print", "--jobs", "2", "--exec", exec];
+    let mut command = on(gateway.database.name(), &arguments);
+    command.env("TOLD", &told);
+    let worker = Running::start(command);
+    enqueued(&gateway, "mail", "$(good)").await;
+    enqueued(&gateway, "print", "fine").await;
+    enqueue(&gateway, json!({ "queue": "mail", "payload": "bad", "maxAttempts": 1 })).await;
+    eventually(async || {
+        stats(&gateway, "mail").await == [0, 0, 0, 1] && stats(&gateway, "print").await == [0; 4]
+    })
+    .await;
+    let text = std::fs::read_to_string(told).expect("what was told");
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["mail 1 $(good)", "mail 1 bad", "print 1 fine"]);
+    worker.signal("TERM");
+    assert_eq!(worker.ends(), 0);
+    gateway.assert_sound().await;
+}

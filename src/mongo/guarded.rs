@@ -35,6 +35,16 @@ pub enum Outcome<T> {
     Unknown(Error),
 }
 
+/// How often the command of an applied write was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sends {
+    /// Every command was answered, so nothing more can come of the write.
+    Once,
+    /// The connection broke after the first command, and the second one was applied. The first one may still reach
+    /// the server, and is applied if its guard holds then.
+    Twice,
+}
+
 impl<T> Outcome<T> {
     /// The outcome with another result.
     pub(super) fn map<U>(self, to: impl FnOnce(T) -> U) -> Outcome<U> {
@@ -125,7 +135,7 @@ impl<T: DeserializeOwned> Guarded<T> {
         let Self { write, loader, .. } = self;
         match loader.writer(&write) {
             Some(writer) => Box::pin(writer::submit(writer, write, false)).await.map(|_unread| ()),
-            None => Box::pin(write.send_update()).await,
+            None => Box::pin(write.send_update()).await.map(|_sends| ()),
         }
     }
 
@@ -147,7 +157,7 @@ impl<T: DeserializeOwned> Guarded<T> {
             Some(After::Exact(after)) => {
                 return bson::deserialize_from_document(after).map(Some).map_err(Error::internal);
             }
-            Some(After::Unread) => {
+            Some(After::Unread(_)) => {
                 let keys = Keys::Unique("_id");
                 let lookup = Lookup { collection, keys, fields: Fields::All, majority: true };
                 loader.read(lookup, &id.unwrap_or_default()).await?
@@ -172,6 +182,24 @@ impl<T: DeserializeOwned> Guarded<T> {
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn held(self) -> Result<bool, Error> {
         Ok(self.done().await.decided()?.is_some())
+    }
+
+    /// Sends the write as [`done`](Self::done), and returns how often its command was sent, or `None` if the guard
+    /// didn't hold. It is for writes whose guard can hold again before their deadline: after [`Sends::Twice`], what
+    /// makes it hold again has to wait until that deadline has passed.
+    ///
+    /// # Errors
+    /// The outcome is unknown; see [`Outcome::decided`].
+    pub async fn sends(self) -> Result<Option<Sends>, Error> {
+        let Self { write, loader, .. } = self;
+        let Some(writer) = loader.writer(&write) else {
+            return Box::pin(write.send_update()).await.decided();
+        };
+        let after = Box::pin(writer::submit(writer, write, false)).await.decided()?;
+        Ok(after.map(|after| match after {
+            After::Unread(sends) => sends,
+            After::Exact(_) => Sends::Once,
+        }))
     }
 
     /// Sends the write as `findAndModify`.
@@ -202,10 +230,10 @@ impl Write {
     }
 
     /// Sends an `update`.
-    pub(super) async fn send_update(self) -> Outcome<()> {
+    pub(super) async fn send_update(self) -> Outcome<Sends> {
         match self.update().await {
-            Ok(true) => Outcome::Applied(()),
-            Ok(false) => Outcome::Refused,
+            Ok(Some(sends)) => Outcome::Applied(sends),
+            Ok(None) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         }
     }
@@ -219,18 +247,18 @@ impl Write {
         found.unwrap_or_default().pop().ok_or(uncertain)
     }
 
-    /// Sends an `update`, and returns whether the guard held.
-    async fn update(mut self) -> Result<bool, Error> {
+    /// Sends an `update`. Returns how often, or `None` if the guard didn't hold.
+    async fn update(mut self) -> Result<Option<Sends>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let one = doc! { "q": mem::take(&mut self.filter), "u": change };
         let updated = update(&self.collection, vec![one], self.limit()).await?;
         // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
-            return Ok(true);
+            return Ok(Some(updated.sends()));
         }
         match updated.check_refusal() {
-            Ok(()) => Ok(false),
-            Err(uncertain) => self.if_applied(uncertain).await.map(|_after| true),
+            Ok(()) => Ok(None),
+            Err(uncertain) => self.if_applied(uncertain).await.map(|_after| Some(Sends::Once)),
         }
     }
 

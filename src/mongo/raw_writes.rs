@@ -18,6 +18,7 @@ use mongodb::{
 use super::{
     driver::{DUPLICATE_KEY, Raw, encode, is_duplicate_key},
     expression::millis,
+    guarded::Sends,
 };
 use crate::error::Error;
 
@@ -222,6 +223,11 @@ impl Reply {
     /// The error after which the command was sent again, if the first one may have been applied.
     pub(super) fn uncertainty(&self) -> Option<&Error> {
         self.uncertain.as_ref()
+    }
+
+    /// How often the command was sent, as far as the first one may still be applied.
+    pub(super) fn sends(&self) -> Sends {
+        if self.uncertain.is_some() { Sends::Twice } else { Sends::Once }
     }
 
     /// Number of matched documents.

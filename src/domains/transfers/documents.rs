@@ -272,6 +272,11 @@ impl TransferState {
         self.is_final() || matches!(self, Self::Authorised | Self::Credited)
     }
 
+    /// Whether the next step removes marks from accounts.
+    pub fn removes_marks(self) -> bool {
+        matches!(self, Self::Credited | Self::Cancelling | Self::Returning)
+    }
+
     /// Whether the destination has the money.
     pub fn has_arrived(self) -> bool {
         matches!(self, Self::Credited | Self::Done)
@@ -283,6 +288,13 @@ impl TransferDocument {
     /// transfer stays cancelled.
     pub fn was_refused(&self) -> bool {
         self.state.is_final() && self.failure().is_some()
+    }
+
+    /// Makes a transfer that isn't inserted yet one that was refused.
+    pub fn refuse(&mut self, reason: TransferReason) {
+        let state = TransferState::Cancelled;
+        (self.state, self.reason) = (state, Some(reason));
+        self.history = vec![TransferStep { state, at: self.at.into() }];
     }
 
     /// Why the transfer fails, unless it was cancelled.

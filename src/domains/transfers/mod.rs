@@ -40,8 +40,10 @@
 //!   nothing to undo, and the fence excludes former holders.
 //! - AUTHORISED can be claimed at any time: the state is written after the debit is known to be applied, by a
 //!   holder that sends nothing afterwards. So capture and void needn't wait.
-//! - Marks are retired at once, since CREDITED is only written by a holder all of whose commands were
-//!   answered.
+//! - Marks are removed at once, since CREDITED is only written by a holder all of whose commands were answered. If the
+//!   connection broke and a debit or a credit was sent twice, the first copy may still arrive. Its guard, that the account
+//!   has no mark, must not hold before the deadline has passed. So the marks are then left to the next claim, and so is
+//!   the undoing of a debit.
 //!
 //! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, write CANCELLING whoever
 //! holds the claim. The holder's commit is then refused, and the holder undoes its debit. If the claim has ended,
@@ -53,8 +55,9 @@
 //! an account that was closed or is full. A refund that the merchant's account can't cover stays PENDING, and the sweep
 //! tries again each time its claim has ended.
 //!
-//! **Refusals and repeats.** A transfer that is refused because of what was read leaves no document. One that
-//! is refused by a write leaves a CANCELLED or RETURNED document. If its op is sent again, the next transfer
+//! **Refusals and repeats.** A transfer that is refused leaves a CANCELLED or RETURNED document, also if it is refused
+//! because of what was read: the insert of another call with the same idempotency key may still be on its way, and must
+//! be refused as well. If its op is sent again, the next transfer
 //! gets an `_id` derived from the idempotency key and the number of the try. The next try begins only when the former
 //! has failed for good. The `_id` of a reversal is derived from the original's in the same way.
 //!

@@ -148,7 +148,7 @@ pub async fn sent(base: &Gateway, flow: impl AsyncFn(&Gateway)) -> Vec<Seen> {
 }
 
 /// What goes on behind the answer is given its time; a dead gateway never ends, which is fine.
-async fn settled(gateway: &Gateway) {
+pub async fn settled(gateway: &Gateway) {
     gateway.app.tasks().close();
     let _still_running =
         tokio::time::timeout(Duration::from_secs(3), gateway.app.tasks().wait()).await;

@@ -63,6 +63,9 @@ pub(crate) enum Cut {
     /// The server carries it out; its reply waits here until [`Proxy::release`] or
     /// [`Proxy::discard`].
     HoldReply,
+    /// It waits here as with [`Cut::Hold`], but its connection breaks at once for the sender, who may send it again
+    /// and be overtaken by the first copy.
+    BreakAndHold,
 }
 
 /// A command that was counted.
@@ -269,7 +272,8 @@ impl Shared {
             .filter(|fault| fault.indexes.contains(&index) && attempt < fault.attempts)
             .filter(|fault| fault.command.as_ref().is_none_or(|name| *name == seen.command))
             .map(|fault| fault.how);
-        let was_cut = matches!(how, Some(Cut::BeforeForwarding | Cut::ReplyLost));
+        let was_cut =
+            matches!(how, Some(Cut::BeforeForwarding | Cut::ReplyLost | Cut::BreakAndHold));
         state.log.push(Logged { seen, sent, was_cut });
         how
     }
@@ -364,7 +368,10 @@ async fn forward_commands(
                 plan(Plan::Hold);
                 server.write_all(&message).await?;
             }
-            Some(Cut::Hold) => {
+            Some(how @ (Cut::Hold | Cut::BreakAndHold)) => {
+                if how == Cut::BreakAndHold {
+                    to_client.lock().await.shutdown().await?;
+                }
                 let released = shared.hold().await?;
                 let (tell, told) = oneshot::channel();
                 plan(Plan::Tell(tell));

@@ -1,6 +1,9 @@
 //! Transfers that are cut at every command, overtaken, cancelled in the middle, and returned.
 
+use std::time::Duration;
+
 use docgate::{domains::transfers::operations, graphql::node_id::NodeKind};
+use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
@@ -65,6 +68,71 @@ async fn a_transfer_that_is_cut_anywhere_arrives_once() {
         },
     )
     .await;
+}
+
+/// The connection breaks under a command, which is sent again. The first copy arrives after the answer, and after all
+/// that follows it, but before the deadline.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_copy_that_is_overtaken_by_the_second_changes_nothing() {
+    let base = Gateway::start().await;
+    let first = Sending::prepare(&base, 0).await;
+    let send = async |gateway: &Gateway| drop(first.send(gateway).await);
+    let commands = cuts::sent(&base, send).await.len();
+    let overtaken = async |at: usize| {
+        let sending = Sending::prepare(&base, at + 1).await;
+        let gateway = base.sibling_behind_proxy().await;
+        let proxy = gateway.proxy.as_ref().expect("a proxy");
+        proxy.cut(at, Cut::BreakAndHold);
+        let answer = sending.send(&gateway).await.expect("an answer");
+        assert_eq!(answer["__typename"], "Transfer", "{at}: {answer}");
+        cuts::settled(&gateway).await;
+        proxy.release().await;
+        sending
+    };
+    let sent = join_all((0..commands).map(overtaken)).await;
+    let deadline = Duration::from_secs(30);
+    let is_done = async || {
+        base.sweep().await;
+        let states = join_all(sent.iter().map(|sending| sending.state(&base))).await;
+        states.iter().all(|state| state == "DONE")
+    };
+    let all_done = async {
+        while !is_done().await {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    };
+    tokio::time::timeout(deadline, all_done).await.expect("the sweep settles them");
+    for (at, sending) in sent.iter().enumerate() {
+        assert_eq!(sending.balances(&base).await, (70, 30), "{at}");
+    }
+    base.assert_sound().await;
+}
+
+/// A call is refused because of the balance that it reads, while the insert of another call with its key is on its way.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_holds_for_a_call_whose_insert_comes_late() {
+    let base = Gateway::with(short_bounds).await;
+    let sending = Sending::prepare(&base, 0).await;
+    let gateway = base.sibling_behind_proxy().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.cut_all_named("insert", 0, Cut::Hold);
+    let refusal = async {
+        proxy.reached().await;
+        let client = base.shopper(&sending.subject);
+        let others = order(&sending.from, &sending.to, 90, Some("another op"));
+        assert_eq!(client.field(TRANSFER, others).await["__typename"], "Transfer");
+        let refused = sending.send(&base).await.expect("an answer");
+        assert_eq!(refused["code"], "INSUFFICIENT_FUNDS");
+        fund(&base, &sending.from, 100).await;
+        proxy.release().await;
+    };
+    tokio::join!(sending.send(&gateway), refusal);
+    cuts::settled(&gateway).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    base.sweep().await;
+    assert_eq!(sending.balances(&base).await, (110, 90));
+    assert_eq!(sending.state(&base).await, "CANCELLED");
+    base.assert_sound().await;
 }
 
 /// Cuts what moves 7 between the world and an account with `before` in it, which then has `after`.

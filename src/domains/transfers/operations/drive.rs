@@ -15,7 +15,10 @@ use crate::{
     error::Error,
     flow::{Attempt, Op, Step, decide},
     graphql::scalars::Money,
-    mongo::{Version, batched, guarded::Guarded},
+    mongo::{
+        Version, batched,
+        guarded::{Guarded, Sends},
+    },
 };
 
 /// An attempt that drives a transfer.
@@ -86,11 +89,12 @@ impl Driver<'_> {
     /// Drives a transfer whose claim the attempt holds, until its caller can get a result. Remaining steps are
     /// done in the background.
     pub(super) async fn carry(self, claimed: TransferDocument) -> Result<TransferDocument, Error> {
-        let reached = self.drive(claimed, TransferState::is_answerable).await?;
-        if reached.state == TransferState::Credited {
+        let mut sends = Sends::Once;
+        let reached = self.drive(claimed, TransferState::is_answerable, &mut sends).await?;
+        if reached.state == TransferState::Credited && sends == Sends::Once {
             let (app, transfer, attempt) = (self.app.clone(), reached.clone(), *self.attempt);
             self.app.in_background("settling a transfer", async move {
-                Driver { app: &app, attempt: &attempt }.step(transfer).await.map(drop)
+                Driver { app: &app, attempt: &attempt }.step(transfer, &mut sends).await.map(drop)
             });
         }
         Ok(reached)
@@ -117,15 +121,18 @@ impl Driver<'_> {
         }
     }
 
-    /// Makes steps until `there` holds for the state, or until a step can't be made now.
+    /// Makes steps until `there` holds for the state, or until a step can't be made now. `sends` becomes
+    /// [`Sends::Twice`] if a debit or a credit was sent twice. The first copy may then still be applied until the
+    /// deadline unless the account has the transfer's mark. So the steps that remove marks are left to the next claim.
     pub(super) async fn drive(
         self,
         mut transfer: TransferDocument,
         there: fn(TransferState) -> bool,
+        sends: &mut Sends,
     ) -> Result<TransferDocument, Error> {
-        while !there(transfer.state) {
+        while !there(transfer.state) && (*sends == Sends::Once || !transfer.state.removes_marks()) {
             let before = transfer.state;
-            transfer = self.step(transfer).await?;
+            transfer = self.step(transfer, sends).await?;
             if transfer.state == before {
                 break;
             }
@@ -134,14 +141,22 @@ impl Driver<'_> {
     }
 
     /// Makes the next step. Returns the transfer as it is if the step can't be made now.
-    async fn step(self, transfer: TransferDocument) -> Result<TransferDocument, Error> {
+    async fn step(
+        self,
+        transfer: TransferDocument,
+        sends: &mut Sends,
+    ) -> Result<TransferDocument, Error> {
         use TransferState::{
             Authorised, Cancelled, Cancelling, Committed, Credited, Done, Pending, Returned,
             Returning,
         };
         let (app, TransferDocument { id, source, destination, .. }) = (self.app, &transfer);
         let (to, reason) = match transfer.state {
-            Pending => match self.change_balance(&transfer, source).await? {
+            Pending => match self.change_balance(&transfer, source, sends).await? {
+                // An authorised payment can be claimed, and its debit undone, at any time.
+                Moved::Made if transfer.kind == TransferKind::Payment && *sends == Sends::Twice => {
+                    return Err(Error::unavailable("a payment's debit was sent twice"));
+                }
                 Moved::Made if transfer.kind == TransferKind::Payment => (Authorised, None),
                 Moved::Made => (Committed, None),
                 // Nothing was debited and nothing can be any more: every debit of this claim was answered, and
@@ -149,13 +164,13 @@ impl Driver<'_> {
                 Moved::Refused(reason) => (Cancelled, Some(reason)),
                 Moved::Due => return Ok(transfer),
             },
-            Committed => match self.change_balance(&transfer, destination).await? {
+            Committed => match self.change_balance(&transfer, destination, sends).await? {
                 Moved::Made => (Credited, None),
                 Moved::Refused(reason) => (Returning, Some(reason)),
                 Moved::Due => return Ok(transfer),
             },
             // Removing the marks needs no grace period: every command of the claim that credited the transfer
-            // was answered, and those of earlier claims are past their deadline.
+            // was answered and none was sent twice, and those of earlier claims are past their deadline.
             Credited => {
                 let marks = [source, destination].map(|account| store::retire(app, account, id));
                 for retired in batched(join_all(marks.map(Guarded::held))).await {
@@ -182,13 +197,21 @@ impl Driver<'_> {
         found.ok_or_else(|| Error::unavailable("the claim on this transfer expired"))
     }
 
-    /// Debits or credits one of the transfer's accounts, which is `id`.
-    async fn change_balance(self, transfer: &TransferDocument, id: &str) -> Result<Moved, Error> {
+    /// Debits or credits one of the transfer's accounts, which is `id`; see [`Self::drive`] for `sends`.
+    async fn change_balance(
+        self,
+        transfer: &TransferDocument,
+        id: &str,
+        sends: &mut Sends,
+    ) -> Result<Moved, Error> {
         let Self { app, attempt } = self;
         let is_source = id == transfer.source;
         loop {
             let change = if is_source { store::debit } else { store::credit };
-            if change(app, transfer).within(attempt).held().await? {
+            if let Some(sent) = change(app, transfer).within(attempt).sends().await? {
+                if sent == Sends::Twice {
+                    *sends = sent;
+                }
                 return Ok(Moved::Made);
             }
             let account = match store::accounts(app).get_settled(id).await? {
@@ -271,7 +294,7 @@ pub async fn finish(app: &App, id: &str) -> Result<bool, Error> {
     let Some(found) = found.filter(is_left) else { return Ok(false) };
     let claimed = store::claim(app, &found, found.state, None, &attempt).await?;
     let Some(claimed) = claimed else { return Ok(false) };
-    let reached = Driver { app, attempt: &attempt }.drive(claimed, ends).await?;
+    let reached = Driver { app, attempt: &attempt }.drive(claimed, ends, &mut Sends::Once).await?;
     Ok(ends(reached.state))
 }
 

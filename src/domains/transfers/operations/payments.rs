@@ -7,7 +7,7 @@ use super::{
     super::{
         documents::{
             AccountDocument, AccountKind, TransferDocument, TransferKind, TransferReason,
-            TransferState, TransferStep,
+            TransferState,
         },
         store,
     },
@@ -18,6 +18,7 @@ use crate::{
     error::Error,
     flow::{Op, Step},
     graphql::scalars::{CurrencyCode, Money},
+    mongo::guarded::Sends,
 };
 
 /// Result of an authorisation.
@@ -114,14 +115,10 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     let (attempt, found) = app.begin_with(id).await?;
     let driver = Driver { app, attempt: &attempt };
     let Some(found) = found else {
-        let (state, nothing) = (TransferState::Cancelled, Money::new(0, CurrencyCode::NONE));
-        let tombstone = TransferDocument {
-            accounts: Vec::new(),
-            state,
-            reason: Some(reason),
-            history: vec![TransferStep { state, at: attempt.now().into() }],
-            ..driver.pending(&op(id), TransferKind::Payment, [""; 2], nothing)
-        };
+        let nothing = Money::new(0, CurrencyCode::NONE);
+        let mut tombstone = driver.pending(&op(id), TransferKind::Payment, [""; 2], nothing);
+        tombstone.accounts.clear();
+        tombstone.refuse(reason);
         let inserted = store::transfers(app).insert(tombstone).await.decided()?;
         return inserted
             .ok_or_else(|| Error::unavailable("the payment was authorised at the same time"));
@@ -136,7 +133,7 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     // A claim is possible if no other claim may still debit the payer. Otherwise the holder of that claim
     // undoes the debit, or the sweep does when the claim has ended.
     if let Some(claimed) = store::claim(app, &found, to, Some(reason), &attempt).await? {
-        return driver.drive(claimed, TransferState::is_final).await.map(drop);
+        return driver.drive(claimed, TransferState::is_final, &mut Sends::Once).await.map(drop);
     }
     let cancelled = store::mark_cancelling(app, id, None, reason).after().await?;
     let moved_on = || Error::unavailable("the state of the payment changed at the same time");

@@ -141,8 +141,9 @@ pub async fn cancel_transfer(cx: Cx<'_>, input: CancelTransferInput) -> Made<Can
     }
 }
 
-/// Makes the transfer, as requested by the caller. `read` are those of its accounts that were read: their
-/// state can refuse it before anything is written.
+/// Makes the transfer, as requested by the caller. `read` are those of its accounts that were read. If their state
+/// refuses it, it is inserted as CANCELLED: another call with the same idempotency key, whose insert is still on its
+/// way, is then refused too.
 async fn make<U>(
     cx: Cx<'_>,
     driver: Driver<'_>,
@@ -153,19 +154,15 @@ where
     Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
 {
     let reason = read.iter().find_map(|account| refusal(&transfer, account));
-    let transfer = TransferDocument { by: cx.requester.subject.clone(), reason, ..transfer };
-    let made = match reason {
-        None => Some(begin_try(driver, &transfer).await?),
-        // An earlier call of this op may have succeeded before the account changed.
-        Some(_) => latest_try(&cx, &transfer.id)
-            .await?
-            .filter(|found| found.input != transfer.input || !found.was_refused()),
-    };
-    let reached = match made {
-        Some(made) if made.input != transfer.input => return Err(OtherInput.into()),
-        Some(made) => answerable(&cx, made, driver.attempt).await?,
-        None => transfer,
-    };
+    let mut transfer = TransferDocument { by: cx.requester.subject.clone(), ..transfer };
+    if let Some(reason) = reason {
+        transfer.refuse(reason);
+    }
+    let made = begin_try(driver, &transfer).await?;
+    if made.input != transfer.input {
+        return Err(OtherInput.into());
+    }
+    let reached = answerable(&cx, made, driver.attempt).await?;
     let Some(reason) = reached.failure() else { return Ok(reached) };
     let TransferDocument { source, destination, amount, currency, .. } = reached;
     let (payer, receiver) = (NodeKind::ACCOUNT.id(&source), NodeKind::ACCOUNT.id(&destination));

@@ -218,8 +218,8 @@ async fn commands(app: &App, log: &Mutex<Vec<observe::SentCommand>>) -> Vec<asyn
     let sent = log.lock().map(|sent| sent.clone()).unwrap_or_default();
     let mut commands = Vec::new();
     for sent in sent {
-        let statistics = match sent.read {
-            Some(read) => explain::statistics(app.database(), read).await.ok(),
+        let statistics = match &sent.read {
+            Some(read) => explain::statistics(app.database(), read.command()).await.ok(),
             None => None,
         };
         commands.push(value!({
@@ -228,7 +228,7 @@ async fn commands(app: &App, log: &Mutex<Vec<observe::SentCommand>>) -> Vec<asyn
             "keysExamined": (statistics.map(|found| found.keys_examined)),
             "docsExamined": (statistics.map(|found| found.docs_examined)),
             "returned": (statistics.map(|found| found.returned)),
-            "sharedWith": (sent.others),
+            "sharedWith": (sent.others()),
             "millis": ((sent.took.as_secs_f64() * 1_000_000.0).round() / 1000.0),
         }));
     }

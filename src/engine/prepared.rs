@@ -93,6 +93,19 @@ impl PreparedOperation {
         request.set_parsed_query(ExecutableDocument { operations, fragments });
     }
 
+    /// Checks the values of the variables by their declared types.
+    ///
+    /// # Errors
+    /// `BadInput`, which names a variable whose value isn't of its type.
+    pub fn check_variables(&self, types: &Types, variables: &Variables) -> Result<(), Error> {
+        let Some(invalid) = types.invalid_variable(self.definition(), variables) else {
+            return Ok(());
+        };
+        let VariableDefinition { name, var_type, .. } = invalid;
+        let reason = format!("isn't a value of type {}", var_type.node);
+        Err(Error::bad_input(format!("variables.{}", name.node), reason))
+    }
+
     /// Whether it is a subscription.
     pub fn is_subscription(&self) -> bool {
         self.definition().ty == OperationType::Subscription
@@ -269,7 +282,8 @@ impl PreparedOperations {
             let (variables, mut seen) = (&request.variables, Seen::default());
             self.measure(types, &document.fragments, operation, variables, &mut seen)?.cost
         };
-        let is_validated = is_known && types.admits(&operation.node, &request.variables);
+        let is_validated =
+            is_known && types.invalid_variable(&operation.node, &request.variables).is_none();
         // The flattened operation may not contain all variables and fragments of the client's document.
         let original = Some(&request.query).filter(|_| is_known && !is_validated);
         let original = original.and_then(|text| PreparedDocument::parse(types, text));

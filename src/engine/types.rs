@@ -7,7 +7,7 @@ use async_graphql::{
     Positioned, Value, Variables,
     parser::types::{
         BaseType, FieldDefinition, InputObjectType, OperationDefinition, OperationType,
-        ServiceDocument, Type, TypeKind, TypeSystemDefinition,
+        ServiceDocument, Type, TypeKind, TypeSystemDefinition, VariableDefinition,
     },
 };
 
@@ -148,16 +148,22 @@ impl Types {
         other.keys().all(|field| own.contains_key(field))
     }
 
-    /// Whether the variables certainly have the types that the operation declares. If not, the library reports
-    /// the error.
-    pub(super) fn admits(&self, operation: &OperationDefinition, variables: &Variables) -> bool {
-        operation.variable_definitions.iter().all(|definition| {
-            let ty = &definition.node.var_type.node;
-            match variables.get(&definition.node.name.node) {
+    /// The first variable whose value isn't of the type that the operation declares.
+    pub(super) fn invalid_variable<'a>(
+        &self,
+        operation: &'a OperationDefinition,
+        variables: &Variables,
+    ) -> Option<&'a VariableDefinition> {
+        let is_valid = |definition: &VariableDefinition| {
+            let ty = &definition.var_type.node;
+            match variables.get(&definition.name.node) {
                 Some(value) => self.is_valid(ty, value),
                 None => ty.nullable,
             }
-        })
+        };
+        let definitions = operation.variable_definitions.iter();
+        let mut definitions = definitions.map(|definition| &definition.node);
+        definitions.find(|definition| !is_valid(definition))
     }
 
     fn is_valid(&self, ty: &Type, value: &Value) -> bool {

@@ -1,7 +1,12 @@
 //! The metrics of one request, recorded where they occur: the number of its commands to MongoDB, and the refusals
 //! of its mutations.
 
-use std::{borrow::Cow, cell::Cell, future::Future};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+    future::Future,
+    time::Instant,
+};
 
 use prometheus_client::{
     encoding::EncodeLabelSet,
@@ -35,6 +40,8 @@ tokio::task_local! {
 
 struct Request {
     commands: Cell<u64>,
+    /// When the commands were sent that callers may share.
+    shared: RefCell<Vec<Instant>>,
     refusals: Refusals,
 }
 
@@ -44,12 +51,23 @@ pub async fn count_commands<F: Future>(refusals: Refusals, request: F) -> (F::Ou
         let output = request.await;
         (output, REQUEST.with(|current| current.commands.get()))
     };
-    REQUEST.scope(Request { commands: Cell::new(0), refusals }, counted).await
+    let (commands, shared) = (Cell::new(0), RefCell::default());
+    REQUEST.scope(Request { commands, shared, refusals }, counted).await
 }
 
-/// Counts a command; does nothing outside a request.
-pub fn command() {
-    let _outside = REQUEST.try_with(|current| current.commands.set(current.commands.get() + 1));
+/// Counts a command; does nothing outside a request. A command that callers may share is known by the time at which it
+/// was `sent`, and is counted once per request.
+pub fn command(sent: Option<Instant>) {
+    let _outside = REQUEST.try_with(|current| {
+        if let Some(sent) = sent {
+            let mut shared = current.shared.borrow_mut();
+            if shared.contains(&sent) {
+                return;
+            }
+            shared.push(sent);
+        }
+        current.commands.set(current.commands.get() + 1);
+    });
 }
 
 /// Counts the refusal of a room's mutation; does nothing outside a request.

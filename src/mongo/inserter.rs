@@ -16,7 +16,7 @@ use super::{
     batcher::{Batcher, Batchers, Item, Source},
     driver::{DUPLICATE_KEY, List, Raw, find_many},
     guarded::Outcome,
-    observe,
+    observe::{self, SharedCommand},
     raw_writes::{self, FailedUpdate, Reply},
 };
 use crate::{
@@ -63,8 +63,9 @@ impl Inserters {
         } else {
             batcher.submit_alone(document, &span).await
         };
-        let (outcome, others) = answer.unwrap_or_else(|error| (Outcome::Unknown(error), 0));
-        observe::record_shared(name, INSERT, since, others);
+        let (outcome, shared) =
+            answer.unwrap_or_else(|error| (Outcome::Unknown(error), SharedCommand::now(1)));
+        observe::record_shared(name, INSERT, since, shared);
         outcome
     }
 
@@ -82,8 +83,8 @@ struct Inserter {
 
 impl Source for Inserter {
     type Value = RawDocumentBuf;
-    /// The outcome, and the number of other documents in the command.
-    type Answer = (Outcome<()>, usize);
+    /// The outcome, and the command.
+    type Answer = (Outcome<()>, SharedCommand);
     // While a command waits for the disks of a majority, another command can use the processor.
     const THRESHOLD: usize = 32;
     const MAX_BATCH: usize = 200;
@@ -114,6 +115,7 @@ impl Inserter {
     /// inserted by itself.
     async fn send(&self, part: Vec<Item<Self>>) {
         let count = part.len();
+        let shared = SharedCommand::now(count);
         if count > 1 {
             self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
         }
@@ -133,7 +135,7 @@ impl Inserter {
                         },
                     };
                     // Sending fails if the caller no longer waits.
-                    let _gone = answer.send((outcome, count - 1));
+                    let _gone = answer.send((outcome, shared));
                 }
             }
             // One document has spoilt the command, and none was inserted.
@@ -148,7 +150,7 @@ impl Inserter {
                         Error::Internal(source) => Error::internal(source.to_string()),
                         error => Error::unavailable(error.to_string()),
                     };
-                    let _gone = answer.send((Outcome::Unknown(error), count - 1));
+                    let _gone = answer.send((Outcome::Unknown(error), shared));
                 }
             }
         }

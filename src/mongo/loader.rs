@@ -23,11 +23,11 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     clock::Clock,
-    driver::{List, Raw, as_document, record_batched},
+    driver::{Raw, as_document, record_batched},
     guarded::{Outcome, Write},
     inserter::Inserters,
     lookup::Lookup,
-    observe,
+    observe::{self, SharedCommand},
     sessions::Sessions,
     writer::{Writer, Writers},
 };
@@ -44,10 +44,10 @@ use crate::{
 /// The documents that have one key value.
 type Found = Vec<Arc<RawDocumentBuf>>;
 /// The callers that wait for a key value.
-type Callers = Vec<oneshot::Sender<DriverResult<Found>>>;
+type Callers = Vec<oneshot::Sender<<Reader as Source>::Answer>>;
 
 /// Command of reads by key.
-const FIND: &str = "find";
+pub(super) const FIND: &str = "find";
 
 /// A document with the server's time of the read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -152,13 +152,9 @@ impl Loader {
         let since = Instant::now();
         let span = ItemSpan::new(lookup.collection, FIND);
         let answer = self.reader(lookup).submit(value.to_owned(), &span).await;
-        observe::record(lookup.collection, FIND, since);
-        observe::record_read(observe::if_collecting(|| {
-            let (filter, projection) = (lookup.filter(&value.into()), lookup.projection());
-            let limit = i64::from(lookup.keys.is_unique());
-            List { filter, limit, projection, ..List::default() }.command(lookup.collection)
-        }));
-        answer.map_err(Error::for_read)?.map_err(Error::of_read)
+        let shared = answer.as_ref().ok().map(|(_, shared)| *shared);
+        observe::record_key(lookup, value, since, shared);
+        answer.map_err(Error::for_read)?.0.map_err(Error::of_read)
     }
 
     /// `maxTimeMS` of a read.
@@ -203,20 +199,20 @@ struct Reader {
 
 impl Source for Reader {
     type Value = String;
-    type Answer = DriverResult<Found>;
+    type Answer = (DriverResult<Found>, SharedCommand);
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
+        let shared = SharedCommand::now(batch.len());
         let mut waiting: HashMap<String, Callers> = HashMap::new();
         for Item { value, answer, .. } in batch {
             waiting.entry(value).or_default().push(answer);
         }
-        let since = Instant::now();
-        let fetched = self.fetch(&mut waiting).await;
-        record_batched(&self.sent, since, fault(&fetched).as_ref());
+        let fetched = self.fetch(&mut waiting, shared).await;
+        record_batched(&self.sent, shared.sent, fault(&fetched).as_ref());
         for answer in waiting.into_values().flatten() {
             // These keys have no document, or the command failed. Sending fails if the caller no longer
             // waits.
-            let _gone = answer.send(fetched.clone().map(|()| Vec::new()));
+            let _gone = answer.send((fetched.clone().map(|()| Vec::new()), shared));
         }
     }
 
@@ -228,7 +224,11 @@ impl Source for Reader {
 
 impl Reader {
     /// Reads the documents, and answers the callers of the keys that are found.
-    async fn fetch(&self, waiting: &mut HashMap<String, Callers>) -> DriverResult<()> {
+    async fn fetch(
+        &self,
+        waiting: &mut HashMap<String, Callers>,
+        shared: SharedCommand,
+    ) -> DriverResult<()> {
         let count = waiting.len();
         self.keys.observe(u64::try_from(count).unwrap_or(u64::MAX));
         let mut values = waiting.keys();
@@ -261,7 +261,7 @@ impl Reader {
                 let document = Arc::new(returned.to_owned());
                 for value in self.lookup.values(returned)? {
                     if unique {
-                        answer_all(waiting, value, || vec![Arc::clone(&document)]);
+                        answer_all(waiting, value, || (Ok(vec![Arc::clone(&document)]), shared));
                     } else if waiting.contains_key(value) {
                         let found = several.entry(value.to_owned()).or_default();
                         // A document may contain the value several times.
@@ -276,16 +276,20 @@ impl Reader {
             self.clock.observe(time);
         }
         for (value, found) in several {
-            answer_all(waiting, &value, || found.clone());
+            answer_all(waiting, &value, || (Ok(found.clone()), shared));
         }
         Ok(())
     }
 }
 
 /// Answers all callers that wait for this value.
-fn answer_all(waiting: &mut HashMap<String, Callers>, value: &str, found: impl Fn() -> Found) {
+fn answer_all(
+    waiting: &mut HashMap<String, Callers>,
+    value: &str,
+    found: impl Fn() -> <Reader as Source>::Answer,
+) {
     for answer in waiting.remove(value).into_iter().flatten() {
-        let _gone = answer.send(Ok(found()));
+        let _gone = answer.send(found());
     }
 }
 

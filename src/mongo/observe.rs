@@ -1,14 +1,32 @@
 //! Records the commands that a request sent, how long each took, and the reads among them for `explain`.
 
 use std::{
+    collections::BTreeSet,
     future::Future,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use mongodb::bson::Document;
+use mongodb::bson::{Document, doc};
 
+use super::{driver::List, loader::FIND, lookup::Lookup};
 use crate::metrics::request;
+
+/// A command that several callers may share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedCommand {
+    /// When it was sent. Two commands of one collection don't have the same instant.
+    pub sent: Instant,
+    /// Number of its keys or statements.
+    pub items: usize,
+}
+
+impl SharedCommand {
+    /// A command that is sent now.
+    pub(super) fn now(items: usize) -> Self {
+        Self { sent: Instant::now(), items }
+    }
+}
 
 /// One command that was sent to MongoDB.
 #[derive(Debug, Clone)]
@@ -19,10 +37,44 @@ pub struct SentCommand {
     pub command: &'static str,
     /// Time from sending the command to the whole reply.
     pub took: Duration,
-    /// Number of statements of other callers in the command, if it is a write that may be shared.
-    pub others: Option<usize>,
-    /// The command itself if it is a read; [`statistics`](super::explain::statistics) runs it again.
-    pub read: Option<Document>,
+    /// The command, if callers may share it, and the number of its items that are this request's.
+    pub shared: Option<(SharedCommand, usize)>,
+    /// What was read, if it is a read; [`statistics`](super::explain::statistics) runs it again.
+    pub read: Option<Read>,
+}
+
+/// What a command read.
+#[derive(Debug, Clone)]
+pub struct Read(What);
+
+#[derive(Debug, Clone)]
+enum What {
+    /// What this command asks for.
+    Command(Document),
+    /// Documents by key: the keys of this request.
+    Keys(Lookup, BTreeSet<String>),
+}
+
+impl SentCommand {
+    /// Number of items of other requests in the command, if callers may share it.
+    pub fn others(&self) -> Option<usize> {
+        self.shared.map(|(command, own)| command.items.saturating_sub(own))
+    }
+}
+
+impl Read {
+    /// The command, for the items of this request alone.
+    pub fn command(&self) -> Document {
+        let (lookup, keys) = match &self.0 {
+            What::Command(command) => return command.clone(),
+            What::Keys(lookup, keys) => (lookup, keys),
+        };
+        let filter = lookup.filter(&doc! { "$in": keys.iter().collect::<Vec<_>>() }.into());
+        let is_unique = lookup.keys.is_unique();
+        let limit = if is_unique { i64::try_from(keys.len()).unwrap_or(0) } else { 0 };
+        let list = List { filter, limit, projection: lookup.projection(), ..List::default() };
+        list.command(lookup.collection)
+    }
 }
 
 /// The commands of one request.
@@ -39,27 +91,61 @@ pub async fn collect<F: Future>(log: Log, request: F) -> F::Output {
 
 /// Records one command; does nothing outside a request.
 pub(super) fn record(collection: &str, command: &'static str, since: Instant) {
-    add(collection, command, since, None);
+    request::command(None);
+    add(collection, command, since, None, None);
 }
 
-/// Like [`record`], for a write that shared its command with `others`.
+/// Like [`record`], for an item of a command that callers may share. A request that has several items in it sent it
+/// once.
 pub(super) fn record_shared(
     collection: &str,
     command: &'static str,
     since: Instant,
-    others: usize,
+    shared: SharedCommand,
 ) {
-    add(collection, command, since, Some(others));
+    request::command(Some(shared.sent));
+    add(collection, command, since, Some(shared), None);
 }
 
-fn add(collection: &str, command: &'static str, since: Instant, others: Option<usize>) {
-    request::command();
+/// Like [`record_shared`], for the read of a key.
+pub(super) fn record_key(lookup: Lookup, key: &str, since: Instant, shared: Option<SharedCommand>) {
+    request::command(shared.map(|command| command.sent));
+    add(lookup.collection, FIND, since, shared, Some((lookup, key)));
+}
+
+fn add(
+    collection: &str,
+    command: &'static str,
+    since: Instant,
+    shared: Option<SharedCommand>,
+    key: Option<(Lookup, &str)>,
+) {
     // A sweep or a command of the binary has no log.
     let _outside_a_request = LOG.try_with(|log| {
-        let took = since.elapsed();
-        let collection = collection.to_owned();
-        let sent = SentCommand { collection, command, took, others, read: None };
-        log.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |sent: &SentCommand| {
+            let at = |command: Option<SharedCommand>| command.map(|command| command.sent);
+            let is_there = sent.collection == collection && sent.command == command;
+            is_there && at(sent.shared.map(|(command, _)| command)) == at(shared)
+        };
+        let known = shared.and_then(|_| log.iter().rposition(is_same));
+        if let Some(sent) = known.and_then(|position| log.get_mut(position)) {
+            sent.took = sent.took.max(since.elapsed());
+            if let Some((_, own)) = &mut sent.shared {
+                *own += 1;
+            }
+            if let (Some(Read(What::Keys(_, keys))), Some((_, key))) = (&mut sent.read, key) {
+                keys.insert(key.to_owned());
+            }
+            return;
+        }
+        log.push(SentCommand {
+            collection: collection.to_owned(),
+            command,
+            took: since.elapsed(),
+            shared: shared.map(|command| (command, 1)),
+            read: key.map(|(lookup, key)| Read(What::Keys(lookup, [key.to_owned()].into()))),
+        });
     });
 }
 
@@ -72,7 +158,7 @@ pub(super) fn if_collecting(read: impl FnOnce() -> Document) -> Option<Document>
 pub(super) fn record_read(read: Option<Document>) {
     let _outside_a_request = LOG.try_with(|log| {
         if let Some(sent) = log.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
-            sent.read = read;
+            sent.read = read.map(|command| Read(What::Command(command)));
         }
     });
 }

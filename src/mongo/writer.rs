@@ -33,8 +33,8 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Batchers, Item, Source},
     driver::{DUPLICATE_KEY, Raw, encode},
-    guarded::{Outcome, Write},
-    observe,
+    guarded::{Outcome, Sends, Write},
+    observe::{self, SharedCommand},
     raw_writes::{self, FailedUpdate, Reply},
 };
 use crate::{
@@ -107,12 +107,12 @@ pub(super) async fn submit(
     let name = writer.source().collection.name;
     let span = ItemSpan::new(name, UPDATE);
     let answer = writer.submit(Statement { write, wants_after }, &span).await;
-    let Sent { outcome, command, others } = answer.unwrap_or_else(|error| Sent {
+    let Sent { outcome, command, shared } = answer.unwrap_or_else(|error| Sent {
         outcome: Outcome::Unknown(error),
         command: UPDATE,
-        others: 0,
+        shared: SharedCommand::now(1),
     });
-    observe::record_shared(name, command, since, others);
+    observe::record_shared(name, command, since, shared);
     outcome
 }
 
@@ -121,15 +121,14 @@ pub(super) enum After {
     /// The write was sent by itself, and returned it.
     Exact(Document),
     /// It has to be read.
-    Unread,
+    Unread(Sends),
 }
 
 /// The answer to a statement.
 pub(super) struct Sent {
     outcome: Outcome<After>,
     command: &'static str,
-    /// Number of other statements in the command.
-    others: usize,
+    shared: SharedCommand,
 }
 
 /// A queued write.
@@ -142,16 +141,17 @@ pub(super) struct Statement {
 impl Statement {
     /// Sends the write by itself.
     async fn send(self) -> Sent {
+        let shared = SharedCommand::now(1);
         if !self.wants_after {
-            let outcome = self.write.send_update().await.map(|()| After::Unread);
-            return Sent { outcome, command: UPDATE, others: 0 };
+            let outcome = self.write.send_update().await.map(After::Unread);
+            return Sent { outcome, command: UPDATE, shared };
         }
         let outcome = match self.write.find_and_modify_raw().await {
             Ok(Some(after)) => Outcome::Applied(After::Exact(after)),
             Ok(None) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         };
-        Sent { outcome, command: FIND_AND_MODIFY, others: 0 }
+        Sent { outcome, command: FIND_AND_MODIFY, shared }
     }
 }
 
@@ -321,6 +321,7 @@ impl Writer {
             return part.into_iter().map(|(group, _)| group).collect();
         }
         self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
+        let shared = SharedCommand::now(count);
         let items = part.iter().flat_map(|(group, _)| group);
         let limit = items.map(|item| item.value.write.limit()).min().unwrap_or_default();
         let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
@@ -340,7 +341,7 @@ impl Writer {
                 Some(Fate::Known(Outcome::Refused)) | None if group.len() > 1 => failed.push(group),
                 Some(Fate::Known(outcome)) => {
                     for item in group {
-                        answer(item, same(&outcome), count);
+                        answer(item, same(&outcome), shared);
                     }
                 }
                 Some(Fate::Uncertain(error)) => {
@@ -352,26 +353,27 @@ impl Writer {
         }
         join_all(uncertain.into_iter().map(|(item, error)| async move {
             let outcome = match item.value.write.if_applied(Error::unavailable(error)).await {
-                Ok(_after) => Outcome::Applied(After::Unread),
+                Ok(_after) => Outcome::Applied(After::Unread(Sends::Once)),
                 Err(error) => Outcome::Unknown(error),
             };
-            answer(item, outcome, count);
+            answer(item, outcome, shared);
         }))
         .await;
         failed
     }
 }
 
-/// Answers the caller of a statement of a batch of `count`.
-fn answer(item: Item<Writer>, outcome: Outcome<After>, count: usize) {
+/// Answers the caller of a statement of a shared command.
+fn answer(item: Item<Writer>, outcome: Outcome<After>, shared: SharedCommand) {
     // Sending fails if the caller no longer waits.
-    let _gone = item.answer.send(Sent { outcome, command: UPDATE, others: count - 1 });
+    let _gone = item.answer.send(Sent { outcome, command: UPDATE, shared });
 }
 
 /// The outcome of a statement, for one of the writes that were combined into it.
 fn same(outcome: &Outcome<After>) -> Outcome<After> {
     match outcome {
-        Outcome::Applied(_) => Outcome::Applied(After::Unread),
+        Outcome::Applied(After::Unread(sends)) => Outcome::Applied(After::Unread(*sends)),
+        Outcome::Applied(After::Exact(_)) => Outcome::Applied(After::Unread(Sends::Once)),
         Outcome::Refused => Outcome::Refused,
         Outcome::Unknown(error) => Outcome::Unknown(Error::unavailable(error.to_string())),
     }
@@ -391,6 +393,7 @@ struct Outcomes {
     failed: HashMap<usize, FailedUpdate>,
     /// The error after which the command was sent again: a statement that failed may have been applied before.
     uncertain: Option<String>,
+    sends: Sends,
 }
 
 impl Outcomes {
@@ -401,13 +404,14 @@ impl Outcomes {
             return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
         let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
-        Ok(Self { failed, uncertain: reply.uncertainty().map(|first| format!("{first:?}")) })
+        let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));
+        Ok(Self { failed, uncertain, sends: reply.sends() })
     }
 
     /// The fate of a statement, or `None` if it has to be sent by itself.
     fn take(&mut self, position: usize) -> Option<Fate> {
         let Some(FailedUpdate { code, text, error, .. }) = self.failed.remove(&position) else {
-            return Some(Fate::Known(Outcome::Applied(After::Unread)));
+            return Some(Fate::Known(Outcome::Applied(After::Unread(self.sends))));
         };
         if let Some(first) = &self.uncertain {
             return Some(Fate::Uncertain(Error::unavailable(first.clone())));

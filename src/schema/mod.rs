@@ -215,7 +215,9 @@ impl GatewaySchema {
         if !is_valid {
             return Err(self.complete(Some(&operation), checked, false));
         }
-        let added = self.operations.add(&self.types, &request, &operation);
+        // The library doesn't look at a variable in an object whose other variables aren't all given.
+        let variables = operation.check_variables(&self.types, &request.variables);
+        let added = variables.and_then(|()| self.operations.add(&self.types, &request, &operation));
         let operation = added.map_err(|error| {
             let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
             error.locations.clear();

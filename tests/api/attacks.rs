@@ -210,6 +210,39 @@ async fn wrong_variables_are_told_alike_of_a_known_text() {
     assert!(message.contains("locale") && !message.contains("not used"), "{message}");
 }
 
+/// Nothing is executed with a variable that isn't of its type, whatever other variables are left out.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_executed_with_a_wrong_variable() {
+    let gateway = Gateway::start().await;
+    let client = gateway.user("ann", &["producer"]);
+    let cases = [
+        ("DateTime", "runAt", json!("bad")),
+        ("Int", "priority", json!("bad")),
+        ("Int", "priority", json!(1_i64 << 40)),
+        ("String", "payload", json!(7)),
+        ("EnqueueInput", "", json!(7)),
+    ];
+    for (ty, field, wrong) in cases {
+        let good = "x: enqueue(input: {queue: \"q\", payload: \"1\"}) { __typename }";
+        let payload = if field == "payload" { "" } else { "payload: \"1\"," };
+        let input = match field {
+            "" => "$a".to_owned(),
+            field => format!("{{queue: \"q\", {payload} uniqueKey: $b, {field}: $a}}"),
+        };
+        let unused = if field.is_empty() { "" } else { ", $b: String" };
+        let bang = if matches!(field, "" | "payload") { "!" } else { "" };
+        let text = format!(
+            "mutation($a: {ty}{bang}{unused}) {{ {good} y: enqueue(input: {input}) {{ __typename }} }}"
+        );
+        for _known in 0..2 {
+            let answer = client.run(&text, json!({ "a": wrong })).await;
+            assert_eq!(answer["data"], Value::Null, "{text} {answer}");
+            assert_eq!(answer["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{answer}");
+        }
+        assert_eq!(gateway.raw("jobs").count_documents(doc! {}).await.expect("a number"), 0);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_never_changes_anything() {
     let gateway = Gateway::start().await;

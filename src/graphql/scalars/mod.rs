@@ -18,7 +18,8 @@ use super::upload::Upload;
 /// Whether `value` is certainly a valid value of this scalar.
 pub(crate) fn is_valid(scalar: &str, value: &Value) -> bool {
     match scalar {
-        "Int" => <i32 as ScalarType>::is_valid(value),
+        "Int" => matches!(value, Value::Number(number)
+            if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok())),
         "Float" => <f64 as ScalarType>::is_valid(value),
         "String" => <String as ScalarType>::is_valid(value),
         "Boolean" => <bool as ScalarType>::is_valid(value),

@@ -4,6 +4,10 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
+/// The allocator of the gateway's binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod answers;
 mod assets;
 mod attacks;

@@ -15,7 +15,6 @@ use futures_util::{StreamExt as _, future::join_all};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::{
     metrics::Samples,
@@ -177,7 +176,7 @@ async fn steps(
     together(gateway, tallies, ids.iter().map(step).collect(), way).await
 }
 
-/// Queues the writes while commands are held; see [`steps`].
+/// Queues the writes while as many commands are held as may be on their way; see [`steps`].
 async fn together(
     gateway: &Gateway,
     tallies: &Collection<Tally>,
@@ -187,19 +186,24 @@ async fn together(
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "update");
     proxy.cut_all_from(0, Cut::Hold);
-    let first = tallies.set(doc! { "_id": "first" }, doc! { "count": 1_i64 }).done();
-    let (first, outcomes) = tokio::join!(tokio::spawn(first), async {
-        proxy.reached().await;
-        let queued: Vec<_> = writes.into_iter().map(|write| tokio::spawn(write.done())).collect();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        match way {
-            Some(way) => proxy.cut(0, way),
-            None => proxy.heal(),
+    let mut ahead = Vec::new();
+    for id in ["first", "second"] {
+        ahead.push(tokio::spawn(tallies.set(doc! { "_id": id }, doc! { "count": 1_i64 }).done()));
+        while proxy.seen().len() < ahead.len() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        proxy.release().await;
-        join_all(queued).await
-    });
-    let _outcome = first.expect("an outcome");
+    }
+    let queued: Vec<_> = writes.into_iter().map(|write| tokio::spawn(write.done())).collect();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    match way {
+        Some(way) => proxy.cut(0, way),
+        None => proxy.heal(),
+    }
+    proxy.release().await;
+    for outcome in join_all(ahead).await {
+        let _outcome = outcome.expect("an outcome");
+    }
+    let outcomes = join_all(queued).await;
     outcomes.into_iter().map(|outcome| outcome.expect("an outcome")).collect()
 }
 

@@ -564,7 +564,8 @@ async fn figures(
     let page = &response["data"]["products"];
     let count = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}")).len();
     let read = log.lock().expect("a log")[0].read.clone().expect("a read");
-    let figures = explain::statistics(gateway.app.database(), read).await.expect("figures");
+    let figures =
+        explain::statistics(gateway.app.database(), read.command()).await.expect("figures");
     (count, page["pageInfo"]["endCursor"].clone(), figures)
 }
 

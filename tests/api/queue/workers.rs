@@ -1,7 +1,7 @@
 //! docgate's own workers, and messages about jobs.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{enqueue, enqueued, stats};
 use crate::{
     cli::{Running, on},
+    metrics::Samples,
     support::{Gateway, token},
 };
 
@@ -137,6 +138,34 @@ async fn a_subscriber_is_told_of_jobs() {
     enqueued(&gateway, "mail", "b").await;
     let message = socket.next("1").await;
     assert_eq!(message["data"]["jobAvailable"]["queue"], "mail", "{message:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn subscribers_of_a_queue_share_its_reads() {
+    let gateway = Gateway::start().await;
+    let mut socket = gateway.session(Some(&token("a-worker", &["worker"]))).await;
+    for id in 0..20 {
+        socket.subscribe(&id.to_string(), AVAILABLE, json!({})).await;
+    }
+    socket.is_silent(Duration::from_millis(500)).await;
+    let reads = async || {
+        let name =
+            "docgate_mongodb_commands_total{collection=\"jobs\",command=\"find\",outcome=\"ok\"}";
+        Samples::of(&gateway).await.get(name)
+    };
+    let before = reads().await;
+    socket.is_silent(Duration::from_secs(3)).await;
+    let after = reads().await;
+    // Two reads for each look, of which there is one a second.
+    assert!(after > before && after - before <= 12.0, "{before} {after}");
+    enqueued(&gateway, "mail", "a").await;
+    let mut told = HashSet::new();
+    while told.len() < 20 {
+        let message = socket.hear().await;
+        if message["type"] == "next" {
+            told.insert(message["id"].as_str().expect("an id").to_owned());
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

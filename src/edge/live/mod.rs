@@ -164,12 +164,12 @@ fn refusal(refusal: Refusal) -> Response {
 
 /// The gateway's limit is reached.
 fn busy(what: &'static str) -> Refusal {
-    (StatusCode::SERVICE_UNAVAILABLE, Error::RateLimited(what))
+    (StatusCode::SERVICE_UNAVAILABLE, Error::rate_limited(what))
 }
 
 /// The client's share is used up.
 fn too_many(what: &'static str) -> Refusal {
-    (StatusCode::TOO_MANY_REQUESTS, Error::RateLimited(what))
+    (StatusCode::TOO_MANY_REQUESTS, Error::rate_limited(what))
 }
 
 /// Serialises a response to JSON.

@@ -34,7 +34,7 @@ mod room;
 pub mod trees;
 
 use queue::operations::Work;
-pub use room::{Check, Faults, Repair, Room, RoomFields, Swept};
+pub use room::{CheckFn, FaultsFn, RepairFn, Room, RoomFields, SweepFn};
 
 use std::iter;
 

@@ -19,8 +19,9 @@ use crate::{
 };
 
 /// Describes one domain module: its collections, sweep, invariants, jobs and schema extensions. The gateway is
-/// assembled from [`ROOMS`](super::ROOMS), deciders before receivers, because that is the order of the sweeps. The root
-/// fields of the schema aren't included; see [`RoomFields`]. A room without background work has no `sweep`.
+/// assembled from [`ROOMS`](super::ROOMS), deciders before receivers, because that is the order of the sweeps. A new
+/// room has to be added there. The root fields of the schema aren't included; see [`RoomFields`]. A room without
+/// background work has no `sweep`.
 #[derive(Debug)]
 pub struct Room {
     /// Name of the room, of its module and in the configuration.

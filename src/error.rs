@@ -1,7 +1,8 @@
 //! The error type. Its own text may be sent to clients; the text of the inner error is only logged.
 //!
 //! Expected refusals, such as those of an inactive cart or of insufficient stock, are *values*; see
-//! `graphql::refusals`. This type is for unforeseen failures. Every variant has a stable code.
+//! `graphql::refusals`. This type is for failures that end a field, such as missing rights, invalid arguments and
+//! unknown outcomes. Every variant has a stable code.
 
 use std::borrow::Cow;
 
@@ -30,9 +31,9 @@ pub enum Error {
         /// The reason, in words that are safe to show.
         reason: Cow<'static, str>,
     },
-    /// The caller exceeded a rate or a limit; nothing was written.
+    /// The caller exceeded a rate or a limit; nothing was written. Contains the message.
     #[error("{0}")]
-    RateLimited(&'static str),
+    RateLimited(Cow<'static, str>),
     /// The document exceeds a limit of one request.
     #[error("the operation {reason}")]
     TooComplex {
@@ -48,20 +49,23 @@ pub enum Error {
     #[error("PersistedQueryNotFound")]
     PersistedQueryNotFound,
     /// The document isn't trusted, and only trusted documents are executed.
-    #[error("only trusted documents are executed here")]
+    #[error("this gateway executes only trusted documents, which its operator has registered")]
     UntrustedDocument,
     /// The gateway is at its limit of concurrent work; the operation wasn't started.
     #[error("too many requests are running; try again in a moment")]
     Overloaded,
     /// MongoDB didn't answer a read on which no write depends.
-    #[error("it couldn't be read at the moment; try again")]
+    #[error("the data couldn't be read at the moment; try again")]
     Unread(#[source] Source),
     /// MongoDB or a payment provider gave no answer, or no definite one. The write may have been applied, or
-    /// may still be. Repeating it with the same idempotency key is safe.
-    #[error("the outcome is not known; repeating with the same idempotency key is safe")]
+    /// may still be. With an idempotency key it can be repeated under the same key.
+    #[error(
+        "the gateway doesn't know whether the change was made; repeat the call with the same idempotencyKey, or, if it \
+         had none, read the object first"
+    )]
     Unavailable(#[source] Source),
-    /// Like `Unavailable`, for additions to counts, which aren't idempotent.
-    #[error("it is not known whether this was counted; a repeat may count it twice")]
+    /// Like `Unavailable`, for hits, whose additions to counts aren't idempotent.
+    #[error("the gateway doesn't know whether the hit was counted; a repeat may count it twice")]
     Uncounted(#[source] Source),
     /// Any other failure: a defect of the program or of its set-up.
     #[error("internal error")]
@@ -83,6 +87,11 @@ impl Error {
     /// A defect of the program or of its set-up.
     pub fn internal(what: impl Into<Source>) -> Self {
         Self::Internal(what.into())
+    }
+
+    /// A rate or limit that the caller exceeded, with the message for the client: which limit, and when to try again.
+    pub fn rate_limited(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::RateLimited(message.into())
     }
 
     /// An unknown outcome.

@@ -88,13 +88,13 @@ function reason(cart, { key, sku, quantity, product, op }) {
     return refusal("Conflict", "CONFLICT", message);
   }
   if (cart.state !== "ACTIVE") {
-    const message = `the cart takes no changes while it is ${cart.state}`;
+    const message = `a cart in the state ${cart.state} can't be changed`;
     return refusal("CartNotActive", "CART_NOT_ACTIVE", message, { cartState: cart.state });
   }
   if (!product) return notFound("product", sku);
   const { currency } = product.pricing;
   if (currency !== cart.currency) {
-    const message = `the currency is ${currency}, not ${cart.currency}`;
+    const message = `the currencies differ: cart ${cart.currency}, product ${currency}`;
     return refusal("CurrencyMismatch", "CURRENCY_MISMATCH", message, {
       expected: cart.currency,
       found: currency,

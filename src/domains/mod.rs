@@ -1,13 +1,17 @@
-//! The rooms: one module per system, each with the same files.
+//! The rooms: one module per domain. Most of them have the same files:
 //!
 //! - `documents`: the stored documents
 //! - `store`: every MongoDB call, one function per round trip
 //! - `operations`: the rules
 //! - `types`: the types of the schema
 //! - `resolvers`: translation between schema and operations
-//! - `sweep` and `invariants`: in rooms with flows
+//! - `sweep`: finishes or aborts interrupted flows, and makes the waiting jobs of the queue ready
+//! - `invariants`: the rules that `docgate check` verifies
 //!
-//! Rooms call each other only through their operations, and only in these directions:
+//! `hits` and `queue` have no flows: each of their changes is one update of each document. `payments` has no documents;
+//! it has a file for each provider.
+//!
+//! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
 //! `content → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
 //! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
@@ -34,7 +38,7 @@ mod room;
 pub mod trees;
 
 use queue::operations::Work;
-pub use room::{Check, Faults, Repair, Room, RoomFields, Swept};
+pub use room::{CheckFn, FaultsFn, RepairFn, Room, RoomFields, SweepFn};
 
 use std::iter;
 

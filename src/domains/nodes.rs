@@ -8,7 +8,7 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
-use super::{ROOMS, room::Running, switched_on};
+use super::{ROOMS, room::BoxedFuture, switched_on};
 use crate::{
     config::Config,
     error::Error,
@@ -32,7 +32,7 @@ pub struct NodeType {
 }
 
 /// See [`NodeType::read`].
-pub type Read = for<'a> fn(Cx<'a>, &'a ID) -> Running<'a, Result<Option<Node>, Error>>;
+pub type Read = for<'a> fn(Cx<'a>, &'a ID) -> BoxedFuture<'a, Result<Option<Node>, Error>>;
 
 impl NodeType {
     /// A kind without an interface and a natural key.
@@ -123,7 +123,7 @@ trait Object: Send + Sync {
         &'a self,
         context: &'a ContextSelectionSet<'_>,
         field: &'a Positioned<Field>,
-    ) -> Running<'a, ServerResult<Value>>;
+    ) -> BoxedFuture<'a, ServerResult<Value>>;
 }
 
 impl<T: OutputType> Object for T {
@@ -135,7 +135,7 @@ impl<T: OutputType> Object for T {
         &'a self,
         context: &'a ContextSelectionSet<'_>,
         field: &'a Positioned<Field>,
-    ) -> Running<'a, ServerResult<Value>> {
+    ) -> BoxedFuture<'a, ServerResult<Value>> {
         Box::pin(self.resolve(context, field))
     }
 }

@@ -1,4 +1,4 @@
-//! What a room consists of, as one value.
+//! The description of a room, as one value.
 
 use std::pin::Pin;
 
@@ -18,46 +18,49 @@ use crate::{
     mongo::{Stored, indexes::Declared},
 };
 
-/// A room: everything that the gateway assembles from it, except for its fields of the schema.
+/// Describes one domain module: its collections, sweep, invariants, jobs and schema extensions. The gateway is
+/// assembled from [`ROOMS`](super::ROOMS), deciders before receivers, because that is the order of the sweeps. A new
+/// room has to be added there. The root fields of the schema aren't included; see [`RoomFields`]. A room without
+/// background work has no `sweep`.
 #[derive(Debug)]
 pub struct Room {
     /// Name of the room, of its module and in the configuration.
     pub name: &'static str,
     /// Names of the rooms without which it can't run.
     pub needs: &'static [&'static str],
-    /// Checks its settings. Returns each fault as a sentence.
-    pub faults: Option<Faults>,
+    /// Checks its settings. Returns the message of each requirement that isn't met.
+    pub faults: Option<FaultsFn>,
     /// Fields that other rooms' types have only with this room: type and field. A field of an interface is one of its
     /// members too.
     pub extends: &'static [(&'static str, &'static str)],
     /// Descriptions of fields of interfaces, where they differ from those of the members.
     pub descriptions: &'static [OfInterface],
-    /// Mutations that increment counters.
+    /// Mutations that increment counters. A repeat may count twice.
     pub counters: &'static [&'static str],
     /// Kinds of documents with a global id.
     pub nodes: &'static [NodeType],
     /// Its collections with their indexes.
     pub collections: &'static [Declared],
-    /// Finishes flows that were interrupted.
-    pub sweep: Option<Swept>,
+    /// Finishes or aborts flows that were interrupted, and removes what is no longer needed.
+    pub sweep: Option<SweepFn>,
     /// The queues of its own jobs, with their handlers; see [`Work::own`](super::queue::operations::Work::own).
     pub work: Option<fn() -> Vec<Work>>,
     /// Checks the invariants.
-    pub check: Option<Check>,
+    pub check: Option<CheckFn>,
     /// Corrects stored values that are derived from others, and returns what it corrected.
-    pub repair: Option<Repair>,
+    pub repair: Option<RepairFn>,
 }
 
-/// A running part of a room.
-pub(crate) type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// The boxed future of a room's function.
+pub(crate) type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// See [`Room::faults`].
-pub type Faults = fn(&Config) -> Vec<String>;
+pub type FaultsFn = fn(&Config) -> Vec<String>;
 /// See [`Room::sweep`].
-pub type Swept = for<'a> fn(&'a App, &'a mut Sweep) -> Running<'a, ()>;
+pub type SweepFn = for<'a> fn(&'a App, &'a mut Sweep) -> BoxedFuture<'a, ()>;
 /// See [`Room::check`].
-pub type Check = for<'a> fn(&'a App, &'a mut Report) -> Running<'a, Result<(), Error>>;
+pub type CheckFn = for<'a> fn(&'a App, &'a mut Report) -> BoxedFuture<'a, Result<(), Error>>;
 /// See [`Room::repair`].
-pub type Repair = for<'a> fn(&'a App) -> Running<'a, Result<Vec<String>, Error>>;
+pub type RepairFn = for<'a> fn(&'a App) -> BoxedFuture<'a, Result<Vec<String>, Error>>;
 
 impl Room {
     /// A room without collections, sweeps and invariants.
@@ -79,7 +82,7 @@ impl Room {
     }
 }
 
-/// The sentences of the demands on settings that aren't met.
+/// Returns the message of each setting requirement that isn't met.
 pub(crate) fn unmet<const N: usize>(demands: [(bool, &str); N]) -> Vec<String> {
     let unmet = demands.into_iter().filter(|(is_met, _)| !is_met);
     unmet.map(|(_, fault)| fault.to_owned()).collect()

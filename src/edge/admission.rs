@@ -1,4 +1,4 @@
-//! Admission of connections, up to a total and up to a share per client. Beyond that limit, a few connections are
+//! Admission of connections, up to a total and up to a share per client. Beyond either limit, a few connections are
 //! admitted for a single response, so that operators can always query health and metrics.
 
 use std::{sync::Arc, time::Duration};
@@ -7,7 +7,7 @@ use axum::response::Response;
 use tokio::net::TcpStream;
 
 use super::{
-    refusal::{SOON, answer, with_status},
+    error_response::{SOON, answer, with_status},
     shares::{Client, LimitReached, Permit, Shares},
 };
 use crate::config::Config;

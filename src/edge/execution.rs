@@ -16,9 +16,9 @@ use tracing::Instrument as _;
 use super::{
     Edge,
     auth::Caller,
+    error_response::refused,
     observed::Observed,
     parameters::Parameters,
-    refusal::refused,
     shares::{Client, Permit},
 };
 use crate::{

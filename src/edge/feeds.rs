@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 use super::{
     Edge,
+    error_response::{ErrorResponse, SOON, advise, with_status},
     negotiation::is_known,
-    refusal::{Refusal, SOON, advise, with_status},
     shares::Client,
 };
 use crate::{
@@ -52,7 +52,7 @@ pub(super) async fn feed(
     }
 }
 
-async fn find(edge: &Edge, path: &str, client: Client) -> Result<Option<Found>, Refusal> {
+async fn find(edge: &Edge, path: &str, client: Client) -> Result<Option<Found>, ErrorResponse> {
     let Some(path) = path.strip_suffix(".atom") else { return Ok(None) };
     let _permit = edge.limits.begin(client).map_err(with_status)?;
     let site = edge.app.config().site_url.as_deref().unwrap_or_default();

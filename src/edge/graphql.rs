@@ -16,13 +16,13 @@ use tracing::Instrument as _;
 use super::{
     Edge,
     auth::Caller,
+    error_response::{ErrorResponse, SOON, advise, refused, with_status},
     execution::{Cost, Ready},
     live,
     negotiation::{Accepted, Format, Stream, is_known},
     parameters::{Body, Parameters, is_json},
     receive,
     received_bytes::ReceivedBytes,
-    refusal::{Refusal, SOON, advise, refused, with_status},
     response_writer::serialized,
     server::Peer,
     shares::Client,
@@ -87,7 +87,7 @@ impl Exchange {
         Self { edge, head, id, format: Format::default(), is_operation: false }
     }
 
-    async fn post(&mut self, body: HttpBody) -> Result<Answer, Refusal> {
+    async fn post(&mut self, body: HttpBody) -> Result<Answer, ErrorResponse> {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
         let caller = self.edge.caller(&self.head).await.map_err(with_status)?;
@@ -116,10 +116,10 @@ impl Exchange {
                     }
                     let answer = match self.answer(parameters, None, &caller, accepted).await {
                         Ok(Answer::Whole(whole)) => whole,
-                        Ok(Answer::Stream(_)) => self.refusal(not_acceptable()),
-                        Err(refusal) => {
-                            self.rejected(&refusal.1);
-                            self.refusal(refusal)
+                        Ok(Answer::Stream(_)) => self.error(not_acceptable()),
+                        Err(error) => {
+                            self.rejected(&error.1);
+                            self.error(error)
                         }
                     };
                     self.is_operation = false;
@@ -131,7 +131,7 @@ impl Exchange {
         }
     }
 
-    async fn get(&mut self) -> Result<Answer, Refusal> {
+    async fn get(&mut self) -> Result<Answer, ErrorResponse> {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
         let caller = self.edge.caller(&self.head).await.map_err(with_status)?;
@@ -154,7 +154,7 @@ impl Exchange {
         boundary: String,
         caller: &Caller,
         accepted: Accepted,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<Answer, ErrorResponse> {
         let headers = &self.head.headers;
         let has_header = headers.contains_key(header::AUTHORIZATION)
             || CSRF_HEADERS.iter().any(|name| headers.contains_key(*name));
@@ -180,7 +180,7 @@ impl Exchange {
         files: Option<Files>,
         caller: &Caller,
         accepted: Accepted,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<Answer, ErrorResponse> {
         let text = self.edge.documents.text(&mut parameters).map_err(|error| match error {
             Error::PersistedQueryNotFound => self.of_document(error),
             error => with_status(error),
@@ -198,14 +198,14 @@ impl Exchange {
         let prepared = &ready.prepared;
         if prepared.is_mutation() && self.head.method != Method::POST {
             let error = Error::bad_input("query", "a mutation can't be sent by GET: use POST");
-            return Err(self.refuse(ready, (StatusCode::METHOD_NOT_ALLOWED, error)));
+            return Err(self.reject(ready, (StatusCode::METHOD_NOT_ALLOWED, error)));
         }
         let is_explained = self.edge.is_explained(&self.head.headers, caller);
         if prepared.is_subscription() || accepted.single.is_none() {
             let respond = match accepted.stream {
                 Some(Stream::Events) => live::sse::respond,
                 Some(Stream::Multipart) => live::multipart::respond,
-                None => return Err(self.refuse(ready, not_acceptable())),
+                None => return Err(self.reject(ready, not_acceptable())),
             };
             let answers = self.edge.follow_ready(ready, self.id.clone(), is_explained);
             self.is_operation = true;
@@ -249,10 +249,10 @@ impl Exchange {
     }
 
     /// Records that a prepared operation isn't executed.
-    fn refuse(&mut self, ready: Ready, refusal: Refusal) -> Refusal {
+    fn reject(&mut self, ready: Ready, error: ErrorResponse) -> ErrorResponse {
         self.is_operation = true;
-        ready.refused(&self.id, &refusal.1);
-        refusal
+        ready.refused(&self.id, &error.1);
+        error
     }
 
     /// Counts a request that was rejected before it became an operation.
@@ -262,20 +262,20 @@ impl Exchange {
         }
     }
 
-    fn refusal(&self, (status, error): Refusal) -> Whole {
+    fn error(&self, (status, error): ErrorResponse) -> Whole {
         let response = errors::finish(refused(error), &self.id);
         Whole { status, ..self.serialized(&response, None) }
     }
 
     /// A document error has status 200 with `application/json`, and its own status with the newer media type.
-    fn of_document(&self, error: Error) -> Refusal {
+    fn of_document(&self, error: Error) -> ErrorResponse {
         match self.format {
             Format::Json => (StatusCode::OK, error),
             Format::GraphqlResponse => with_status(error),
         }
     }
 
-    fn end(self, answered: Result<Answer, Refusal>) -> HttpResponse {
+    fn end(self, answered: Result<Answer, ErrorResponse>) -> HttpResponse {
         let Whole { body, status, caching } = match answered {
             Ok(Answer::Whole(whole)) => whole,
             Ok(Answer::Stream(mut response)) => {
@@ -284,9 +284,9 @@ impl Exchange {
                 }
                 return response;
             }
-            Err(refusal) => {
-                self.rejected(&refusal.1);
-                self.refusal(refusal)
+            Err(error) => {
+                self.rejected(&error.1);
+                self.error(error)
             }
         };
         let mut response = HttpResponse::new(HttpBody::empty());
@@ -333,7 +333,7 @@ fn cache_control(max_age: Duration, caller: &Caller) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(NO_STORE)
 }
 
-fn not_acceptable() -> Refusal {
+fn not_acceptable() -> ErrorResponse {
     let reason = "must include application/json, application/graphql-response+json, or for \
                   subscriptions text/event-stream or multipart/mixed;subscriptionSpec=1.0";
     (StatusCode::NOT_ACCEPTABLE, Error::bad_input("accept", reason))
@@ -356,7 +356,11 @@ impl Edge {
     }
 
     /// Receives the body within the time limit.
-    pub(super) async fn receive(&self, head: &Parts, body: HttpBody) -> Result<Bytes, Refusal> {
+    pub(super) async fn receive(
+        &self,
+        head: &Parts,
+        body: HttpBody,
+    ) -> Result<Bytes, ErrorResponse> {
         let max = self.app.config().body_bytes;
         let counted = ReceivedBytes::of(head);
         let received = receive::whole(body, max, counted.as_deref());

@@ -61,7 +61,7 @@ impl Limits {
     pub(super) fn admit(&self, client: Client) -> Result<(), Error> {
         let Some(rates) = &self.rates else { return Ok(()) };
         let admitted = rates.check_key(&client);
-        admitted.map_err(|_| Error::RateLimited("too many requests; try again in a second"))
+        admitted.map_err(|_| Error::rate_limited("too many requests; try again in a second"))
     }
 
     /// Acquires a permit for a concurrent request.

@@ -9,8 +9,8 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
 use super::{
+    error_response::{ErrorResponse, with_status},
     received_bytes::ReceivedBytes,
-    refusal::{Refusal, with_status},
 };
 use crate::error::Error;
 
@@ -25,7 +25,7 @@ pub(super) async fn whole(
     mut body: Body,
     max: usize,
     counted: Option<&ReceivedBytes>,
-) -> Result<Bytes, Refusal> {
+) -> Result<Bytes, ErrorResponse> {
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_fault| {
@@ -49,7 +49,7 @@ pub(super) async fn whole(
 ///
 /// # Errors
 /// The limit on received bytes is exceeded.
-pub(super) fn keep(counted: Option<&ReceivedBytes>, bytes: usize) -> Result<(), Refusal> {
+pub(super) fn keep(counted: Option<&ReceivedBytes>, bytes: usize) -> Result<(), ErrorResponse> {
     let kept = counted.map_or(Ok(()), |counted| counted.keep(bytes));
     kept.map_err(|reached| with_status(reached.into()))
 }

@@ -1,9 +1,8 @@
-//! Counts the bytes that a connection has sent and the gateway still holds: incomplete heads, bodies being read,
-//! and WebSocket messages.
+//! Counts the bytes that a client has sent over a connection and that the gateway still buffers: incomplete heads,
+//! bodies being read, and WebSocket messages.
 //!
-//! hyper and the WebSocket library have their own read buffers. The content of a buffer is derived from the bytes
-//! read from the TCP stream and the bytes handed out. Within a request the buffer is filled again only if it is
-//! empty.
+//! hyper and the WebSocket library have their own read buffers. The fill level of such a buffer is the bytes read from
+//! the TCP stream minus the bytes handed out. Within a request the buffer is filled again only if it is empty.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

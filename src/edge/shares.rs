@@ -58,7 +58,7 @@ impl From<LimitReached> for Error {
     fn from(reached: LimitReached) -> Self {
         match reached {
             LimitReached::Total => Self::Overloaded,
-            LimitReached::Share => Self::RateLimited(
+            LimitReached::Share => Self::rate_limited(
                 "this client has reached its share of the limit; try again in a moment",
             ),
         }

@@ -17,11 +17,11 @@ use tokio::time::timeout;
 
 use super::{
     Edge,
+    error_response::{ErrorResponse, with_status},
     multipart::Parts,
     parameters::{Parameters, check_values},
     receive,
     received_bytes::ReceivedBytes,
-    refusal::{Refusal, with_status},
 };
 use crate::{
     error::Error,
@@ -69,7 +69,7 @@ pub(super) async fn read(
     body: Body,
     boundary: String,
     received: Option<Arc<ReceivedBytes>>,
-) -> Result<(Parameters, Files), Refusal> {
+) -> Result<(Parameters, Files), ErrorResponse> {
     let received = received.as_deref();
     let config = edge.app.config();
     let mut parts = Parts::of(chunks(body, edge.limits.receive), boundary);
@@ -91,7 +91,7 @@ async fn text(
     name: &'static str,
     max: usize,
     received: Option<&ReceivedBytes>,
-) -> Result<Vec<u8>, Refusal> {
+) -> Result<Vec<u8>, ErrorResponse> {
     let part = parts.next().await.map_err(|fault| with_status(unreadable(fault)))?;
     let Some(mut part) = part.filter(|part| part.name() == Some(name)) else {
         let reason = "is missing: operations comes first, then map, then the files";

@@ -24,7 +24,7 @@ pub struct Bounds {
     pub command: Duration,
     /// Largest difference between the clocks of the replica set's members.
     pub skew: Duration,
-    /// How long applied idempotency keys are remembered.
+    /// How long the idempotency keys of committed ops are remembered.
     pub ops: Duration,
     /// Maximum number of op records on a decider.
     pub most_ops: usize,
@@ -93,7 +93,7 @@ impl Attempt {
         deadline < earlier(self.now, self.bounds.slack())
     }
 
-    /// The guard of reserves and applies: the deadline hasn't passed.
+    /// The guard of reserves, commits and applies: the deadline hasn't passed.
     pub fn alive(&self) -> Document {
         before(self.deadline())
     }
@@ -153,8 +153,8 @@ impl<T: Stored> Collection<T> {
 }
 
 impl<T: DeserializeOwned> Guarded<T> {
-    /// Applies the write only before the attempt's deadline on the server's clock. This is for every reserve
-    /// and every apply.
+    /// Applies the write only before the attempt's deadline on the server's clock. This is for every reserve,
+    /// commit and apply.
     pub fn within(self, attempt: &Attempt) -> Self {
         self.also(attempt.alive(), attempt.command_limit())
     }

@@ -3,7 +3,7 @@
 //! 1. *reserve* what the flow needs, marked with its tag;
 //! 2. *commit* by one guarded update of the flow's decider, which also writes its outbox;
 //! 3. *apply* the entries of the outbox, each receiver remembering the tag in the same update;
-//! 4. *settle*: note on the decider what was applied. The receivers' marks are removed later, when no repeat of an
+//! 4. *settle*: record on the decider what was applied. The receivers' marks are removed later, when no repeat of an
 //!    apply can arrive any more.
 //!
 //! A flow leaves out the steps that it doesn't need: lowering a cart line reserves nothing, for example. An *abort*
@@ -18,26 +18,49 @@
 //! | abort | decider | the tag isn't recorded | no | it is repeated, or left to the sweep |
 //! | release | receiver | the tag is marked | no | it is repeated, or left to the sweep |
 //!
-//! Sweeps finish committed flows. Uncommitted flows: the sweeps of carts and orders abort them; the sweeps of transfers
-//! and comments commit them.
+//! Reserve and apply leave separate marks. The guard of an apply demands that the receiver has neither mark of its tag.
+//! The tag of an apply is therefore not the tag of a reserve on the same receiver.
 //!
-//! The last three writes need no deadline. An entry, a tag and a mark are each used once, so a late write finds its
-//! guard broken. Where a room differs from the table, its head says so and why that is safe: an insert can't carry a
-//! deadline, and transfers and checkouts have a state in the place of the outbox.
+//! A sweep finishes every committed flow. The sweeps of carts, orders, assets and identities abort uncommitted flows.
+//! The sweep of comments commits them. The sweep of transfers continues them, except payments, which the sweep of
+//! orders voids.
 //!
-//! One call of a mutation with an idempotency key is one [`Op`]. It makes one or more tries, each on a new read of the
-//! decider and with an [`Attempt`] of its own; no try begins after the end of the first attempt. A tag belongs to the
-//! op and outlives the attempt: a later try has the same tag unless that was marked void.
+//! The last three writes need no deadline. A settled entry is never written again, so a late settle changes nothing. A
+//! late abort voids only an uncommitted tag. A late release finds no mark, or does what the abort has already decided.
+//! Where a room differs from the table, its head says so and why that is safe: an insert can't carry a deadline, and
+//! transfers and checkouts have a state in the place of the outbox.
 //!
-//! The record of an op contains its key, the digest of its input and its tag, but no result. A repeat of a committed
-//! op finishes its outbox and returns the decider as it is now.
+//! An [`Op`] identifies a requested change. All calls with the same idempotency key have the same op; a call with
+//! another input is a conflict. A call tries the flow one or more times. Each try reads the decider again and has its
+//! own [`Attempt`]. No try begins after the first attempt's length has passed; the call then fails with `Unavailable`.
+//! A tag belongs to the op and outlives the attempt: a later try has the same tag unless that was marked void.
 //!
-//! - [`Attempt`]: one execution of a flow, with a deadline on the server's clock
-//! - [`decide()`]: the loop of every flow: read, try, and read again after a refusal
-//! - [`Op`]: an idempotency key, and its record on the decider
+//! The record of an op contains a hash of the key, the digest of its input and its tag, but no result. A repeat of a
+//! committed op finishes its outbox and returns the decider as it is now.
+//!
+//! - [`Attempt`]: one execution of a flow, with a deadline on the server's clock; [`Bounds`] has its length
+//! - [`decide()`]: the loop of every flow: read, try, and read again after a refusal; a try returns a [`Step`]
+//! - [`Op`]: a requested change; [`OpRecord`] is its record on the decider
+//! - [`Decider`]: a document that holds op records
+//! - [`Change`]: one guarded update as a value; [`Try`]: one try of an op within an attempt
+//! - [`Collection::commit`] and [`Collection::abort`]: the commit of a change, and the abort of a tag
 //! - [`Sweep`]: the clock and the result of one pass of a room's sweep, which finishes what was interrupted
 //! - [`lease`]: one holder at a time, until a deadline on the server's clock
 //! - [`tree`]: documents that carry copies of their ancestors' values
+//!
+//! A caller must:
+//!
+//! - begin each attempt with a read of the decider ([`Collection::begin_with`]);
+//! - send each reserve and each apply within the attempt ([`Guarded::within`]); `commit` does so itself;
+//! - reserve under the tag that [`Op::tag`] returns, and pass the release to `commit` as `undo`;
+//! - stop after an unknown outcome, and leave the flow to a repeat or to the sweep;
+//! - read the document after a refusal, which tells why the guard failed;
+//! - list each kind of unfinished flow in the room's sweep.
+//!
+//! [`Collection::commit`]: crate::mongo::Collection::commit
+//! [`Collection::abort`]: crate::mongo::Collection::abort
+//! [`Collection::begin_with`]: crate::mongo::Collection::begin_with
+//! [`Guarded::within`]: crate::mongo::guarded::Guarded::within
 
 mod attempt;
 mod decide;

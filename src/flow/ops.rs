@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, Bounds, earlier};
+use super::{Attempt, Bounds};
 use crate::{
     error::Error,
     mongo::{
@@ -16,7 +16,8 @@ use crate::{
     },
 };
 
-/// One call of a flow: the caller's idempotency key in its scope, and a digest of the input.
+/// A requested change: the caller's idempotency key in its scope, and a digest of the input. All calls with the same
+/// idempotency key and input are the same op.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
     /// The idempotency key, hashed with its scope (a subject or a capability), so that no caller can use the key of
@@ -97,7 +98,7 @@ impl Op {
         }
     }
 
-    /// Expression of `ops` with this op as applied and without expired records, for a pipeline update.
+    /// Expression of `ops` with this op as committed and without expired records, for a pipeline update.
     fn committed(&self, tag: &str, bounds: Bounds) -> Bson {
         let record = whole(doc! {
             "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
@@ -189,12 +190,12 @@ impl<T: Stored> Collection<T> {
 
 impl<T: Decider> Collection<T> {
     /// Commits a change for an op. The same update adds the op's record. Its guard includes that the op isn't
-    /// applied and that the attempt's deadline hasn't passed. If the commit is refused and there are
+    /// committed and that the attempt's deadline hasn't passed. If the commit is refused and there are
     /// reservations under the tag, the tag is aborted and `undo` releases them. `None` means that the decider
     /// has to be read again.
     ///
     /// # Errors
-    /// The outcome is unknown. The sweep aborts the tag.
+    /// The outcome is unknown. The sweep aborts the tag if it wasn't committed.
     pub async fn commit(
         &self,
         Try { op, tag, attempt, bounds }: Try<'_>,
@@ -230,7 +231,7 @@ impl<T: Decider> Collection<T> {
     }
 }
 
-/// Guard of an abort: the tag is neither applied nor void already.
+/// Guard of an abort: the tag is neither committed nor void already.
 fn abort_guard(tag: &str) -> Document {
     doc! { "ops.tag": { "$ne": tag } }
 }
@@ -255,21 +256,32 @@ impl Bounds {
     /// Checks that the decider with these records has room for one more.
     ///
     /// # Errors
-    /// `RateLimited`, with `reason`: it is full of records that it may not drop.
+    /// `RateLimited`: it is full of records that it may not drop. The message is `reason`, such as "too many changes of
+    /// this cart", and the time after which it may drop enough of them.
     pub fn demand_room(
         self,
         ops: &[OpRecord],
         attempt: &Attempt,
         reason: &'static str,
     ) -> Result<(), Error> {
-        let now = attempt.now();
-        let (young, moved) = (earlier(now, self.ops), earlier(now, self.grace_period()));
-        let is_needed =
-            |record: &&OpRecord| record.at > young && record.kept.is_none_or(|kept| kept > moved);
-        if ops.iter().filter(is_needed).count() < self.most_ops {
-            return Ok(());
-        }
-        Err(Error::RateLimited(reason))
+        let now = attempt.now().timestamp_millis();
+        let needed_until = |record: &OpRecord| {
+            let until = record.at.timestamp_millis().saturating_add(millis(self.ops));
+            let kept =
+                record.kept.map(|kept| kept.timestamp_millis() + millis(self.grace_period()));
+            kept.map_or(until, |kept| kept.min(until))
+        };
+        let mut needed: Vec<i64> =
+            ops.iter().map(needed_until).filter(|until| *until > now).collect();
+        let Some(surplus) = needed.len().checked_sub(self.most_ops) else { return Ok(()) };
+        needed.sort_unstable();
+        let seconds = needed.get(surplus).map_or(1, |until| (until - now) / 1_000 + 1);
+        let again = match seconds {
+            1 => "in a second".to_owned(),
+            2..=90 => format!("in {seconds} seconds"),
+            _ => format!("in {} minutes", (seconds + 59) / 60),
+        };
+        Err(Error::rate_limited(format!("{reason}; try again {again}")))
     }
 }
 

@@ -70,7 +70,7 @@ enum ErrorCode {
     NotFound,
 }
 
-/// A refusal: a mutation was refused for an expected reason. Nothing was changed.
+/// A refusal: a mutation was refused for an expected reason. Carts, stock, balances and content are as before.
 #[derive(Debug, Interface)]
 #[graphql(
     field(name = "code", ty = "&Code<NotFound>", desc = "Kind of refusal, for programs."),

@@ -1,5 +1,6 @@
-//! Refusals: expected outcomes are data. Every mutation returns a union of its result and the refusals that
-//! can occur. A refusal means that nothing was changed.
+//! Refusals: expected outcomes are data. Every mutation returns a union of its result and the refusals that can occur.
+//! A refused mutation leaves carts, stock, balances and content as they were. A record of the call may remain, such as
+//! a cancelled transfer.
 
 use async_graphql::{ID, OutputType};
 
@@ -64,7 +65,7 @@ impl Conflict {
     /// The op with this idempotency key was aborted before it was applied.
     pub fn aborted() -> Self {
         Self::because(
-            "this call was aborted before its commit; nothing changed; send it again with a new idempotency key",
+            "the call was stopped and nothing was changed; send it with a new idempotencyKey",
             None,
         )
     }
@@ -133,10 +134,10 @@ refusal! {
 }
 
 impl CurrencyMismatch {
-    /// `expected` is required, and `found` was found.
-    pub fn new(expected: CurrencyCode, found: CurrencyCode) -> Self {
-        let message = format!("the currency is {}, not {}", found.code(), expected.code());
-        Self::because(message, expected, found)
+    /// The currency of one object is required, and that of the other was found. The message names both objects.
+    pub fn new(expected: (&str, CurrencyCode), found: (&str, CurrencyCode)) -> Self {
+        let [is, is_not] = [expected, found].map(|(what, of)| format!("{what} {}", of.code()));
+        Self::because(format!("the currencies differ: {is}, {is_not}"), expected.1, found.1)
     }
 }
 

@@ -124,7 +124,7 @@ impl Batches {
 
     pub(super) fn writes(registry: &mut Registry) -> Self {
         let writes = Self::new();
-        let what = "Statements of one command that several guarded writes share";
+        let what = "Guarded writes or inserts in one shared command";
         registry.register("write_statements", what, writes.batch_sizes.clone());
         let what = "Queued guarded writes";
         registry.register("writes_waiting", what, writes.waiting.clone());

@@ -77,7 +77,7 @@ impl Inserters {
 /// The inserts into one collection.
 struct Inserter {
     collection: Raw,
-    /// Number of statements per command.
+    /// Number of documents per command.
     statements: Histogram,
 }
 

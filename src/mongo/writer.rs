@@ -1,25 +1,32 @@
 //! Guarded writes, batched over all requests in flight; see `super::batcher`.
 //!
-//! A write that is alone in its batch is sent as it is. Several are sent as one unordered `update`. MongoDB's reply to
-//! it counts the documents that matched, but doesn't tell which of the statements they belong to. So a statement in a
-//! batch fails if its guard doesn't hold, and the reply names the statements that failed:
+//! A write can be part of a batch if its filter selects the document by an `_id` that is a string, doesn't name the
+//! field `v`, and has `$expr` only as a conjunct, and if its update is a pipeline. Any other write is sent by itself.
+//!
+//! A single write is sent as `update`, or as `findAndModify` if its caller wants the document. Several writes are sent
+//! as one unordered `update`, each as a *statement*, an element of the command. MongoDB's reply counts the documents
+//! that matched, but doesn't tell which of the statements they belong to. So a statement fails if its condition doesn't
+//! hold, and the reply names the statements that failed:
 //!
 //! ```text
-//!   alone     {q: {_id, guard, $expr: condition}, u: [change]}
-//!   in batch  {q: {_id, guard}, u: [{$set: {_id: condition and `v` exists ? _id : fail}}, change], upsert: true}
+//!   alone     {q: {_id, fields, $expr: conditions}, u: [change]}
+//!   in batch  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail}}, change], upsert: true}
 //! ```
 //!
 //! If the filter matches no document, the upsert applies the pipeline to a new document that consists of `_id` and the
 //! values that the filter demands. The field `v`, which every stored document has, is missing there, so the first stage
 //! fails and nothing is inserted. `$expr` isn't permitted in the filter of an upsert; its conditions are part of the
-//! first stage.
+//! first stage. The `maxTimeMS` of a batch is the shortest of its writes.
 //!
-//! The error code of a refused statement is that of a failed conversion, and its text contains [`REFUSED`]. A statement
-//! that failed in any other way is sent again by itself, so that its own reply tells the reason.
+//! The error code of a refused statement is that of a failed conversion, and its text contains [`REFUSED`]. A duplicate
+//! key counts as a refusal. A transient failure has an unknown outcome. If the command was sent twice, `applied_if`
+//! decides each failed statement. Any other failed statement is sent again by itself, so that its own reply tells the
+//! reason.
 //!
-//! Writes of one document whose guards consist of `$expr` are combined into one statement: the document, which may be
-//! in demand, is written once. Their stages follow each other, so each condition sees the changes before it. If one of
-//! them is refused, nothing is changed, and each is sent as a statement of its own.
+//! Writes of one document whose guards consist of `$expr` are combined into one statement, up to [`MAX_COMBINED`].
+//! MongoDB then writes a document in demand once. The stages of the writes follow each other, so each condition sees
+//! the changes before it. If one condition fails, none of the changes is applied, and each write is sent again as its
+//! own statement. After a command that was sent twice, `applied_if` decides each of the writes instead.
 
 use std::{collections::HashMap, mem, sync::Arc, time::Instant};
 
@@ -59,7 +66,7 @@ const CONVERSION_FAILURE: i32 = 241;
 /// The guarded writes of one collection.
 pub(super) struct Writer {
     collection: Raw,
-    /// Number of statements per command.
+    /// Number of writes per command.
     statements: Histogram,
 }
 
@@ -106,7 +113,7 @@ pub(super) async fn submit(
     let since = Instant::now();
     let name = writer.source().collection.name;
     let span = ItemSpan::new(name, UPDATE);
-    let answer = writer.submit(Statement { write, wants_after }, &span).await;
+    let answer = writer.submit(QueuedWrite { write, wants_after }, &span).await;
     let Sent { outcome, command, shared } = answer.unwrap_or_else(|error| Sent {
         outcome: Outcome::Unknown(error),
         command: UPDATE,
@@ -124,7 +131,7 @@ pub(super) enum After {
     Unread(Sends),
 }
 
-/// The answer to a statement.
+/// The answer to a write.
 pub(super) struct Sent {
     outcome: Outcome<After>,
     command: &'static str,
@@ -132,13 +139,13 @@ pub(super) struct Sent {
 }
 
 /// A queued write.
-pub(super) struct Statement {
+pub(super) struct QueuedWrite {
     write: Write,
     /// Whether the caller wants the document after the write.
     wants_after: bool,
 }
 
-impl Statement {
+impl QueuedWrite {
     /// Sends the write by itself.
     async fn send(self) -> Sent {
         let shared = SharedCommand::now(1);
@@ -160,24 +167,23 @@ pub(super) fn id_of(write: &Write) -> Option<&str> {
     Some(Conjuncts::of(&write.filter)?.id)
 }
 
-/// Whether a write can be part of a batch; see [`element`].
+/// Whether a write can be part of a batch; see the head of this file.
 fn is_batchable(write: &Write) -> bool {
     matches!(write.update, UpdateModifications::Pipeline(_))
         && Conjuncts::of(&write.filter).is_some()
 }
 
-/// The writes of one document as an element of a batch, or `None` if they can't be part of one: a write must select its
-/// document by an `_id` that is a string, have a pipeline, and have `$expr` only as a conjunct of its filter. If there
-/// are several, no filter has other conjuncts.
+/// The writes of one document as a statement of a batch, or `None` if they can't be part of one; see the head of this
+/// file. If there are several, their filters have no conjuncts beside `_id` and `$expr`.
 fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<RawDocumentBuf> {
     let (mut query, mut pipeline) = (Document::new(), Vec::new());
     for write in writes {
         let UpdateModifications::Pipeline(stages) = &write.update else { return None };
-        let Conjuncts { id, guard, conditions } = Conjuncts::of(&write.filter)?;
+        let Conjuncts { id, fields, conditions } = Conjuncts::of(&write.filter)?;
         query.insert("_id", id);
-        if !guard.is_empty() {
-            let guard = guard.into_iter().map(|(key, value)| doc! { key: value.clone() });
-            query.insert("$and", guard.collect::<Vec<_>>());
+        if !fields.is_empty() {
+            let fields = fields.into_iter().map(|(key, value)| doc! { key: value.clone() });
+            query.insert("$and", fields.collect::<Vec<_>>());
         }
         let is_stored: Bson = doc! { "$ne": [{ "$type": "$v" }, "missing"] }.into();
         let conditions: Vec<_> = conditions.into_iter().cloned().chain([is_stored]).collect();
@@ -198,7 +204,7 @@ fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
     let mut by_id: HashMap<String, usize> = HashMap::new();
     for item in batch {
         let id = Conjuncts::of(&item.value.write.filter)
-            .filter(|conjuncts| conjuncts.guard.is_empty())
+            .filter(|conjuncts| conjuncts.fields.is_empty())
             .map(|conjuncts| conjuncts.id.to_owned());
         let open = id.as_ref().and_then(|id| by_id.get(id)).copied();
         match open.and_then(|position| groups.get_mut(position)) {
@@ -214,19 +220,19 @@ fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
     groups
 }
 
-/// The conjuncts of a filter that a statement of a batch can have.
+/// The conjuncts of the filter of a write that can be part of a batch.
 struct Conjuncts<'a> {
     /// The `_id`.
     id: &'a str,
     /// The conditions of `$expr`.
     conditions: Vec<&'a Bson>,
-    /// The others.
-    guard: Vec<(&'a str, &'a Bson)>,
+    /// The others, which stay in the filter.
+    fields: Vec<(&'a str, &'a Bson)>,
 }
 
 impl<'a> Conjuncts<'a> {
     fn of(filter: &'a Document) -> Option<Self> {
-        let (mut ids, mut conditions, mut guard) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ids, mut conditions, mut fields) = (Vec::new(), Vec::new(), Vec::new());
         let mut filters = vec![filter];
         while let Some(filter) = filters.pop() {
             for (key, value) in filter {
@@ -241,14 +247,14 @@ impl<'a> Conjuncts<'a> {
                     // An upsert would write this value of `v` to its new document.
                     ("v", _) => return None,
                     (_, value) if contains_expr(value) => return None,
-                    ("$or" | "$nor", value) => guard.push((key, value)),
+                    ("$or" | "$nor", value) => fields.push((key, value)),
                     (operator, _) if operator.starts_with('$') => return None,
-                    (field, value) => guard.push((field, value)),
+                    (field, value) => fields.push((field, value)),
                 }
             }
         }
         let id = *ids.first()?;
-        ids.iter().all(|other| *other == id).then_some(Self { id, conditions, guard })
+        ids.iter().all(|other| *other == id).then_some(Self { id, conditions, fields })
     }
 }
 
@@ -264,7 +270,7 @@ fn contains_expr(value: &Bson) -> bool {
 }
 
 impl Source for Writer {
-    type Value = Statement;
+    type Value = QueuedWrite;
     type Answer = Sent;
     // While a command waits for the disks of a majority, another command can use the processor.
     const THRESHOLD: usize = 32;
@@ -363,7 +369,7 @@ impl Writer {
     }
 }
 
-/// Answers the caller of a statement of a shared command.
+/// Answers the caller of a write of a shared command.
 fn answer(item: Item<Writer>, outcome: Outcome<After>, shared: SharedCommand) {
     // Sending fails if the caller no longer waits.
     let _gone = item.answer.send(Sent { outcome, command: UPDATE, shared });

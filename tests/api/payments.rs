@@ -117,9 +117,11 @@ async fn the_ledger_sets_aside_captures_and_refunds() {
     assert_eq!(state(&gateway, "p2").await, "CANCELLED");
     let p1 = json!({ "id": *NodeKind::TRANSFER.id("p1") });
     let cancel = "mutation($id: ID!) { cancelTransfer(input: { transferId: $id }) {
-        ... on UserError { code } } }";
+        ... on UserError { code message } } }";
     let said = gateway.shopper("payer").field(cancel, p1.clone()).await;
     assert_eq!(said["code"], "TRANSFER_NOT_CANCELLABLE");
+    let why = "payments and refunds belong to an order: cancel the order";
+    assert_eq!(said["message"], why);
     let reverse = "mutation($id: ID!) { reverseTransfer(input: { transferId: $id }) {
         ... on UserError { code } } }";
     let said = gateway.service().field(reverse, p1).await;

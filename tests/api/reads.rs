@@ -92,8 +92,11 @@ async fn a_read_that_fails_speaks_of_no_outcome() {
     gateway.product("a", 100, "EUR").await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     let client = gateway.merchant();
-    let unread =
-        (json!("UNAVAILABLE"), json!("it couldn't be read at the moment; try again"), json!(true));
+    let unread = (
+        json!("UNAVAILABLE"),
+        json!("the data couldn't be read at the moment; try again"),
+        json!(true),
+    );
     let by_title = "{ products(by: { titleStartsWith: { prefix: \"T\" } }) { nodes { sku } } }";
     let reads = ["{ product(sku: \"a\") { sku } }", "{ stock(sku: \"a\") { sku } }", by_title];
     // MongoDB is away: it says so, or no connection holds.
@@ -111,8 +114,10 @@ async fn a_read_that_fails_speaks_of_no_outcome() {
     // A write may have been carried out before its read failed.
     let cancel = "mutation($id: ID!) { cancelCart(input: { cartId: $id }) { __typename } }";
     let cart = json!({ "id": NodeKind::CART.id("nothing") });
-    let unknown =
-        json!("the outcome is not known; repeating with the same idempotency key is safe");
+    let unknown = json!(
+        "the gateway doesn't know whether the change was made; repeat the call with the same idempotencyKey, or, if it \
+         had none, read the object first"
+    );
     let (code, message, retryable) = told(&client.run(cancel, cart).await);
     assert_eq!((code, message, retryable), (json!("UNAVAILABLE"), unknown, json!(true)));
     proxy.heal();

@@ -5,10 +5,10 @@ mod cuts;
 use std::{collections::BTreeMap, time::Duration};
 
 use docgate::graphql::node_id::NodeKind;
-use mongodb::bson::Document;
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands, pages_both_ways, short_bounds};
+use crate::support::{Client, Gateway, commands, key, pages_both_ways, short_bounds};
 
 const OPEN: &str = "mutation($input: OpenAccountInput!) { openAccount(input: $input) {
     __typename ... on Account { id currency state balance { minorUnits } }
@@ -251,7 +251,14 @@ async fn refusals_change_nothing() {
         let refused = service.field(query, input.clone()).await;
         assert_eq!(refused["code"], code, "{query} {input} {refused}");
     }
-    assert_eq!(anna.field(CLOSE, json!({ "id": from })).await["code"], "ACCOUNT_NOT_EMPTY");
+    let kept = anna.field(CLOSE, json!({ "id": from })).await;
+    assert_eq!(kept["code"], "ACCOUNT_NOT_EMPTY");
+    let (says, why) =
+        (kept["message"].as_str(), "the account isn't empty: balance 100 minor units");
+    assert!(says.is_some_and(|message| message.starts_with(why)), "{kept}");
+    let dollars = anna.field(TRANSFER, order(&from, &dollars, 1, None)).await;
+    let why = "the currencies differ: source account EUR, destination account USD";
+    assert_eq!(dollars["message"], why);
     assert_eq!(anna.field(CLOSE, json!({ "id": to })).await["code"], "NOT_FOUND");
     assert_eq!(anna.field(CLOSE, json!({ "id": "$x" })).await["code"], "NOT_FOUND");
     assert_eq!(
@@ -770,9 +777,39 @@ async fn refusals_speak_of_accounts_in_the_callers_terms() {
     let state = late["state"].as_str().expect("a state");
     assert_eq!(
         late["message"],
-        format!("in the state {state} a transfer can't be cancelled or reversed")
+        format!("a transfer in the state {state} can't be cancelled: it is already committed")
     );
     assert_settled(&gateway).await;
+}
+
+/// A call under an idempotency key that was refused a hundred times isn't one that waiting helps.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_was_refused_too_often_needs_a_new_one() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
+    fund(&gateway, &from, 100).await;
+    let sent = anna.field(TRANSFER, order(&from, &to, 10, Some("op"))).await;
+    let (transfers, id) = (gateway.raw("transfers"), key(sent["id"].as_str().expect("an id")));
+    assert_settled(&gateway).await;
+    let made = transfers.find_one(doc! { "_id": &id }).await.expect("read").expect("a transfer");
+    let refused = (0..100).map(|number: u64| {
+        let again = gateway.app.ids().derived(&["attempt", &id, &number.to_string()]);
+        let mut refused = made.clone();
+        refused.insert("_id", if number == 0 { id.clone() } else { again });
+        refused.insert("state", "CANCELLED");
+        refused.insert("reason", "INSUFFICIENT_FUNDS");
+        refused
+    });
+    let refused: Vec<_> = refused.collect();
+    transfers.delete_one(doc! { "_id": &id }).await.expect("removed");
+    transfers.insert_many(refused).await.expect("inserted");
+    let last = anna.field(TRANSFER, order(&from, &to, 10, Some("op"))).await;
+    assert_eq!(last["code"], "INVALID_INPUT", "{last}");
+    assert_eq!(last["field"], "input.idempotencyKey");
+    assert_eq!(last["message"], "idempotencyKey: was used for 100 refused calls: use a new one");
+    let next = anna.field(TRANSFER, order(&from, &to, 10, Some("another"))).await;
+    assert_eq!(next["state"], "CREDITED", "{next}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

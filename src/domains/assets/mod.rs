@@ -14,7 +14,7 @@
 //! ```
 //!
 //! 1. *Reserve*: `upload {token, blob, at, op}` is written before the first chunk, and only if no other upload
-//!    is in progress: it is the lock. `at` is renewed while chunks are written.
+//!    is in progress: `upload` is the lock. `at` is renewed while chunks are written.
 //! 2. *Commit*: one update, guarded by the token, replaces the old file with the new one. Before it the new
 //!    bytes are invisible; after it the old ones are only read by downloads that began before.
 //! 3. *Apply*: a blob that readers could see is retired: its own document states until when a download may

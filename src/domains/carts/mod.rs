@@ -25,10 +25,10 @@
 //! - **Lowering, removing**: commit on the cart. The same update adds an entry to the cart's outbox: the stock
 //!   that is to be returned. The outbox is then applied to the stock and settled.
 //!
-//! A tag is `{op}/{digest of the input}/{number}`, where the number is one more than that of the op's last void tag;
-//! where a quantity is set, `/{quantity as read}` follows. The repeat of an interrupted try has the same tag and finds
-//! its mark. The commit is guarded by the op and by the tag. So an op is committed once, whatever its tags are, and a
-//! void tag is never committed.
+//! A tag is `{op}/{digest of the input}/{number}`. The first number is 0; each next one is one more than that of the
+//! op's last void tag. Where a quantity is set, `/{quantity as read}` follows. The repeat of an interrupted try has the
+//! same tag and finds its mark. The commit is guarded by the op and by the tag. So an op is committed once, whatever
+//! its tags are, and a void tag is never committed.
 //!
 //! With the policy `AT_CHECKOUT`, a change of lines reserves nothing: it consists of the commit. With the policy
 //! `RESERVE`, a cart without a reservation of a SKU gets none if `reservations_per_sku / 2` other holders have
@@ -65,9 +65,9 @@
 //! | return of a reservation | its quantity and time as read |
 //! | removal of the cart | the state EXPIRED |
 //!
-//! The op records are removed with the old cart, so a repeat of an old change may get the tag of that change
-//! again. A late release of the old change could then meet the mark of the new one. The time limit of a command
-//! excludes that: it is shorter than the time for which a cart is idle before it expires.
+//! The op records are removed with the old cart, so a repeat of an old change may get the tag of that change again. A
+//! release of the old change must then not meet the mark of the new one. A late release can't arrive: a command's time
+//! limit is shorter than the idle time after which a cart expires.
 //!
 //! Invariants: one line per SKU; `0 ≤ reserved ≤ quantity`; the reservations of an active cart equal what its lines
 //! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.

@@ -283,6 +283,6 @@ refusal! {
 impl CartNotActive {
     /// The cart is in this state.
     pub fn new(state: CartState) -> Self {
-        Self::because(format!("the cart takes no changes while it is {state}"), state)
+        Self::because(format!("a cart in the state {state} can't be changed"), state)
     }
 }

@@ -8,10 +8,9 @@
 //! to copy at the same time. So every write that begins to copy marks the product `copying`. Then the records
 //! are read again. One update corrects copies of a lower version, withdraws categories that are gone, and
 //! removes the mark. The mark has a token: a second write replaces it, and from then on only a check of
-//! *that* write's copies may remove it. The sweep finishes interrupted checks. Only unconfirmed categories,
-//! in which the product wasn't before, are withdrawn. A category that it was in before can't be deleted,
-//! because its deletion finds the product. If it seems to be gone, it is only marked for a deletion that will
-//! be refused.
+//! *that* write's copies may remove it. The sweep finishes interrupted checks. A check withdraws a missing
+//! category only if the product was newly added to it. It keeps an older category, because that category can't be
+//! deleted while the product is in it: its deletion finds the product and is refused.
 //!
 //! # Copies of a product
 //!

@@ -4,9 +4,10 @@
 //! subtree are one read each. Products carry copies of their categories (`products` belongs to the catalog;
 //! this room writes the copies in it).
 //!
-//! # Deciders
+//! # Records
 //!
-//! A category's document is the decider of `slug`, `names` and `parentId`. Everything else is a copy: `path`,
+//! A category's document is the record of `slug`, `names` and `parentId`, and the decider of their changes. Everything
+//! else is a copy: `path`,
 //! `parentPath` and `ancestors` come from the parent by the mechanism of [`crate::flow::tree`]; products
 //! carry `slug`, `path`, `names` and `within`, in the version of the category's `cv`. Creations, deletions
 //! and fan-outs are those of [`crate::flow::tree`].

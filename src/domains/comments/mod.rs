@@ -12,11 +12,11 @@
 //!
 //! # Posting, editing, removing
 //!
-//! The discussed document is the decider of a post: its update counts the comment. A comment is the decider of its
-//! own edits and removal. The outbox is always the comment's field `due`, with at most one entry, which the discussed
-//! document receives. So, unlike in other flows, the outbox of a post isn't on its decider, and its entry is written
-//! before the commit: inserting the comment is the reserve. While POST is due, the comment isn't in lists and can't be
-//! looked up; from the commit on it is counted and among the newest ten.
+//! The discussed document is the decider of a post: its update counts the comment. A comment is the decider of its own
+//! edits and removal. Each comment has at most one outbox entry, `due`. It is applied to the discussed document. So,
+//! unlike in other flows, the outbox of a post isn't on its decider, and its entry is written before the commit:
+//! inserting the comment is the reserve. While POST is due, the comment isn't in lists and can't be looked up; from the
+//! commit on it is counted and among the newest ten.
 //!
 //! | operation | first write, on the comment | guard |
 //! |---|---|---|
@@ -44,7 +44,7 @@
 //! isn't committed if the author can't see the document any more: its tag is marked void in the discussed
 //! document, and the comment is removed.
 //!
-//! A removal takes a comment from the newest ten, and another one, which was read before, takes its place. If a post,
+//! A removal replaces the removed comment in the newest ten by one that it read before. If a post,
 //! edit or removal comes between that read and the update, the update is refused and the comments are read again: posts
 //! raise `discussion.total`, edits and removals raise `discussion.version`, and the update is guarded by both.
 //!

@@ -3,8 +3,8 @@
 //! # What readers see
 //!
 //! An editor works on the draft: title, language and text in `metadata`, guarded by a version that changes only
-//! with these. Readers see editions, which are copies of a draft: `live` from the time of `live` on, and `next`
-//! instead from the time of `next` on. Each read gets the server's clock along with the document, so it doesn't
+//! with these. Readers see editions, which are copies of a draft. They see `live` after its start time. `next` replaces
+//! it at its own start time. Each read gets the server's clock along with the document, so it doesn't
 //! depend on a sweep. The sweep only moves a due `next` to `live`, which full-text search uses. Tags, place and
 //! access aren't part of a version: changes of them take effect at once.
 //!
@@ -17,23 +17,24 @@
 //! collections in parallel, each as one range in the same order. The path of an asset follows that of its folder
 //! or gallery. A folder or gallery that contains assets can't be deleted.
 //!
-//! # Deciders
+//! # Records
 //!
-//! A document is the decider of everything but `path` and `within`, which are copied from its parent
-//! ([`crate::flow::tree`]). A path that changes is added to `former` in the same update, and then removed
-//! from the `former` of documents that had it earlier. Requests for a former path are redirected as long as
+//! A document is the record of everything but `path` and `within`, which are copied from its parent
+//! ([`crate::flow::tree`]). It is the decider of its own changes. A path that changes is added to the former paths
+//! (`former`) in the same update, and then removed from the former paths of documents that had it earlier. An edit
+//! stores the replaced version as a *revision*. Requests for a former path are redirected as long as
 //! no other content has the path. Moves and deletions hold the lease `nodes.tree`.
 //!
 //! ```text
 //!   edit:    draft ─▶ kept[] (committed) ─▶ nodeRevisions (applied) ─▶ kept[] without it (settled)
-//!   delete:  deleting ─▶ nothing in it ─▶ tombstone ─▶ its versions and comments go ─▶ idempotency key forgotten: gone
-//!                └─────── something ─▶ taken back
+//!   delete:  deleting ─▶ nothing in it ─▶ tombstone ─▶ revisions and comments removed ─▶ idempotency key forgotten: removed
+//!                └─────── something in it ─▶ no longer deleting
 //! ```
 //!
 //! # Invariants
 //!
 //! Paths, `within` and `listed` follow from slugs, parents, tags and access. Content is published exactly if it
-//! has `publishedAt`, and the time of `next` is after that of `live`. Former versions belong to existing content,
+//! has `publishedAt`, and the time of `next` is after that of `live`. Revisions belong to existing content,
 //! each exists once, and none is more than [`operations::REVISIONS`] behind the newest. No unfinished flow is
 //! older than the time within which the sweeps finish it.
 

@@ -13,8 +13,8 @@
 //! There is no flow: the two documents are counted independently. A hit with an unknown outcome may be
 //! counted in both, in one or in none; its caller gets an error.
 //!
-//! Invariants: the count of an hour is the sum of its minutes; no count is below one; days are named as in
-//! the calendar.
+//! Invariants: the count of an hour is the sum of its minutes; no count is below one; every day key is a
+//! valid date.
 
 mod documents;
 pub mod invariants;

@@ -20,11 +20,11 @@
 //! the commit the user is found by the old name. If the user already has the new name, the mark keeps it from
 //! being released meanwhile.
 //!
-//! A change is identified by the old name and the time since which the user has had it. Once that name was
-//! released, the change can't be committed any more, even if the user claims the name again: then any caller
-//! may remove the mark. While the user has the old name, only the sweep may, after the grace period: an
-//! attempt renews the mark before it commits. If the mark is older than a grace period, the commit is either
-//! visible or can't happen any more. Two changes that each release the other's new name wait for the sweep.
+//! A change is identified by the old name and the time since which the user has had it. Once the user has released that
+//! name, the change is impossible, even if the user claims the name again. Any caller may remove the mark then. While
+//! the user has the old name, only the sweep may remove the mark. It waits for two grace periods, because an attempt
+//! renews the mark before it commits: by then the commit is either visible or impossible. Two changes that each release
+//! the other's new name therefore wait for the sweep.
 //!
 //! A released name stays as a tombstone for two grace periods: a late claim finds its key taken.
 //!

@@ -220,7 +220,7 @@ pub async fn change_identity(
     let user = user_of(cx, input.user_id.as_ref())?;
     let (from, to) = (&Name::from(&input.from), &Name::from(&input.to));
     if from == to {
-        return Err(InvalidInput::new("to", "is the name that it is to replace").into());
+        return Err(InvalidInput::new("to", "is the same as `from`").into());
     }
     let key = &from.key();
     let read = || async { Ok(cx.begin_with(key).await?) };

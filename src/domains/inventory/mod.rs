@@ -42,13 +42,12 @@
 //!
 //! # Records of receipts
 //!
-//! A receipt is committed by one update of the stock document, which records its op. Every hundredth receipt
-//! moves the records: it inserts a [`ReceiptDocument`] for each op, and when a majority holds them it notes
-//! that on the stock. From one grace period after the note on, the stock drops these ops. A repeat looks for
-//! the `ReceiptDocument` first and is guarded by its deadline. Either it finds the document, or its write
-//! arrives while the stock still has the op, or it arrives too late. So a SKU can have any number of
-//! receipts, and [`MAX_RECEIPTS`] within about one grace period. The sweep removes each document when its op
-//! need not be remembered any more.
+//! A receipt is committed by one update of the stock document, which records its op. Every hundredth receipt moves the
+//! records: it inserts a [`ReceiptDocument`] for each op, and when a majority holds them it notes that on the stock.
+//! From one grace period after the note on, the stock drops these ops. A repeat looks for the `ReceiptDocument` first,
+//! and its write carries the attempt's deadline. Either it finds the document, or its write arrives while the stock
+//! still has the op, or it arrives too late. So a SKU can have any number of receipts, and [`MAX_RECEIPTS`] within
+//! about one grace period. The sweep removes each document when its op need not be remembered any more.
 //!
 //! # Sweeps
 //!

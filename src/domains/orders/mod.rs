@@ -34,16 +34,16 @@
 //! ```
 //!
 //! Every commit (cancelling, lowering, raising) is computed from the order as it was read, guards on its
-//! `revision` and raises it. If it is refused, it is computed again. The outbox holds what the order owes:
+//! `revision` and raises it. If it is refused, it is computed again. The outbox holds what is due:
 //! stock to `sold`, a capture, restocks, refunds. A settled entry stays, with the time of its settling, until
 //! no attempt that read it unsettled can still apply it. Then the sweep retires its marks in the inventory
 //! and removes the entry.
 //!
 //! *Deferred refunds.* The provider may be unable to pay a refund; with docgate's own accounts, while the
-//! merchant's account holds less. The order is committed and returned all the same. The entry stays owed, and
+//! merchant's account holds less. The operation succeeds although the refund is deferred. The entry stays due, and
 //! `deferred` records since when. The caller's attempt and repeats of its op leave such an entry to the
-//! sweep, which asks the provider in each pass. `refunded` of an order excludes what is owed; `refundDue` is
-//! that amount. Each refund is paid as a whole or not at all, and a covered refund doesn't wait for a larger
+//! sweep, which asks the provider in each pass. `refunded` of an order excludes refunds that are due; `refundDue` is
+//! their amount. Each refund is paid as a whole or not at all, and a covered refund doesn't wait for a larger
 //! one. A refund also reaches an account of the payer that is closed or full.
 //!
 //! Raising a line reserves first. It begins with a record in `raises`, so that a sweep knows what may have

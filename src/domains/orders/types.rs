@@ -214,7 +214,7 @@ impl CheckoutShort {
     /// A refusal because of these lines.
     pub fn new(lines: Vec<ShortLine>) -> Self {
         let skus: Vec<String> = lines.iter().map(|line| format!("{:?}", line.sku.0)).collect();
-        let message = format!("less is in stock than needed of {}", skus.join(", "));
+        let message = format!("not enough stock of: {}", skus.join(", "));
         Self::because(message, lines)
     }
 }

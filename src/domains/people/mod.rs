@@ -14,9 +14,8 @@
 //!
 //! An entry of `works` has the version of its product and is replaced as a whole, only by a higher version.
 //! An entry without roles is a tombstone: it keeps an older apply, which may still be running, from restoring
-//! the work. An apply writes only before its attempt's deadline, and one that doesn't know of the removal
-//! began before it. So a tombstone that is two grace periods old is no longer needed, and the sweep removes
-//! it.
+//! the work. An apply writes only before its attempt's deadline, and an apply that read the product before the removal
+//! ends within one attempt. After two grace periods no such apply is left, and the sweep removes the tombstone.
 //!
 //! People aren't deleted, because products and orders refer to them.
 //!

@@ -302,6 +302,9 @@ impl ClaimLost {
 impl JobExists {
     /// The refusal because of this job.
     pub(super) fn new(job: &JobDocument) -> Self {
-        Self::because("a live job has this unique key", NodeKind::JOB.id(&job.id))
+        Self::because(
+            "an unfinished job of the queue has this uniqueKey",
+            NodeKind::JOB.id(&job.id),
+        )
     }
 }

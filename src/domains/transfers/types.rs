@@ -381,10 +381,23 @@ refusal! {
 }
 
 impl TransferNotCancellable {
-    /// The refusal for this transfer.
-    pub fn new(transfer: &TransferDocument) -> Self {
-        let state = Value::from(transfer.state);
-        let message = format!("in the state {state} a transfer can't be cancelled or reversed");
+    /// The refusal to cancel this transfer.
+    pub fn cancelling(transfer: &TransferDocument) -> Self {
+        Self::of(transfer, "can't be cancelled: it is already committed")
+    }
+
+    /// The refusal to reverse this transfer.
+    pub fn reversing(transfer: &TransferDocument) -> Self {
+        Self::of(transfer, "can't be reversed: its money hasn't arrived")
+    }
+
+    fn of(transfer: &TransferDocument, why: &str) -> Self {
+        let message = match transfer.kind {
+            TransferKind::Payment | TransferKind::Refund => {
+                "payments and refunds belong to an order: cancel the order".to_owned()
+            }
+            _ => format!("a transfer in the state {} {why}", Value::from(transfer.state)),
+        };
         let (transfer_id, state) = (NodeKind::TRANSFER.id(&transfer.id), transfer.state);
         Self::because(message, transfer_id, state)
     }

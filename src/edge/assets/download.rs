@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::{
     super::{Edge, shares::Permit},
-    Problem,
+    ErrorResponse,
     conditions::{Verdict, evaluate},
 };
 use crate::{
@@ -24,15 +24,15 @@ use crate::{
     graphql::{cx::Cx, input, node_id::NodeKind},
 };
 
-pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Problem> {
+pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorResponse> {
     let caller = edge.caller(head).await?;
     let path = head.uri.path().strip_prefix("/assets").unwrap_or_default();
-    let by = named(path).ok_or_else(|| Problem::not_found(path))?;
+    let by = named(path).ok_or_else(|| ErrorResponse::not_found(path))?;
     let cx = Cx { app: &edge.app, requester: &caller.requester };
     let found = timeout(edge.limits.time, operations::asset(cx, &by));
     let found = found.await.map_err(|elapsed| Error::Timeout(elapsed.into()))??;
     let found = found.and_then(|asset| asset.file.clone().map(|file| (asset, file)));
-    let (asset, file) = found.ok_or_else(|| Problem::not_found(path))?;
+    let (asset, file) = found.ok_or_else(|| ErrorResponse::not_found(path))?;
     let length = u64::try_from(file.length).map_err(Error::internal)?;
     let tag: ETag = tag(&file).parse().map_err(|_| Error::internal("a tag of digits"))?;
     let modified = file.at.to_system_time();
@@ -50,9 +50,9 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Proble
         Verdict::NotModified => return Ok((StatusCode::NOT_MODIFIED, headers).into_response()),
         Verdict::PreconditionFailed => {
             let why = "the file isn't the one that was expected";
-            return Err(Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why));
+            return Err(ErrorResponse::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why));
         }
-        Verdict::RangeNotSatisfiable => return Err(Problem::RangeNotSatisfiable(length)),
+        Verdict::RangeNotSatisfiable => return Err(ErrorResponse::RangeNotSatisfiable(length)),
     };
     headers.typed_insert(ContentLength(range.end - range.start));
     if head.method == Method::HEAD {

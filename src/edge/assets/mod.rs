@@ -3,7 +3,7 @@
 
 mod conditions;
 mod download;
-mod problem;
+mod error_response;
 mod upload;
 
 use axum::{
@@ -14,7 +14,7 @@ use axum::{
 };
 
 use super::{Edge, graphql};
-use problem::Problem;
+use error_response::ErrorResponse;
 
 /// The methods of a path below `/assets`.
 pub(super) fn routes() -> MethodRouter<Edge> {
@@ -34,9 +34,9 @@ async fn put_asset(State(edge): State<Edge>, request: Request) -> Response {
     end(&edge, &head, answered)
 }
 
-fn end(edge: &Edge, head: &Parts, answered: Result<Response, Problem>) -> Response {
+fn end(edge: &Edge, head: &Parts, answered: Result<Response, ErrorResponse>) -> Response {
     let id = graphql::request_id(edge, &head.headers);
-    let mut response = answered.unwrap_or_else(|problem| problem.answer(edge, &id));
+    let mut response = answered.unwrap_or_else(|error| error.answer(edge, &id));
     if let Ok(id) = HeaderValue::try_from(id) {
         response.headers_mut().insert(graphql::REQUEST_ID, id);
     }

@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 
 use super::{
     super::{Edge, uploads},
-    Problem,
+    ErrorResponse,
     download::tag,
 };
 use crate::{
@@ -34,7 +34,11 @@ use crate::{
     traces,
 };
 
-pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Problem> {
+pub(super) async fn answer(
+    edge: &Edge,
+    head: &Parts,
+    body: Body,
+) -> Result<Response, ErrorResponse> {
     let caller = edge.caller(head).await?;
     Who::Role(Role::Editor).check_requester(&caller.requester)?;
     let (parent, slug) = target(head.uri.path())?;
@@ -65,12 +69,12 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
         Ok((asset, true)) => Ok(described(StatusCode::CREATED, &asset)),
         Ok((asset, false)) => Ok(described(StatusCode::OK, &asset)),
         Err(Stop::Failed(error)) => Err(error.for_mutation().into()),
-        Err(Stop::Refused(refusal)) => Err(problem(refusal)),
+        Err(Stop::Refused(refusal)) => Err(response_to(refusal)),
     }
 }
 
 /// The path of the parent folder or gallery, and the slug of the file.
-fn target(path: &str) -> Result<(String, Slug), Problem> {
+fn target(path: &str) -> Result<(String, Slug), ErrorResponse> {
     let path = path.strip_prefix("/assets").unwrap_or_default();
     let target = input::path("path", path).ok().and_then(|path| path.rsplit_once('/'));
     let target = target.and_then(|(parent, slug)| Some((parent, Slug::parse_slug(slug)?)));
@@ -113,13 +117,13 @@ fn expected(headers: &HeaderMap) -> Result<Expected, Error> {
 }
 
 /// Checks the headers that describe the body.
-fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
+fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), ErrorResponse> {
     if headers.contains_key(header::CONTENT_RANGE) {
         return Err(Error::bad_input("content-range", "a file can only be sent as a whole").into());
     }
     if text(headers, &header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         let error = Error::bad_input("content-encoding", "a file can't be encoded");
-        return Err(Problem::Error(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
+        return Err(ErrorResponse::Error(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
     }
     let max = edge.app.config().asset_bytes;
     if headers.typed_get::<ContentLength>().is_some_and(|length| length.0 > max) {
@@ -128,19 +132,20 @@ fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
-fn too_large(why: String) -> Problem {
-    Problem::refused(StatusCode::PAYLOAD_TOO_LARGE, "FILE_TOO_LARGE", why)
+fn too_large(why: String) -> ErrorResponse {
+    ErrorResponse::refused(StatusCode::PAYLOAD_TOO_LARGE, "FILE_TOO_LARGE", why)
 }
 
-fn problem(PutRefusal { code, message }: PutRefusal) -> Problem {
+/// The response to a refused upload.
+fn response_to(PutRefusal { code, message }: PutRefusal) -> ErrorResponse {
     match code {
-        "NOT_FOUND" => Problem::refused(StatusCode::NOT_FOUND, "NOT_FOUND", message),
-        "IN_USE" => Problem::refused(StatusCode::CONFLICT, "IN_USE", message),
-        "CONFLICT" => Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", message),
+        "NOT_FOUND" => ErrorResponse::refused(StatusCode::NOT_FOUND, "NOT_FOUND", message),
+        "IN_USE" => ErrorResponse::refused(StatusCode::CONFLICT, "IN_USE", message),
+        "CONFLICT" => ErrorResponse::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", message),
         "FILE_TOO_LARGE" => too_large(message),
         "MEDIA_TYPE_NOT_ALLOWED" => {
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            Problem::refused(status, "MEDIA_TYPE_NOT_ALLOWED", message)
+            ErrorResponse::refused(status, "MEDIA_TYPE_NOT_ALLOWED", message)
         }
         _ => Error::internal(message).into(),
     }

@@ -26,7 +26,7 @@ use tokio::time::{sleep, timeout};
 use super::{
     Edge,
     auth::Caller,
-    refusal::{self, LATER, Refusal, refused},
+    error_response::{ErrorResponse, LATER, answer, refused},
     shares::{Client, LimitReached, Permit, Shares},
 };
 use crate::{config::Config, error::Error, graphql::errors};
@@ -52,7 +52,7 @@ impl Live {
     }
 
     /// Acquires the permit of a connection.
-    fn admit(&self, client: Client) -> Result<Permit, Refusal> {
+    fn admit(&self, client: Client) -> Result<Permit, ErrorResponse> {
         self.connections.acquire(Some(client)).map_err(|reached| match reached {
             LimitReached::Total => {
                 busy("this gateway has reached its limit of connections; try again later")
@@ -153,23 +153,23 @@ fn body(
 }
 
 /// A GraphQL response that holds only an error.
-fn error_response(error: Error) -> GraphqlResponse {
+fn graphql_error(error: Error) -> GraphqlResponse {
     errors::finish(refused(error), "")
 }
 
-/// A refusal as an HTTP response in JSON.
-fn refusal(refusal: Refusal) -> Response {
-    refusal::answer(refusal, LATER)
+/// An error as an HTTP response in JSON.
+fn http_error(error: ErrorResponse) -> Response {
+    answer(error, LATER)
 }
 
 /// The gateway's limit is reached.
-fn busy(what: &'static str) -> Refusal {
-    (StatusCode::SERVICE_UNAVAILABLE, Error::RateLimited(what))
+fn busy(what: &'static str) -> ErrorResponse {
+    (StatusCode::SERVICE_UNAVAILABLE, Error::rate_limited(what))
 }
 
 /// The client's share is used up.
-fn too_many(what: &'static str) -> Refusal {
-    (StatusCode::TOO_MANY_REQUESTS, Error::RateLimited(what))
+fn too_many(what: &'static str) -> ErrorResponse {
+    (StatusCode::TOO_MANY_REQUESTS, Error::rate_limited(what))
 }
 
 /// Serialises a response to JSON.

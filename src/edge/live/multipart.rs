@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream, stream::BoxStream};
 use serde::Serialize;
 use serde_json::{Value, json as object};
 
-use super::{End, Event, body, error_response, events, json, refusal};
+use super::{End, Event, body, events, graphql_error, http_error, json};
 use crate::{
     edge::{Edge, auth::Caller, shares::Client},
     error::Error,
@@ -41,12 +41,12 @@ pub(in crate::edge) fn respond(
 ) -> Response {
     let permit = match edge.live.admit(client) {
         Ok(permit) => permit,
-        Err(reached) => return refusal(reached),
+        Err(reached) => return http_error(reached),
     };
     let chunks = events(edge, responses, caller).map(|event| match event {
         Event::Response(response) => part(&Part { payload: Some(&response), errors: None }),
         Event::End(End::Complete) => END.to_owned(),
-        Event::End(End::TokenEnded) => fault(object!(error_response(Error::BadToken).errors)),
+        Event::End(End::TokenEnded) => fault(object!(graphql_error(Error::BadToken).errors)),
         Event::End(End::Stopping) => fault(stopping()),
     });
     let chunks = stream::iter([BEGIN.to_owned()]).chain(chunks);

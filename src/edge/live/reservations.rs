@@ -1,8 +1,8 @@
 //! Server-sent events on one connection for several operations: the "single connection mode" of
 //! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>
 //!
-//! A client reserves a stream and opens it with the token of the reservation. Separate requests with that token
-//! start operations on the stream. The stream belongs to the subject that reserved it.
+//! A client makes a stream reservation, and opens the stream with the token of that reservation. Separate requests with
+//! the token start operations on the stream. The stream belongs to the subject that reserved it.
 
 mod requests;
 
@@ -23,13 +23,13 @@ use futures_util::{
 use serde::Serialize;
 use tokio::{sync::Notify, time::Instant};
 
-use super::{End, Event, busy, error_response, json, sse, token_ended, too_many};
+use super::{End, Event, busy, graphql_error, json, sse, token_ended, too_many};
 use crate::{
     config::Config,
     edge::{
         Edge,
         auth::Caller,
-        refusal::Refusal,
+        error_response::ErrorResponse,
         shares::{Client, LimitReached, Permit, Shares},
     },
     error::Error,
@@ -84,7 +84,7 @@ impl Reservations {
     }
 
     /// Reserves a stream.
-    fn reserve(&self, token: String, owner: Caller, client: Client) -> Result<(), Refusal> {
+    fn reserve(&self, token: String, owner: Caller, client: Client) -> Result<(), ErrorResponse> {
         let now = Instant::now();
         let mut held = self.held();
         held.retain(|_, reservation| reservation.is_open() || now < reservation.until);
@@ -108,7 +108,7 @@ impl Reservations {
 
     /// Opens a reserved stream. The token is sufficient, because a browser's `EventSource` can't send
     /// headers. An authenticated caller must be the owner.
-    fn open(&self, token: &str, caller: &Caller) -> Result<(Caller, Arc<Notify>), Refusal> {
+    fn open(&self, token: &str, caller: &Caller) -> Result<(Caller, Arc<Notify>), ErrorResponse> {
         let mut held = self.held();
         let by_token = caller.requester.subject.is_none();
         let reservation = find(&mut held, token, |owner| by_token || is_same(owner, caller))?;
@@ -127,7 +127,7 @@ impl Reservations {
         caller: &Caller,
         id: String,
         events: impl Stream<Item = Event> + Send + 'static,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ErrorResponse> {
         let mut held = self.held();
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if reservation.running.contains_key(&id) {
@@ -148,7 +148,7 @@ impl Reservations {
     }
 
     /// Stops an operation; an unknown one has ended already.
-    fn stop(&self, token: &str, caller: &Caller, id: &str) -> Result<(), Refusal> {
+    fn stop(&self, token: &str, caller: &Caller, id: &str) -> Result<(), ErrorResponse> {
         let mut held = self.held();
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if let Some(running) = reservation.running.remove(id) {
@@ -182,7 +182,7 @@ fn find<'a>(
     held: &'a mut HashMap<String, Reservation>,
     token: &str,
     admits: impl Fn(&Caller) -> bool,
-) -> Result<&'a mut Reservation, Refusal> {
+) -> Result<&'a mut Reservation, ErrorResponse> {
     let found = held.get_mut(token).filter(|reservation| {
         (reservation.is_open() || Instant::now() < reservation.until) && admits(&reservation.owner)
     });
@@ -252,7 +252,7 @@ impl Open {
             Event::Response(response) => next(id, &response),
             Event::End(End::Complete) => complete(id),
             Event::End(End::TokenEnded) => {
-                next(id, &error_response(Error::BadToken)) + &complete(id)
+                next(id, &graphql_error(Error::BadToken)) + &complete(id)
             }
             Event::End(End::Stopping) => String::new(),
         }

@@ -158,9 +158,10 @@ async fn a_stock_document_full_of_receipts_asks_for_patience() {
     let before = gateway.snapshot().await;
     let variables = json!({ "sku": "a", "quantity": 1 });
     let response = gateway.merchant().run(RECEIVE, variables).await;
-    let extensions = &response["errors"][0]["extensions"];
-    assert_eq!(extensions["code"], "RATE_LIMITED", "{response:#}");
-    assert_eq!(extensions["retryable"], true);
+    let error = &response["errors"][0];
+    assert_eq!(error["message"], "too many goods receipts of this SKU; try again in 60 minutes");
+    assert_eq!(error["extensions"]["code"], "RATE_LIMITED", "{response:#}");
+    assert_eq!(error["extensions"]["retryable"], true);
     assert_eq!(gateway.snapshot().await, before);
 }
 

@@ -66,7 +66,7 @@ pub async fn untag_asset(
 }
 
 fn too_many(field: &str, most: usize) -> InvalidInput {
-    InvalidInput::new(field, format!("would be too many: an asset has at most {most}"))
+    InvalidInput::new(field, format!("would be too many: an asset has at most {most} {field}"))
 }
 
 /// Deletes an asset. Downloads that have begun continue to their end.

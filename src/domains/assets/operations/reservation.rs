@@ -153,7 +153,7 @@ impl Reservation<'_> {
             return Err(taken_over().into());
         }
         if op.is_some() {
-            let reason = "the asset was replaced too often: come again later";
+            let reason = "too many replacements of this asset";
             app.bounds().demand_room(&asset.ops, attempt, reason)?;
         }
         Err(AssetConflict::with(asset).into())

@@ -235,7 +235,7 @@ fn role_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput> 
 fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
     checks::verbatim(field, key, 1..=KEY)?;
     if key.starts_with(OF_FILE) {
-        let reason = format!("begins with {OF_FILE}, which is what files say of themselves");
+        let reason = format!("begins with {OF_FILE}, which is reserved for values read from files");
         return Err(InvalidInput::new(field, reason));
     }
     Ok(())

@@ -207,7 +207,7 @@ fn new_line(
     let offer = offer.ok_or_else(|| NotFound::new("product", &*input.sku))?;
     let (currency, unit_price) = (offer.pricing.currency, offer.pricing.retail);
     if currency != cart.currency {
-        return Err(CurrencyMismatch::new(cart.currency, currency).into());
+        return Err(CurrencyMismatch::new(("cart", cart.currency), ("product", currency)).into());
     }
     let (field, reason) = match cart.lines.iter().find(|line| line.sku == *input.sku) {
         _ if unit_price > MAX_UNIT_PRICE => ("sku", "costs more than a cart can add up".into()),

@@ -116,7 +116,7 @@ pub async fn set_product_price(
 ) -> Result<ProductDocument, Stop<SetProductPriceResult>> {
     let input = &input.checked()?;
     if input.list.is_none() && input.retail.is_none() {
-        return Err(InvalidInput::new("retail", "is missing, and so is `list`").into());
+        return Err(InvalidInput::new("retail", "is missing: give `retail`, `list` or both").into());
     }
     let read = || async { Ok((cx.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
@@ -180,7 +180,9 @@ pub(super) fn demand_room(product: &ProductDocument) -> Result<(), Error> {
     if product.outbox.len() < store::DUE {
         return Ok(());
     }
-    Err(Error::RateLimited("too many changes of this product are unfinished"))
+    Err(Error::rate_limited(
+        "too many changes of this product are in progress; try again in a moment",
+    ))
 }
 
 /// Current copies of the categories with these `_id`s.

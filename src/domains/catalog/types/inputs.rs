@@ -292,7 +292,7 @@ fn other_type(_: &str, kind: &mut Slug) -> Result<(), InvalidInput> {
     if !OWN_FIELDS.contains(&kind) {
         return Ok(());
     }
-    Err(InvalidInput::new("type", format!("{kind:?} has fields of its own: use `{kind}`")))
+    Err(InvalidInput::new("type", format!("is {kind:?}: use the input `{kind}` for this type")))
 }
 
 /// Prices: the list price must not be lower than the retail price.

@@ -72,7 +72,7 @@ fn no_comment(id: &ID) -> NotFound {
 /// Checks that a comment isn't too deep in a thread to have replies. `field` of the input names it.
 fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput> {
     if above.slug.split('/').count() >= LEVELS {
-        let reason = format!("stands {LEVELS} levels deep, where threads end");
+        let reason = format!("can't have replies: threads are at most {LEVELS} levels deep");
         return Err(InvalidInput::new(field, reason));
     }
     Ok(())
@@ -81,8 +81,8 @@ fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput
 /// Checks that the discussion has room for another mark.
 fn demand_room(discussion: &OpenDiscussion) -> Result<(), Error> {
     if discussion.marks.len() >= MARKS {
-        return Err(Error::RateLimited(
-            "too many comments of this discussion are still being settled",
+        return Err(Error::rate_limited(
+            "too many changes of this discussion's comments; try again in a minute",
         ));
     }
     Ok(())

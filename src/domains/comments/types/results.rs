@@ -1,7 +1,10 @@
 //! Results of the mutations of comments, and their refusals.
 
 use super::{
-    super::documents::{CommentDocument, Layout},
+    super::{
+        documents::{CommentDocument, Layout},
+        store::CAP,
+    },
     Comment, Discussion,
 };
 use crate::graphql::{
@@ -21,8 +24,9 @@ refusal! {
 impl DiscussionFull {
     /// The discussion holds this many comments.
     pub fn new(comments: i64) -> Self {
-        let message =
-            format!("the layout EMBEDDED takes 100 comments at the most, and it has {comments}");
+        let message = format!(
+            "the discussion has {comments} comments; the layout EMBEDDED takes at most {CAP}"
+        );
         let comments = i32::try_from(comments).unwrap_or(i32::MAX);
         Self::because(message, comments)
     }

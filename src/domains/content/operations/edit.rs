@@ -84,8 +84,8 @@ where
             return Err(ContentConflict::with(shown(node)).into());
         }
         if node.kept.len() >= usize::from(WAITING) {
-            let reason = "the versions before this one are still being kept; try again";
-            return Err(Error::RateLimited(reason).into());
+            let reason = "too many edits of this content are being saved; try again in a moment";
+            return Err(Error::rate_limited(reason).into());
         }
         let edit = store::edit(&cx, id, (version, &next), &text, subject).within(&attempt);
         match edit.then_read().await? {

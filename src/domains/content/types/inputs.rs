@@ -223,7 +223,7 @@ impl ContentTextInput {
             if value.is_none() || of.contains(&kind) {
                 return Ok(value.clone());
             }
-            let reason = "isn't something that this type of content has";
+            let reason = "isn't a field of this type of content";
             Err(InvalidInput::new(&format!("text.{field}"), reason))
         };
         Ok(Text {

@@ -116,7 +116,8 @@ pub async fn delete_product(
                 // The product never had stock. A closed stock document refuses a first receipt in flight.
                 None if stocks(&cx).insert(closed).await.decided()?.is_some() => {}
                 Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
-                    return Err(InUse::because("carts or checkouts hold some of it").into());
+                    let why = "the product can't be deleted: some of its stock is reserved for carts or orders";
+                    return Err(InUse::because(why).into());
                 }
                 // The stock has changed since the refusal: a first receipt arrived, or a reservation was
                 // released.

@@ -21,7 +21,7 @@ use crate::{
 /// Maximum quantity of one receipt.
 pub(in super::super) const MAX: i64 = 1_000_000_000;
 /// Explanation for a SKU whose stock holds the maximum number of records of receipts.
-const TOO_MANY_RECEIPTS: &str = "too many receipts of this SKU at the same time";
+const TOO_MANY_RECEIPTS: &str = "too many goods receipts of this SKU";
 
 /// Why a receipt isn't booked.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub async fn receive_stock(
     book(&cx, &input.sku, input.quantity.into(), once).await.map_err(|stop| match stop {
         Stop::Refused(Refused::NoProduct) => NotFound::new("product", &*input.sku).into(),
         Stop::Refused(Refused::OtherInput) => Conflict::other_input().into(),
-        Stop::Refused(Refused::Full) => Error::RateLimited(TOO_MANY_RECEIPTS).into(),
+        Stop::Refused(Refused::Full) => Error::rate_limited(TOO_MANY_RECEIPTS).into(),
         Stop::Failed(error) => error.into(),
     })
 }

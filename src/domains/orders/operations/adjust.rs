@@ -123,7 +123,8 @@ impl Call<'_> {
         attempt: &Attempt,
     ) -> Result<Raise, Error> {
         if order.raises.len() >= RAISES {
-            return Err(Error::RateLimited("too many changes of this order at once"));
+            let reason = "too many changes of this order are in progress; try again in a moment";
+            return Err(Error::rate_limited(reason));
         }
         let quantity = i64::from(self.input.quantity) - line.quantity;
         let revision = order.revision.to_string();

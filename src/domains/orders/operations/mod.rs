@@ -131,15 +131,18 @@ fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
     !order.deleted && (is_theirs || requester.has(Role::Merchant))
 }
 
-/// Checks that the order can record one more op. It can't if it was changed too often within the hour.
+/// Checks that the order can record one more op. It can't if it was changed too often while idempotency keys are
+/// remembered.
 fn demand_room(app: &App, order: &OrderDocument, attempt: &Attempt) -> Result<(), Error> {
-    let reason = "too many changes of this order within the hour";
+    let reason = "too many changes of this order";
     app.bounds().demand_room(&order.ops, attempt, reason)
 }
 
 /// The error for a product that has the maximum number of holders.
 fn too_many_holders() -> Error {
-    Error::RateLimited("too many shoppers are checking out the same product; try again")
+    Error::rate_limited(
+        "too many shoppers are checking out the same product; try again in a moment",
+    )
 }
 
 impl From<&PaymentInput> for Payment {

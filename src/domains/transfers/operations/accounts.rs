@@ -68,15 +68,19 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
     match found.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, id))? {
         account if account.state == AccountState::Closed => Ok(account),
         account if account.kind == AccountKind::Receiving => {
-            Err(InUse::because("payments arrive on this account").into())
+            Err(InUse::because("a receiving account can't be closed").into())
         }
         account if account.balance == 0 && account.pending.is_empty() => {
             Err(Error::unavailable("the account became empty at the same time").into())
         }
-        account => Err(AccountNotEmpty::because(
-            "withdraw its balance, and wait for its unfinished transfers",
-            Money::new(account.balance, account.currency),
-            account.pending.len(),
+        AccountDocument { balance, currency, pending, .. } => Err(AccountNotEmpty::because(
+            format!(
+                "the account isn't empty: balance {balance} minor units of {}, {} unfinished transfers",
+                currency.code(),
+                pending.len(),
+            ),
+            Money::new(balance, currency),
+            pending.len(),
         )
         .into()),
     }

@@ -53,7 +53,9 @@ pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> 
     let to = to.filter(|account| account.kind != AccountKind::World);
     let to = to.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, destination))?;
     if from.currency != to.currency {
-        return Err(CurrencyMismatch::new(from.currency, to.currency).into());
+        let source = ("source account", from.currency);
+        let destination = ("destination account", to.currency);
+        return Err(CurrencyMismatch::new(source, destination).into());
     }
     let amount = Money::new(input.amount.0, from.currency);
     let driver = Driver { app: &cx, attempt: &attempt };
@@ -78,7 +80,7 @@ pub async fn withdraw(cx: Cx<'_>, input: WithdrawInput) -> Made<WithdrawResult> 
 }
 
 /// Moves money between an account and the outside world.
-async fn exchange<U: From<NotFound>>(
+async fn exchange<U: From<NotFound> + From<InvalidInput>>(
     cx: Cx<'_>,
     kind: TransferKind,
     op: &Op,
@@ -108,7 +110,7 @@ pub async fn reverse_transfer(
     let original = original.ok_or_else(|| NotFound::of(NodeKind::TRANSFER, id))?;
     let is_of_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
     if is_of_order || !original.state.has_arrived() {
-        return Err(TransferNotCancellable::new(&original).into());
+        return Err(TransferNotCancellable::reversing(&original).into());
     }
     let accounts = [&*original.destination, &original.source];
     let (attempt, from, to) = store::begin_with_accounts(&cx, accounts[0], accounts[1]).await?;
@@ -137,14 +139,14 @@ pub async fn cancel_transfer(cx: Cx<'_>, input: CancelTransferInput) -> Made<Can
     let found = found.ok_or_else(|| NotFound::of(NodeKind::TRANSFER, id))?;
     match found.state {
         TransferState::Cancelling | TransferState::Cancelled => Ok(found),
-        _ => Err(TransferNotCancellable::new(&found).into()),
+        _ => Err(TransferNotCancellable::cancelling(&found).into()),
     }
 }
 
 /// Makes the transfer, as requested by the caller. `read` are those of its accounts that were read. If their state
 /// refuses it, it is inserted as CANCELLED: another call with the same idempotency key, whose insert is still on its
 /// way, is then refused too.
-async fn make<U>(
+async fn make<U: From<InvalidInput>>(
     cx: Cx<'_>,
     driver: Driver<'_>,
     transfer: TransferDocument,
@@ -195,10 +197,10 @@ where
 /// Begins the transfer under the first of its op's ids that no refused try has used, or returns the try that
 /// wasn't refused. The next id is used only after the previous try has failed for good, so at most one of them
 /// ever moves money.
-async fn begin_try(
+async fn begin_try<U: From<InvalidInput>>(
     driver: Driver<'_>,
     transfer: &TransferDocument,
-) -> Result<TransferDocument, Error> {
+) -> Made<U> {
     for number in 0..MAX_TRIES {
         let id = try_id(driver.app, &transfer.id, number);
         let (found, is_new) = driver.begin(TransferDocument { id, ..transfer.clone() }).await?;
@@ -206,7 +208,12 @@ async fn begin_try(
             return Ok(found);
         }
     }
-    Err(Error::RateLimited("this op was refused too often"))
+    let (field, reason) = if transfer.kind == TransferKind::Reversal {
+        ("transferId", format!("its reversal was refused {MAX_TRIES} times"))
+    } else {
+        ("idempotencyKey", format!("was used for {MAX_TRIES} refused calls: use a new one"))
+    };
+    Err(InvalidInput::new(field, reason).into())
 }
 
 /// The last try of an op.

@@ -15,13 +15,13 @@ use super::Open;
 use crate::{
     edge::{
         Edge,
+        error_response::{ErrorResponse, with_status},
         execution::Call,
         live::{
-            body, events, refusal,
+            body, events, http_error,
             sse::{HEARTBEAT, event_stream},
         },
         parameters::{Parameters, is_json},
-        refusal::{Refusal, with_status},
     },
     error::Error,
 };
@@ -32,23 +32,23 @@ const TOKEN: &str = "x-graphql-event-stream-token";
 /// `PUT` reserves a stream, `GET` opens it, `POST` starts an operation on it, and `DELETE` stops one.
 pub(in crate::edge) fn routes() -> MethodRouter<Edge> {
     put(async |State(edge): State<Edge>, request: Request| {
-        reserve(&edge, &request.into_parts().0).await.unwrap_or_else(refusal)
+        reserve(&edge, &request.into_parts().0).await.unwrap_or_else(http_error)
     })
     .get(async |State(edge): State<Edge>, request: Request| {
-        open(edge, &request.into_parts().0).await.unwrap_or_else(refusal)
+        open(edge, &request.into_parts().0).await.unwrap_or_else(http_error)
     })
     // Otherwise axum would route `HEAD` to `GET`, which opens the stream without showing it.
     .head(async || StatusCode::METHOD_NOT_ALLOWED)
     .post(async |State(edge): State<Edge>, request: Request| {
         let (head, body) = request.into_parts();
-        begin(&edge, &head, body).await.unwrap_or_else(refusal)
+        begin(&edge, &head, body).await.unwrap_or_else(http_error)
     })
     .delete(async |State(edge): State<Edge>, request: Request| {
-        stop(&edge, &request.into_parts().0).await.unwrap_or_else(refusal)
+        stop(&edge, &request.into_parts().0).await.unwrap_or_else(http_error)
     })
 }
 
-async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, Refusal> {
+async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, ErrorResponse> {
     let owner = edge.caller(head).await.map_err(with_status)?;
     let token = edge.app.ids().random();
     let client = edge.client(&owner, head);
@@ -57,7 +57,7 @@ async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, Refusal> {
     Ok((StatusCode::CREATED, head, token).into_response())
 }
 
-async fn open(edge: Edge, head: &Parts) -> Result<Response, Refusal> {
+async fn open(edge: Edge, head: &Parts) -> Result<Response, ErrorResponse> {
     let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
     let permit = edge.live.admit(edge.client(&caller, head))?;
@@ -68,7 +68,7 @@ async fn open(edge: Edge, head: &Parts) -> Result<Response, Refusal> {
     Ok(event_stream(body(&live, permit, HEARTBEAT, chunks)))
 }
 
-async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Refusal> {
+async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, ErrorResponse> {
     let caller = edge.authenticator.caller(&head.headers).await.map_err(with_status)?;
     let token = token(head)?;
     if !is_json(&head.headers) {
@@ -85,7 +85,7 @@ async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Refusa
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
-async fn stop(edge: &Edge, head: &Parts) -> Result<Response, Refusal> {
+async fn stop(edge: &Edge, head: &Parts) -> Result<Response, ErrorResponse> {
     let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
     let id = parameter(head, "operationId").filter(|id| !id.is_empty()).ok_or_else(missing)?;
@@ -93,7 +93,7 @@ async fn stop(edge: &Edge, head: &Parts) -> Result<Response, Refusal> {
     Ok(StatusCode::OK.into_response())
 }
 
-fn token(head: &Parts) -> Result<String, Refusal> {
+fn token(head: &Parts) -> Result<String, ErrorResponse> {
     let by_header = head.headers.get(TOKEN).and_then(|token| token.to_str().ok());
     let token = by_header.map(str::to_owned).or_else(|| parameter(head, "token"));
     let reason = "is missing: reserve an event stream with PUT, and send the token in its response";
@@ -108,6 +108,6 @@ fn parameter(head: &Parts, name: &str) -> Option<String> {
     all.find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
 }
 
-fn missing() -> Refusal {
+fn missing() -> ErrorResponse {
     (StatusCode::BAD_REQUEST, Error::bad_input("operationId", "is missing"))
 }

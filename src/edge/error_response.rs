@@ -14,10 +14,10 @@ pub(super) const SOON: HeaderValue = HeaderValue::from_static("1");
 pub(super) const LATER: HeaderValue = HeaderValue::from_static("5");
 
 /// An error with its HTTP status.
-pub(super) type Refusal = (StatusCode, Error);
+pub(super) type ErrorResponse = (StatusCode, Error);
 
 /// Adds the HTTP status that corresponds to an error.
-pub(super) fn with_status(error: Error) -> Refusal {
+pub(super) fn with_status(error: Error) -> ErrorResponse {
     let status = match &error {
         Error::Unauthenticated | Error::BadToken => StatusCode::UNAUTHORIZED,
         Error::Forbidden(_) | Error::UntrustedDocument => StatusCode::FORBIDDEN,
@@ -50,7 +50,7 @@ pub(super) fn advise(head: &mut HeaderMap, status: StatusCode, again: HeaderValu
 }
 
 /// An HTTP response in JSON that holds only an error.
-pub(super) fn answer((status, error): Refusal, again: HeaderValue) -> HttpResponse {
+pub(super) fn answer((status, error): ErrorResponse, again: HeaderValue) -> HttpResponse {
     let answer = errors::finish(refused(error), "");
     let body = serde_json::to_vec(&answer).unwrap_or_default();
     let head = [(header::CONTENT_TYPE, "application/json")];

@@ -10,22 +10,22 @@ use serde_json::json;
 
 use super::super::{
     Edge,
-    refusal::{SOON, advise, refused, with_status},
+    error_response::{SOON, advise, refused, with_status},
 };
 use crate::{error::Error, graphql::errors};
 
 /// The failure of a request for a file.
 #[derive(Debug)]
-pub(super) enum Problem {
+pub(super) enum ErrorResponse {
     /// A failure, or an invalid request.
     Error(StatusCode, Error),
-    /// A refusal, with its stable code.
+    /// The refusal of an operation, with its stable code.
     Refused(StatusCode, &'static str, String),
     /// The range begins after the end of the file, which has this many bytes.
     RangeNotSatisfiable(u64),
 }
 
-impl Problem {
+impl ErrorResponse {
     pub(super) fn refused(status: StatusCode, code: &'static str, why: impl Into<String>) -> Self {
         Self::Refused(status, code, why.into())
     }
@@ -62,7 +62,7 @@ impl Problem {
     }
 }
 
-impl From<Error> for Problem {
+impl From<Error> for ErrorResponse {
     fn from(error: Error) -> Self {
         let (status, error) = with_status(error);
         Self::Error(status, error)

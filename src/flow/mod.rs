@@ -34,12 +34,14 @@
 //!
 //! - [`Attempt`]: one execution of a flow, with a deadline on the server's clock
 //! - [`decide()`]: the loop of every flow: read, try, and read again after a refusal
+//! - [`Change`]: a write of one document as a value, with its rules and the reason of each refusal
 //! - [`Op`]: an idempotency key, and its record on the decider
 //! - [`Sweep`]: the clock and the result of one pass of a room's sweep, which finishes what was interrupted
 //! - [`lease`]: one holder at a time, until a deadline on the server's clock
 //! - [`tree`]: documents that carry copies of their ancestors' values
 
 mod attempt;
+mod change;
 mod decide;
 pub mod lease;
 mod ops;
@@ -47,6 +49,7 @@ mod sweep;
 pub mod tree;
 
 pub use attempt::{Attempt, Bounds, earlier};
+pub use change::{Change, Verdict};
 pub use decide::{Step, decide};
-pub use ops::{Change, Decider, OPS_CAP, Op, OpRecord, OtherInput, Try, kept};
+pub use ops::{Decider, OPS_CAP, Op, OpRecord, OtherInput, Try, kept};
 pub use sweep::Sweep;

@@ -15,8 +15,9 @@ use crate::{
     mongo::{
         Collection,
         collection::List,
+        condition::{Condition, at_least, contains, has_element, has_room, is},
         expression::{
-            all, append, array, both, changed, choose, element_is, filter, literal, map, not,
+            append, array, both, changed, choose, count, element_is, filter, literal, map,
             replaced, whole, without,
         },
         guarded::Guarded,
@@ -69,36 +70,44 @@ pub(super) enum Once<'a> {
 /// Maximum number of imported receipts of one SKU.
 pub(super) const RECEIPTS: usize = 200;
 
-/// Adds `quantity` to the shelf, once. If the number of op records is a multiple of a hundred, the result has
-/// `ops`; otherwise they are empty.
-pub(super) fn receive(
-    app: &App,
-    sku: &str,
-    quantity: i64,
-    once: Once<'_>,
-) -> Guarded<StockDocument> {
-    let guard = doc! { "deleting": { "$ne": true } };
+/// Why a receipt isn't added to a stock document.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unreceived {
+    /// It was added before.
+    Booked,
+    /// The product was deleted.
+    Closed,
+    /// The stock has the maximum number of imported receipts.
+    Full,
+}
+
+/// Adds `quantity` to the shelf, once.
+pub(super) fn receive(app: &App, sku: &str, quantity: i64, once: Once<'_>) -> Change<Unreceived> {
+    let mut rules = vec![is_open(Unreceived::Closed)];
     let mut set = doc! {
         "available": { "$add": ["$available", quantity] },
         "received": { "$add": ["$received", quantity] },
     };
-    let change = match once {
-        Once::Op { op, .. } => Change::new(sku, guard, set).committing(op, &op.id, bounds(app)),
-        Once::Receipt(name) => {
-            let receipt =
-                whole(doc! { "receipt": literal(name), "quantity": quantity, "at": "$$NOW" });
-            set.insert("imported", append(array("imported"), vec![receipt]));
-            let last = format!("imported.{}", RECEIPTS - 1);
-            let unbooked = doc! { "imported.receipt": { "$ne": name }, last: { "$exists": false } };
-            Change::new(sku, both(guard, unbooked), set)
-        }
-    };
+    if let Once::Receipt(name) = once {
+        let receipt = whole(doc! { "receipt": literal(name), "quantity": quantity, "at": "$$NOW" });
+        set.insert("imported", append(array("imported"), vec![receipt]));
+        rules.insert(0, (contains("imported.receipt", name).negated(), Unreceived::Booked));
+        rules.push((has_room("imported", count(RECEIPTS)), Unreceived::Full));
+    }
+    let change = Change::ruled(sku, rules, set);
+    match once {
+        Once::Op { op, .. } => change.committing(op, &op.id, bounds(app)),
+        Once::Receipt(_) => change,
+    }
+}
+
+/// What [`receive`] returns: the counters, and the op records if their number is a multiple of a hundred. A SKU in
+/// demand has hundreds of reservations, which aren't needed after the write.
+pub(super) fn received() -> Document {
     let is_hundredth = doc! { "$eq": [{ "$mod": [{ "$size": "$ops" }, HUNDRED] }, 0_i64] };
-    // A SKU in demand has hundreds of reservations, which aren't needed after the write.
     let counters = COUNTERS.iter().map(|field| ((*field).to_owned(), 1.into()));
     let ops = choose(is_hundredth, "$ops", Bson::Array(Vec::new()));
-    let answer = counters.chain([("ops".to_owned(), ops)]).collect();
-    stocks(app).change(change).answering(answer)
+    counters.chain([("ops".to_owned(), ops)]).collect()
 }
 
 /// Notes on the stock that these ops are remembered outside it.
@@ -122,33 +131,46 @@ fn with_entry(holder: &str, entry: Bson) -> Bson {
     replaced("$reservations", "holder", holder, entry)
 }
 
-/// Expression: the holder has an entry.
-fn has_entry(holder: &str) -> Document {
-    doc! { "$in": [literal(holder), "$reservations.holder"] }
+/// The stock has an entry of the holder that meets the condition.
+fn has_entry_with(holder: &str, condition: Condition) -> Condition {
+    has_element("reservations", [is("holder", holder), condition])
 }
 
-/// Expression: an entry of the holder meets the condition; the entry is `$$this`.
-fn some_entry(holder: &str, condition: Document) -> Document {
-    let is_it = doc! { "$and": [element_is("holder", holder), condition] };
-    doc! { "$anyElementTrue": [map("$reservations", is_it)] }
+/// Rule: the product isn't deleted.
+fn is_open<R>(otherwise: R) -> (Condition, R) {
+    (is("deleting", true).negated(), otherwise)
 }
 
-/// Expression: the marks of the entry `$$this` include this tag.
-fn has_mark(marks: &str, tag: &str) -> Document {
-    doc! { "$in": [literal(tag), format!("$$this.{marks}.tag")] }
+/// Why nothing is reserved.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unreserved {
+    /// It was reserved under the tag before.
+    Already,
+    /// The product was deleted.
+    Closed,
+    /// Less is available.
+    Short,
+    /// There are too many holders.
+    Full,
 }
 
 /// A reserve: enough is available, the tag has no mark, and there are fewer than `cap` holders.
-pub(super) fn reserving(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> Change {
-    let has_entry = has_entry(holder);
-    let is_marked = doc! { "$or": [has_mark("takes", tag), has_mark("gifts", tag)] };
-    let has_room = doc! { "$lt": [{ "$size": "$reservations" }, cap] };
-    let guard = all(vec![
-        doc! { "$gte": ["$available", quantity] },
-        doc! { "$ne": ["$deleting", true] },
-        not(some_entry(holder, is_marked)),
-        doc! { "$or": [has_entry.clone(), has_room] },
-    ]);
+pub(super) fn reserving(
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    cap: u32,
+) -> Change<Unreserved> {
+    let marked = Condition::Any(vec![contains("takes.tag", tag), contains("gifts.tag", tag)]);
+    let is_holder = contains("reservations.holder", holder);
+    let has_entry = is_holder.expression();
+    let rules = [
+        (has_entry_with(holder, marked).negated(), Unreserved::Already),
+        is_open(Unreserved::Closed),
+        (at_least("available", quantity), Unreserved::Short),
+        (Condition::Any(vec![is_holder, has_room("reservations", cap)]), Unreserved::Full),
+    ];
     let mark = mark(tag, quantity);
     let grown = changed(doc! {
         "quantity": { "$add": ["$$this.quantity", quantity] },
@@ -163,14 +185,14 @@ pub(super) fn reserving(sku: &str, holder: &str, tag: &str, quantity: i64, cap: 
         "available": { "$subtract": ["$available", quantity] },
         "reservations": choose(has_entry, with_entry(holder, grown), fresh),
     };
-    Change::new(sku, guard, set)
+    Change::ruled(sku, rules, set)
 }
 
 /// Releases what was reserved under `tag`, which is aborted. If there is nothing, nothing changes. Mark and
 /// goods change in the same update. It needs no deadline, because it is sent only after the decider marked the
 /// tag as void. Nothing else may be done with the reservation then.
 pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<(), Error> {
-    let guard = all(vec![some_entry(holder, has_mark("takes", tag))]);
+    let rule = has_entry_with(holder, contains("takes.tag", tag));
     let reserved = |marks: Bson| {
         let of_tag = filter(marks, element_is("tag", tag));
         doc! { "$sum": map(of_tag, "$$this.quantity") }
@@ -189,7 +211,17 @@ pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<()
         "available": { "$add": ["$available", reserved(marks_of_holder.into())] },
         "reservations": without_empty(with_entry(holder, shrunk)),
     };
-    stocks(app).change(Change::new(sku, guard, set)).held().await.map(|_was_reserved| ())
+    stocks(app).change(Change::ruled(sku, [(rule, ())], set)).held().await.map(|_was_reserved| ())
+}
+
+/// Why nothing is moved out of a reservation or back to the shelf.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unapplied {
+    /// It was moved before. An entry is removed only when everything was applied out of it, or when no apply to it can
+    /// be repeated.
+    Already,
+    /// The quantity isn't there.
+    Due,
 }
 
 /// An apply: exactly `quantity` is moved out of the holder's reservation, once per tag. The entry stays with
@@ -200,13 +232,13 @@ pub(super) fn applying(
     tag: &str,
     quantity: i64,
     to: Destination,
-) -> Change {
-    let is_due = doc! { "$and": [
-        { "$gte": ["$$this.quantity", quantity] },
-        not(has_mark("takes", tag)),
-        not(has_mark("gifts", tag)),
-    ] };
-    let guard = all(vec![some_entry(holder, is_due)]);
+) -> Change<Unapplied> {
+    let is_due =
+        Condition::All(vec![at_least("quantity", quantity), contains("takes.tag", tag).negated()]);
+    let rules = [
+        (has_entry_with(holder, contains("gifts.tag", tag).negated()), Unapplied::Already),
+        (has_entry_with(holder, is_due), Unapplied::Due),
+    ];
     let applied = changed(doc! {
         "quantity": { "$subtract": ["$$this.quantity", quantity] },
         "gifts": append("$$this.gifts", vec![mark(tag, quantity)]),
@@ -220,7 +252,7 @@ pub(super) fn applying(
         counter: { "$add": [format!("${counter}"), quantity] },
         "reservations": with_entry(holder, applied),
     };
-    Change::new(sku, guard, set)
+    Change::ruled(sku, rules, set)
 }
 
 /// Returns `surplus` of an entry that is still as it was read (quantity and time), and removes the marks of
@@ -256,9 +288,8 @@ pub async fn forget_each(
 ) -> Result<bool, Error> {
     let rest = without("$reservations", "holder", holder);
     let forgetting = |sku: &&str| {
-        let is_empty = doc! { "$eq": ["$$this.quantity", 0] };
-        let guard = all(vec![some_entry(holder, is_empty)]);
-        Change::new(*sku, guard, doc! { "reservations": &rest })
+        let is_empty = has_entry_with(holder, is("quantity", 0));
+        Change::ruled(*sku, [(is_empty, ())], doc! { "reservations": &rest })
     };
     stocks(app).change_each(skus.iter().map(forgetting), attempt).await
 }
@@ -272,7 +303,7 @@ pub async fn retire(
     tags: &[String],
     before: DateTime,
 ) -> Result<(), Error> {
-    let guard = all(vec![has_entry(holder)]);
+    let rule = contains("reservations.holder", holder);
     let stays = doc! { "$or": [
         { "$not": [{ "$in": ["$$this.tag", literal(tags.to_vec())] }] },
         { "$gte": ["$$this.at", before] },
@@ -281,19 +312,21 @@ pub async fn retire(
         "takes": filter("$$this.takes", stays.clone()), "gifts": filter("$$this.gifts", stays),
     });
     let set = doc! { "reservations": without_empty(with_entry(holder, younger)) };
-    stocks(app).change(Change::new(sku, guard, set)).held().await.map(|_had_marks| ())
+    stocks(app).change(Change::ruled(sku, [(rule, ())], set)).held().await.map(|_had_marks| ())
 }
 
 /// A restock: sold goods are returned to the shelf, once per tag.
-pub(super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change {
-    let is_marked = doc! { "$in": [literal(tag), array("restocks.tag")] };
-    let guard = all(vec![doc! { "$gte": ["$sold", quantity] }, not(is_marked)]);
+pub(super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change<Unapplied> {
+    let rules = [
+        (contains("restocks.tag", tag).negated(), Unapplied::Already),
+        (at_least("sold", quantity), Unapplied::Due),
+    ];
     let set = doc! {
         "available": { "$add": ["$available", quantity] },
         "sold": { "$subtract": ["$sold", quantity] },
         "restocks": append(array("restocks"), vec![mark(tag, quantity)]),
     };
-    Change::new(sku, guard, set)
+    Change::ruled(sku, rules, set)
 }
 
 /// Removes the mark of a restock that its order has settled long enough ago.
@@ -330,12 +363,12 @@ pub(super) async fn list_of_holder(
     stocks(app).list(List { filter: both(filter, of_holder), limit, ..List::default() }).await
 }
 
-/// Marks the SKU as deleted with this generation of its product, guarded by nothing being reserved. From then
-/// on the deletion is due in the catalog.
-pub(super) fn delete(app: &App, sku: &str, generation: &str) -> Guarded<StockDocument> {
-    let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };
+/// Marks the SKU as deleted with this generation of its product, if nothing is reserved. From then on the deletion is
+/// due in the catalog.
+pub(super) fn deleting(sku: &str, generation: &str) -> Change<()> {
+    let is_held = has_element("reservations", [at_least("quantity", 1)]);
     let set = doc! { "deleting": true, "deleted": literal(generation), "deletionDue": "$$NOW" };
-    stocks(app).set(unreserved, set)
+    Change::ruled(sku, [(is_held.negated(), ())], set)
 }
 
 /// Settles the deletion of this generation: it was applied to the catalog.
@@ -382,9 +415,6 @@ pub(super) async fn list_unbalanced(app: &App) -> Result<Vec<Document>, Error> {
 }
 
 /// Calls `each` for the stock of every SKU.
-pub async fn for_each(
-    app: &App,
-    each: impl FnMut(StockDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
+pub async fn for_each(app: &App, each: impl FnMut(StockDocument)) -> Result<(), Error> {
     stocks(app).for_each(each).await
 }

@@ -152,7 +152,7 @@ async fn make<U>(
 where
     Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
 {
-    let reason = read.iter().find_map(|account| refusal(&transfer, account));
+    let reason = read.iter().find_map(|account| refusal(&transfer, account, driver.attempt));
     let transfer = TransferDocument { by: cx.requester.subject.clone(), reason, ..transfer };
     let made = match reason {
         None => Some(begin_try(driver, &transfer).await?),

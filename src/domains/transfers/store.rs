@@ -43,7 +43,7 @@ pub(super) async fn begin_with_accounts(
 
 /// Why an account isn't closed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Unclosed {
+pub(super) enum NotClosed {
     /// It belongs to somebody else.
     NotOwn,
     /// It is closed already.
@@ -55,20 +55,20 @@ pub(super) enum Unclosed {
 }
 
 /// Closes the owner's account.
-pub(super) fn close_account(id: &str, owner: &str) -> Change<Unclosed> {
+pub(super) fn close_account(id: &str, owner: &str) -> Change<NotClosed> {
     let rules = [
-        (is("owner", owner), Unclosed::NotOwn),
-        (is("state", stored(&AccountState::Open)), Unclosed::Already),
-        (is("kind", stored(&AccountKind::Personal)), Unclosed::Receiving),
-        (is("balance", 0), Unclosed::NotEmpty),
-        (has_room("pending", 1), Unclosed::NotEmpty),
+        (is("owner", owner), NotClosed::NotOwn),
+        (is("state", stored(&AccountState::Open)), NotClosed::Already),
+        (is("kind", stored(&AccountKind::Personal)), NotClosed::Receiving),
+        (is("balance", 0), NotClosed::NotEmpty),
+        (has_room("pending", 1), NotClosed::NotEmpty),
     ];
     Change::ruled(id, rules, doc! { "state": stored(&AccountState::Closed) })
 }
 
 /// Why a transfer doesn't change the balance of an account.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Unmoved {
+pub(super) enum NotMoved {
     /// It has changed it before.
     Already,
     /// The state of the account doesn't permit it.
@@ -79,15 +79,15 @@ pub(super) enum Unmoved {
 
 /// The reserve: subtracts the amount from the source, once per transfer. A withdrawal is also possible from a
 /// closed account, which a refund may have reached later.
-pub(super) fn debit(transfer: &TransferDocument) -> Change<Unmoved> {
+pub(super) fn debit(transfer: &TransferDocument) -> Change<NotMoved> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let mut rules = vec![
-        (is_marked(id).negated(), Unmoved::Already),
+        (is_marked(id).negated(), NotMoved::Already),
         (
             at_least("balance", least_balance(source, *amount)),
-            Unmoved::Because(TransferReason::InsufficientFunds),
+            NotMoved::Because(TransferReason::InsufficientFunds),
         ),
-        (has_room("pending", count(MAX_PENDING)), Unmoved::Busy),
+        (has_room("pending", count(MAX_PENDING)), NotMoved::Busy),
     ];
     if transfer.kind != TransferKind::Withdrawal {
         rules.insert(1, is_open(TransferReason::SourceClosed));
@@ -96,20 +96,20 @@ pub(super) fn debit(transfer: &TransferDocument) -> Change<Unmoved> {
 }
 
 /// The apply: adds the amount to the destination, once per transfer. A refund always arrives.
-pub(super) fn credit(transfer: &TransferDocument) -> Change<Unmoved> {
+pub(super) fn credit(transfer: &TransferDocument) -> Change<NotMoved> {
     let TransferDocument { id, destination, amount, .. } = transfer;
-    let mut rules = vec![(is_marked(id).negated(), Unmoved::Already)];
+    let mut rules = vec![(is_marked(id).negated(), NotMoved::Already)];
     if transfer.kind != TransferKind::Refund {
         let cap = Number::FieldOr("cap".into(), LARGEST);
         let fits = at_least(cap, Number::Sum("balance".into(), *amount));
         rules.push(is_open(TransferReason::DestinationClosed));
-        rules.push((fits, Unmoved::Because(TransferReason::DestinationFull)));
+        rules.push((fits, NotMoved::Because(TransferReason::DestinationFull)));
     }
     Change::ruled(destination, rules, moved(id, *amount))
 }
 
 /// The debit or the credit of one of the transfer's accounts.
-pub(super) fn movement(transfer: &TransferDocument, account: &str) -> Change<Unmoved> {
+pub(super) fn movement(transfer: &TransferDocument, account: &str) -> Change<NotMoved> {
     if account == transfer.source { debit(transfer) } else { credit(transfer) }
 }
 
@@ -134,8 +134,8 @@ fn is_marked(transfer: &str) -> Condition {
 }
 
 /// Rule: the account is open.
-fn is_open(otherwise: TransferReason) -> (Condition, Unmoved) {
-    (is("state", stored(&AccountState::Open)), Unmoved::Because(otherwise))
+fn is_open(otherwise: TransferReason) -> (Condition, NotMoved) {
+    (is("state", stored(&AccountState::Open)), NotMoved::Because(otherwise))
 }
 
 /// The fields that change with the balance: the mark is added.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::{
     super::{
         documents::{AssetDocument, BlobDocument, BlobMetadata, FileFacts, Upload},
-        store::{self, Expected, Uncommitted},
+        store::{self, Expected, NotCommitted},
         types::{
             AssetConflict, FileTooLarge, MediaTypeNotAllowed, ReplaceAssetResult, UploadAssetResult,
         },
@@ -131,26 +131,26 @@ impl Reservation<'_> {
     /// Why the commit was refused. A repeat may have been committed first.
     async fn explain<U: Refusals>(
         &self,
-        commit: &Change<Uncommitted>,
+        commit: &Change<NotCommitted>,
         op: Option<&Op>,
         attempt: &Attempt,
     ) -> Result<AssetDocument, Stop<U>> {
         let Self { app, asset: AssetDocument { id, .. }, .. } = self;
         let found = store::assets(app).get_settled(id).await?;
         let broken = found.as_ref().map(|asset| commit.broken(asset, attempt.now()).copied());
-        let reason = broken.unwrap_or(Some(Uncommitted::Gone));
+        let reason = broken.unwrap_or(Some(NotCommitted::Gone));
         match reason {
-            Some(Uncommitted::Gone | Uncommitted::TakenOver) => self.discard().await,
-            Some(Uncommitted::Unexpected) | None => self.abort().await,
+            Some(NotCommitted::Gone | NotCommitted::TakenOver) => self.discard().await,
+            Some(NotCommitted::Unexpected) | None => self.abort().await,
         }
-        let found = found.filter(|_| reason != Some(Uncommitted::Gone));
+        let found = found.filter(|_| reason != Some(NotCommitted::Gone));
         let asset = found.ok_or_else(|| not_found(id))?;
         if let Some(op) = op
             && is_committed(op, &asset)?
         {
             return Ok(asset);
         }
-        if reason == Some(Uncommitted::TakenOver) {
+        if reason == Some(NotCommitted::TakenOver) {
             return Err(taken_over().into());
         }
         if op.is_some() {

@@ -66,7 +66,7 @@ impl Expected {
 
 /// Why an upload isn't committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Uncommitted {
+pub(crate) enum NotCommitted {
     /// The asset was deleted.
     Gone,
     /// The upload was aborted, or another attempt took it over.
@@ -132,7 +132,7 @@ pub(crate) fn commit(
     file: &FileFacts,
     attributes: &[Attribute],
     op: Option<&Op>,
-) -> Change<Uncommitted> {
+) -> Change<NotCommitted> {
     let kind = if file.width.is_some() { AssetKind::Photo } else { AssetKind::File };
     let mut set = doc! {
         "file": { "$mergeObjects": [literal(stored(file)), { "at": "$$NOW" }] },
@@ -142,12 +142,12 @@ pub(crate) fn commit(
         "outbox": outbox_with("file", true),
     };
     let mut rules = vec![
-        (is_absent("deleting"), Uncommitted::Gone),
-        (is_absent("deletedAt"), Uncommitted::Gone),
-        (is("upload.token", token), Uncommitted::TakenOver),
+        (is_absent("deleting"), NotCommitted::Gone),
+        (is_absent("deletedAt"), NotCommitted::Gone),
+        (is("upload.token", token), NotCommitted::TakenOver),
     ];
     match expected {
-        Some(expected) => rules.push((expected.condition(), Uncommitted::Unexpected)),
+        Some(expected) => rules.push((expected.condition(), NotCommitted::Unexpected)),
         None => {
             set.insert("origin", op.map(|op| literal(&op.input)));
         }

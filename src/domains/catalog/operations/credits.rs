@@ -3,7 +3,7 @@
 use super::{
     super::{
         documents::{Contributor, ProductDocument},
-        store::{self, Unchanged},
+        store::{self, NotChanged},
         types::{CreditPersonInput, CreditPersonResult, UncreditPersonInput, UncreditPersonResult},
     },
     follow::{finish, write},
@@ -34,10 +34,10 @@ pub async fn credit_person(
         Err(refused) => refused,
     };
     Err(match reason {
-        Unchanged::FullPerson => {
+        NotChanged::FullPerson => {
             InvalidInput::new("personId", format!("has {WORKS} works already")).into()
         }
-        Unchanged::FullProduct => {
+        NotChanged::FullProduct => {
             let reason = format!("the product has {} contributors already", store::CONTRIBUTORS);
             InvalidInput::new("role", reason).into()
         }

@@ -5,7 +5,7 @@ use async_graphql::ID;
 use super::{
     super::{
         documents::{Content, Copying, Pricing, ProductDocument, coordinate},
-        store::{self, Unchanged, products},
+        store::{self, NotChanged, products},
         types::{
             CategorizeProductInput, CategorizeProductResult, CreateProductInput,
             CreateProductResult, SetProductPriceInput, SetProductPriceResult, UpdateProductInput,
@@ -116,7 +116,7 @@ pub async fn set_product_price(
     let attempt = cx.begin().await?;
     match write(&cx, &attempt, &input.sku, store::set_price(input)).await? {
         Ok(product) => Ok(product),
-        Err((Unchanged::OtherCurrency, _)) => {
+        Err((NotChanged::OtherCurrency, _)) => {
             let reason = "is another than the stored one: give both prices";
             Err(InvalidInput::new("currency", reason).into())
         }

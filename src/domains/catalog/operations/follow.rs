@@ -8,7 +8,7 @@ use std::{
 
 use super::super::{
     documents::{Copying, ProductDocument},
-    store::{self, Unchanged},
+    store::{self, NotChanged},
 };
 use crate::{
     app::App,
@@ -25,7 +25,7 @@ use crate::{
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A product, or why it wasn't changed and the product as it is.
-pub(super) type Written = Result<ProductDocument, (Unchanged, ProductDocument)>;
+pub(super) type Written = Result<ProductDocument, (NotChanged, ProductDocument)>;
 
 /// Applies a change of the product within the attempt, and finishes the work that it makes pending.
 ///
@@ -35,14 +35,14 @@ pub(super) async fn write<U: From<NotFound>>(
     app: &App,
     attempt: &Attempt,
     sku: &str,
-    change: Change<Unchanged>,
+    change: Change<NotChanged>,
 ) -> Result<Written, Stop<U>> {
     match store::products(app).write_and_read(&change, attempt).await? {
         Verdict::Applied(product) => Ok(Ok(finish(app, attempt, product).await?)),
-        Verdict::Missing | Verdict::Refused(Unchanged::Gone, _) => {
+        Verdict::Missing | Verdict::Refused(NotChanged::Gone, _) => {
             Err(NotFound::new("product", sku).into())
         }
-        Verdict::Refused(Unchanged::Busy, _) => {
+        Verdict::Refused(NotChanged::Busy, _) => {
             Err(Error::RateLimited("too many changes of this product are unfinished").into())
         }
         Verdict::Refused(reason, product) => Ok(Err((reason, product))),

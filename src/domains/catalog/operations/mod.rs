@@ -14,7 +14,7 @@ pub use super::{
     store::{Offer, find_offer as offer, list},
 };
 use super::{
-    store::{self, Unchanged, products},
+    store::{self, NotChanged, products},
     view::StoredProduct,
 };
 use crate::{
@@ -48,7 +48,7 @@ pub async fn delete(
 ) -> Result<(), Error> {
     let deletion = store::deletion(sku, generation);
     match products(app).write_and_read(&deletion, attempt).await? {
-        Verdict::Applied(product) | Verdict::Refused(Unchanged::Gone, product) => {
+        Verdict::Applied(product) | Verdict::Refused(NotChanged::Gone, product) => {
             finish(app, attempt, product).await.map(|_| ())
         }
         Verdict::Missing | Verdict::Refused(..) => Ok(()),

@@ -8,7 +8,7 @@ use super::{
         documents::{Content, Contributor, Pricing, ProductDocument},
         types::SetProductPriceInput,
     },
-    Unchanged, copying, everyone, existing, exists, next_version, outbox_has_room, plane_stage,
+    NotChanged, copying, everyone, existing, exists, next_version, outbox_has_room, plane_stage,
     products, unconfirmed_of, works_due,
 };
 use crate::{
@@ -32,8 +32,8 @@ pub(in super::super) fn update(
     version: &str,
     next_version: &str,
     content: &Content,
-) -> Change<Unchanged> {
-    let is_read = (is("nonce", version), Unchanged::OtherVersion);
+) -> Change<NotChanged> {
+    let is_read = (is("nonce", version), NotChanged::OtherVersion);
     let mut set = content_fields(content, None);
     set.insert("nonce", literal(next_version));
     Change::ruled(sku, [exists(), is_read, outbox_has_room()], set).then([plane_stage()])
@@ -41,7 +41,7 @@ pub(in super::super) fn update(
 
 /// Sets prices and derived fields. The rules: the resulting retail price isn't higher than the resulting list
 /// price, and a price that stays keeps its currency.
-pub(in super::super) fn set_price(new: &SetProductPriceInput) -> Change<Unchanged> {
+pub(in super::super) fn set_price(new: &SetProductPriceInput) -> Change<NotChanged> {
     let amount = |given: Option<Long>, field: &str| {
         given.map_or(Number::from(field), |Long(amount)| amount.into())
     };
@@ -52,11 +52,11 @@ pub(in super::super) fn set_price(new: &SetProductPriceInput) -> Change<Unchange
     let mut rules = vec![exists()];
     if let Some(currency) = new.currency {
         if new.list.is_none() || new.retail.is_none() {
-            rules.push((is("pricing.currency", currency.code()), Unchanged::OtherCurrency));
+            rules.push((is("pricing.currency", currency.code()), NotChanged::OtherCurrency));
         }
         pricing.insert("pricing.currency", literal(currency.code()));
     }
-    rules.push((at_least(list, retail), Unchanged::Unordered));
+    rules.push((at_least(list, retail), NotChanged::Unordered));
     Change::ruled(&new.sku.0, rules, pricing).then([savings_stage(), plane_stage()])
 }
 
@@ -77,7 +77,7 @@ pub(in super::super) fn categorize(
     sku: &str,
     categories: &[CategoryCopy],
     token: &str,
-) -> Change<Unchanged> {
+) -> Change<NotChanged> {
     let mut set = doc! { "categories": literal(stored(&categories)) };
     if !categories.is_empty() {
         set.insert("copying", copying(token, unconfirmed_of(categories)));

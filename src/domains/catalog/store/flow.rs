@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{Contributor, Copying, ProductDocument},
-    CONTRIBUTORS, Unchanged, copying, everyone, exists, next_version, outbox_has_room, products,
+    CONTRIBUTORS, NotChanged, copying, everyone, exists, next_version, outbox_has_room, products,
     unconfirmed, works_due,
 };
 use crate::{
@@ -28,13 +28,13 @@ pub(in super::super) fn credit(
     contributor: &Contributor,
     works: i64,
     token: &str,
-) -> Change<Unchanged> {
+) -> Change<NotChanged> {
     let Contributor { person_id, role, .. } = contributor;
     let rules = [
         exists(),
-        (is_credited(person_id, role).negated(), Unchanged::Credited),
-        (at_least(WORKS - 1, works), Unchanged::FullPerson),
-        (has_room("contributors", count(CONTRIBUTORS)), Unchanged::FullProduct),
+        (is_credited(person_id, role).negated(), NotChanged::Credited),
+        (at_least(WORKS - 1, works), NotChanged::FullPerson),
+        (has_room("contributors", count(CONTRIBUTORS)), NotChanged::FullProduct),
         outbox_has_room(),
     ];
     let set = doc! {
@@ -47,9 +47,9 @@ pub(in super::super) fn credit(
 }
 
 /// Removes a contributor who is there in this role. The works of that person become due.
-pub(in super::super) fn uncredit(sku: &str, person_id: &str, role: &str) -> Change<Unchanged> {
+pub(in super::super) fn uncredit(sku: &str, person_id: &str, role: &str) -> Change<NotChanged> {
     let rules =
-        [exists(), (is_credited(person_id, role), Unchanged::NotCredited), outbox_has_room()];
+        [exists(), (is_credited(person_id, role), NotChanged::NotCredited), outbox_has_room()];
     let other = doc! { "$or": [
         { "$ne": ["$$this.personId", literal(person_id)] },
         { "$ne": ["$$this.role", literal(role)] },
@@ -135,8 +135,8 @@ pub(crate) async fn settle_all(
 
 /// Marks this generation as deleted. No client sees it any more, no list of a category or a person contains
 /// it, and the works of all contributors become due.
-pub(in super::super) fn deletion(sku: &str, generation: &str) -> Change<Unchanged> {
-    let is_same = (is("incarnation", generation), Unchanged::OtherGeneration);
+pub(in super::super) fn deletion(sku: &str, generation: &str) -> Change<NotChanged> {
+    let is_same = (is("incarnation", generation), NotChanged::OtherGeneration);
     let set = doc! {
         "deletedAt": "$$NOW",
         "contributors": [],

@@ -71,7 +71,7 @@ pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
 
 /// Why a product isn't changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unchanged {
+pub(super) enum NotChanged {
     /// It was deleted.
     Gone,
     /// It is another product than an earlier one with its SKU.
@@ -100,13 +100,13 @@ fn existing(sku: &str) -> Document {
 }
 
 /// Rule: the product isn't deleted.
-fn exists() -> (Condition, Unchanged) {
-    (is_absent("deletedAt"), Unchanged::Gone)
+fn exists() -> (Condition, NotChanged) {
+    (is_absent("deletedAt"), NotChanged::Gone)
 }
 
 /// Rule: there is room for another outbox entry.
-fn outbox_has_room() -> (Condition, Unchanged) {
-    (has_room("outbox", count(DUE)), Unchanged::Busy)
+fn outbox_has_room() -> (Condition, NotChanged) {
+    (has_room("outbox", count(DUE)), NotChanged::Busy)
 }
 
 /// Expression of the next version: higher than the previous one, and higher than that of every earlier

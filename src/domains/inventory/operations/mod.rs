@@ -18,7 +18,7 @@ pub use super::store::{
 };
 use super::{
     documents::{Reservation, StockDocument, SweptStock},
-    store::{self, Unapplied, Unreserved, stocks},
+    store::{self, NotApplied, NotReserved, stocks},
     types::{DeleteProductInput, DeleteProductResult, DeletedProduct},
 };
 use crate::{
@@ -161,14 +161,14 @@ impl Holder<'_> {
         let reserving = store::reserving(sku, name, tag, quantity, cap);
         loop {
             return Ok(match stocks(app).write(&reserving, attempt).await? {
-                Verdict::Applied(()) | Verdict::Refused(Unreserved::Already, _) => {
+                Verdict::Applied(()) | Verdict::Refused(NotReserved::Already, _) => {
                     Reserved::Reserved
                 }
-                Verdict::Refused(Unreserved::Short, stock) => {
+                Verdict::Refused(NotReserved::Short, stock) => {
                     Reserved::Short { available: stock.available }
                 }
-                Verdict::Refused(Unreserved::Full, _) => Reserved::Full,
-                Verdict::Refused(Unreserved::Closed, stock)
+                Verdict::Refused(NotReserved::Full, _) => Reserved::Full,
+                Verdict::Refused(NotReserved::Closed, stock)
                     if reopen(app, &stock, attempt).await? =>
                 {
                     if attempt.is_over() {
@@ -176,7 +176,7 @@ impl Holder<'_> {
                     }
                     continue;
                 }
-                Verdict::Missing | Verdict::Refused(Unreserved::Closed, _) => {
+                Verdict::Missing | Verdict::Refused(NotReserved::Closed, _) => {
                     Reserved::Short { available: 0 }
                 }
             });
@@ -208,8 +208,8 @@ impl Holder<'_> {
     pub async fn apply(&self, sku: &str, quantity: i64, to: Destination) -> Result<(), Error> {
         let applying = store::applying(sku, self.name, self.tag, quantity, to);
         match stocks(self.app).write(&applying, self.attempt).await? {
-            Verdict::Refused(Unapplied::Due, _) => Err(self.attempt.overdue()),
-            Verdict::Applied(()) | Verdict::Refused(Unapplied::Already, _) | Verdict::Missing => {
+            Verdict::Refused(NotApplied::Due, _) => Err(self.attempt.overdue()),
+            Verdict::Applied(()) | Verdict::Refused(NotApplied::Already, _) | Verdict::Missing => {
                 Ok(())
             }
         }
@@ -236,8 +236,8 @@ impl Holder<'_> {
     pub async fn restock(&self, sku: &str, quantity: i64) -> Result<(), Error> {
         let restocking = store::restocking(sku, self.tag, quantity);
         match stocks(self.app).write(&restocking, self.attempt).await? {
-            Verdict::Applied(()) | Verdict::Refused(Unapplied::Already, _) => Ok(()),
-            Verdict::Refused(Unapplied::Due, _) => Err(self.attempt.overdue()),
+            Verdict::Applied(()) | Verdict::Refused(NotApplied::Already, _) => Ok(()),
+            Verdict::Refused(NotApplied::Due, _) => Err(self.attempt.overdue()),
             Verdict::Missing => {
                 Err(Error::internal(format!("restock of {sku:?}, which has no stock document")))
             }

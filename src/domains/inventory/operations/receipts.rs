@@ -2,7 +2,7 @@
 
 use super::super::{
     documents::{ImportedReceipt, ReceiptDocument, StockDocument},
-    store::{self, Once, Unreceived, stocks},
+    store::{self, NotReceived, Once, stocks},
     types::{ReceiveStockInput, ReceiveStockResult},
 };
 use crate::{
@@ -107,13 +107,13 @@ pub(in super::super) async fn book(
             return Ok(Step::Done(stock));
         }
         match (receipt.broken(&stock, attempt.now()), once) {
-            (Some(Unreceived::Booked), Once::Receipt(name)) => {
+            (Some(NotReceived::Booked), Once::Receipt(name)) => {
                 let mut earlier = stock.imported.iter().filter(|earlier| earlier.receipt == name);
                 let is_same = earlier.all(|earlier| earlier.quantity == quantity);
                 if is_same { Ok(Step::Done(stock)) } else { Err(Refused::OtherInput.into()) }
             }
-            (Some(Unreceived::Closed), _) => Err(Refused::NoProduct.into()),
-            (Some(Unreceived::Full), _) => Err(Refused::Full.into()),
+            (Some(NotReceived::Closed), _) => Err(Refused::NoProduct.into()),
+            (Some(NotReceived::Full), _) => Err(Refused::Full.into()),
             (_, once) => {
                 if matches!(once, Once::Op { .. }) && !attempt.is_over() {
                     store::bounds(app).demand_room(&stock.ops, &attempt, TOO_MANY_RECEIPTS)?;

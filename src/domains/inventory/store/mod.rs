@@ -3,7 +3,7 @@
 mod reservations;
 
 pub use reservations::{Destination, forget_each, release, retire, retire_restock, return_surplus};
-pub(super) use reservations::{Unapplied, Unreserved, applying, reserving, restocking};
+pub(super) use reservations::{NotApplied, NotReserved, applying, reserving, restocking};
 
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ pub(super) const RECEIPTS: usize = 200;
 
 /// Why a receipt isn't added to a stock document.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Unreceived {
+pub(super) enum NotReceived {
     /// It was added before.
     Booked,
     /// The product was deleted.
@@ -75,8 +75,8 @@ pub(super) enum Unreceived {
 }
 
 /// Adds `quantity` to the shelf, once.
-pub(super) fn receive(app: &App, sku: &str, quantity: i64, once: Once<'_>) -> Change<Unreceived> {
-    let mut rules = vec![is_open(Unreceived::Closed)];
+pub(super) fn receive(app: &App, sku: &str, quantity: i64, once: Once<'_>) -> Change<NotReceived> {
+    let mut rules = vec![is_open(NotReceived::Closed)];
     let mut set = doc! {
         "available": { "$add": ["$available", quantity] },
         "received": { "$add": ["$received", quantity] },
@@ -84,8 +84,8 @@ pub(super) fn receive(app: &App, sku: &str, quantity: i64, once: Once<'_>) -> Ch
     if let Once::Receipt(name) = once {
         let receipt = whole(doc! { "receipt": literal(name), "quantity": quantity, "at": "$$NOW" });
         set.insert("imported", append(array("imported"), vec![receipt]));
-        rules.insert(0, (contains("imported.receipt", name).negated(), Unreceived::Booked));
-        rules.push((has_room("imported", count(RECEIPTS)), Unreceived::Full));
+        rules.insert(0, (contains("imported.receipt", name).negated(), NotReceived::Booked));
+        rules.push((has_room("imported", count(RECEIPTS)), NotReceived::Full));
     }
     let change = Change::ruled(sku, rules, set);
     match once {

@@ -42,7 +42,7 @@ fn has_entry_with(holder: &str, condition: Condition) -> Condition {
 
 /// Why nothing is reserved.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Unreserved {
+pub(in super::super) enum NotReserved {
     /// It was reserved under the tag before.
     Already,
     /// The product was deleted.
@@ -60,15 +60,15 @@ pub(in super::super) fn reserving(
     tag: &str,
     quantity: i64,
     cap: u32,
-) -> Change<Unreserved> {
+) -> Change<NotReserved> {
     let marked = Condition::Any(vec![contains("takes.tag", tag), contains("gifts.tag", tag)]);
     let is_holder = contains("reservations.holder", holder);
     let has_entry = is_holder.expression();
     let rules = [
-        (has_entry_with(holder, marked).negated(), Unreserved::Already),
-        is_open(Unreserved::Closed),
-        (at_least("available", quantity), Unreserved::Short),
-        (Condition::Any(vec![is_holder, has_room("reservations", cap)]), Unreserved::Full),
+        (has_entry_with(holder, marked).negated(), NotReserved::Already),
+        is_open(NotReserved::Closed),
+        (at_least("available", quantity), NotReserved::Short),
+        (Condition::Any(vec![is_holder, has_room("reservations", cap)]), NotReserved::Full),
     ];
     let mark = mark(tag, quantity);
     let grown = changed(doc! {
@@ -115,7 +115,7 @@ pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<()
 
 /// Why nothing is moved out of a reservation or back to the shelf.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Unapplied {
+pub(in super::super) enum NotApplied {
     /// It was moved before. An entry is removed only when everything was applied out of it, or when no apply to it can
     /// be repeated.
     Already,
@@ -131,12 +131,12 @@ pub(in super::super) fn applying(
     tag: &str,
     quantity: i64,
     to: Destination,
-) -> Change<Unapplied> {
+) -> Change<NotApplied> {
     let is_due =
         Condition::All(vec![at_least("quantity", quantity), contains("takes.tag", tag).negated()]);
     let rules = [
-        (has_entry_with(holder, contains("gifts.tag", tag).negated()), Unapplied::Already),
-        (has_entry_with(holder, is_due), Unapplied::Due),
+        (has_entry_with(holder, contains("gifts.tag", tag).negated()), NotApplied::Already),
+        (has_entry_with(holder, is_due), NotApplied::Due),
     ];
     let applied = changed(doc! {
         "quantity": { "$subtract": ["$$this.quantity", quantity] },
@@ -215,10 +215,10 @@ pub async fn retire(
 }
 
 /// A restock: sold goods are returned to the shelf, once per tag.
-pub(in super::super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change<Unapplied> {
+pub(in super::super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change<NotApplied> {
     let rules = [
-        (contains("restocks.tag", tag).negated(), Unapplied::Already),
-        (at_least("sold", quantity), Unapplied::Due),
+        (contains("restocks.tag", tag).negated(), NotApplied::Already),
+        (at_least("sold", quantity), NotApplied::Due),
     ];
     let set = doc! {
         "available": { "$add": ["$available", quantity] },

@@ -2,7 +2,7 @@
 
 use super::super::{
     documents::{AccountDocument, AccountKind, AccountState},
-    store::{self, Unclosed},
+    store::{self, NotClosed},
     types::{
         AccountNotEmpty, CloseAccountInput, CloseAccountResult, OpenAccountInput, OpenAccountResult,
     },
@@ -62,14 +62,14 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
     let (id, attempt) = (&input.account_id, cx.begin().await?);
     let close = store::close_account(id, subject);
     match store::accounts(&cx).write_and_read(&close, &attempt).await? {
-        Verdict::Applied(account) | Verdict::Refused(Unclosed::Already, account) => Ok(account),
-        Verdict::Missing | Verdict::Refused(Unclosed::NotOwn, _) => {
+        Verdict::Applied(account) | Verdict::Refused(NotClosed::Already, account) => Ok(account),
+        Verdict::Missing | Verdict::Refused(NotClosed::NotOwn, _) => {
             Err(NotFound::of(NodeKind::ACCOUNT, id).into())
         }
-        Verdict::Refused(Unclosed::Receiving, _) => {
+        Verdict::Refused(NotClosed::Receiving, _) => {
             Err(InUse::because("payments arrive on this account").into())
         }
-        Verdict::Refused(Unclosed::NotEmpty, account) => Err(AccountNotEmpty::because(
+        Verdict::Refused(NotClosed::NotEmpty, account) => Err(AccountNotEmpty::because(
             "withdraw its balance, and wait for its unfinished transfers",
             Money::new(account.balance, account.currency),
             account.pending.len(),

@@ -8,7 +8,7 @@ use super::super::{
         AccountDocument, AccountKind, TransferDocument, TransferKind, TransferReason,
         TransferState, TransferStep, is_world,
     },
-    store::{self, Unmoved},
+    store::{self, NotMoved},
 };
 use crate::{
     app::App,
@@ -188,17 +188,19 @@ impl Driver<'_> {
         let movement = store::movement(transfer, id);
         loop {
             match accounts.write(&movement, self.attempt).await? {
-                Verdict::Applied(()) | Verdict::Refused(Unmoved::Already, _) => {
+                Verdict::Applied(()) | Verdict::Refused(NotMoved::Already, _) => {
                     return Ok(Moved::Made);
                 }
                 // A refund is owed: it waits until the account can cover it.
-                Verdict::Refused(Unmoved::Because(_), _)
+                Verdict::Refused(NotMoved::Because(_), _)
                     if transfer.kind == TransferKind::Refund =>
                 {
                     return Ok(Moved::Due);
                 }
-                Verdict::Refused(Unmoved::Because(reason), _) => return Ok(Moved::Refused(reason)),
-                Verdict::Refused(Unmoved::Busy, _) => {
+                Verdict::Refused(NotMoved::Because(reason), _) => {
+                    return Ok(Moved::Refused(reason));
+                }
+                Verdict::Refused(NotMoved::Busy, _) => {
                     let reason = "the source account has too many pending transfers";
                     return Err(Error::unavailable(reason));
                 }
@@ -276,7 +278,7 @@ pub(super) fn refusal(
     attempt: &Attempt,
 ) -> Option<TransferReason> {
     match store::movement(transfer, &account.id).broken(account, attempt.now())? {
-        Unmoved::Because(reason) => Some(*reason),
-        Unmoved::Already | Unmoved::Busy => None,
+        NotMoved::Because(reason) => Some(*reason),
+        NotMoved::Already | NotMoved::Busy => None,
     }
 }

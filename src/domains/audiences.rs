@@ -12,7 +12,10 @@ use crate::{
         input::TAGS,
         requester::{Requester, Role},
     },
-    mongo::expression::{array, choose, literal},
+    mongo::{
+        condition::{Condition, contains, has_room},
+        expression::{array, choose, literal},
+    },
 };
 
 /// Audience of documents that aren't restricted to roles.
@@ -26,6 +29,17 @@ pub fn may_see(requester: &Requester, access: &[String], is_published: bool) -> 
     let is_for = |role: &&str| access.iter().any(|name| name == role);
     requester.has(Role::Editor)
         || is_published && (access.is_empty() || requester.role_names().iter().any(is_for))
+}
+
+/// The rule of [`may_see`] as a condition on a document with its roles in `metadata.access`. `published` is the condition
+/// that it is published.
+pub fn seen_by(requester: &Requester, published: Condition) -> Condition {
+    if requester.has(Role::Editor) {
+        return Condition::All(Vec::new());
+    }
+    let own = requester.role_names().into_iter().map(|role| contains("metadata.access", role));
+    let open = [has_room("metadata.access", 1)].into_iter().chain(own).collect();
+    Condition::All(vec![published, Condition::Any(open)])
 }
 
 /// Key of a list for one audience, as stored in `listed`.

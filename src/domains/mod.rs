@@ -37,6 +37,7 @@ pub mod nodes;
 mod room;
 pub mod trees;
 
+use comments::Discussable;
 use queue::operations::Work;
 pub use room::{CheckFn, FaultsFn, RepairFn, Room, RoomFields, SweepFn};
 
@@ -175,6 +176,11 @@ pub fn faults(config: &Config) -> Vec<String> {
 /// Faults of the settings that belong to rooms, each as a sentence.
 pub fn setting_faults(config: &Config) -> Vec<String> {
     ROOMS.iter().filter_map(|room| room.faults).flat_map(|of| of(config)).collect()
+}
+
+/// Every kind of documents that can be discussed, of all rooms.
+pub fn discussable() -> impl Iterator<Item = &'static Discussable> {
+    ROOMS.iter().flat_map(|room| room.discussed)
 }
 
 /// Every collection of the rooms that are switched on, with its indexes.

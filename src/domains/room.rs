@@ -7,7 +7,7 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
-use super::{nodes::NodeType, queue::operations::Work};
+use super::{comments::Discussable, nodes::NodeType, queue::operations::Work};
 use crate::{
     app::App,
     config::Config,
@@ -39,6 +39,8 @@ pub struct Room {
     pub counters: &'static [&'static str],
     /// Kinds of documents with a global id.
     pub nodes: &'static [NodeType],
+    /// Kinds of documents that can be discussed.
+    pub discussed: &'static [Discussable],
     /// Its collections with their indexes.
     pub collections: &'static [Declared],
     /// Finishes or aborts flows that were interrupted, and removes what is no longer needed.
@@ -73,6 +75,7 @@ impl Room {
             descriptions: &[],
             counters: &[],
             nodes: &[],
+            discussed: &[],
             collections: &[],
             sweep: None,
             work: None,

@@ -115,7 +115,7 @@ impl Lease {
         let free = doc! { "_id": name, "$expr": { "$lt": ["$until", "$$NOW"] } };
         let set = doc! { "$set": { "holder": literal(&holder), "until": until } };
         if let Some(acquired) =
-            leases.guarded(free, vec![set]).within(attempt).apply().await.decided()?
+            leases.guarded(free, vec![set]).within(attempt).send().await.decided()?
         {
             return Ok(Some(lease(acquired.done)));
         }
@@ -134,7 +134,7 @@ impl Lease {
     /// holds it by now.
     pub async fn note_done(&self, upto: DateTime) -> Outcome<LeaseDocument> {
         let mine = doc! { "_id": &self.name, "holder": &self.holder };
-        self.leases.guarded(mine, doc! { "$set": { "done": upto } }).apply().await
+        self.leases.guarded(mine, doc! { "$set": { "done": upto } }).send().await
     }
 
     /// Releases the lease. Only for a holder whose every command was answered; a holder with an unknown
@@ -142,7 +142,7 @@ impl Lease {
     pub async fn release(self) -> Outcome<()> {
         let mine = doc! { "_id": &self.name, "holder": &self.holder };
         let free = doc! { "$set": { "until": DateTime::from_millis(0) } };
-        match self.leases.guarded(mine, free).apply().await {
+        match self.leases.guarded(mine, free).send().await {
             Outcome::Applied(_) => Outcome::Applied(()),
             Outcome::Refused => Outcome::Refused,
             Outcome::Unknown(error) => Outcome::Unknown(error),

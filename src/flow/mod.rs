@@ -42,7 +42,9 @@
 //! - [`decide()`]: the loop of every flow: read, try, and read again after a refusal; a try returns a [`Step`]
 //! - [`Op`]: a requested change; [`OpRecord`] is its record on the decider
 //! - [`Decider`]: a document that holds op records
-//! - [`Change`]: one guarded update as a value; [`Try`]: one try of an op within an attempt
+//! - [`Change`]: a guarded write of one document as a value, with its rules and the reason of each refusal; [`Verdict`]
+//!   is what became of it
+//! - [`Try`]: one try of an op within an attempt
 //! - [`Collection::commit`] and [`Collection::abort`]: the commit of a change, and the abort of a tag
 //! - [`Sweep`]: the clock and the result of one pass of a room's sweep, which finishes what was interrupted
 //! - [`lease`]: one holder at a time, until a deadline on the server's clock
@@ -54,7 +56,7 @@
 //! - send each reserve and each apply within the attempt ([`Guarded::within`]); `commit` does so itself;
 //! - reserve under the tag that [`Op::tag`] returns, and pass the release to `commit` as `undo`;
 //! - stop after an unknown outcome, and leave the flow to a repeat or to the sweep;
-//! - read the document after a refusal, which tells why the guard failed;
+//! - state a guard as rules if its refusals have reasons ([`Change::ruled`]), or read the document after a refusal;
 //! - list each kind of unfinished flow in the room's sweep.
 //!
 //! [`Collection::commit`]: crate::mongo::Collection::commit
@@ -63,6 +65,7 @@
 //! [`Guarded::within`]: crate::mongo::guarded::Guarded::within
 
 mod attempt;
+mod change;
 mod decide;
 pub mod lease;
 mod ops;
@@ -70,6 +73,7 @@ mod sweep;
 pub mod tree;
 
 pub use attempt::{Attempt, Bounds, earlier};
+pub use change::{Change, Verdict};
 pub use decide::{Step, decide};
-pub use ops::{Change, Decider, OPS_CAP, Op, OpRecord, OtherInput, Try, kept};
+pub use ops::{Decider, OPS_CAP, Op, OpRecord, OtherInput, Try, kept};
 pub use sweep::Sweep;

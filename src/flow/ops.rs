@@ -1,18 +1,16 @@
 //! Idempotency keys: the record of an op on its decider.
 
-use std::{iter, time::Duration};
+use std::time::Duration;
 
-use futures_util::future::join_all;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, Bounds};
+use super::{Attempt, Bounds, Change};
 use crate::{
     error::Error,
     mongo::{
-        Collection, Stored, batched,
+        Collection, Stored,
         expression::{append, array, both, changed, choose, filter, literal, map, millis, whole},
-        guarded::Guarded,
     },
 };
 
@@ -90,7 +88,7 @@ impl Op {
     }
 
     /// Guard of a commit: the op isn't committed, its tag isn't recorded, and there is room for its record.
-    fn guard(&self, tag: &str, bounds: Bounds) -> Document {
+    pub(super) fn guard(&self, tag: &str, bounds: Bounds) -> Document {
         doc! {
             "ops.id": { "$ne": &self.id },
             "ops.tag": { "$ne": tag },
@@ -99,52 +97,11 @@ impl Op {
     }
 
     /// Expression of `ops` with this op as committed and without expired records, for a pipeline update.
-    fn committed(&self, tag: &str, bounds: Bounds) -> Bson {
+    pub(super) fn committed(&self, tag: &str, bounds: Bounds) -> Bson {
         let record = whole(doc! {
             "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
         });
         append(needed(bounds), vec![record])
-    }
-}
-
-/// A change of one document as a value: the document, the guard of the update, the fields that it sets, as
-/// expressions of a pipeline update, and the op that it commits.
-#[derive(Debug, Clone)]
-pub struct Change {
-    /// `_id` of the document.
-    id: String,
-    /// The guard, a filter.
-    guard: Document,
-    /// The fields with their new values.
-    set: Document,
-    /// Stages of the update after the one that sets the fields.
-    then: Vec<Document>,
-    /// The part of the op's record by which the committed change is recognised.
-    record: Option<Document>,
-}
-
-impl Change {
-    /// A change of the document with this `_id`, guarded by a filter, that sets fields to the values of expressions.
-    pub fn new(id: impl Into<String>, guard: Document, set: Document) -> Self {
-        Self { id: id.into(), guard, set, then: Vec::new(), record: None }
-    }
-
-    /// Adds stages to the update, after the one that sets the fields.
-    #[must_use]
-    pub fn then(mut self, stages: impl IntoIterator<Item = Document>) -> Self {
-        self.then.extend(stages);
-        self
-    }
-
-    /// The change as the commit of an op under a tag. The same update adds the op's record to `ops`; its guard includes
-    /// that the op isn't committed, that the tag isn't recorded, and that there is room for the record. If the reply to
-    /// the update is lost, the record tells whether it was applied.
-    #[must_use]
-    pub fn committing(mut self, op: &Op, tag: &str, bounds: Bounds) -> Self {
-        self.guard = both(self.guard, op.guard(tag, bounds));
-        self.set.insert("ops", op.committed(tag, bounds));
-        self.record = Some(doc! { "id": &op.id, "tag": tag });
-        self
     }
 }
 
@@ -161,33 +118,6 @@ pub struct Try<'a> {
     pub bounds: Bounds,
 }
 
-impl<T: Stored> Collection<T> {
-    /// The guarded write of a change.
-    pub fn change(&self, Change { id, guard, set, then, record }: Change) -> Guarded<T> {
-        let stages = iter::once(doc! { "$set": set }).chain(then).collect::<Vec<_>>();
-        let write = self.guarded(both(doc! { "_id": &id }, guard), stages);
-        match record {
-            Some(record) => write.applied_if(doc! { "_id": id, "ops": { "$elemMatch": record } }),
-            None => write,
-        }
-    }
-
-    /// Applies changes of different documents before the attempt's deadline. They share a command, also with those of
-    /// other attempts. Returns whether all guards held; a change whose guard held is applied.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`; some of the changes may have been applied.
-    pub async fn change_each(
-        &self,
-        changes: impl Iterator<Item = Change>,
-        attempt: &Attempt,
-    ) -> Result<bool, Error> {
-        let write = |change| self.change(change).within(attempt).held();
-        let all_held = batched(join_all(changes.map(write))).await;
-        all_held.into_iter().try_fold(true, |all, held| Ok(all && held?))
-    }
-}
-
 impl<T: Decider> Collection<T> {
     /// Commits a change for an op. The same update adds the op's record. Its guard includes that the op isn't
     /// committed and that the attempt's deadline hasn't passed. If the commit is refused and there are
@@ -199,7 +129,7 @@ impl<T: Decider> Collection<T> {
     pub async fn commit(
         &self,
         Try { op, tag, attempt, bounds }: Try<'_>,
-        change: Change,
+        change: Change<impl Sized>,
         undo: Option<impl Future<Output = Result<(), Error>>>,
     ) -> Result<Option<T>, Error> {
         let (id, commit) = (change.id.clone(), change.committing(op, tag, bounds));

@@ -10,7 +10,7 @@
 //!         /// Number of pieces to add.
 //!         pub quantity: Long where within(1..=MAX_QUANTITY),
 //!         /// Idempotency key of the call.
-//!         pub idempotency_key: Option<ID> where optional(key()),
+//!         pub idempotency_key: Option<ID> where optional(idempotency_key()),
 //!     }
 //! }
 //! ```
@@ -80,7 +80,7 @@ pub fn sku() -> impl Fn(&str, &mut ID) -> Result<(), NotFound> {
 }
 
 /// A client's idempotency key: 1 to 128 characters, at least one of them visible.
-pub fn key() -> impl Fn(&str, &mut ID) -> Result<(), InvalidInput> {
+pub fn idempotency_key() -> impl Fn(&str, &mut ID) -> Result<(), InvalidInput> {
     |field, value| checks::verbatim(field, value, 1..=128).map(|_| ())
 }
 
@@ -202,9 +202,35 @@ macro_rules! input {
 }
 
 /// Declares the results of mutations: the returned object, or one of the refusals. `Document => Thing` also converts
-/// the document that the operation returns.
+/// the document that the operation returns. `Thing + Other` is an object of one of several types.
 macro_rules! result {
     () => {};
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident: $thing:ident $(+ $more:ident)* $(| $refusal:ident)*; $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, async_graphql::Union)]
+        #[allow(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
+        pub enum $name {
+            $thing($thing),
+            $( $more($more), )*
+            $( $refusal($refusal), )*
+        }
+
+        impl $crate::graphql::refusals::MutationResult for $name {
+            const NAME: &'static str = stringify!($name);
+            const ROOM: &'static str = $crate::graphql::declared::room_of(module_path!());
+
+            fn missing(
+                refusal: $crate::graphql::refusals::NotFound,
+            ) -> $crate::graphql::refusals::Stop<Self> {
+                $crate::graphql::declared::missing!(refusal; $($refusal)*)
+            }
+        }
+
+        $crate::graphql::declared::result! { $($rest)* }
+    };
     (
         $(#[$meta:meta])*
         pub enum $name:ident: $document:ty => $thing:ident $(| $refusal:ident)*; $($rest:tt)*
@@ -217,37 +243,6 @@ macro_rules! result {
 
         $crate::graphql::declared::result! {
             $(#[$meta])* pub enum $name: $thing $(| $refusal)*; $($rest)*
-        }
-    };
-    (
-        $(#[$meta:meta])*
-        pub enum $name:ident: $thing:ident $(| $refusal:ident)*; $($rest:tt)*
-    ) => {
-        $(#[$meta])*
-        #[derive(Debug, async_graphql::Union)]
-        #[allow(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
-        pub enum $name {
-            $thing($thing),
-            $( $refusal($refusal), )*
-        }
-
-        $crate::graphql::declared::mutation_result!($name: $($refusal)*);
-        $crate::graphql::declared::result! { $($rest)* }
-    };
-}
-
-/// The implementation that all results share.
-macro_rules! mutation_result {
-    ($name:ident: $($refusal:ident)*) => {
-        impl $crate::graphql::refusals::MutationResult for $name {
-            const NAME: &'static str = stringify!($name);
-            const ROOM: &'static str = $crate::graphql::declared::room_of(module_path!());
-
-            fn missing(
-                refusal: $crate::graphql::refusals::NotFound,
-            ) -> $crate::graphql::refusals::Stop<Self> {
-                $crate::graphql::declared::missing!(refusal; $($refusal)*)
-            }
         }
     };
 }
@@ -332,4 +327,4 @@ macro_rules! mutations {
     };
 }
 
-pub(crate) use {input, missing, mutation_result, mutations, result};
+pub(crate) use {input, missing, mutations, result};

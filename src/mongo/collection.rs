@@ -28,6 +28,7 @@ use crate::{config::Config, error::Error};
 /// One typed collection. It passes only raw documents to the driver, so that the driver's generic code is compiled
 /// once and not once per document type.
 pub struct Collection<T: Stored> {
+    name: &'static str,
     loader: Arc<Loader>,
     pub(super) derived: Option<Derived>,
     holds: PhantomData<fn() -> T>,
@@ -35,24 +36,37 @@ pub struct Collection<T: Stored> {
 
 impl<T: Stored> Clone for Collection<T> {
     fn clone(&self) -> Self {
-        Self { loader: Arc::clone(&self.loader), derived: self.derived, holds: PhantomData }
+        Self {
+            name: self.name,
+            loader: Arc::clone(&self.loader),
+            derived: self.derived,
+            holds: PhantomData,
+        }
     }
 }
 
 impl<T: Stored> fmt::Debug for Collection<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Collection({})", T::COLLECTION)
+        write!(formatter, "Collection({})", self.name)
     }
 }
 
 impl<T: Stored> Collection<T> {
     /// The collection of `T` in the database of `loader`.
     pub fn of(loader: &Arc<Loader>, config: &Config) -> Self {
-        Self { loader: Arc::clone(loader), derived: T::derived(config), holds: PhantomData }
+        let (name, derived) = (T::COLLECTION, T::derived(config));
+        Self { name, loader: Arc::clone(loader), derived, holds: PhantomData }
+    }
+
+    /// The same in the collection with this name. It is for a type that is a part of the documents of several
+    /// collections.
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 
     pub(super) fn inner(&self) -> Raw {
-        self.loader.raw(T::COLLECTION)
+        self.loader.raw(self.name)
     }
 
     /// Returns the document with this `_id`, with read concern `local` on the primary.
@@ -62,12 +76,12 @@ impl<T: Stored> Collection<T> {
 
     /// Returns the document whose `key`, a unique field that holds strings, is `value`.
     pub async fn get_by(&self, key: &'static str, value: &str) -> Result<Option<T>, Error> {
-        self.read(Lookup { keys: Keys::Unique(key), ..Self::BY_ID }, value).await
+        self.read(Lookup { keys: Keys::Unique(key), ..self.by_id() }, value).await
     }
 
     /// Like [`Self::get`], with the server's time in the same reply.
     pub async fn get_timed(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
-        let timed = Lookup { fields: Fields::Timed, ..Self::BY_ID };
+        let timed = Lookup { fields: Fields::Timed, ..self.by_id() };
         self.loader.read(timed, id).await?.as_deref().map(decode).transpose()
     }
 
@@ -78,7 +92,7 @@ impl<T: Stored> Collection<T> {
         keys: &'static [&'static str],
         value: &str,
     ) -> Result<Vec<Timed<T>>, Error> {
-        let timed = Lookup { keys: Keys::Any(keys), fields: Fields::Timed, ..Self::BY_ID };
+        let timed = Lookup { keys: Keys::Any(keys), fields: Fields::Timed, ..self.by_id() };
         self.loader.read_all(timed, value).await?.iter().map(|found| decode(found)).collect()
     }
 
@@ -89,7 +103,7 @@ impl<T: Stored> Collection<T> {
         value: &str,
     ) -> Result<Option<(DateTime, T)>, Error> {
         let keys = Keys::Unique(key);
-        let lookup = Lookup { keys, fields: Fields::Timed, ..Self::BY_ID };
+        let lookup = Lookup { keys, fields: Fields::Timed, ..self.by_id() };
         let Some(found) = self.loader.read(lookup, value).await? else { return Ok(None) };
         let Timed { now, document } = decode(&found)?;
         Ok(Some((now, document)))
@@ -101,7 +115,7 @@ impl<T: Stored> Collection<T> {
         id: &str,
         fields: &'static [&'static str],
     ) -> Result<Option<T>, Error> {
-        self.read(Lookup { fields: Fields::Only(fields), ..Self::BY_ID }, id).await
+        self.read(Lookup { fields: Fields::Only(fields), ..self.by_id() }, id).await
     }
 
     /// Like [`Self::get_part`], with read concern `majority`.
@@ -111,17 +125,17 @@ impl<T: Stored> Collection<T> {
         fields: &'static [&'static str],
     ) -> Result<Option<T>, Error> {
         let fields = Fields::Only(fields);
-        self.read(Lookup { fields, majority: true, ..Self::BY_ID }, id).await
+        self.read(Lookup { fields, majority: true, ..self.by_id() }, id).await
     }
 
     /// Like [`Self::get`], with read concern `majority`. It is for flows, and for the explanation of a refusal.
     pub async fn get_settled(&self, id: &str) -> Result<Option<T>, Error> {
-        self.read(Lookup { majority: true, ..Self::BY_ID }, id).await
+        self.read(Lookup { majority: true, ..self.by_id() }, id).await
     }
 
     /// Like [`Self::get_settled`], with the server's time in the same reply.
     pub async fn get_timed_settled(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
-        let timed = Lookup { fields: Fields::Timed, majority: true, ..Self::BY_ID };
+        let timed = Lookup { fields: Fields::Timed, majority: true, ..self.by_id() };
         self.loader.read(timed, id).await?.as_deref().map(decode).transpose()
     }
 
@@ -130,12 +144,15 @@ impl<T: Stored> Collection<T> {
         &self.loader
     }
 
-    const BY_ID: Lookup = Lookup {
-        collection: T::COLLECTION,
-        keys: Keys::Unique("_id"),
-        fields: Fields::All,
-        majority: false,
-    };
+    /// The read of a document by its `_id`.
+    fn by_id(&self) -> Lookup {
+        Lookup {
+            collection: self.name,
+            keys: Keys::Unique("_id"),
+            fields: Fields::All,
+            majority: false,
+        }
+    }
 
     /// The driver's handle, and the `maxTimeMS` of a read.
     pub(super) fn raw(&self) -> (Raw, Duration) {
@@ -218,7 +235,7 @@ impl<T: Stored> Collection<T> {
         &self,
         list: List,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
-        let recorded = observe::if_collecting(|| list.command(T::COLLECTION));
+        let recorded = observe::if_collecting(|| list.command(self.name));
         let found = find_many(self.inner(), list, self.loader.limit());
         found.inspect(|_| observe::record_read(recorded))
     }
@@ -234,7 +251,7 @@ impl<T: Stored> Collection<T> {
     /// A guarded write: `update` is applied only if `filter` still matches at that moment. `filter` selects
     /// one document by its unique key and contains the guard.
     pub fn guarded(&self, filter: Document, update: impl Into<UpdateModifications>) -> Guarded<T> {
-        Guarded::new(&self.loader, T::COLLECTION, filter, self.derive(update.into()))
+        Guarded::new(&self.loader, self.name, filter, self.derive(update.into()))
     }
 
     /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].
@@ -274,7 +291,7 @@ impl<T: Stored> Collection<T> {
         R: DeserializeOwned,
     {
         let inner = self.inner();
-        let read = || doc! { "aggregate": T::COLLECTION, "pipeline": &pipeline, "cursor": {} };
+        let read = || doc! { "aggregate": self.name, "pipeline": &pipeline, "cursor": {} };
         let recorded = observe::if_collecting(read);
         let found = self
             .inner()
@@ -313,11 +330,8 @@ impl<T: Stored> Collection<T> {
     /// Calls `each` for every document of the collection, in `_id` order, a batch at a time.
     ///
     /// # Errors
-    /// `Unavailable`, `Internal`, or the error of `each`.
-    pub async fn for_each(
-        &self,
-        mut each: impl FnMut(T) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    /// `Unavailable` or `Internal`.
+    pub async fn for_each(&self, mut each: impl FnMut(T)) -> Result<(), Error> {
         let mut last = None;
         loop {
             let filter = last.take().map_or_else(Document::new, |id| doc! { "_id": { "$gt": id } });
@@ -331,7 +345,7 @@ impl<T: Stored> Collection<T> {
                 .ok_or_else(|| Error::internal("a document without _id"))?;
             last = Some(Bson::try_from(id).map_err(Error::internal)?);
             for raw in &batch {
-                each(decode(raw)?)?;
+                each(decode(raw)?);
             }
         }
     }

@@ -173,7 +173,7 @@ impl<T: DeserializeOwned> Guarded<T> {
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn after(self) -> Result<Option<T>, Error> {
-        self.once().apply().await.decided()
+        self.once().send().await.decided()
     }
 
     /// Sends the write as [`done`](Self::done), and returns whether the guard held.
@@ -203,7 +203,7 @@ impl<T: DeserializeOwned> Guarded<T> {
     }
 
     /// Sends the write as `findAndModify`.
-    pub async fn apply(self) -> Outcome<T> {
+    pub async fn send(self) -> Outcome<T> {
         let after = if self.write.once {
             let after = self.write.find_and_modify_raw().await;
             after.and_then(|after| {

@@ -6,6 +6,7 @@
 //! - `sessions`: a pool of driver sessions
 //! - `pool`: connection metrics
 //! - `stored`: document types, and the version of their shape
+//! - [`condition`]: conditions as values, from which guards and checks of read documents follow
 //! - [`collection`]: typed reads and writes, each one command
 //! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
@@ -31,6 +32,7 @@ mod batcher;
 mod bulk;
 mod clock;
 pub mod collection;
+pub mod condition;
 pub mod connect;
 pub mod copies;
 pub mod counts;

@@ -77,7 +77,7 @@ async fn of_many_writers_at_one_guard_as_many_win_as_it_admits() {
         let things = things.clone();
         tokio::spawn(async move {
             let guard = doc! { "_id": "a", "count": { "$gt": 0 } };
-            let outcome = things.guarded(guard, doc! { "$inc": { "count": -1_i64 } }).apply().await;
+            let outcome = things.guarded(guard, doc! { "$inc": { "count": -1_i64 } }).send().await;
             outcome.decided().expect("an outcome").is_some()
         })
     });
@@ -99,7 +99,7 @@ async fn a_write_that_was_applied_but_not_acknowledged_is_unknown() {
     };
     let point = gateway.fail_point(doc! { "times": 2 }, unsure).await;
     let update = doc! { "$inc": { "count": 1_i64 } };
-    let outcome = things.guarded(doc! { "_id": "a" }, update).apply().await;
+    let outcome = things.guarded(doc! { "_id": "a" }, update).send().await;
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     let outcome = things.insert(thing("b", 1)).await;
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
@@ -115,7 +115,7 @@ async fn a_refused_command_is_unknown_and_changes_nothing() {
     let refused = doc! { "failCommands": ["findAndModify"], "errorCode": 11_602 };
     let point = gateway.fail_point(doc! { "times": 3 }, refused).await;
     let update = doc! { "$inc": { "count": 1_i64 } };
-    let outcome = things.guarded(doc! { "_id": "a" }, update).apply().await;
+    let outcome = things.guarded(doc! { "_id": "a" }, update).send().await;
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     point.off().await;
     assert_eq!(things.get("a").await.expect("read").expect("there").count, 1);
@@ -137,7 +137,7 @@ async fn is_sent_again(command: &str) {
         let write = things.guarded(guard, doc! { "$set": { "count": to } });
         match command {
             "update" => write.done().await,
-            _ => match write.once().apply().await {
+            _ => match write.once().send().await {
                 Outcome::Applied(after) => {
                     assert_eq!(after.count, to);
                     Outcome::Applied(())
@@ -207,10 +207,10 @@ async fn past_its_deadline_a_run_writes_nothing() {
     let (run, read) = things.begin_with(bounds, "a").await.expect("a run");
     assert_eq!(read.expect("there").count, 1);
     let update = || doc! { "$inc": { "count": 1_i64 } };
-    let in_time = things.guarded(doc! { "_id": "a" }, update()).within(&run).apply().await;
+    let in_time = things.guarded(doc! { "_id": "a" }, update()).within(&run).send().await;
     assert!(matches!(in_time, Outcome::Applied(thing) if thing.count == 2));
     tokio::time::sleep(bounds.attempt + Duration::from_millis(50)).await;
-    let late = things.guarded(doc! { "_id": "a" }, update()).within(&run).apply().await;
+    let late = things.guarded(doc! { "_id": "a" }, update()).within(&run).send().await;
     assert!(matches!(late, Outcome::Refused));
     assert!(run.is_over());
     // The run of something that isn't there has a deadline as well.
@@ -306,7 +306,7 @@ async fn ops_are_forgotten_by_age_and_a_full_array_refuses() {
     let op = gateway.app.ids().op(&["someone"], None, &());
     let apply = |id: &'static str| {
         let change = Change::new(id, doc! {}, doc! { "count": 1_i64 });
-        things.change(change.committing(&op, &op.id, bounds)).apply()
+        things.change(change.committing(&op, &op.id, bounds)).send()
     };
     assert!(matches!(apply("old").await, Outcome::Applied(thing) if thing.ops.len() == 1));
     assert!(matches!(apply("full").await, Outcome::Refused));
@@ -359,7 +359,7 @@ async fn what_comes_from_outside_stays_a_value_in_pipelines() {
     let record =
         whole(doc! { "id": literal(hostile), "name": literal("$$ROOT"), "version": 1_i64 });
     let update = doc! { "$set": { "copies": [record] } };
-    let outcome = things.guarded(doc! { "_id": "a" }, vec![update]).apply().await;
+    let outcome = things.guarded(doc! { "_id": "a" }, vec![update]).send().await;
     let Outcome::Applied(after) = outcome else { panic!("{outcome:?}") };
     assert_eq!((after.copies[0].id.as_str(), after.copies[0].name.as_str()), ("$count", "$$ROOT"));
     let _names_only: Document = older_than("at", Duration::from_millis(1));

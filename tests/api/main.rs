@@ -45,6 +45,7 @@ mod references;
 mod refunds;
 mod roles;
 mod rooms;
+mod rules;
 mod shares;
 mod shop;
 mod storm;

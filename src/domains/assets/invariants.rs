@@ -18,7 +18,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut parents = HashMap::new();
     let collect = |parent: ParentDocument| {
         parents.insert(parent.id, parent.metadata.path);
-        Ok(())
     };
     app.collection().for_each(collect).await?;
     let mut files = Vec::new();
@@ -29,7 +28,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
                 report.broken(format!("asset {:?} {fault}", asset.id));
             }
             files.extend(asset.file.map(|file| (asset.id, file)));
-            Ok(())
         })
         .await?;
 

@@ -63,11 +63,18 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room,
+    Room, audiences,
+    comments::Discussable,
     nodes::{Node, NodeType, ObjectType},
     room::declared,
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{
+    graphql::{node_id::NodeKind, requester::Role},
+    mongo::{
+        Stored,
+        condition::{Condition, exists, is_absent, is_past},
+    },
+};
 pub use documents::{AssetDocument, BlobDocument, ChunkDocument, FileFacts};
 use types::{Asset, AssetBy};
 
@@ -75,6 +82,18 @@ impl NodeKind {
     /// An asset: a file with its metadata.
     pub const ASSET: Self = Self::new("asset");
 }
+
+/// The discussions of assets.
+pub const DISCUSSED: Discussable = Discussable {
+    kind: NodeKind::ASSET,
+    collection: AssetDocument::COLLECTION,
+    opened_by: Role::Editor,
+    is_read_whole: true,
+    seen_by: |requester| {
+        let published = audiences::seen_by(requester, is_past("publishedAt"));
+        Condition::All(vec![exists("file"), is_absent("deleting"), published])
+    },
+};
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -86,6 +105,7 @@ pub const ROOM: Room = Room {
             Ok(found.map(Asset::from).map(Node::of))
         })
     })],
+    discussed: &[DISCUSSED],
     collections: &[
         declared::<AssetDocument>(),
         declared::<BlobDocument>(),

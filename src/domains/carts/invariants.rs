@@ -25,14 +25,12 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         for entry in stock.reservations.into_iter().filter(of_carts) {
             reserved.insert((entry.holder, stock.sku.clone()), entry.quantity);
         }
-        Ok(())
     })
     .await?;
     let (mut unsound, mut unequal) = (Vec::new(), Vec::new());
     store::for_each(app, |cart| {
         unsound.extend(unsound_lines(&cart));
         unequal.extend(unequal_reservations(&cart, &mut reserved));
-        Ok(())
     })
     .await?;
     let left = reserved.into_iter().filter(|(_, quantity)| *quantity != 0);

@@ -33,10 +33,7 @@ pub(super) fn bounds(app: &App) -> Bounds {
 }
 
 /// Calls `each` for every cart, for the invariants.
-pub async fn for_each(
-    app: &App,
-    each: impl FnMut(CartDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
+pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<(), Error> {
     carts(app).for_each(each).await
 }
 

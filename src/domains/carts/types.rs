@@ -184,7 +184,7 @@ input! {
         /// cart that the first call opened, or `CartNotActive` if that cart is closed. Use a new key for each
         /// cart. Without a token a key is refused with `InvalidInput`, because it would be shared by all
         /// anonymous callers.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `claimCart`: the cart without an owner that the caller takes over.
@@ -203,7 +203,7 @@ input! {
         pub quantity: i32 where within(1..=MAX_QUANTITY),
         /// Idempotency key, 1 to 128 characters. The pieces are added once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `setCartLineQuantity`: the cart, the product and the new quantity of its line.
@@ -216,7 +216,7 @@ input! {
         pub quantity: i32 where within(1..=MAX_QUANTITY),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite a quantity that was
         /// set in between.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `removeCartLine`: the cart and the product whose line is removed.
@@ -227,7 +227,7 @@ input! {
         pub sku: ID where sku(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove a line that was added
         /// in between.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `cancelCart`: the active cart to cancel.

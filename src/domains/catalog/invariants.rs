@@ -21,7 +21,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         for fault in faults(&product, site) {
             report.broken(format!("{}: {fault}", product.sku));
         }
-        Ok(())
     };
     store::products(app).for_each(each).await?;
     let rule = "catalog: every contributor's works agree with the product";

@@ -54,12 +54,14 @@ mod view;
 
 use super::{
     Room,
+    comments::Discussable,
     nodes::{Node, NodeType, ObjectType},
     room::declared,
 };
 use crate::{
     error::Error,
-    graphql::{cx::Cx, input, node_id::NodeKind},
+    graphql::{cx::Cx, input, node_id::NodeKind, requester::Role},
+    mongo::{Stored, condition::is_absent},
 };
 pub use documents::{Pricing, ProductDocument};
 pub use import::ImportProduct;
@@ -77,6 +79,15 @@ async fn node(cx: Cx<'_>, sku: &str) -> Result<Option<Node>, Error> {
     let found = operations::product(&cx, sku).await?;
     Ok(found.map(|product| Node::of(Product::of(product, None))))
 }
+
+/// The discussions of products.
+pub const DISCUSSED: Discussable = Discussable {
+    kind: NodeKind::PRODUCT,
+    collection: ProductDocument::COLLECTION,
+    opened_by: Role::Merchant,
+    is_read_whole: false,
+    seen_by: |_requester| is_absent("deletedAt"),
+};
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -103,6 +114,7 @@ pub const ROOM: Room = Room {
             },
         )
     }],
+    discussed: &[DISCUSSED],
     collections: &[declared::<ProductDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

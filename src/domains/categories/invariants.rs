@@ -12,7 +12,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut tree = BTreeMap::new();
     let collect = |category: CategoryDocument| {
         tree.insert(category.id.clone(), category);
-        Ok(())
     };
     app.collection().for_each(collect).await?;
 
@@ -52,7 +51,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
                     report.broken(format!("product {sku:?} has {copy:?}, implied is {implied:?}"));
                 }
             }
-            Ok(())
         })
         .await
 }

@@ -203,7 +203,7 @@ input! {
         pub parent_id: Option<ID> where optional(id(NodeKind::CATEGORY)),
         /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
         /// is remembered as long as the category exists.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `renameCategory`: the category, the language and the new name in it.

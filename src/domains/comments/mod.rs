@@ -6,9 +6,9 @@
 //! - `authoredComments`: copies of paged and embedded comments, for the lists by author
 //!
 //! The discussed document belongs to another room: it is a product, content or an asset. This room writes
-//! only its field `discussion`; the other rooms embed [`DiscussionSummary`] and show it. This room knows for
-//! each kind how visibility is stored (`documents/parent.rs`). It finds `discussion` by collection and `_id`,
-//! so it imports no other room.
+//! only its field `discussion`; the other rooms embed [`DiscussionSummary`] and show it. Each room declares the kinds
+//! that can be discussed, with their collections and the condition of visibility, as [`Discussable`] in its `ROOM`.
+//! This room finds `discussion` by collection and `_id`, so it imports no other room.
 //!
 //! # Posting, editing, removing
 //!
@@ -118,8 +118,8 @@ use super::{
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
-    AuthoredComment, CommentDocument, CommentExcerpt, DiscussionSummary, Layout, PageDocument,
-    ParentKind, Rating, TOUCHED,
+    AuthoredComment, CommentDocument, CommentExcerpt, Discussable, DiscussionSummary, Layout,
+    PageDocument, Rating, TOUCHED,
 };
 pub use types::Discussion;
 use types::{Comment, CommentBy};

@@ -81,8 +81,9 @@ pub struct NodeDocument {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// Changes only with title, language and detail.
-    pub nonce: String,
+    /// Version of title, language and detail.
+    #[serde(rename = "nonce")]
+    pub version: String,
     /// The type of content.
     #[serde(rename = "type")]
     pub kind: ContentType,
@@ -153,8 +154,9 @@ pub struct Text {
 pub struct Edition {
     /// Server time from which readers see it.
     pub at: DateTime,
-    /// Nonce of the version.
-    pub nonce: String,
+    /// The version.
+    #[serde(rename = "nonce")]
+    pub version: String,
     /// Its title.
     pub title: String,
     /// Its language.
@@ -179,8 +181,9 @@ pub struct FormerPath {
 pub struct Revised {
     /// Number of versions before it.
     pub number: i64,
-    /// Its nonce.
-    pub nonce: String,
+    /// The version.
+    #[serde(rename = "nonce")]
+    pub version: String,
     /// Its title, language and detail.
     #[serde(flatten)]
     pub text: Text,

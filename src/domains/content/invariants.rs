@@ -27,7 +27,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         } else {
             tree.insert(node.id.clone(), Facts::of(&node));
         }
-        Ok(())
     };
     app.collection().for_each(collect).await?;
 
@@ -72,7 +71,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         if !(sound || tombstones.contains(id)) || revision.id != RevisionDocument::key(id, number) {
             report.broken(format!("{} of {newest:?}", revision.id));
         }
-        Ok(())
     };
     app.collection().for_each(each).await
 }

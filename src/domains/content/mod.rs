@@ -49,11 +49,18 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room,
+    Room, audiences,
+    comments::Discussable,
     nodes::{Node, NodeType, ObjectType},
     room::declared,
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{
+    graphql::{node_id::NodeKind, requester::Role},
+    mongo::{
+        Stored,
+        condition::{Condition, is_absent, is_past},
+    },
+};
 pub use documents::{NodeDocument, RevisionDocument};
 pub use types::Content;
 use types::{Blog, BlogEntry, ContentBy, Folder, Gallery, Page};
@@ -62,6 +69,18 @@ impl NodeKind {
     /// A page, blog entry, folder, blog or gallery.
     pub const CONTENT: Self = Self::new("content");
 }
+
+/// The discussions of content.
+pub const DISCUSSED: Discussable = Discussable {
+    kind: NodeKind::CONTENT,
+    collection: NodeDocument::COLLECTION,
+    opened_by: Role::Editor,
+    is_read_whole: true,
+    seen_by: |requester| {
+        let is_due = Condition::Any(vec![is_past("live.at"), is_past("next.at")]);
+        Condition::All(vec![is_absent("deletedAt"), audiences::seen_by(requester, is_due)])
+    },
+};
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -84,6 +103,7 @@ pub const ROOM: Room = Room {
             })
         },
     )],
+    discussed: &[DISCUSSED],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -12,7 +12,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         if hourly != of_minutes || !is_counted(&hourly, 0..=23) || !is_day(&id.date) {
             report.broken(format!("{id:?}: {hourly:?}, of minutes {of_minutes:?}"));
         }
-        Ok(())
     };
     app.collection().for_each(each).await?;
     report.rule("hits: a month has counts of its own days only");
@@ -21,7 +20,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         if !is_counted(&daily, 1..=31) || !daily.keys().all(is_own) {
             report.broken(format!("{id:?}: {daily:?}"));
         }
-        Ok(())
     };
     app.collection().for_each(each).await
 }

@@ -27,7 +27,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         if let Some(to) = &identity.moved_to {
             moved.push(format!("{key:?} went to {to:?}"));
         }
-        Ok(())
     };
     app.collection().for_each(each).await?;
     for (rule, broken) in [

@@ -64,7 +64,7 @@ input! {
         pub quantity: i32 where within(1..=MAX),
         /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `deleteProduct`: the product to delete.

@@ -46,12 +46,7 @@ struct Books {
 /// Checks the orders against themselves, the carts, the stock and the payments.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut found = Orders::default();
-    orders(app)
-        .for_each(|order| {
-            found.note(&order);
-            Ok(())
-        })
-        .await?;
+    orders(app).for_each(|order| found.note(&order)).await?;
     let rule =
         "orders: the total is the sum of the lines, and what was paid less what was refunded";
     report.add(rule, found.broken.drain(..));
@@ -124,7 +119,6 @@ async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<
         if owner.is_some_and(|owner| *owner != cart.owner) {
             report.broken(format!("cart {} and its order have different owners", cart.id));
         }
-        Ok(())
     })
     .await?;
     for (cart, order) in of_cart {
@@ -152,7 +146,6 @@ async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Res
             let (sku, sold) = (&stock.sku, stock.sold);
             report.broken(format!("{sku}: {sold} are sold, {ordered} are ordered"));
         }
-        Ok(())
     })
     .await
     // If a product was removed together with its stock, only its orders are left.

@@ -128,7 +128,7 @@ input! {
         pub payment: PaymentInput where nested(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the order if the checkout
         /// succeeded, and tries again if it was refused.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `adjustOrderLine`: the order, the product and the new quantity of its line.
@@ -144,7 +144,7 @@ input! {
         pub payment: Option<PaymentInput> where optional(nested()),
         /// Idempotency key, 1 to 128 characters. The quantity is set once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `cancelOrder`: the placed order to cancel.
@@ -153,7 +153,7 @@ input! {
         pub order_id: ID where id(NodeKind::ORDER),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the cancelled order as it is
         /// now; with another key, or without one, it is refused with `OrderNotOpen`.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `deleteOrder`: the cancelled order to delete.

@@ -12,7 +12,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         if person.name_key != input::folded(&person.name) {
             report.broken(format!("{}: {:?} for {:?}", person.id, person.name_key, person.name));
         }
-        Ok(())
     };
     store::people(app).for_each(each).await
 }

@@ -80,7 +80,7 @@ input! {
         pub address: Option<PersonAddressInput> where optional(nested()),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the person that the first
         /// call created.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Postal address of a person.

@@ -18,7 +18,6 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         {
             shared.push(format!("{key:?} is also that of {}", job.id));
         }
-        Ok(())
     };
     app.collection().for_each(each).await?;
     report.rule("queue: at most one live job has a unique key");

@@ -194,7 +194,7 @@ input! {
         /// dead.
         pub unique_key: Option<String> where optional(verbatim(1..=128)),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the job of the first call.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `claimJob`.
@@ -208,7 +208,7 @@ input! {
         pub lease_seconds: Option<i32> where optional(within(1..=MAX_LEASE)),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the jobs that the first call claimed,
         /// unless all of their leases have run out.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `heartbeatJob`.

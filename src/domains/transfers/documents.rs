@@ -225,11 +225,6 @@ impl AccountDocument {
         }
     }
 
-    /// Whether the transfer has changed this balance and its mark is still there.
-    pub fn has_pending(&self, transfer: &str) -> bool {
-        self.pending.iter().any(|pending| pending.id == transfer)
-    }
-
     /// Whether the subject owns the account.
     pub fn is_of(&self, subject: &str) -> bool {
         self.owner.as_deref() == Some(subject)
@@ -238,11 +233,6 @@ impl AccountDocument {
     /// Amount that can be debited. Only the world account may fall below zero.
     pub fn available(&self) -> i64 {
         self.balance - least_balance(&self.id, 0)
-    }
-
-    /// Whether the amount can be credited.
-    pub fn has_room_for(&self, amount: i64) -> bool {
-        self.balance.saturating_add(amount) <= self.cap.unwrap_or(LARGEST)
     }
 }
 

@@ -13,7 +13,8 @@ use crate::{
     mongo::{
         Collection, Stored, batched,
         collection::List,
-        expression::{all, append, both, count, literal, not, older_than, stored, whole, without},
+        condition::{Condition, Number, at_least, contains, has_room, is},
+        expression::{append, both, count, literal, older_than, stored, whole, without},
         guarded::Guarded,
     },
 };
@@ -40,45 +41,76 @@ pub(super) async fn begin_with_accounts(
     Ok((attempt, source, destination.map(|timed| timed.document)))
 }
 
-/// Closes the owner's account, guarded by a balance of zero and no unfinished transfer.
-pub(super) fn close_account(app: &App, id: &str, owner: &str) -> Guarded<AccountDocument> {
-    let guard = doc! {
-        "_id": id,
-        "owner": owner,
-        "kind": stored(&AccountKind::Personal),
-        "state": stored(&AccountState::Open),
-        "balance": 0_i64,
-        "pending": [],
-    };
-    let update = doc! { "$set": { "state": stored(&AccountState::Closed) } };
-    accounts(app).guarded(guard, update)
+/// Why an account isn't closed.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NotClosed {
+    /// It belongs to somebody else.
+    NotOwn,
+    /// It is closed already.
+    Already,
+    /// Payments arrive on it.
+    Receiving,
+    /// It has a balance or unfinished transfers.
+    NotEmpty,
+}
+
+/// Closes the owner's account.
+pub(super) fn close_account(id: &str, owner: &str) -> Change<NotClosed> {
+    let rules = [
+        (is("owner", owner), NotClosed::NotOwn),
+        (is("state", stored(&AccountState::Open)), NotClosed::Already),
+        (is("kind", stored(&AccountKind::Personal)), NotClosed::Receiving),
+        (is("balance", 0), NotClosed::NotEmpty),
+        (has_room("pending", 1), NotClosed::NotEmpty),
+    ];
+    Change::ruled(id, rules, doc! { "state": stored(&AccountState::Closed) })
+}
+
+/// Why a transfer doesn't change the balance of an account.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NotMoved {
+    /// It has changed it before.
+    Already,
+    /// The state of the account doesn't permit it.
+    Because(TransferReason),
+    /// The account has too many unfinished transfers.
+    Busy,
 }
 
 /// The reserve: subtracts the amount from the source, once per transfer. A withdrawal is also possible from a
 /// closed account, which a refund may have reached later.
-pub(super) fn debit(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
+pub(super) fn debit(transfer: &TransferDocument) -> Change<NotMoved> {
     let TransferDocument { id, source, amount, .. } = transfer;
-    let mut guard = vec![
-        not(is_marked(id)),
-        doc! { "$gte": ["$balance", least_balance(source, *amount)] },
-        doc! { "$lt": [{ "$size": "$pending" }, count(MAX_PENDING)] },
+    let mut rules = vec![
+        (is_marked(id).negated(), NotMoved::Already),
+        (
+            at_least("balance", least_balance(source, *amount)),
+            NotMoved::Because(TransferReason::InsufficientFunds),
+        ),
+        (has_room("pending", count(MAX_PENDING)), NotMoved::Busy),
     ];
     if transfer.kind != TransferKind::Withdrawal {
-        guard.push(is_open());
+        rules.insert(1, is_open(TransferReason::SourceClosed));
     }
-    change(app, source, guard, moved(id, -amount))
+    Change::ruled(source, rules, moved(id, -amount))
 }
 
 /// The apply: adds the amount to the destination, once per transfer. A refund always arrives.
-pub(super) fn credit(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
+pub(super) fn credit(transfer: &TransferDocument) -> Change<NotMoved> {
     let TransferDocument { id, destination, amount, .. } = transfer;
-    let mut guard = vec![not(is_marked(id))];
+    let mut rules = vec![(is_marked(id).negated(), NotMoved::Already)];
     if transfer.kind != TransferKind::Refund {
-        let after = doc! { "$add": ["$balance", *amount] };
-        guard.push(is_open());
-        guard.push(doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
+        let cap = Number::FieldOr("cap".into(), LARGEST);
+        let fits = at_least(cap, Number::Sum("balance".into(), *amount));
+        rules.push(is_open(TransferReason::DestinationClosed));
+        rules.push((fits, NotMoved::Because(TransferReason::DestinationFull)));
     }
-    change(app, destination, guard, moved(id, *amount))
+    Change::ruled(destination, rules, moved(id, *amount))
+}
+
+/// The debit or the credit of one of the transfer's accounts.
+pub(super) fn movement(transfer: &TransferDocument, account: &str) -> Change<NotMoved> {
+    if account == transfer.source { debit(transfer) } else { credit(transfer) }
 }
 
 /// Undoes the debit: mark and money change in the same update. It needs no deadline, because it is sent only
@@ -87,28 +119,23 @@ pub(super) fn undo(app: &App, transfer: &TransferDocument) -> Guarded<AccountDoc
     let TransferDocument { id, source, amount, .. } = transfer;
     let balance = doc! { "$add": ["$balance", *amount] };
     let set = doc! { "balance": balance, "pending": without("$pending", "id", id) };
-    change(app, source, vec![is_marked(id)], set)
+    accounts(app).change(Change::ruled(source, [(is_marked(id), ())], set))
 }
 
 /// Removes the mark of a credited transfer.
 pub(super) fn retire(app: &App, account: &str, transfer: &str) -> Guarded<AccountDocument> {
     let set = doc! { "pending": without("$pending", "id", transfer) };
-    change(app, account, vec![is_marked(transfer)], set)
+    accounts(app).change(Change::ruled(account, [(is_marked(transfer), ())], set))
 }
 
-/// A change of an account, guarded by these expressions: concurrent ones of an account in demand are combined.
-fn change(app: &App, id: &str, guard: Vec<Document>, set: Document) -> Guarded<AccountDocument> {
-    accounts(app).change(Change::new(id, all(guard), set))
+/// The transfer has a mark on the account.
+fn is_marked(transfer: &str) -> Condition {
+    contains("pending.id", transfer)
 }
 
-/// Expression: the transfer has a mark on this account.
-fn is_marked(transfer: &str) -> Document {
-    doc! { "$in": [literal(transfer), "$pending.id"] }
-}
-
-/// Expression: the account is open.
-fn is_open() -> Document {
-    doc! { "$eq": ["$state", stored(&AccountState::Open)] }
+/// Rule: the account is open.
+fn is_open(otherwise: TransferReason) -> (Condition, NotMoved) {
+    (is("state", stored(&AccountState::Open)), NotMoved::Because(otherwise))
 }
 
 /// The fields that change with the balance: the mark is added.
@@ -208,13 +235,8 @@ pub(super) fn mark_cancelling(
 }
 
 /// Calls `each` for every account, or for every transfer.
-pub(super) async fn for_each<T: Stored>(app: &App, mut each: impl FnMut(T)) -> Result<(), Error> {
-    app.collection()
-        .for_each(|document| {
-            each(document);
-            Ok(())
-        })
-        .await
+pub(super) async fn for_each<T: Stored>(app: &App, each: impl FnMut(T)) -> Result<(), Error> {
+    app.collection().for_each(each).await
 }
 
 /// Guard: state and fence are as they were read.

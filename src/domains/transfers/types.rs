@@ -243,7 +243,7 @@ input! {
         pub largest_balance: Option<Long> where optional(within(1..=LARGEST)),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the account that the first
         /// call opened.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `closeAccount`: the empty account to close.
@@ -262,7 +262,7 @@ input! {
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `deposit`: the account and the amount that is credited to it.
@@ -273,7 +273,7 @@ input! {
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The deposit is made once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `withdraw`: the account and the amount that is debited from it.
@@ -284,7 +284,7 @@ input! {
         pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The withdrawal is made once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `cancelTransfer`: the transfer to cancel before it is decided.

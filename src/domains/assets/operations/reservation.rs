@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::{
     super::{
         documents::{AssetDocument, BlobDocument, BlobMetadata, FileFacts, Upload},
-        store::{self, Expected},
+        store::{self, Expected, NotCommitted},
         types::{
             AssetConflict, FileTooLarge, MediaTypeNotAllowed, ReplaceAssetResult, UploadAssetResult,
         },
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    flow::{Attempt, Op, OtherInput},
+    flow::{Attempt, Change, Op, OtherInput},
     graphql::refusals::{Conflict, InUse, InvalidInput, NotFound, Stop},
     mongo::{Outcome, gridfs::CHUNK},
 };
@@ -62,8 +62,9 @@ impl Reservation<'_> {
         let op = op.map(|op| with_file(op, &facts.digest));
         let (op, read) = (op.as_ref(), &file.media.attributes);
         let commit = store::commit(app, &asset.id, token, *expected, &facts, read, op);
-        let Some(after) = commit.after().await? else {
-            return self.explain(op, attempt).await;
+        let assets = store::assets(app);
+        let Some(after) = assets.change(commit.clone()).after().await? else {
+            return self.explain(&commit, op, attempt).await;
         };
         settle(app, &after).await;
         Ok(after)
@@ -130,26 +131,26 @@ impl Reservation<'_> {
     /// Why the commit was refused. A repeat may have been committed first.
     async fn explain<U: Refusals>(
         &self,
+        commit: &Change<NotCommitted>,
         op: Option<&Op>,
         attempt: &Attempt,
     ) -> Result<AssetDocument, Stop<U>> {
-        let Self { app, asset: AssetDocument { id, .. }, upload, .. } = self;
+        let Self { app, asset: AssetDocument { id, .. }, .. } = self;
         let found = store::assets(app).get_settled(id).await?;
-        let found = found.filter(|asset| asset.deleting.or(asset.deleted_at).is_none());
-        let own = found.as_ref().and_then(|asset| asset.upload.as_ref());
-        let is_mine = own.is_some_and(|own| own.token == upload.token);
-        if is_mine {
-            self.abort().await;
-        } else {
-            self.discard().await;
+        let broken = found.as_ref().map(|asset| commit.broken(asset, attempt.now()).copied());
+        let reason = broken.unwrap_or(Some(NotCommitted::Gone));
+        match reason {
+            Some(NotCommitted::Gone | NotCommitted::TakenOver) => self.discard().await,
+            Some(NotCommitted::Unexpected) | None => self.abort().await,
         }
+        let found = found.filter(|_| reason != Some(NotCommitted::Gone));
         let asset = found.ok_or_else(|| not_found(id))?;
         if let Some(op) = op
             && is_committed(op, &asset)?
         {
             return Ok(asset);
         }
-        if !is_mine {
+        if reason == Some(NotCommitted::TakenOver) {
             return Err(taken_over().into());
         }
         if op.is_some() {
@@ -162,7 +163,7 @@ impl Reservation<'_> {
     /// Aborts the upload. Failures are logged and left to the sweep.
     pub(super) async fn abort(&self) {
         let abort = store::abort(self.app, &self.asset.id, &self.upload.token, None);
-        match abort.once().apply().await {
+        match abort.once().send().await {
             Outcome::Applied(asset) => settle(self.app, &asset).await,
             Outcome::Refused => self.discard().await,
             Outcome::Unknown(error) => {

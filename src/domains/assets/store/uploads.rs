@@ -17,9 +17,10 @@ use crate::{
     mongo::{
         Collection, Outcome,
         collection::List,
+        condition::{Condition, is, is_absent},
         expression::{
-            array, both, choose, is_missing, literal, millis, older_than, stored, whole,
-            without_any,
+            array, both, choose, is_missing, literal, millis, older_than, stored, stored_fields,
+            whole, without_any,
         },
         gridfs::Chunks,
         guarded::Guarded,
@@ -42,25 +43,36 @@ pub enum Expected {
 }
 
 impl Expected {
-    fn filter(&self) -> Document {
+    /// The asset is the expected one.
+    fn condition(&self) -> Condition {
         match self {
-            Self::Any | Self::Nothing | Self::Something => Document::new(),
-            Self::Version(version) => doc! { "metadata.nonce": version },
-            Self::Digest(digests) => doc! { "file.digest": { "$in": digests } },
+            Self::Any | Self::Nothing | Self::Something => Condition::All(Vec::new()),
+            Self::Version(version) => is("metadata.nonce", version),
+            Self::Digest(digests) => {
+                Condition::Any(digests.iter().map(|digest| is("file.digest", digest)).collect())
+            }
         }
     }
 
     /// Whether what was found is expected.
     pub(crate) fn is(&self, found: Option<&AssetDocument>) -> bool {
         match (self, found) {
-            (Self::Any, _) | (Self::Nothing, None) | (Self::Something, Some(_)) => true,
-            (Self::Version(version), Some(asset)) => asset.metadata.version == *version,
-            (Self::Digest(digests), Some(asset)) => {
-                asset.file.as_ref().is_some_and(|file| digests.contains(&file.digest))
-            }
-            _ => false,
+            (Self::Any, _) | (Self::Nothing, None) => true,
+            (Self::Nothing, Some(_)) | (_, None) => false,
+            (_, Some(asset)) => self.condition().holds(&stored_fields(asset), asset.published_at),
         }
     }
+}
+
+/// Why an upload isn't committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotCommitted {
+    /// The asset was deleted.
+    Gone,
+    /// The upload was aborted, or another attempt took it over.
+    TakenOver,
+    /// The asset isn't the expected one.
+    Unexpected,
 }
 
 /// Reserves the upload of an asset whose first upload was interrupted. Its blob is added to the outbox.
@@ -85,7 +97,7 @@ pub(crate) fn reserve_replacement(
         "file": { "$exists": true },
         "$or": [{ "upload": { "$exists": false } }, { "upload.op": &upload.op }],
     };
-    reserve(app, id, upload, both(expected.filter(), free))
+    reserve(app, id, upload, both(expected.condition().guard(), free))
 }
 
 fn reserve(app: &App, id: &str, upload: &Upload, guard: Document) -> Guarded<AssetDocument> {
@@ -120,7 +132,7 @@ pub(crate) fn commit(
     file: &FileFacts,
     attributes: &[Attribute],
     op: Option<&Op>,
-) -> Guarded<AssetDocument> {
+) -> Change<NotCommitted> {
     let kind = if file.width.is_some() { AssetKind::Photo } else { AssetKind::File };
     let mut set = doc! {
         "file": { "$mergeObjects": [literal(stored(file)), { "at": "$$NOW" }] },
@@ -129,19 +141,22 @@ pub(crate) fn commit(
         "attributes": concat([attributes_of_file("$ne"), literal(stored(&attributes))]),
         "outbox": outbox_with("file", true),
     };
-    let guard = owned(id, token);
-    let change = match (expected, op) {
-        (None, op) => {
+    let mut rules = vec![
+        (is_absent("deleting"), NotCommitted::Gone),
+        (is_absent("deletedAt"), NotCommitted::Gone),
+        (is("upload.token", token), NotCommitted::TakenOver),
+    ];
+    match expected {
+        Some(expected) => rules.push((expected.condition(), NotCommitted::Unexpected)),
+        None => {
             set.insert("origin", op.map(|op| literal(&op.input)));
-            Change::new(id, guard, set)
         }
-        (Some(expected), None) => Change::new(id, both(expected.filter(), guard), set),
-        (Some(expected), Some(op)) => {
-            let change = Change::new(id, both(expected.filter(), guard), set);
-            change.committing(op, &op.id, app.bounds())
-        }
-    };
-    assets(app).change(change.then([doc! { "$unset": "upload" }, relist()]))
+    }
+    let change = Change::ruled(id, rules, set).then([doc! { "$unset": "upload" }, relist()]);
+    match op.filter(|_| expected.is_some()) {
+        Some(op) => change.committing(op, &op.id, app.bounds()),
+        None => change,
+    }
 }
 
 /// Aborts an upload: the owner of the token can't commit it any more, and its blob is added to the outbox.

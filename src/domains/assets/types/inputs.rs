@@ -155,7 +155,7 @@ input! {
         pub publish_at: Option<DateTime>,
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the asset that the first call
         /// created, or starts an interrupted upload again.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `replaceAsset`: the asset, its new file, and its version as the client read it.
@@ -170,7 +170,7 @@ input! {
         pub version: Option<ID>,
         /// Idempotency key, 1 to 128 characters. The file is replaced once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `editAsset`. Fields that are left out don't change.

@@ -7,10 +7,13 @@ use mongodb::bson::Bson;
 
 pub use inputs::*;
 
-use super::documents::{self, AssetDocument, FileFacts};
+use super::{
+    DISCUSSED,
+    documents::{self, AssetDocument, FileFacts},
+};
 use crate::{
     domains::{
-        comments::{Discussion, ParentKind},
+        comments::Discussion,
         content::{self, Content},
     },
     graphql::{
@@ -106,7 +109,7 @@ impl Asset {
     /// Discussion of the asset with its newest comments; null if none was opened.
     async fn discussion(&self) -> Option<Discussion> {
         let found = self.0.discussion.clone()?;
-        Some(Discussion::of(ParentKind::Asset, &self.0.id, found))
+        Some(Discussion::of(&DISCUSSED, &self.0.id, found))
     }
 
     /// Time at which the asset was created.

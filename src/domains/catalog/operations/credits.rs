@@ -3,24 +3,18 @@
 use super::{
     super::{
         documents::{Contributor, ProductDocument},
-        store,
+        store::{self, NotChanged},
         types::{CreditPersonInput, CreditPersonResult, UncreditPersonInput, UncreditPersonResult},
     },
-    edits::{demand_room, explained},
     follow::{finish, write},
 };
 use crate::{
-    domains::people::{
-        PersonName,
-        operations::{WORKS, names},
-    },
-    flow::{Attempt, Step, decide},
+    domains::people::operations::{WORKS, names},
     graphql::{
         cx::Cx,
         declared::Input,
         node_id::NodeKind,
         refusals::{InvalidInput, NotFound, Stop},
-        scalars::Slug,
     },
 };
 
@@ -30,37 +24,26 @@ pub async fn credit_person(
     input: CreditPersonInput,
 ) -> Result<ProductDocument, Stop<CreditPersonResult>> {
     let CreditPersonInput { sku, person_id, role } = &*input.checked()?;
-    let token = &cx.ids().random();
-    let read = || async {
-        let attempt = cx.begin().await?;
-        let person = names(&cx, std::slice::from_ref(&person_id.0)).await?.pop();
-        Ok((attempt, person.ok_or_else(|| NotFound::of(NodeKind::PERSON, person_id))?))
+    let attempt = cx.begin().await?;
+    let person = names(&cx, std::slice::from_ref(&person_id.0)).await?.pop();
+    let person = person.ok_or_else(|| NotFound::of(NodeKind::PERSON, person_id))?;
+    let contributor = Contributor::of(&person, role);
+    let credit = store::credit(sku, &contributor, person.works, &cx.ids().random());
+    let (reason, product) = match write(&cx, &attempt, sku, credit).await? {
+        Ok(product) => return Ok(product),
+        Err(refused) => refused,
     };
-    decide(read, |attempt: Attempt, person: PersonName| async move {
-        let is_full = person.works >= WORKS;
-        if !is_full {
-            let credit = store::credit(&cx, sku, &Contributor::of(&person, role), token);
-            if let Some(product) = write(&cx, &attempt, credit).await? {
-                return Ok(Step::Done(product));
-            }
+    Err(match reason {
+        NotChanged::FullPerson => {
+            InvalidInput::new("personId", format!("has {WORKS} works already")).into()
         }
-        let product = explained(&cx, sku).await?;
-        if is_credited(&product, person_id, role) {
-            return Ok(Step::Done(finish(&cx, &attempt, product).await?));
-        }
-        if is_full {
-            let reason = format!("has {WORKS} works already");
-            return Err(InvalidInput::new("personId", reason).into());
-        }
-        if product.contributors.len() >= store::CONTRIBUTORS {
+        NotChanged::FullProduct => {
             let reason = format!("the product has {} contributors already", store::CONTRIBUTORS);
-            return Err(InvalidInput::new("role", reason).into());
+            InvalidInput::new("role", reason).into()
         }
-        demand_room(&product)?;
-        // The contributors have changed since the refusal.
-        Ok(Step::Again)
+        // A repeat finishes what the first call left.
+        _ => return Ok(finish(&cx, &attempt, product).await?),
     })
-    .await
 }
 
 /// Removes a credit. If there is none, nothing changes.
@@ -69,24 +52,9 @@ pub async fn uncredit_person(
     input: UncreditPersonInput,
 ) -> Result<ProductDocument, Stop<UncreditPersonResult>> {
     let UncreditPersonInput { sku, person_id, role } = &*input.checked()?;
-    let read = || async { Ok((cx.begin().await?, ())) };
-    decide(read, |attempt: Attempt, ()| async move {
-        let uncredit = store::uncredit(&cx, sku, person_id, role.as_str());
-        if let Some(product) = write(&cx, &attempt, uncredit).await? {
-            return Ok(Step::Done(product));
-        }
-        let product = explained(&cx, sku).await?;
-        if !is_credited(&product, person_id, role) {
-            return Ok(Step::Done(finish(&cx, &attempt, product).await?));
-        }
-        demand_room(&product)?;
-        // The contributors have changed since the refusal.
-        Ok(Step::Again)
-    })
-    .await
-}
-
-fn is_credited(product: &ProductDocument, person_id: &str, role: &Slug) -> bool {
-    let mut contributors = product.contributors.iter();
-    contributors.any(|one| one.person_id == person_id && one.role == role.as_str())
+    let attempt = cx.begin().await?;
+    match write(&cx, &attempt, sku, store::uncredit(sku, person_id, role.as_str())).await? {
+        Ok(product) => Ok(product),
+        Err((_, uncredited)) => Ok(finish(&cx, &attempt, uncredited).await?),
+    }
 }

@@ -5,7 +5,7 @@ use async_graphql::ID;
 use super::{
     super::{
         documents::{Content, Copying, Pricing, ProductDocument, coordinate},
-        store::{self, products},
+        store::{self, NotChanged, products},
         types::{
             CategorizeProductInput, CategorizeProductResult, CreateProductInput,
             CreateProductResult, SetProductPriceInput, SetProductPriceResult, UpdateProductInput,
@@ -18,7 +18,7 @@ use crate::{
     app::App,
     domains::categories::{self, CategoryCopy},
     error::Error,
-    flow::{Attempt, Step, decide},
+    flow::Attempt,
     graphql::{
         cx::Cx,
         declared::Input,
@@ -94,19 +94,14 @@ pub async fn update_product(
     let next = cx.ids().derived(&["nonce", &sku, &version, &digest]);
     let content = Content::of(&cx, content);
     let attempt = cx.begin().await?;
-    let update = store::update(&cx, &sku, &version, &next, &content);
-    if let Some(product) = write(&cx, &attempt, update).await? {
-        return Ok(product);
+    let update = store::update(&sku, &version, &next, &content);
+    match write(&cx, &attempt, &sku, update).await? {
+        Ok(product) => Ok(product),
+        Err((_, product)) if product.content_version == next => {
+            Ok(finish(&cx, &attempt, product).await?)
+        }
+        Err((_, product)) => Err(Conflict::stale_version(product.content_version).into()),
     }
-    let product = explained(&cx, &sku).await?;
-    if product.content_version == next {
-        return Ok(finish(&cx, &attempt, product).await?);
-    }
-    if product.content_version != *version {
-        return Err(Conflict::stale_version(product.content_version).into());
-    }
-    demand_room(&product)?;
-    Err(attempt.overdue().into())
 }
 
 /// Changes prices. An absent price stays.
@@ -118,35 +113,20 @@ pub async fn set_product_price(
     if input.list.is_none() && input.retail.is_none() {
         return Err(InvalidInput::new("retail", "is missing: give `retail`, `list` or both").into());
     }
-    let read = || async { Ok((cx.begin().await?, ())) };
-    decide(read, |attempt: Attempt, ()| async move {
-        let price = store::set_price(&cx, input).within(&attempt);
-        if let Some(product) = price.then_read().await? {
-            return Ok(Step::Done(product));
+    let attempt = cx.begin().await?;
+    match write(&cx, &attempt, &input.sku, store::set_price(input)).await? {
+        Ok(product) => Ok(product),
+        Err((NotChanged::OtherCurrency, _)) => {
+            let reason = "is another than the stored one: give both prices";
+            Err(InvalidInput::new("currency", reason).into())
         }
-        let product = explained(&cx, &input.sku).await?;
-        fits_stored(input, product.pricing)?;
-        demand_room(&product)?;
-        // The stored prices have changed since the refusal.
-        Ok(Step::Again)
-    })
-    .await
-}
-
-/// Checks that the new price and the rest of the stored one are consistent.
-fn fits_stored(new: &SetProductPriceInput, stored: Pricing) -> Result<(), InvalidInput> {
-    let is_whole = new.list.is_some() && new.retail.is_some();
-    if !is_whole && new.currency.is_some_and(|currency| currency != stored.currency) {
-        let reason = "is another than the stored one: give both prices";
-        return Err(InvalidInput::new("currency", reason));
+        Err((_, product)) => {
+            let list = input.list.map_or(product.pricing.list, i64::from);
+            let field = if input.retail.is_some() { "retail" } else { "list" };
+            let reason = format!("would put the retail price above the list price of {list}");
+            Err(InvalidInput::new(field, reason).into())
+        }
     }
-    let list = new.list.map_or(stored.list, i64::from);
-    if new.retail.map_or(stored.retail, i64::from) > list {
-        let field = if new.retail.is_some() { "retail" } else { "list" };
-        let reason = format!("would put the retail price above the list price of {list}");
-        return Err(InvalidInput::new(field, reason));
-    }
-    Ok(())
 }
 
 /// Replaces all categories of the product.
@@ -157,32 +137,10 @@ pub async fn categorize_product(
     let CategorizeProductInput { sku, category_ids } = &*input.checked()?;
     let attempt = cx.begin().await?;
     let categories = current_categories(&cx, category_ids).await?;
-    let categorize = store::categorize(&cx, sku, &categories, &cx.ids().random());
-    if let Some(product) = write(&cx, &attempt, categorize).await? {
-        return Ok(product);
-    }
-    explained(&cx, sku).await?;
-    Err(attempt.overdue().into())
-}
-
-/// The product after a refusal, to explain it.
-pub(super) async fn explained<U: From<NotFound>>(
-    app: &App,
-    sku: &str,
-) -> Result<ProductDocument, Stop<U>> {
-    let found = products(app).get_settled(sku).await?;
-    let product = found.filter(|product| product.deleted_at.is_none());
-    Ok(product.ok_or_else(|| NotFound::new("product", sku))?)
-}
-
-/// Checks after an unexplained refusal whether there is room for another try.
-pub(super) fn demand_room(product: &ProductDocument) -> Result<(), Error> {
-    if product.outbox.len() < store::DUE {
-        return Ok(());
-    }
-    Err(Error::rate_limited(
-        "too many changes of this product are in progress; try again in a moment",
-    ))
+    let categorize = store::categorize(sku, &categories, &cx.ids().random());
+    // Nothing but a missing product refuses it.
+    let written = write(&cx, &attempt, sku, categorize).await?;
+    Ok(written.unwrap_or_else(|(_, product)| product))
 }
 
 /// Current copies of the categories with these `_id`s.

@@ -8,7 +8,7 @@ use std::{
 
 use super::super::{
     documents::{Copying, ProductDocument},
-    store,
+    store::{self, NotChanged},
 };
 use crate::{
     app::App,
@@ -17,25 +17,36 @@ use crate::{
         people::{self, Work},
     },
     error::Error,
-    flow::Attempt,
-    mongo::guarded::Guarded,
+    flow::{Attempt, Change, Verdict},
+    graphql::refusals::{NotFound, Stop},
 };
 
 /// Polling interval while the deletion of a category isn't committed or refused yet.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Applies a write within the attempt, and finishes the work that it makes pending. `None` if it was refused.
+/// A product, or why it wasn't changed and the product as it is.
+pub(super) type Written = Result<ProductDocument, (NotChanged, ProductDocument)>;
+
+/// Applies a change of the product within the attempt, and finishes the work that it makes pending.
 ///
 /// # Errors
-/// The outcome is unknown, or that of [`finish`].
-pub(crate) async fn write(
+/// There is no such product, its outbox is full, the outcome is unknown, or that of [`finish`].
+pub(super) async fn write<U: From<NotFound>>(
     app: &App,
     attempt: &Attempt,
-    write: Guarded<ProductDocument>,
-) -> Result<Option<ProductDocument>, Error> {
-    match write.within(attempt).then_read().await? {
-        Some(product) => finish(app, attempt, product).await.map(Some),
-        None => Ok(None),
+    sku: &str,
+    change: Change<NotChanged>,
+) -> Result<Written, Stop<U>> {
+    match store::products(app).write_and_read(&change, attempt).await? {
+        Verdict::Applied(product) => Ok(Ok(finish(app, attempt, product).await?)),
+        Verdict::Missing | Verdict::Refused(NotChanged::Gone, _) => {
+            Err(NotFound::new("product", sku).into())
+        }
+        Verdict::Refused(NotChanged::Busy, _) => Err(Error::rate_limited(
+            "too many changes of this product are in progress; try again in a moment",
+        )
+        .into()),
+        Verdict::Refused(reason, product) => Ok(Err((reason, product))),
     }
 }
 

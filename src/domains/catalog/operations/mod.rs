@@ -14,16 +14,15 @@ pub use super::{
     store::{Offer, find_offer as offer, list},
 };
 use super::{
-    store::{self, products},
+    store::{self, NotChanged, products},
     view::StoredProduct,
 };
 use crate::{
     app::App,
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Verdict},
     graphql::{input, scalars::LocaleTag},
 };
-use follow::write;
 
 /// The product, unless it was deleted.
 pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
@@ -47,14 +46,12 @@ pub async fn delete(
     generation: &str,
     attempt: &Attempt,
 ) -> Result<(), Error> {
-    if write(app, attempt, store::mark_deleted(app, sku, generation)).await?.is_some() {
-        return Ok(());
-    }
-    match products(app).get_settled(sku).await? {
-        Some(product) if product.generation != generation => Ok(()),
-        Some(product) if product.deleted_at.is_none() => Err(attempt.overdue()),
-        Some(product) => finish(app, attempt, product).await.map(|_| ()),
-        None => Ok(()),
+    let deletion = store::deletion(sku, generation);
+    match products(app).write_and_read(&deletion, attempt).await? {
+        Verdict::Applied(product) | Verdict::Refused(NotChanged::Gone, product) => {
+            finish(app, attempt, product).await.map(|_| ())
+        }
+        Verdict::Missing | Verdict::Refused(..) => Ok(()),
     }
 }
 

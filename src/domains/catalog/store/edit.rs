@@ -8,55 +8,56 @@ use super::{
         documents::{Content, Contributor, Pricing, ProductDocument},
         types::SetProductPriceInput,
     },
-    copying, everyone, existing, next_version, outbox_has_room, plane_stage, products,
-    unconfirmed_of, works_due,
+    NotChanged, copying, everyone, existing, exists, next_version, outbox_has_room, plane_stage,
+    products, unconfirmed_of, works_due,
 };
 use crate::{
     app::App,
     domains::categories::CategoryCopy,
     error::Error,
+    flow::Change,
     graphql::scalars::Long,
     mongo::{
         Stored,
         collection::List,
+        condition::{Number, at_least, is},
         expression::{array, both, choose, literal, stored, stored_fields},
-        guarded::Guarded,
     },
 };
 
 /// Replaces the content of a product whose content is of this version. With a new title, the works of all
 /// contributors become due.
-pub(crate) fn update(
-    app: &App,
+pub(in super::super) fn update(
     sku: &str,
     version: &str,
     next_version: &str,
     content: &Content,
-) -> Guarded<ProductDocument> {
-    let guard = both(both(existing(sku), doc! { "nonce": version }), outbox_has_room());
+) -> Change<NotChanged> {
+    let is_read = (is("nonce", version), NotChanged::OtherVersion);
     let mut set = content_fields(content, None);
     set.insert("nonce", literal(next_version));
-    products(app).guarded(guard, vec![doc! { "$set": set }, plane_stage()])
+    Change::ruled(sku, [exists(), is_read, outbox_has_room()], set).then([plane_stage()])
 }
 
-/// Sets prices and derived fields. The guard: the resulting retail price isn't higher than the resulting list
+/// Sets prices and derived fields. The rules: the resulting retail price isn't higher than the resulting list
 /// price, and a price that stays keeps its currency.
-pub(crate) fn set_price(app: &App, new: &SetProductPriceInput) -> Guarded<ProductDocument> {
+pub(in super::super) fn set_price(new: &SetProductPriceInput) -> Change<NotChanged> {
     let amount = |given: Option<Long>, field: &str| {
-        given.map_or(Bson::from(field), |Long(amount)| literal(amount))
+        given.map_or(Number::from(field), |Long(amount)| amount.into())
     };
-    let list = amount(new.list, "$pricing.list");
-    let retail = amount(new.retail, "$pricing.retail");
-    let is_ordered = doc! { "$expr": { "$lte": [retail.clone(), list.clone()] } };
-    let mut guard = both(existing(&new.sku), is_ordered);
-    let mut pricing = doc! { "pricing.list": list, "pricing.retail": retail };
+    let list = amount(new.list, "pricing.list");
+    let retail = amount(new.retail, "pricing.retail");
+    let mut pricing =
+        doc! { "pricing.list": list.expression(), "pricing.retail": retail.expression() };
+    let mut rules = vec![exists()];
     if let Some(currency) = new.currency {
         if new.list.is_none() || new.retail.is_none() {
-            guard.insert("pricing.currency", currency.code());
+            rules.push((is("pricing.currency", currency.code()), NotChanged::OtherCurrency));
         }
         pricing.insert("pricing.currency", literal(currency.code()));
     }
-    products(app).guarded(guard, vec![doc! { "$set": pricing }, savings_stage(), plane_stage()])
+    rules.push((at_least(list, retail), NotChanged::Unordered));
+    Change::ruled(&new.sku.0, rules, pricing).then([savings_stage(), plane_stage()])
 }
 
 /// Pipeline stage that computes savings and percentage from the two prices.
@@ -72,17 +73,16 @@ fn savings_stage() -> Document {
 }
 
 /// Replaces the categories, and marks the product as copying them.
-pub(crate) fn categorize(
-    app: &App,
+pub(in super::super) fn categorize(
     sku: &str,
     categories: &[CategoryCopy],
     token: &str,
-) -> Guarded<ProductDocument> {
+) -> Change<NotChanged> {
     let mut set = doc! { "categories": literal(stored(&categories)) };
     if !categories.is_empty() {
         set.insert("copying", copying(token, unconfirmed_of(categories)));
     }
-    products(app).guarded(existing(sku), vec![doc! { "$set": set }])
+    Change::ruled(sku, [exists()], set)
 }
 
 /// One product of a bulk import.

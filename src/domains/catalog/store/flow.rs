@@ -4,63 +4,67 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{Contributor, Copying, ProductDocument},
-    CONTRIBUTORS, copying, everyone, existing, next_version, outbox_has_room, products,
+    CONTRIBUTORS, NotChanged, copying, everyone, exists, next_version, outbox_has_room, products,
     unconfirmed, works_due,
 };
 use crate::{
     app::App,
-    domains::{categories::CategoryCopy, people::PersonName},
+    domains::{
+        categories::CategoryCopy,
+        people::{PersonName, operations::WORKS},
+    },
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Change},
     mongo::{
-        expression::{append, array, both, choose, filter, literal, map, stored, without_any},
+        condition::{Condition, at_least, has_element, has_room, is},
+        expression::{append, array, choose, count, filter, literal, map, stored, without_any},
         guarded::Guarded,
     },
 };
 
-/// Adds a contributor who isn't there in this role. The works of that person become due.
-pub(crate) fn credit(
-    app: &App,
+/// Adds a contributor who isn't there in this role. The works of that person, of which there are `works`, become due.
+pub(in super::super) fn credit(
     sku: &str,
     contributor: &Contributor,
+    works: i64,
     token: &str,
-) -> Guarded<ProductDocument> {
+) -> Change<NotChanged> {
     let Contributor { person_id, role, .. } = contributor;
-    let same = doc! { "personId": person_id, "role": role };
-    let is_new = doc! {
-        "contributors": { "$not": { "$elemMatch": same } },
-        format!("contributors.{}", CONTRIBUTORS - 1): { "$exists": false },
-    };
-    let update = doc! { "$set": {
+    let rules = [
+        exists(),
+        (is_credited(person_id, role).negated(), NotChanged::Credited),
+        (at_least(WORKS - 1, works), NotChanged::FullPerson),
+        (has_room("contributors", count(CONTRIBUTORS)), NotChanged::FullProduct),
+        outbox_has_room(),
+    ];
+    let set = doc! {
         "contributors": append(array("contributors"), vec![literal(stored(contributor))]),
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
         "copying": copying(token, unconfirmed()),
-    } };
-    let guard = both(both(existing(sku), is_new), outbox_has_room());
-    products(app).guarded(guard, vec![update])
+    };
+    Change::ruled(sku, rules, set)
 }
 
 /// Removes a contributor who is there in this role. The works of that person become due.
-pub(crate) fn uncredit(
-    app: &App,
-    sku: &str,
-    person_id: &str,
-    role: &str,
-) -> Guarded<ProductDocument> {
-    let same = doc! { "personId": person_id, "role": role };
-    let is_credited = doc! { "contributors": { "$elemMatch": same } };
+pub(in super::super) fn uncredit(sku: &str, person_id: &str, role: &str) -> Change<NotChanged> {
+    let rules =
+        [exists(), (is_credited(person_id, role), NotChanged::NotCredited), outbox_has_room()];
     let other = doc! { "$or": [
         { "$ne": ["$$this.personId", literal(person_id)] },
         { "$ne": ["$$this.role", literal(role)] },
     ] };
-    let update = doc! { "$set": {
+    let set = doc! {
         "contributors": filter(array("contributors"), other),
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
-    } };
-    let guard = both(both(existing(sku), is_credited), outbox_has_room());
-    products(app).guarded(guard, vec![update])
+    };
+    Change::ruled(sku, rules, set)
+}
+
+/// The person is a contributor in this role.
+fn is_credited(person_id: &str, role: &str) -> Condition {
+    has_element("contributors", [is("personId", person_id), is("role", role)])
 }
 
 /// Replaces copies by those of `categories` and `people` that have a higher version, withdraws unconfirmed
@@ -131,17 +135,17 @@ pub(crate) async fn settle_all(
 
 /// Marks this generation as deleted. No client sees it any more, no list of a category or a person contains
 /// it, and the works of all contributors become due.
-pub(crate) fn mark_deleted(app: &App, sku: &str, generation: &str) -> Guarded<ProductDocument> {
-    let update = doc! { "$set": {
+pub(in super::super) fn deletion(sku: &str, generation: &str) -> Change<NotChanged> {
+    let is_same = (is("incarnation", generation), NotChanged::OtherGeneration);
+    let set = doc! {
         "deletedAt": "$$NOW",
         "contributors": [],
         "categories": [],
         "copying": "$$REMOVE",
         "version": next_version(),
         "outbox": works_due(everyone()),
-    } };
-    let guard = both(existing(sku), doc! { "incarnation": generation });
-    products(app).guarded(guard, vec![update])
+    };
+    Change::ruled(sku, [is_same, exists()], set)
 }
 
 /// Removes a product that was deleted before `before` and has an empty outbox. Returns whether it was still there.

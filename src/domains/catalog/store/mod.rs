@@ -19,7 +19,8 @@ use crate::{
     mongo::{
         Collection, Stored,
         collection::List,
-        expression::{append, array, choose, literal, whole},
+        condition::{Condition, has_room, is_absent},
+        expression::{append, array, choose, count, literal, whole},
     },
 };
 
@@ -68,9 +69,44 @@ pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
     Ok(found.filter(|product| product.deleted_at.is_none()))
 }
 
+/// Why a product isn't changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotChanged {
+    /// It was deleted.
+    Gone,
+    /// It is another product than an earlier one with its SKU.
+    OtherGeneration,
+    /// Its content has another version.
+    OtherVersion,
+    /// A price that stays has another currency.
+    OtherCurrency,
+    /// The retail price would be higher than the list price.
+    Unordered,
+    /// The person has the role already.
+    Credited,
+    /// The person doesn't have the role.
+    NotCredited,
+    /// The person has the maximum number of works.
+    FullPerson,
+    /// The product has the maximum number of contributors.
+    FullProduct,
+    /// Too many outbox entries aren't applied yet.
+    Busy,
+}
+
 /// Guard: the product exists and isn't deleted.
 fn existing(sku: &str) -> Document {
     doc! { "_id": sku, "deletedAt": { "$exists": false } }
+}
+
+/// Rule: the product isn't deleted.
+fn exists() -> (Condition, NotChanged) {
+    (is_absent("deletedAt"), NotChanged::Gone)
+}
+
+/// Rule: there is room for another outbox entry.
+fn outbox_has_room() -> (Condition, NotChanged) {
+    (has_room("outbox", count(DUE)), NotChanged::Busy)
 }
 
 /// Expression of the next version: higher than the previous one, and higher than that of every earlier
@@ -94,11 +130,6 @@ fn works_due(people: impl Into<Bson>) -> Bson {
 fn everyone() -> Bson {
     let people = doc! { "$ifNull": ["$contributors.personId", []] };
     Bson::Document(doc! { "$setUnion": [people, []] })
-}
-
-/// Guard: there is room for another outbox entry.
-fn outbox_has_room() -> Document {
-    doc! { format!("outbox.{}", DUE - 1): { "$exists": false } }
 }
 
 /// Expression of the mark of a write that begins to copy names and the categories `unconfirmed`.

@@ -3,13 +3,13 @@
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
 use super::super::{
-    documents,
+    DISCUSSED, documents,
     view::{ContributorView, DetailsView, ProductProperty, ProductView, StoredProduct, Track},
 };
 use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
-        comments::{Discussion, ParentKind},
+        comments::Discussion,
         inventory::{self, Stock},
         people::{self, Person},
     },
@@ -149,7 +149,7 @@ macro_rules! product_types {
             /// Discussion of the product with its newest comments; null if none was opened.
             async fn discussion(&self) -> Result<Option<Discussion>> {
                 let product = self.0.product();
-                let shown = |Owned(found)| Discussion::of(ParentKind::Product, product.sku, found);
+                let shown = |Owned(found)| Discussion::of(&DISCUSSED, product.sku, found);
                 Ok(product.discussion.get()?.map(shown))
             }
 

@@ -43,8 +43,9 @@ pub struct CommentDocument {
     /// Stars of a review, one to five.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stars: Option<i32>,
-    /// Changes with the text.
-    pub nonce: String,
+    /// Version of the text and the stars.
+    #[serde(rename = "nonce")]
+    pub text_version: String,
     /// Rises with every change; copies are compared by it.
     pub version: i64,
     /// Server time of the last edit.
@@ -156,7 +157,7 @@ impl CommentDocument {
             author_name: None,
             text: String::new(),
             stars: None,
-            nonce: String::new(),
+            text_version: String::new(),
             version: 1,
             edited_at: None,
             removed: None,

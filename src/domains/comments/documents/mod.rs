@@ -8,8 +8,8 @@ mod parent;
 
 pub use comment::{AuthoredComment, CommentDocument, PageDocument};
 pub(super) use comment::{Due, DueKind, Removed, Remover};
-pub use parent::ParentKind;
-pub(super) use parent::{Mark, Migration, OpenDiscussion, Parent, ParentDocument, of_kind};
+pub use parent::Discussable;
+pub(super) use parent::{Mark, Migration, OpenDiscussion, Parent, ParentDocument, ParentKind};
 
 use async_graphql::Enum;
 use mongodb::bson::DateTime;

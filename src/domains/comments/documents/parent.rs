@@ -1,113 +1,114 @@
 //! The kinds of discussed documents, and the discussion as this room stores it inside them.
 
+use std::hash::{Hash, Hasher};
+
 use async_graphql::ID;
-use mongodb::bson::{Bson, DateTime, Document, doc};
-use serde::{Deserialize, Serialize};
+use mongodb::bson::{DateTime, Document};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{CommentDocument, CommentExcerpt, Layout, Rating};
 use crate::{
-    domains::audiences::may_see,
+    domains::discussable,
     graphql::{
         input::is_key,
         node_id::{self, NodeKind},
         requester::{Requester, Role},
     },
-    mongo::{
-        Stored,
-        expression::{both, is_missing},
-        indexes::Index,
-    },
+    mongo::{Stored, condition::Condition},
 };
 
-/// The kinds of documents that can be discussed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ParentKind {
-    /// A product.
-    Product,
-    /// A page, an entry of a blog, or a group of them.
-    Content,
-    /// A picture or another file.
-    Asset,
+/// A kind of documents that can be discussed, as its room declares it. The collection has the index
+/// [`TOUCHED`](super::TOUCHED).
+#[derive(Debug)]
+pub struct Discussable {
+    /// The kind of its global ids.
+    pub kind: NodeKind,
+    /// The collection of its documents.
+    pub collection: &'static str,
+    /// The role that may open a discussion of it.
+    pub opened_by: Role,
+    /// Whether `seen_by` depends on the time, or on another field than `deletedAt`. Lists then read the whole document.
+    pub is_read_whole: bool,
+    /// The condition that the caller can see a document.
+    pub seen_by: fn(&Requester) -> Condition,
 }
 
-/// Each kind: that of its global ids, its collection, and the role that may open a discussion of it.
-const KINDS: [(NodeKind, &str, Role); 3] = [
-    (NodeKind::PRODUCT, "products", Role::Merchant),
-    (NodeKind::CONTENT, "nodes", Role::Editor),
-    (NodeKind::ASSET, "assetEntries", Role::Editor),
-];
-
-/// Evaluates an expression with the document type `Own` of a kind.
-macro_rules! of_kind {
-    ($kind:expr, $own:ident => $does:expr) => {{
-        use $crate::domains::comments::documents::{ParentDocument, ParentKind};
-        match $kind {
-            ParentKind::Product => {
-                type $own = ParentDocument<{ ParentKind::Product as usize }>;
-                $does
-            }
-            ParentKind::Content => {
-                type $own = ParentDocument<{ ParentKind::Content as usize }>;
-                $does
-            }
-            ParentKind::Asset => {
-                type $own = ParentDocument<{ ParentKind::Asset as usize }>;
-                $does
-            }
-        }
-    }};
-}
-pub(in super::super) use of_kind;
+/// A kind of documents that can be discussed. It is stored as the name in capitals.
+#[derive(Debug, Clone, Copy)]
+pub struct ParentKind(pub(in super::super) &'static Discussable);
 
 impl ParentKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Product, Self::Content, Self::Asset];
+    pub fn all() -> impl Iterator<Item = Self> {
+        discussable().map(Self)
+    }
 
-    /// The kind of its global ids.
-    const fn node(self) -> NodeKind {
-        KINDS[self as usize].0
+    /// The kind with these global ids.
+    fn named(name: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.name() == name)
     }
 
     /// Its name in messages and in the ids of comments.
     pub fn name(self) -> &'static str {
-        self.node().name()
+        self.0.kind.name()
     }
 
     /// The collection of its documents.
     pub fn collection(self) -> &'static str {
-        KINDS[self as usize].1
+        self.0.collection
     }
 
     /// The role that may open a discussion of it.
     pub fn role(self) -> Role {
-        KINDS[self as usize].2
+        self.0.opened_by
+    }
+
+    /// See [`Discussable::is_read_whole`].
+    pub fn is_read_whole(self) -> bool {
+        self.0.is_read_whole
     }
 
     /// Guard: the caller can see the document.
     pub fn seen_by(self, requester: &Requester) -> Document {
-        let is_due = |field: &str| {
-            let due = doc! { "$lte": [format!("${field}"), "$$NOW"] };
-            doc! { "$and": [{ "$not": [is_missing(field)] }, due] }
-        };
-        let there = match self {
-            Self::Product | Self::Content => doc! { "deletedAt": { "$exists": false } },
-            Self::Asset => doc! { "file": { "$exists": true }, "deleting": { "$exists": false } },
-        };
-        if self == Self::Product || requester.has(Role::Editor) {
-            return there;
-        }
-        let published = match self {
-            Self::Content => doc! { "$or": [is_due("live.at"), is_due("next.at")] },
-            _ => is_due("publishedAt"),
-        };
-        let published = doc! { "$expr": published };
-        let roles: Vec<_> = requester.roles.iter().map(|role| Bson::from(role.name())).collect();
-        let open = doc! { "$or": [
-            { "metadata.access.0": { "$exists": false } },
-            { "metadata.access": { "$in": roles } },
-        ] };
-        both(there, both(published, open))
+        (self.0.seen_by)(requester).guard()
+    }
+
+    /// Whether the caller can see a document that was read at that server time.
+    pub(in super::super) fn is_seen_by(
+        self,
+        requester: &Requester,
+        found: &ParentDocument,
+        now: DateTime,
+    ) -> bool {
+        (self.0.seen_by)(requester).holds(&found.others, now)
+    }
+}
+
+impl PartialEq for ParentKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for ParentKind {}
+
+impl Hash for ParentKind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl Serialize for ParentKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name().to_ascii_uppercase())
+    }
+}
+
+impl<'de> Deserialize<'de> for ParentKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let unknown = || D::Error::custom(format!("no room has discussions of {name}"));
+        Self::named(&name.to_ascii_lowercase()).ok_or_else(unknown)
     }
 }
 
@@ -124,13 +125,13 @@ impl Parent {
     /// The document of a global id; `None` if it can't be discussed.
     pub fn of(id: &str) -> Option<Self> {
         let (name, key) = node_id::decode(id)?;
-        let kind = ParentKind::ALL.into_iter().find(|kind| kind.name() == name)?;
+        let kind = ParentKind::named(&name)?;
         is_key(&key).then_some(Self { kind, key })
     }
 
     /// Its global id.
     pub fn id(&self) -> ID {
-        self.kind.node().id(&self.key)
+        self.kind.0.kind.id(&self.key)
     }
 
     /// The global id of a comment on it. It names the document too, so that one command finds the comment once
@@ -144,61 +145,27 @@ impl Parent {
         let names = NodeKind::COMMENT.key(id)?;
         let (kind, names) = names.split_once(':')?;
         let (key, id) = names.rsplit_once(':')?;
-        let kind = ParentKind::ALL.into_iter().find(|known| known.name() == kind)?;
+        let kind = ParentKind::named(kind)?;
         (is_key(key) && is_key(id)).then(|| (Self { kind, key: key.to_owned() }, id.to_owned()))
     }
 }
 
-/// A discussed document with the fields that this room reads or writes.
+/// A discussed document as this room reads it. Each kind has a collection of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in super::super) struct ParentDocument<const KIND: usize> {
+pub(in super::super) struct ParentDocument {
     /// Its `_id`.
     #[serde(rename = "_id")]
     pub(in super::super) key: String,
     /// Its discussion, if one was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in super::super) discussion: Option<Box<OpenDiscussion>>,
-    /// Set when it was deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    deleted_at: Option<DateTime>,
-    /// Of an asset: set when its upload was aborted or it was deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    deleting: Option<Bson>,
-    /// Of content and assets: the roles that can see it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    metadata: Option<Access>,
-    /// Of content: the current edition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    live: Option<Edition>,
-    /// Of content: the next edition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    next: Option<Edition>,
-    /// Of an asset: its file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    file: Option<Document>,
-    /// Of an asset: when it becomes visible to readers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    published_at: Option<DateTime>,
+    /// Its other fields, which decide who can see it.
+    #[serde(flatten)]
+    others: Document,
 }
 
-/// Names of the roles that can see the document; everyone can if it is empty.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Access {
-    #[serde(default)]
-    access: Vec<String>,
-}
-
-/// When an edition becomes visible to readers.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Edition {
-    at: DateTime,
-}
-
-impl<const KIND: usize> ParentDocument<KIND> {
-    /// Its kind.
-    pub(in super::super) const KIND: ParentKind = ParentKind::ALL[KIND];
-    /// Fields that lists need: all but the marks.
+impl ParentDocument {
+    /// Fields that lists need: all of the discussion but the marks.
     pub(in super::super) const FIELDS: &'static [&'static str] = &[
         "_id",
         "deletedAt",
@@ -218,35 +185,10 @@ impl<const KIND: usize> ParentDocument<KIND> {
         "discussion.migration.at",
         "discussion.migration.copiedAt",
     ];
-    /// Whether visibility depends on the server's time.
-    pub(in super::super) const IS_TIMED: bool = !matches!(Self::KIND, ParentKind::Product);
-
-    /// Whether the caller can see it at that server time; the same rule as [`ParentKind::seen_by`].
-    pub(in super::super) fn is_seen_by(
-        &self,
-        requester: &Requester,
-        now: Option<DateTime>,
-    ) -> bool {
-        let is_due = |at: Option<DateTime>| at.is_some_and(|at| now.is_some_and(|now| at <= now));
-        let edition = |edition: &Option<Edition>| edition.as_ref().map(|edition| edition.at);
-        let (is_there, is_published) = match Self::KIND {
-            ParentKind::Product => return self.deleted_at.is_none(),
-            ParentKind::Content => (
-                self.deleted_at.is_none(),
-                is_due(edition(&self.live)) || is_due(edition(&self.next)),
-            ),
-            ParentKind::Asset => {
-                (self.file.is_some() && self.deleting.is_none(), is_due(self.published_at))
-            }
-        };
-        let access = self.metadata.as_ref().map_or(&[][..], |metadata| &metadata.access);
-        is_there && may_see(requester, access, is_published)
-    }
 }
 
-impl<const KIND: usize> Stored for ParentDocument<KIND> {
-    const COLLECTION: &'static str = KINDS[KIND].1;
-    const INDEXES: &'static [Index] = &[];
+impl Stored for ParentDocument {
+    const COLLECTION: &'static str = "";
 }
 
 /// A complete discussion. [`super::DiscussionSummary`] is the part that other rooms see.

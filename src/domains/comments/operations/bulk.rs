@@ -16,7 +16,7 @@ use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, Parent, ParentKind},
+        documents::{CommentDocument, Layout, Parent},
         import::{ImportComment, ImportKey},
         store::{self, CommentStore, DiscussionHandle, Opened},
     },
@@ -27,7 +27,7 @@ use crate::{
     app::App,
     error::Error,
     flow::Attempt,
-    graphql::{cx::Cx, refusals::InvalidInput, requester::Requester},
+    graphql::{cx::Cx, node_id::NodeKind, refusals::InvalidInput, requester::Requester},
 };
 
 /// A checked comment that is to be posted.
@@ -60,7 +60,8 @@ pub(in super::super) async fn post_all(
     sku: &str,
     lines: Vec<Line>,
 ) -> Result<Vec<(usize, InvalidInput)>, Error> {
-    let parent = Parent { kind: ParentKind::Product, key: sku.to_owned() };
+    let no_product = || Error::internal("products can't be discussed");
+    let parent = Parent::of(&NodeKind::PRODUCT.id(sku)).ok_or_else(no_product)?;
     let anyone = Requester::default();
     let seen = parent.kind.seen_by(&anyone);
     let cx = Cx { app, requester: &anyone };
@@ -162,7 +163,7 @@ impl<'a> Bulk<'a> {
         let name = CommentDocument::short(&id, NAME);
         let draft = CommentDocument {
             origin,
-            nonce: self.store.app.ids().random(),
+            text_version: self.store.app.ids().random(),
             text: comment.text,
             stars: comment.stars,
             ..CommentDocument::draft(id, &self.store.parent, &comment.author, above)

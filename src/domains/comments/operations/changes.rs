@@ -36,18 +36,18 @@ pub async fn edit_comment(
 ) -> Result<CommentDocument, Stop<EditCommentResult>> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
-    // The next nonce is derived from this one and the content, so that a repeat is recognised by it.
+    // The next version is derived from this one and the content, so that a repeat is recognised by it.
     let digest = cx.op(&["editComment"], None, &(&input.text, input.stars)).input;
     let next = cx.ids().derived(&["nonce", &input.comment_id, author, &input.version, &digest]);
     let may = |old: &CommentDocument| old.author == author;
     change(cx, &input.comment_id, may, |attempt, old| {
-        if old.nonce == next {
+        if old.text_version == next {
             return Ok(None);
         }
         if old.removed.is_some() {
             return Err(CommentRemoved::new(old.slug.clone()).into());
         }
-        if old.nonce != *input.version {
+        if old.text_version != *input.version {
             return Err(CommentConflict::because(CHANGED, old.clone().into()).into());
         }
         if input.stars.is_some() && old.stars.is_none() {
@@ -62,7 +62,7 @@ pub async fn edit_comment(
         Ok(Some(CommentDocument {
             text: input.text.clone(),
             stars: input.stars.or(old.stars),
-            nonce: next.clone(),
+            text_version: next.clone(),
             edited_at: Some(attempt.now()),
             ..old.clone()
         }))
@@ -86,7 +86,7 @@ pub async fn remove_comment(
         Ok(Some(CommentDocument {
             text: String::new(),
             stars: None,
-            nonce: cx.ids().random(),
+            text_version: cx.ids().random(),
             removed: Some(Removed { at: attempt.now(), by }),
             ..old.clone()
         }))

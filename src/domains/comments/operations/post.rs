@@ -48,7 +48,7 @@ pub async fn post_comment(
     };
     let draft = CommentDocument {
         origin: op.input,
-        nonce: cx.ids().random(),
+        text_version: cx.ids().random(),
         text: input.text.clone(),
         author_name: cx.requester.name.clone(),
         ..CommentDocument::draft(op.id, &parent, author, above.as_ref())
@@ -78,7 +78,7 @@ pub async fn review_product(
     // The digest is stored: a repeat at any later time is recognised by it.
     let draft = CommentDocument {
         origin: cx.op(&["reviewProduct"], None, &(&input.stars, &input.text)).input,
-        nonce: cx.ids().random(),
+        text_version: cx.ids().random(),
         text: input.text.clone(),
         stars: Some(input.stars),
         author_name: cx.requester.name.clone(),

@@ -123,7 +123,8 @@ fn is_timely(cx: Cx<'_>, since: Instant) -> bool {
 /// Collection and key of the document that subscribers of a discussion watch. If the id isn't valid, the key is
 /// empty, which no document has.
 pub fn followed(subject: &ID) -> (&'static str, String) {
-    let nothing = || (ParentKind::Product.collection(), String::new());
+    let any = ParentKind::all().next().map_or("", ParentKind::collection);
+    let nothing = || (any, String::new());
     parent_of(subject).map_or_else(|_| nothing(), |on| (on.kind.collection(), on.key))
 }
 

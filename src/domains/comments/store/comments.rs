@@ -183,7 +183,8 @@ impl CommentStore<'_> {
     ) -> Found<CommentDocument> {
         let settled_at = Some(attempt.now());
         let settled = CommentDocument { due: None, settled_at, ..comment.clone() };
-        let same = doc! { "nonce": &comment.nonce, "at": comment.at, "version": comment.version };
+        let same =
+            doc! { "nonce": &comment.text_version, "at": comment.at, "version": comment.version };
         let due = both(same.clone(), doc! { "due.tag": &due.tag });
         let done = both(same, doc! { "due": { "$exists": false } });
         self.change(comment, settled, due, done, attempt).await
@@ -206,10 +207,11 @@ impl CommentStore<'_> {
         };
         if new.removed.is_none() {
             let in_time = doc! { "$gt": editable_after(self.app, attempt) };
-            unchanged.extend(doc! { "author": &old.author, "nonce": &old.nonce, "at": in_time });
+            unchanged
+                .extend(doc! { "author": &old.author, "nonce": &old.text_version, "at": in_time });
         }
         let due = new.due.as_ref().map(|due| &due.tag);
-        let done = doc! { "version": new.version, "nonce": &new.nonce, "due.tag": due };
+        let done = doc! { "version": new.version, "nonce": &new.text_version, "due.tag": due };
         self.change(old, new, unchanged, done, attempt).await
     }
 

@@ -93,11 +93,7 @@ pub(crate) async fn list_wrong_pages(app: &App) -> Result<Vec<Document>, Error> 
 /// Every copy of a comment for the lists by author.
 pub(crate) async fn for_each_copy(
     app: &App,
-    mut each: impl FnMut(AuthoredComment),
+    each: impl FnMut(AuthoredComment),
 ) -> Result<(), Error> {
-    let each = |copy| {
-        each(copy);
-        Ok(())
-    };
     app.collection().for_each(each).await
 }

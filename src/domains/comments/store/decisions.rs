@@ -6,7 +6,7 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{
     super::{
         derived::Derived,
-        documents::{CommentDocument, CommentExcerpt, Due, Layout, Mark, Rating, of_kind},
+        documents::{CommentDocument, CommentExcerpt, Due, Layout, Mark, Rating},
     },
     CAP, DiscussionHandle, Found, discussions,
 };
@@ -95,10 +95,8 @@ impl DiscussionHandle<'_> {
         });
         let marked = doc! { "discussion.taken": { "$all": marked.collect::<Vec<_>>() } };
         let marked = both(own.clone(), marked);
-        of_kind!(self.parent.kind, Own => {
-            let write = self.app.collection::<Own>().set(both(own, guard), fields);
-            write.within(attempt).applied_if(marked).held().await
-        })
+        let write = discussions::parents(self.app, self.parent.kind).set(both(own, guard), fields);
+        write.within(attempt).applied_if(marked).held().await
     }
 
     /// Commits the posts of comments, none of which is committed: counts them and adds them to the newest, if the

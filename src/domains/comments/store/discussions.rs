@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
-    super::documents::{Layout, OpenDiscussion, Parent, ParentDocument, ParentKind, of_kind},
+    super::documents::{Layout, OpenDiscussion, Parent, ParentDocument, ParentKind},
     CommentStore, DiscussionHandle, Found,
 };
 use crate::{
@@ -16,17 +16,21 @@ use crate::{
     flow::Attempt,
     graphql::cx::Cx,
     mongo::{
+        Collection,
         collection::List,
         expression::{both, literal, stored},
     },
 };
 
+/// The documents of this kind.
+pub(super) fn parents(app: &App, kind: ParentKind) -> Collection<ParentDocument> {
+    app.collection().named(kind.collection())
+}
+
 /// The discussion, without a check of visibility.
 pub(crate) async fn settled<'a>(app: &'a App, parent: &Parent) -> Found<DiscussionHandle<'a>> {
-    of_kind!(parent.kind, Own => {
-        let found = app.collection::<Own>().get_settled(&parent.key).await?;
-        Ok(found.and_then(|found| of(app, found)))
-    })
+    let found = parents(app, parent.kind).get_settled(&parent.key).await?;
+    Ok(found.and_then(|found| of(app, parent.kind, found)))
 }
 
 impl<'a> CommentStore<'a> {
@@ -53,12 +57,10 @@ pub(super) async fn write<'a>(
     attempt: &Attempt,
 ) -> Found<DiscussionHandle<'a>> {
     let filter = both(doc! { "_id": &parent.key }, guard);
-    of_kind!(parent.kind, Own => {
-        let write = app.collection::<Own>().guarded(filter, stages).within(attempt);
-        let Some(after) = write.then_read().await? else { return Ok(None) };
-        let gone = || Error::internal("a discussion isn't where it was");
-        of(app, after).map(Some).ok_or_else(gone)
-    })
+    let write = parents(app, parent.kind).guarded(filter, stages).within(attempt);
+    let Some(after) = write.then_read().await? else { return Ok(None) };
+    let gone = || Error::internal("a discussion isn't where it was");
+    of(app, parent.kind, after).map(Some).ok_or_else(gone)
 }
 
 /// Opens a discussion if there is none.
@@ -98,22 +100,20 @@ pub(crate) async fn list_touched(
     limit: i64,
 ) -> Result<Vec<DiscussionHandle<'_>>, Error> {
     let mut touched = Vec::new();
-    for kind in ParentKind::ALL {
-        of_kind!(kind, Own => {
-            let filter = doc! { "discussion.touchedAt": { "$lt": before } };
-            let sort = doc! { "discussion.touchedAt": 1 };
-            let projection = Some(doc! { "discussion": 1 });
-            let hint = Some("discussion_touched");
-            let list = List { filter, sort, limit, projection, hint, ..List::default() };
-            let found = app.collection::<Own>().list(list).await?;
-            touched.extend(found.into_iter().filter_map(|found| of(app, found)));
-        });
+    for kind in ParentKind::all() {
+        let filter = doc! { "discussion.touchedAt": { "$lt": before } };
+        let sort = doc! { "discussion.touchedAt": 1 };
+        let projection = Some(doc! { "discussion": 1 });
+        let hint = Some("discussion_touched");
+        let list = List { filter, sort, limit, projection, hint, ..List::default() };
+        let found = parents(app, kind).list(list).await?;
+        touched.extend(found.into_iter().filter_map(|found| of(app, kind, found)));
     }
     Ok(touched)
 }
 
-fn of<const KIND: usize>(app: &App, found: ParentDocument<KIND>) -> Option<DiscussionHandle<'_>> {
-    let parent = Parent { kind: ParentDocument::<KIND>::KIND, key: found.key };
+fn of(app: &App, kind: ParentKind, found: ParentDocument) -> Option<DiscussionHandle<'_>> {
+    let parent = Parent { kind, key: found.key };
     Some(DiscussionHandle { app, parent, discussion: *found.discussion? })
 }
 
@@ -122,29 +122,24 @@ pub(crate) async fn for_each<'a>(
     app: &'a App,
     mut each: impl FnMut(DiscussionHandle<'a>),
 ) -> Result<(), Error> {
-    for kind in ParentKind::ALL {
-        of_kind!(kind, Own => {
-            let each = |found| {
-                of(app, found).into_iter().for_each(&mut each);
-                Ok(())
-            };
-            app.collection::<Own>().for_each(each).await?;
-        });
+    for kind in ParentKind::all() {
+        let each = |found| of(app, kind, found).into_iter().for_each(&mut each);
+        parents(app, kind).for_each(each).await?;
     }
     Ok(())
 }
 
 /// Reads the discussion for lists; `None` if there is none or the caller can't see the document.
 pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<DiscussionHandle<'a>> {
-    of_kind!(parent.kind, Own => {
-        if Own::IS_TIMED {
-            let Opened { is_seen, discussed, .. } = open(cx, parent).await?;
-            return Ok(discussed.filter(|_| is_seen));
-        }
-        let found = cx.collection::<Own>().get_part(&parent.key, Own::FIELDS).await?;
-        let seen = found.filter(|found| found.is_seen_by(cx.requester, None));
-        Ok(seen.and_then(|found| of(cx.app, found)))
-    })
+    if parent.kind.is_read_whole() {
+        let Opened { is_seen, discussed, .. } = open(cx, parent).await?;
+        return Ok(discussed.filter(|_| is_seen));
+    }
+    let found = parents(&cx, parent.kind).get_part(&parent.key, ParentDocument::FIELDS).await?;
+    // Its visibility doesn't depend on the time.
+    let any = DateTime::from_millis(0);
+    let seen = found.filter(|found| parent.kind.is_seen_by(cx.requester, found, any));
+    Ok(seen.and_then(|found| of(cx.app, parent.kind, found)))
 }
 
 /// Which of these documents the caller can see, with one command per kind.
@@ -152,7 +147,7 @@ pub(crate) async fn list_seen(
     cx: Cx<'_>,
     parents: &HashSet<&Parent>,
 ) -> Result<HashSet<Parent>, Error> {
-    let seen = ParentKind::ALL.map(|kind| list_seen_of(cx, kind, parents));
+    let seen = ParentKind::all().map(|kind| list_seen_of(cx, kind, parents));
     Ok(try_join_all(seen).await?.into_iter().flatten().collect())
 }
 
@@ -160,21 +155,19 @@ pub(crate) async fn list_seen(
 async fn list_seen_of(
     cx: Cx<'_>,
     kind: ParentKind,
-    parents: &HashSet<&Parent>,
+    among: &HashSet<&Parent>,
 ) -> Result<Vec<Parent>, Error> {
-    let own = parents.iter().filter(|parent| parent.kind == kind);
+    let own = among.iter().filter(|parent| parent.kind == kind);
     let keys: Vec<_> = own.map(|parent| parent.key.as_str()).collect();
     if keys.is_empty() {
         return Ok(Vec::new());
     }
-    of_kind!(kind, Own => {
-        let mut list = List::of_ids(&keys);
-        list.filter = both(list.filter, kind.seen_by(cx.requester));
-        list.projection = Some(doc! { "_id": 1 });
-        list.hint = Some("_id_");
-        let found = cx.collection::<Own>().list(list).await?;
-        Ok(found.into_iter().map(|parent| Parent { kind, key: parent.key }).collect())
-    })
+    let mut list = List::of_ids(&keys);
+    list.filter = both(list.filter, kind.seen_by(cx.requester));
+    list.projection = Some(doc! { "_id": 1 });
+    list.hint = Some("_id_");
+    let found = parents(&cx, kind).list(list).await?;
+    Ok(found.into_iter().map(|parent| Parent { kind, key: parent.key }).collect())
 }
 
 /// A document as an attempt read it first.
@@ -190,10 +183,9 @@ pub(crate) struct Opened<'a> {
 
 /// Begins an attempt by reading a document.
 pub(crate) async fn open<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Opened<'a>, Error> {
-    of_kind!(parent.kind, Own => {
-        let (attempt, found) = cx.begin_with::<Own>(&parent.key).await?;
-        let now = Some(attempt.now());
-        let is_seen = found.as_ref().is_some_and(|found| found.is_seen_by(cx.requester, now));
-        Ok(Opened { attempt, is_seen, discussed: found.and_then(|found| of(cx.app, found)) })
-    })
+    let kind = parent.kind;
+    let (attempt, found) = parents(&cx, kind).begin_with(cx.bounds(), &parent.key).await?;
+    let sees = |found| kind.is_seen_by(cx.requester, found, attempt.now());
+    let is_seen = found.as_ref().is_some_and(sees);
+    Ok(Opened { attempt, is_seen, discussed: found.and_then(|found| of(cx.app, kind, found)) })
 }

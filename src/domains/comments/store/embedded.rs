@@ -7,8 +7,8 @@
 use mongodb::bson::{Document, doc};
 
 use super::{
-    super::documents::{CommentDocument, OpenDiscussion, of_kind},
-    CAP, CommentList, CommentStore, Inserted, decisions,
+    super::documents::{CommentDocument, OpenDiscussion},
+    CAP, CommentList, CommentStore, Inserted, decisions, discussions,
 };
 use crate::{
     error::Error,
@@ -47,10 +47,9 @@ pub(super) async fn set(
         "discussion.id": &store.discussion,
         "discussion.epoch": store.epoch,
     };
-    of_kind!(store.parent.kind, Own => {
-        let write = store.app.collection::<Own>().set(both(current.clone(), guard), fields);
-        write.within(attempt).applied_if(both(current, done)).held().await
-    })
+    let parents = discussions::parents(store.app, store.parent.kind);
+    let write = parents.set(both(current.clone(), guard), fields);
+    write.within(attempt).applied_if(both(current, done)).held().await
 }
 
 pub(super) async fn insert(
@@ -68,8 +67,8 @@ pub(super) async fn insert(
     let with = append(array(ENTRIES), vec![literal(stored(comment))]);
     set.insert(ENTRIES, with);
     let guard = both(both(seen, uncommitted), room);
-    // The nonce is that of this call.
-    let same = doc! { "id": &comment.id, "nonce": &comment.nonce, "at": comment.at };
+    // The version is that of this call.
+    let same = doc! { "id": &comment.id, "nonce": &comment.text_version, "at": comment.at };
     let inserted = doc! { ENTRIES: { "$elemMatch": same } };
     if self::set(store, guard, set, inserted, attempt).await? {
         return Ok(Inserted::Committed(comment.clone()));

@@ -82,7 +82,7 @@ async fn push(
         doc! { "$set": { "entries": { "$concatArrays": ["$entries", [entry]] } } },
         doc! { "$set": { "full": is_full } },
     ];
-    let page = pages(store.app).guarded(filter, update).within(attempt).apply().await.decided()?;
+    let page = pages(store.app).guarded(filter, update).within(attempt).send().await.decided()?;
     written(page.map(|page| page.entries), &comment.id)
 }
 
@@ -185,7 +185,7 @@ pub(super) async fn withdraw(store: &CommentStore<'_>, id: &str) -> Result<bool,
         }
     };
     let pull = doc! { "$pull": { "entries": &unposted } };
-    if pages(store.app).guarded(holding(false), pull).apply().await.decided()?.is_some() {
+    if pages(store.app).guarded(holding(false), pull).send().await.decided()?.is_some() {
         return Ok(true);
     }
     // It is alone on its page, and pages are never empty: the page is removed.

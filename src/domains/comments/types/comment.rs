@@ -151,6 +151,6 @@ impl Comment {
     /// Version of the comment; it changes with every edit. `editComment` takes it and refuses the edit of a
     /// comment that changed since it was read.
     async fn version(&self) -> ID {
-        ID(self.0.nonce.clone())
+        ID(self.0.text_version.clone())
     }
 }

@@ -5,7 +5,8 @@ use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use super::{
     super::{
         documents::{
-            CommentExcerpt, DiscussionSummary, LATEST, Layout, OpenDiscussion, Parent, ParentKind,
+            CommentExcerpt, Discussable, DiscussionSummary, LATEST, Layout, OpenDiscussion, Parent,
+            ParentKind,
         },
         operations,
     },
@@ -23,8 +24,8 @@ pub struct Discussion {
 
 impl Discussion {
     /// The discussion of the document of this kind with this `_id`.
-    pub fn of(kind: ParentKind, key: &str, summary: Box<DiscussionSummary>) -> Self {
-        Self { parent: Parent { kind, key: key.to_owned() }, summary }
+    pub fn of(kind: &'static Discussable, key: &str, summary: Box<DiscussionSummary>) -> Self {
+        Self { parent: Parent { kind: ParentKind(kind), key: key.to_owned() }, summary }
     }
 
     /// The part of a complete discussion that is shown.

@@ -46,7 +46,7 @@ input! {
         pub text: String where text(1..=TEXT),
         /// Idempotency key, 1 to 128 characters. The comment is posted once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `editComment`: the comment, its new text, and its version as the client read it.
@@ -55,7 +55,7 @@ input! {
         pub comment_id: ID where comment(),
         /// `version` of the comment as the client read it. If the comment changed since, the edit is refused with
         /// `CommentConflict`.
-        pub version: ID where key(),
+        pub version: ID where verbatim(1..=128),
         /// New text, 1 to 4,000 characters.
         pub text: String where text(1..=TEXT),
         /// New number of stars, 1 to 5; for reviews only. Default: the stored number.

@@ -49,7 +49,7 @@ fn placed(
         None => parent.map(|parent| parent.metadata.access.clone()).unwrap_or_default(),
     };
     let metadata = Metadata {
-        nonce: op.id.clone(),
+        version: op.id.clone(),
         kind: input.kind.into(),
         parent_id: parent.map(|parent| parent.id.clone()),
         slug: input.slug.clone(),

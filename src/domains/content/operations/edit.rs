@@ -73,14 +73,14 @@ where
     let read = || async { Ok(tree.open(id).await?) };
     decide(read, |attempt: Attempt, node: NodeDocument| async move {
         let text = text(&node).await?;
-        // The nonce is derived from the input, so that a repeat is recognised.
+        // The version is derived from the input, so that a repeat is recognised.
         let digest = cx.ids().op(&[], None, &text).input;
         let next = cx.ids().derived(&["version", id, version, &digest, subject]);
         let shown = |node| Shown::written(node, attempt.now());
-        if node.metadata.nonce == next {
+        if node.metadata.version == next {
             return Ok(Step::Done(shown(store_kept(&cx, node).await?)));
         }
-        if node.metadata.nonce != version {
+        if node.metadata.version != version {
             return Err(ContentConflict::with(shown(node)).into());
         }
         if node.kept.len() >= usize::from(WAITING) {

@@ -32,13 +32,13 @@ pub async fn publish_content(
             return Ok(Step::Done(Shown::written(node, attempt.now())));
         }
         let draft = &node.metadata;
-        if draft.nonce != *input.version {
+        if draft.version != *input.version {
             return Err(ContentConflict::with(Shown::written(node, attempt.now())).into());
         }
         let site = &cx.config().site_locale;
         let edition = Edition {
             at: attempt.now(),
-            nonce: draft.nonce.clone(),
+            version: draft.version.clone(),
             title: draft.title.clone(),
             language: draft.language.clone(),
             stemming: LocaleTag::stemming_of(draft.language.as_ref(), site).to_owned(),
@@ -57,8 +57,8 @@ pub async fn publish_content(
 
 /// Whether this version is already published from exactly that time on; for a past time, whether it is
 /// visible now and no other edition is due later.
-fn is_done(node: &NodeDocument, nonce: &str, at: Option<DateTime>, now: DateTime) -> bool {
-    let last = node.next.as_ref().or(node.live.as_ref()).filter(|last| last.nonce == nonce);
+fn is_done(node: &NodeDocument, version: &str, at: Option<DateTime>, now: DateTime) -> bool {
+    let last = node.next.as_ref().or(node.live.as_ref()).filter(|last| last.version == version);
     last.is_some_and(|last| match at.filter(|at| *at > now) {
         None => last.at <= now,
         Some(at) => last.at == at,

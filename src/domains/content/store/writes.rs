@@ -21,7 +21,7 @@ fn change(app: &App, id: &str, guard: Document, stages: Vec<Document>) -> Guarde
     app.collection().guarded(both(guard, NodeDocument::changeable(id)), stages)
 }
 
-/// Replaces the version with the nonce `from`, and adds that version to `kept`. `to` is the nonce of the new
+/// Replaces the version `from`, and adds that version to `kept`. `to` is the new
 /// one, `by` the editor's subject.
 pub(in super::super) fn edit(
     app: &App,
@@ -54,7 +54,7 @@ pub(in super::super) fn edit(
     change(app, id, guard, vec![set])
 }
 
-/// Publishes the version with the nonce of `edition` from `at` on, or from now on. A past `at` counts as now
+/// Publishes the version of `edition` from `at` on, or from now on. A past `at` counts as now
 /// if readers already see another version; otherwise it is the position in feeds. Until a future `at` the
 /// current edition stays visible.
 pub(in super::super) fn publish(
@@ -64,7 +64,7 @@ pub(in super::super) fn publish(
     at: Option<DateTime>,
 ) -> Guarded<NodeDocument> {
     let at = at.map_or(Bson::from("$$NOW"), Bson::from);
-    let guard = doc! { "metadata.nonce": &edition.nonce };
+    let guard = doc! { "metadata.nonce": &edition.version };
     let due = |field: &str| {
         let (whole, at) = (format!("${field}"), format!("${field}.at"));
         doc! { "$and": [{ "$eq": [{ "$type": whole }, "object"] }, { "$lte": [at, "$$NOW"] }] }

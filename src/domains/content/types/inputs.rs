@@ -96,7 +96,7 @@ input! {
         pub author_name: Option<String> where optional(text(1..=100)),
         /// Idempotency key. A repeat with the same key returns the content that the first call created. The key
         /// is remembered as long as the content exists.
-        pub idempotency_key: Option<ID> where optional(key()),
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
     /// Input of `editContent`: the content, its new draft, and the version of the draft that the

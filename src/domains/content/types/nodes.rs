@@ -5,6 +5,7 @@ use mongodb::bson;
 
 use super::{
     super::{
+        DISCUSSED,
         documents::{self, Detail, NodeDocument},
         markdown, operations,
     },
@@ -12,11 +13,7 @@ use super::{
     photo::Photo,
 };
 use crate::{
-    domains::{
-        assets::AssetDocument,
-        audiences::may_see,
-        comments::{Discussion, ParentKind},
-    },
+    domains::{assets::AssetDocument, audiences::may_see, comments::Discussion},
     graphql::{
         app,
         author::Author,
@@ -146,9 +143,9 @@ impl Content {
     }
 }
 
-/// Converts content to the member of its type, of a union or interface with a member for each type.
+/// Converts content to the member of its type, of unions and interfaces with a member for each type.
 macro_rules! from_shown {
-    ($name:ident) => {
+    ($($name:ident),+ $(,)?) => {$(
         impl From<Shown> for $name {
             fn from(shown: Shown) -> Self {
                 match shown.node().metadata.kind {
@@ -160,7 +157,7 @@ macro_rules! from_shown {
                 }
             }
         }
-    };
+    )+};
 }
 pub(super) use from_shown;
 
@@ -281,7 +278,7 @@ macro_rules! content_types {
             /// Discussion of the content with its newest comments; null if none was opened.
             async fn discussion(&self) -> Option<Discussion> {
                 let found = self.0.node.discussion.clone()?;
-                Some(Discussion::of(ParentKind::Content, &self.0.node.id, found))
+                Some(Discussion::of(&DISCUSSED, &self.0.node.id, found))
             }
 
             /// Draft that editors work on. Null, with an error, unless the caller is an editor.

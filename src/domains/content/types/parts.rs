@@ -101,7 +101,7 @@ impl From<&NodeDocument> for ContentDraft {
         let Detail { body, summary, subtitle } = metadata.detail.clone();
         let at = |edition: &Option<Edition>| edition.as_ref().map(|edition| edition.at.into());
         Self {
-            version: ID(metadata.nonce.clone()),
+            version: ID(metadata.version.clone()),
             revision: int(*revision),
             title: metadata.title.clone(),
             language: metadata.language.clone(),
@@ -110,7 +110,10 @@ impl From<&NodeDocument> for ContentDraft {
             subtitle,
             live_at: at(live),
             next_at: at(next),
-            is_published: next.iter().chain(live).any(|edition| edition.nonce == metadata.nonce),
+            is_published: next
+                .iter()
+                .chain(live)
+                .any(|edition| edition.version == metadata.version),
         }
     }
 }

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     domains::{
-        assets::{AssetDocument, FileFacts},
-        comments::{Discussion, ParentKind},
+        assets::{AssetDocument, DISCUSSED, FileFacts},
+        comments::Discussion,
     },
     graphql::{
         author::Author,
@@ -119,7 +119,7 @@ impl Photo {
     /// Discussion of the picture with its newest comments; null if none was opened.
     async fn discussion(&self) -> Option<Discussion> {
         let found = self.0.discussion.clone()?;
-        Some(Discussion::of(ParentKind::Asset, &self.0.id, found))
+        Some(Discussion::of(&DISCUSSED, &self.0.id, found))
     }
 
     /// Always null, because pictures have no drafts. With an error unless the caller is an editor.

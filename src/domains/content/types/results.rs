@@ -1,6 +1,6 @@
 //! Results of the mutations of content, and their refusals.
 
-use async_graphql::{ID, SimpleObject, Union};
+use async_graphql::{ID, SimpleObject};
 
 use super::{
     super::documents,
@@ -8,68 +8,61 @@ use super::{
 };
 use crate::graphql::{
     codes::refusal,
-    declared::{mutation_result, result},
+    declared::result,
     refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
 };
 
-/// A result: the types of content, and the refusals of the mutation.
-macro_rules! content_result {
-    ($( $(#[$meta:meta])+ pub enum $name:ident: Content $(| $refusal:ident)+; )+) => {$(
-        $(#[$meta])+
-        #[derive(Debug, Union)]
-        pub enum $name {
-            Page(Page),
-            BlogEntry(BlogEntry),
-            Folder(Folder),
-            Blog(Blog),
-            Gallery(Gallery),
-            $($refusal($refusal),)+
-        }
-
-        from_shown!($name);
-        mutation_result!($name: $($refusal)+);
-    )+};
-}
-
-content_result! {
+result! {
     /// Result of `createContent`: the content, or a refusal. `NotFound`: there is no such parent.
     /// `AlreadyExists`: the parent has content with this slug. `Conflict`: this `idempotencyKey` was used with another
     /// input, or its content was deleted.
-    pub enum CreateContentResult: Content | NotFound | AlreadyExists | Conflict | InvalidInput;
+    pub enum CreateContentResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | AlreadyExists | Conflict | InvalidInput;
 
     /// Result of `editContent`: the content with the new draft, or a refusal.
-    pub enum EditContentResult: Content | NotFound | ContentConflict | InvalidInput;
+    pub enum EditContentResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | ContentConflict | InvalidInput;
 
     /// Result of `restoreContent`: the content with the restored draft, or a refusal. `NotFound`: there is no
     /// such content or version.
-    pub enum RestoreContentResult: Content | NotFound | ContentConflict | InvalidInput;
+    pub enum RestoreContentResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | ContentConflict | InvalidInput;
 
     /// Result of `tagContent`: the content with its tags, or a refusal. `InvalidInput`: among others, it
     /// would have more than 30 tags.
-    pub enum TagContentResult: Content | NotFound | InvalidInput;
+    pub enum TagContentResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | InvalidInput;
 
     /// Result of `untagContent`: the content with its remaining tags, or a refusal.
-    pub enum UntagContentResult: Content | NotFound | InvalidInput;
+    pub enum UntagContentResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | InvalidInput;
 
     /// Result of `setContentAccess`: the content with its new access, or a refusal.
-    pub enum SetContentAccessResult: Content | NotFound | InvalidInput;
+    pub enum SetContentAccessResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | InvalidInput;
 
     /// Result of `publishContent`: the content, or a refusal.
-    pub enum PublishContentResult: Content | NotFound | ContentConflict | InvalidInput;
+    pub enum PublishContentResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | ContentConflict | InvalidInput;
 
     /// Result of `unpublishContent`: the content, or a refusal.
-    pub enum UnpublishContentResult: Content | NotFound | InvalidInput;
+    pub enum UnpublishContentResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | InvalidInput;
 
     /// Result of `moveContent`: the content at its new path, or a refusal. `NotFound`: there is no such
     /// content or parent. `AlreadyExists`: the new parent has content with this slug.
-    pub enum MoveContentResult: Content | NotFound | AlreadyExists | WouldContainItself | InvalidInput;
-}
+    pub enum MoveContentResult:
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | AlreadyExists | WouldContainItself | InvalidInput;
 
-result! {
     /// Result of `deleteContent`: the id of the deleted content, or a refusal. `InUse`: there is content or an
     /// asset in it.
     pub enum DeleteContentResult:
         DeletedContent | NotFound | InUse | InvalidInput;
+}
+
+from_shown! {
+    CreateContentResult, EditContentResult, RestoreContentResult, TagContentResult, UntagContentResult,
+    SetContentAccessResult, PublishContentResult, UnpublishContentResult, MoveContentResult,
 }
 
 /// Result of a successful `deleteContent`.

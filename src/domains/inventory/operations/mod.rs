@@ -17,15 +17,15 @@ pub use super::store::{
     Destination, for_each, forget_each, release, retire, retire_restock, return_surplus,
 };
 use super::{
-    documents::{Reservation, StockDocument, SweptStock, Tag},
-    store::{self, stocks},
+    documents::{Reservation, StockDocument, SweptStock},
+    store::{self, NotApplied, NotReserved, stocks},
     types::{DeleteProductInput, DeleteProductResult, DeletedProduct},
 };
 use crate::{
     app::App,
     domains::catalog,
     error::Error,
-    flow::{Attempt, Change, Step, decide},
+    flow::{Attempt, Step, Verdict, decide},
     graphql::{
         cx::Cx,
         declared::Input,
@@ -111,18 +111,16 @@ pub async fn delete_product(
             deletion_due: Some(attempt.now()),
             ..StockDocument::empty(sku)
         };
-        if !store::delete(&cx, sku, &generation).within(&attempt).held().await? {
-            match stocks(&cx).get_settled(sku).await? {
-                // The product never had stock. A closed stock document refuses a first receipt in flight.
-                None if stocks(&cx).insert(closed).await.decided()?.is_some() => {}
-                Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
-                    let why = "the product can't be deleted: some of its stock is reserved for carts or orders";
-                    return Err(InUse::because(why).into());
-                }
-                // The stock has changed since the refusal: a first receipt arrived, or a reservation was
-                // released.
-                _ => return Ok(Step::Again),
+        match stocks(&cx).write(&store::deleting(sku, &generation), &attempt).await? {
+            Verdict::Applied(_) => {}
+            Verdict::Refused((), _) => {
+                let why = "the product can't be deleted: some of its stock is reserved for carts or orders";
+                return Err(InUse::because(why).into());
             }
+            // The product never had stock. A closed stock document refuses a first receipt in flight.
+            Verdict::Missing if stocks(&cx).insert(closed).await.decided()?.is_some() => {}
+            // A first receipt arrived.
+            Verdict::Missing => return Ok(Step::Again),
         }
         follow_deletion(&cx, sku, &generation, &attempt).await?;
         Ok(Step::Done(DeletedProduct { sku: sku.into() }))
@@ -161,27 +159,28 @@ impl Holder<'_> {
     /// The outcome is unknown, or the attempt is over.
     pub async fn reserve(&self, sku: &str, quantity: i64, cap: u32) -> Result<Reserved, Error> {
         let Self { app, name, tag, attempt } = *self;
+        let reserving = store::reserving(sku, name, tag, quantity, cap);
         loop {
-            if self.write(store::reserving(sku, name, tag, quantity, cap)).await? {
-                return Ok(Reserved::Reserved);
-            }
-            let Some(stock) = stocks(app).get_settled(sku).await? else {
-                return Ok(Reserved::Short { available: 0 });
-            };
-            let available = if stock.deleting { 0 } else { stock.available };
-            if self.has_reserved(&stock) {
-                return Ok(Reserved::Reserved);
-            } else if available < quantity {
-                if !(stock.deleting && reopen(app, &stock, attempt).await?) {
-                    return Ok(Reserved::Short { available });
+            return Ok(match stocks(app).write(&reserving, attempt).await? {
+                Verdict::Applied(_) | Verdict::Refused(NotReserved::Already, _) => {
+                    Reserved::Reserved
                 }
-            } else if self.entry(&stock).is_none() && stock.reservations.len() >= cap as usize {
-                return Ok(Reserved::Full);
-            }
-            // No reason holds now: the stock has changed since the refusal, or it was opened.
-            if attempt.is_over() {
-                return Err(attempt.overdue());
-            }
+                Verdict::Refused(NotReserved::Short, stock) => {
+                    Reserved::Short { available: stock.available }
+                }
+                Verdict::Refused(NotReserved::Full, _) => Reserved::Full,
+                Verdict::Refused(NotReserved::Closed, stock)
+                    if reopen(app, &stock, attempt).await? =>
+                {
+                    if attempt.is_over() {
+                        return Err(attempt.overdue());
+                    }
+                    continue;
+                }
+                Verdict::Missing | Verdict::Refused(NotReserved::Closed, _) => {
+                    Reserved::Short { available: 0 }
+                }
+            });
         }
     }
 
@@ -208,16 +207,12 @@ impl Holder<'_> {
     /// # Errors
     /// The outcome is unknown, or the attempt is over: the apply is still due.
     pub async fn apply(&self, sku: &str, quantity: i64, to: Destination) -> Result<(), Error> {
-        if self.write(store::applying(sku, self.name, self.tag, quantity, to)).await? {
-            return Ok(());
-        }
-        let stock = stocks(self.app).get_settled(sku).await?;
-        match stock.as_ref().and_then(|stock| self.entry(stock)) {
-            // An entry is removed only when everything was applied out of it, or when no apply to it can be
-            // repeated.
-            None => Ok(()),
-            Some(entry) if has(&entry.apply_marks, self.tag) => Ok(()),
-            Some(_) => Err(self.attempt.overdue()),
+        let applying = store::applying(sku, self.name, self.tag, quantity, to);
+        match stocks(self.app).write(&applying, self.attempt).await? {
+            Verdict::Refused(NotApplied::Due, _) => Err(self.attempt.overdue()),
+            Verdict::Applied(_) | Verdict::Refused(NotApplied::Already, _) | Verdict::Missing => {
+                Ok(())
+            }
         }
     }
 
@@ -240,33 +235,20 @@ impl Holder<'_> {
     /// # Errors
     /// The outcome is unknown, or the attempt is over: the restock is still due.
     pub async fn restock(&self, sku: &str, quantity: i64) -> Result<(), Error> {
-        if self.write(store::restocking(sku, self.tag, quantity)).await? {
-            return Ok(());
-        }
-        match stocks(self.app).get_settled(sku).await? {
-            Some(stock) if has(&stock.restocks, self.tag) => Ok(()),
-            Some(_) => Err(self.attempt.overdue()),
-            None => {
+        let restocking = store::restocking(sku, self.tag, quantity);
+        match stocks(self.app).write(&restocking, self.attempt).await? {
+            Verdict::Applied(_) | Verdict::Refused(NotApplied::Already, _) => Ok(()),
+            Verdict::Refused(NotApplied::Due, _) => Err(self.attempt.overdue()),
+            Verdict::Missing => {
                 Err(Error::internal(format!("restock of {sku:?}, which has no stock document")))
             }
         }
     }
 
-    async fn write(&self, change: Change) -> Result<bool, Error> {
-        stocks(self.app).change(change).within(self.attempt).held().await
-    }
-
-    fn entry<'s>(&self, stock: &'s StockDocument) -> Option<&'s Reservation> {
-        stock.reservations.iter().find(|entry| entry.holder == self.name)
-    }
-
     fn has_reserved(&self, stock: &StockDocument) -> bool {
-        self.entry(stock).is_some_and(|entry| has(&entry.reserve_marks, self.tag))
+        let mut entries = stock.reservations.iter().filter(|entry| entry.holder == self.name);
+        entries.any(|entry| entry.reserve_marks.iter().any(|mark| mark.tag == self.tag))
     }
-}
-
-fn has(marks: &[Tag], tag: &str) -> bool {
-    marks.iter().any(|mark| mark.tag == tag)
 }
 
 /// A page of reservations, each with its SKU, and the start of the next page.

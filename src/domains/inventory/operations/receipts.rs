@@ -2,7 +2,7 @@
 
 use super::super::{
     documents::{ImportedReceipt, ReceiptDocument, StockDocument},
-    store::{self, Once, RECEIPTS, stocks},
+    store::{self, NotReceived, Once, stocks},
     types::{ReceiveStockInput, ReceiveStockResult},
 };
 use crate::{
@@ -84,7 +84,8 @@ pub(in super::super) async fn book(
             return Ok(Step::Done(stock));
         }
         let receipt = store::receive(app, sku, quantity, once);
-        if let Some(mut stock) = receipt.within(&attempt).after().await? {
+        let write = stocks(app).change(receipt.clone()).answering(store::received());
+        if let Some(mut stock) = write.within(&attempt).after().await? {
             move_on(app, sku, std::mem::take(&mut stock.ops));
             return Ok(Step::Done(stock));
         }
@@ -100,40 +101,29 @@ pub(in super::super) async fn book(
             store::reopen(app, &stock).within(&attempt).held().await?;
             return Ok(Step::Again);
         }
-        explained(app, stock, quantity, once, &attempt)
+        if let Once::Op { op, .. } = once
+            && op.is_committed(&stock.ops).map_err(|_other| Refused::OtherInput)?
+        {
+            return Ok(Step::Done(stock));
+        }
+        match (receipt.broken(&stock, attempt.now()), once) {
+            (Some(NotReceived::Booked), Once::Receipt(name)) => {
+                let mut earlier = stock.imported.iter().filter(|earlier| earlier.receipt == name);
+                let is_same = earlier.all(|earlier| earlier.quantity == quantity);
+                if is_same { Ok(Step::Done(stock)) } else { Err(Refused::OtherInput.into()) }
+            }
+            (Some(NotReceived::Closed), _) => Err(Refused::NoProduct.into()),
+            (Some(NotReceived::Full), _) => Err(Refused::Full.into()),
+            (_, once) => {
+                if matches!(once, Once::Op { .. }) && !attempt.is_over() {
+                    store::bounds(app).demand_room(&stock.ops, &attempt, TOO_MANY_RECEIPTS)?;
+                }
+                // The stock document was created after the refusal.
+                Ok(Step::Again)
+            }
+        }
     })
     .await
-}
-
-/// Result of a refused receipt according to the stock as read.
-fn explained(
-    app: &App,
-    stock: StockDocument,
-    quantity: i64,
-    once: Once<'_>,
-    attempt: &Attempt,
-) -> Result<Step<StockDocument>, Stop<Refused>> {
-    let is_committed = match once {
-        Once::Op { op, .. } => op.is_committed(&stock.ops).map_err(|_other| Refused::OtherInput)?,
-        Once::Receipt(name) => {
-            let earlier = stock.imported.iter().find(|imported| imported.receipt == name);
-            if earlier.is_some_and(|earlier| earlier.quantity != quantity) {
-                return Err(Refused::OtherInput.into());
-            }
-            earlier.is_some()
-        }
-    };
-    match once {
-        _ if is_committed => return Ok(Step::Done(stock)),
-        _ if stock.deleting => return Err(Refused::NoProduct.into()),
-        Once::Receipt(_) if stock.imported.len() >= RECEIPTS => return Err(Refused::Full.into()),
-        Once::Op { .. } if !attempt.is_over() => {
-            store::bounds(app).demand_room(&stock.ops, attempt, TOO_MANY_RECEIPTS)?;
-        }
-        _ => {}
-    }
-    // The stock document was created after the refusal.
-    Ok(Step::Again)
 }
 
 /// Moves records of receipts into documents of their own, in the background. If that fails, the next

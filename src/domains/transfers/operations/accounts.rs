@@ -2,7 +2,7 @@
 
 use super::super::{
     documents::{AccountDocument, AccountKind, AccountState},
-    store,
+    store::{self, NotClosed},
     types::{
         AccountNotEmpty, CloseAccountInput, CloseAccountResult, OpenAccountInput, OpenAccountResult,
     },
@@ -10,7 +10,7 @@ use super::super::{
 use crate::{
     app::App,
     error::Error,
-    flow::OtherInput,
+    flow::{OtherInput, Verdict},
     graphql::{
         cx::Cx,
         declared::Input,
@@ -59,28 +59,25 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
 /// Closes an account of the caller for good. Closing a closed account changes nothing.
 pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<CloseAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let id = &input.account_id;
-    if let Some(closed) = store::close_account(&cx, id, subject).then_read().await? {
-        return Ok(closed);
-    }
-    let found = store::accounts(&cx).get_settled(id).await?;
-    let found = found.filter(|account| account.is_of(subject));
-    match found.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, id))? {
-        account if account.state == AccountState::Closed => Ok(account),
-        account if account.kind == AccountKind::Receiving => {
+    let (id, attempt) = (&input.account_id, cx.begin().await?);
+    let close = store::close_account(id, subject);
+    match store::accounts(&cx).write_and_read(&close, &attempt).await? {
+        Verdict::Applied(account) | Verdict::Refused(NotClosed::Already, account) => Ok(account),
+        Verdict::Missing | Verdict::Refused(NotClosed::NotOwn, _) => {
+            Err(NotFound::of(NodeKind::ACCOUNT, id).into())
+        }
+        Verdict::Refused(NotClosed::Receiving, _) => {
             Err(InUse::because("a receiving account can't be closed").into())
         }
-        account if account.balance == 0 && account.pending.is_empty() => {
-            Err(Error::unavailable("the account became empty at the same time").into())
-        }
-        AccountDocument { balance, currency, pending, .. } => Err(AccountNotEmpty::because(
+        Verdict::Refused(NotClosed::NotEmpty, account) => Err(AccountNotEmpty::because(
             format!(
-                "the account isn't empty: balance {balance} minor units of {}, {} unfinished transfers",
-                currency.code(),
-                pending.len(),
+                "the account isn't empty: balance {} minor units of {}, {} unfinished transfers",
+                account.balance,
+                account.currency.code(),
+                account.pending.len(),
             ),
-            Money::new(balance, currency),
-            pending.len(),
+            Money::new(account.balance, account.currency),
+            account.pending.len(),
         )
         .into()),
     }

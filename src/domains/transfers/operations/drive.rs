@@ -5,15 +5,15 @@ use futures_util::future::join_all;
 
 use super::super::{
     documents::{
-        AccountDocument, AccountKind, AccountState, MAX_PENDING, TransferDocument, TransferKind,
-        TransferReason, TransferState, TransferStep, is_world,
+        AccountDocument, AccountKind, TransferDocument, TransferKind, TransferReason,
+        TransferState, TransferStep, is_world,
     },
-    store,
+    store::{self, NotMoved},
 };
 use crate::{
     app::App,
     error::Error,
-    flow::{Attempt, Op, Step, decide},
+    flow::{Attempt, Op, Step, Verdict, decide},
     graphql::scalars::Money,
     mongo::{
         Version, batched,
@@ -204,45 +204,42 @@ impl Driver<'_> {
         id: &str,
         sends: &mut Sends,
     ) -> Result<Moved, Error> {
-        let Self { app, attempt } = self;
-        let is_source = id == transfer.source;
+        let accounts = store::accounts(self.app);
+        let movement = store::movement(transfer, id);
         loop {
-            let change = if is_source { store::debit } else { store::credit };
-            if let Some(sent) = change(app, transfer).within(attempt).sends().await? {
-                if sent == Sends::Twice {
-                    *sends = sent;
+            match accounts.write(&movement, self.attempt).await? {
+                Verdict::Applied(sent) => {
+                    if sent == Sends::Twice {
+                        *sends = sent;
+                    }
+                    return Ok(Moved::Made);
                 }
-                return Ok(Moved::Made);
-            }
-            let account = match store::accounts(app).get_settled(id).await? {
-                Some(account) if account.has_pending(&transfer.id) => return Ok(Moved::Made),
-                // After the deadline a refusal tells nothing about the account.
-                _ if attempt.is_over() => return Err(attempt.overdue()),
-                Some(account) => account,
+                Verdict::Refused(NotMoved::Already, _) => return Ok(Moved::Made),
+                // A refund is owed: it waits until the account can cover it.
+                Verdict::Refused(NotMoved::Because(_), _)
+                    if transfer.kind == TransferKind::Refund =>
+                {
+                    return Ok(Moved::Due);
+                }
+                Verdict::Refused(NotMoved::Because(reason), _) => {
+                    return Ok(Moved::Refused(reason));
+                }
+                Verdict::Refused(NotMoved::Busy, _) => {
+                    let reason = "the source account has too many pending transfers";
+                    return Err(Error::unavailable(reason));
+                }
                 // The world account of a currency is opened on its first use. No other account can be missing,
                 // because accounts are never removed.
-                None if is_world(id) => {
+                Verdict::Missing if is_world(id) => {
                     let (world, currency) = (AccountKind::World, transfer.currency);
-                    let account = AccountDocument::new(id, world, None, currency, attempt.now());
+                    let now = self.attempt.now();
+                    let account = AccountDocument::new(id, world, None, currency, now);
                     // An account that was opened concurrently serves as well.
-                    store::accounts(app).insert(account).await.decided()?;
-                    continue;
+                    accounts.insert(account).await.decided()?;
                 }
-                None => {
+                Verdict::Missing => {
                     return Err(Error::internal(format!("account {id:?} of a transfer is gone")));
                 }
-            };
-            match refusal(transfer, &account) {
-                // A refund is owed: it waits until the account can cover it.
-                Some(_) if transfer.kind == TransferKind::Refund => return Ok(Moved::Due),
-                Some(reason) => return Ok(Moved::Refused(reason)),
-                None if is_source && account.pending.len() >= MAX_PENDING => {
-                    return Err(Error::unavailable(
-                        "the source account has too many pending transfers",
-                    ));
-                }
-                // The account has changed since the refusal.
-                None => {}
             }
         }
     }
@@ -298,23 +295,14 @@ pub async fn finish(app: &App, id: &str) -> Result<bool, Error> {
     Ok(ends(reached.state))
 }
 
-/// Why the account can't be debited or credited by the transfer, if it can't. A withdrawal is possible from a
-/// closed account, and a refund always arrives.
+/// Why the state of the account doesn't permit the transfer, if it doesn't.
 pub(super) fn refusal(
     transfer: &TransferDocument,
     account: &AccountDocument,
+    attempt: &Attempt,
 ) -> Option<TransferReason> {
-    let TransferDocument { kind, amount, .. } = *transfer;
-    let is_closed = account.state == AccountState::Closed;
-    if account.id == transfer.source {
-        if is_closed && kind != TransferKind::Withdrawal {
-            return Some(TransferReason::SourceClosed);
-        }
-        return (account.available() < amount).then_some(TransferReason::InsufficientFunds);
-    }
-    match kind {
-        TransferKind::Refund => None,
-        _ if is_closed => Some(TransferReason::DestinationClosed),
-        _ => (!account.has_room_for(amount)).then_some(TransferReason::DestinationFull),
+    match store::movement(transfer, &account.id).broken(account, attempt.now())? {
+        NotMoved::Because(reason) => Some(*reason),
+        NotMoved::Already | NotMoved::Busy => None,
     }
 }

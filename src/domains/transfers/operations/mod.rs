@@ -18,8 +18,7 @@ use crate::{
     error::Error,
     graphql::{
         cx::Cx,
-        declared::key,
-        input,
+        declared, input,
         node_id::NodeKind,
         page::{Order, Paging, page_of},
         requester::Role,
@@ -54,7 +53,7 @@ pub async fn transfer_status(
             Err(_) => None,
         },
         TransferBy::IdempotencyKey(mut idempotency_key) => {
-            key()("idempotencyKey", &mut idempotency_key)?;
+            declared::idempotency_key()("idempotencyKey", &mut idempotency_key)?;
             let scope = [cx.requester.subject()?, SCOPE];
             latest_try(&cx, &cx.op(&scope, Some(&idempotency_key), &()).id).await?
         }

@@ -155,7 +155,7 @@ async fn make<U: From<InvalidInput>>(
 where
     Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
 {
-    let reason = read.iter().find_map(|account| refusal(&transfer, account));
+    let reason = read.iter().find_map(|account| refusal(&transfer, account, driver.attempt));
     let mut transfer = TransferDocument { by: cx.requester.subject.clone(), ..transfer };
     if let Some(reason) = reason {
         transfer.refuse(reason);

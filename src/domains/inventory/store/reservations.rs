@@ -1,0 +1,249 @@
+//! Writes of reservations: reserve, release, apply and restock, and the removal of what they leave.
+
+use mongodb::bson::{Bson, DateTime, doc};
+
+use super::{super::documents::Reservation, is_open, stocks};
+use crate::{
+    app::App,
+    error::Error,
+    flow::{Attempt, Change},
+    mongo::{
+        condition::{Condition, at_least, contains, has_element, has_room, is},
+        expression::{
+            append, array, changed, choose, element_is, filter, literal, map, replaced, whole,
+            without,
+        },
+    },
+};
+
+/// Destination of an apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// The shelf.
+    Available,
+    /// Sold stock.
+    Sold,
+}
+
+/// A mark with this tag, written now.
+fn mark(tag: &str, quantity: i64) -> Bson {
+    whole(doc! { "tag": literal(tag), "quantity": quantity, "at": "$$NOW" })
+}
+
+/// The reservations with the entry of the holder changed.
+fn with_entry(holder: &str, entry: Bson) -> Bson {
+    replaced("$reservations", "holder", holder, entry)
+}
+
+/// The stock has an entry of the holder that meets the condition.
+fn has_entry_with(holder: &str, condition: Condition) -> Condition {
+    has_element("reservations", [is("holder", holder), condition])
+}
+
+/// Why nothing is reserved.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum NotReserved {
+    /// It was reserved under the tag before.
+    Already,
+    /// The product was deleted.
+    Closed,
+    /// Less is available.
+    Short,
+    /// There are too many holders.
+    Full,
+}
+
+/// A reserve: enough is available, the tag has no mark, and there are fewer than `cap` holders.
+pub(in super::super) fn reserving(
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    cap: u32,
+) -> Change<NotReserved> {
+    let marked = Condition::Any(vec![contains("takes.tag", tag), contains("gifts.tag", tag)]);
+    let is_holder = contains("reservations.holder", holder);
+    let has_entry = is_holder.expression();
+    let rules = [
+        (has_entry_with(holder, marked).negated(), NotReserved::Already),
+        is_open(NotReserved::Closed),
+        (at_least("available", quantity), NotReserved::Short),
+        (Condition::Any(vec![is_holder, has_room("reservations", cap)]), NotReserved::Full),
+    ];
+    let mark = mark(tag, quantity);
+    let grown = changed(doc! {
+        "quantity": { "$add": ["$$this.quantity", quantity] },
+        "takes": append("$$this.takes", vec![mark.clone()]),
+        "at": "$$NOW",
+    });
+    let fresh = whole(doc! {
+        "holder": literal(holder), "quantity": quantity, "takes": [mark], "gifts": [], "at": "$$NOW",
+    });
+    let fresh = append("$reservations", vec![fresh]);
+    let set = doc! {
+        "available": { "$subtract": ["$available", quantity] },
+        "reservations": choose(has_entry, with_entry(holder, grown), fresh),
+    };
+    Change::ruled(sku, rules, set)
+}
+
+/// Releases what was reserved under `tag`, which is aborted. If there is nothing, nothing changes. Mark and
+/// goods change in the same update. It needs no deadline, because it is sent only after the decider marked the
+/// tag as void. Nothing else may be done with the reservation then.
+pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<(), Error> {
+    let rule = has_entry_with(holder, contains("takes.tag", tag));
+    let reserved = |marks: Bson| {
+        let of_tag = filter(marks, element_is("tag", tag));
+        doc! { "$sum": map(of_tag, "$$this.quantity") }
+    };
+    let marks_of_holder = doc! { "$reduce": {
+        "input": filter("$reservations", element_is("holder", holder)),
+        "initialValue": [],
+        "in": { "$concatArrays": ["$$value", "$$this.takes"] },
+    } };
+    let shrunk = changed(doc! {
+        "quantity": { "$subtract": ["$$this.quantity", reserved("$$this.takes".into())] },
+        "takes": without("$$this.takes", "tag", tag),
+        "at": "$$NOW",
+    });
+    let set = doc! {
+        "available": { "$add": ["$available", reserved(marks_of_holder.into())] },
+        "reservations": without_empty(with_entry(holder, shrunk)),
+    };
+    stocks(app).change(Change::ruled(sku, [(rule, ())], set)).held().await.map(|_was_reserved| ())
+}
+
+/// Why nothing is moved out of a reservation or back to the shelf.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum NotApplied {
+    /// It was moved before. An entry is removed only when everything was applied out of it, or when no apply to it can
+    /// be repeated.
+    Already,
+    /// The quantity isn't there.
+    Due,
+}
+
+/// An apply: exactly `quantity` is moved out of the holder's reservation, once per tag. The entry stays with
+/// the mark, also when it is empty.
+pub(in super::super) fn applying(
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    to: Destination,
+) -> Change<NotApplied> {
+    let is_due =
+        Condition::All(vec![at_least("quantity", quantity), contains("takes.tag", tag).negated()]);
+    let rules = [
+        (has_entry_with(holder, contains("gifts.tag", tag).negated()), NotApplied::Already),
+        (has_entry_with(holder, is_due), NotApplied::Due),
+    ];
+    let applied = changed(doc! {
+        "quantity": { "$subtract": ["$$this.quantity", quantity] },
+        "gifts": append("$$this.gifts", vec![mark(tag, quantity)]),
+        "at": "$$NOW",
+    });
+    let counter = match to {
+        Destination::Available => "available",
+        Destination::Sold => "sold",
+    };
+    let set = doc! {
+        counter: { "$add": [format!("${counter}"), quantity] },
+        "reservations": with_entry(holder, applied),
+    };
+    Change::ruled(sku, rules, set)
+}
+
+/// Returns `surplus` of an entry that is still as it was read (quantity and time), and removes the marks of
+/// its reserves. The caller has voided each uncommitted one before. Returns whether the entry was as read.
+pub async fn return_surplus(
+    app: &App,
+    sku: &str,
+    read: &Reservation,
+    surplus: i64,
+) -> Result<bool, Error> {
+    let holder = &read.holder;
+    let guard = doc! { "_id": sku, "reservations": { "$elemMatch": {
+        "holder": holder, "quantity": read.quantity, "at": read.at,
+    } } };
+    let kept = changed(doc! {
+        "quantity": { "$subtract": ["$$this.quantity", surplus] }, "takes": [], "at": "$$NOW",
+    });
+    let set = doc! {
+        "available": { "$add": ["$available", surplus] },
+        "reservations": without_empty(with_entry(holder, kept)),
+    };
+    stocks(app).set(guard, set).held().await
+}
+
+/// Removes the empty entries of a holder that reserves nothing any more, in one command. Returns whether each
+/// entry was empty. A mark prevents a second apply, and nothing can be applied out of an empty entry, so its
+/// marks aren't needed.
+pub async fn forget_each(
+    app: &App,
+    skus: &[&str],
+    holder: &str,
+    attempt: &Attempt,
+) -> Result<bool, Error> {
+    let rest = without("$reservations", "holder", holder);
+    let forgetting = |sku: &&str| {
+        let is_empty = has_entry_with(holder, is("quantity", 0));
+        Change::ruled(*sku, [(is_empty, ())], doc! { "reservations": &rest })
+    };
+    stocks(app).change_each(skus.iter().map(forgetting), attempt).await
+}
+
+/// Removes marks of the holder's entry that are older than `before` and belong to flows that can't be repeated
+/// any more, and the entry if it is empty then. The quantity stays.
+pub async fn retire(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tags: &[String],
+    before: DateTime,
+) -> Result<(), Error> {
+    let rule = contains("reservations.holder", holder);
+    let stays = doc! { "$or": [
+        { "$not": [{ "$in": ["$$this.tag", literal(tags.to_vec())] }] },
+        { "$gte": ["$$this.at", before] },
+    ] };
+    let younger = changed(doc! {
+        "takes": filter("$$this.takes", stays.clone()), "gifts": filter("$$this.gifts", stays),
+    });
+    let set = doc! { "reservations": without_empty(with_entry(holder, younger)) };
+    stocks(app).change(Change::ruled(sku, [(rule, ())], set)).held().await.map(|_had_marks| ())
+}
+
+/// A restock: sold goods are returned to the shelf, once per tag.
+pub(in super::super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change<NotApplied> {
+    let rules = [
+        (contains("restocks.tag", tag).negated(), NotApplied::Already),
+        (at_least("sold", quantity), NotApplied::Due),
+    ];
+    let set = doc! {
+        "available": { "$add": ["$available", quantity] },
+        "sold": { "$subtract": ["$sold", quantity] },
+        "restocks": append(array("restocks"), vec![mark(tag, quantity)]),
+    };
+    Change::ruled(sku, rules, set)
+}
+
+/// Removes the mark of a restock that its order has settled long enough ago.
+pub async fn retire_restock(app: &App, sku: &str, tag: &str) -> Result<(), Error> {
+    let left = without(array("restocks"), "tag", tag);
+    stocks(app)
+        .set(doc! { "_id": sku }, doc! { "restocks": left })
+        .held()
+        .await
+        .map(|_is_stocked| ())
+}
+
+/// Expression: the entries without those that have neither quantity nor marks.
+fn without_empty(reservations: Bson) -> Bson {
+    let is_needed = doc! { "$or": [
+        { "$ne": ["$$this.quantity", 0] },
+        { "$ne": ["$$this.takes", []] },
+        { "$ne": ["$$this.gifts", []] },
+    ] };
+    filter(reservations, is_needed)
+}

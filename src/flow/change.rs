@@ -1,0 +1,185 @@
+//! Changes of one document as values: the document, the rules with the reason of each refusal, the fields, and the op.
+
+use std::{convert::Infallible, iter};
+
+use futures_util::future::join_all;
+use mongodb::bson::{DateTime, Document, doc};
+
+use super::{Attempt, Bounds, Op};
+use crate::{
+    error::Error,
+    mongo::{
+        Collection, Stored, batched,
+        condition::Condition,
+        expression::{all, both, stored_fields},
+        guarded::{Guarded, Sends},
+    },
+};
+
+/// A change of one document: the document, its rules, the fields that it sets, as expressions of a pipeline update, and
+/// the op that it commits. A rule is a condition and the reason `R` of a refusal because of it. A change without reasons
+/// has a filter as its guard.
+#[derive(Debug, Clone)]
+pub struct Change<R = Infallible> {
+    /// `_id` of the document.
+    pub(super) id: String,
+    /// The guard, a filter. It includes the rules.
+    guard: Document,
+    /// The rules, in the order in which their reasons are reported.
+    rules: Vec<(Condition, R)>,
+    /// The fields with their new values.
+    set: Document,
+    /// Stages of the update after the one that sets the fields.
+    then: Vec<Document>,
+    /// The op that the change commits, with its tag.
+    commits: Option<(Op, String)>,
+}
+
+impl Change {
+    /// A change of the document with this `_id`, guarded by a filter, that sets fields to the values of expressions.
+    pub fn new(id: impl Into<String>, guard: Document, set: Document) -> Self {
+        let (id, rules, then, commits) = (id.into(), Vec::new(), Vec::new(), None);
+        Self { id, guard, rules, set, then, commits }
+    }
+}
+
+impl<R> Change<R> {
+    /// A change that is guarded by rules. The first of several broken rules is the reason of a refusal. The document's
+    /// type has all fields of the rules.
+    pub fn ruled(
+        id: impl Into<String>,
+        rules: impl IntoIterator<Item = (Condition, R)>,
+        set: Document,
+    ) -> Self {
+        let rules = Vec::from_iter(rules);
+        let guard = all(rules.iter().map(|(condition, _)| condition.expression()).collect());
+        Self { id: id.into(), guard, rules, set, then: Vec::new(), commits: None }
+    }
+
+    /// Adds stages to the update, after the one that sets the fields.
+    #[must_use]
+    pub fn then(mut self, stages: impl IntoIterator<Item = Document>) -> Self {
+        self.then.extend(stages);
+        self
+    }
+
+    /// The change as the commit of an op under a tag. The same update adds the op's record to `ops`; its guard includes
+    /// that the op isn't committed, that the tag isn't recorded, and that there is room for the record. If the reply to
+    /// the update is lost, the record tells whether it was applied.
+    #[must_use]
+    pub fn committing(mut self, op: &Op, tag: &str, bounds: Bounds) -> Self {
+        self.guard = both(self.guard, op.guard(tag, bounds));
+        self.set.insert("ops", op.committed(tag, bounds));
+        self.commits = Some((op.clone(), tag.to_owned()));
+        self
+    }
+
+    /// The reason of the first rule that a document breaks, if there is one. The document was read when the server's
+    /// clock showed `now`.
+    pub fn broken(&self, document: &impl Stored, now: DateTime) -> Option<&R> {
+        let fields = stored_fields(document);
+        let broken = self.rules.iter().find(|(condition, _)| !condition.holds(&fields, now));
+        broken.map(|(_, reason)| reason)
+    }
+}
+
+/// What became of a change with rules.
+#[derive(Debug)]
+pub enum Verdict<T, R, A = Sends> {
+    /// It was applied.
+    Applied(A),
+    /// A rule is broken. Contains its reason, and the document that breaks it.
+    Refused(R, T),
+    /// There is no such document.
+    Missing,
+}
+
+impl<T: Stored> Collection<T> {
+    /// The guarded write of a change.
+    pub fn change<R>(&self, change: Change<R>) -> Guarded<T> {
+        let Change { id, guard, set, then, commits, .. } = change;
+        let stages = iter::once(doc! { "$set": set }).chain(then).collect::<Vec<_>>();
+        let write = self.guarded(both(doc! { "_id": &id }, guard), stages);
+        match commits {
+            Some((op, tag)) => {
+                let record = doc! { "id": op.id, "tag": tag };
+                write.applied_if(doc! { "_id": id, "ops": { "$elemMatch": record } })
+            }
+            None => write,
+        }
+    }
+
+    /// Applies a change before the attempt's deadline, and returns how often it was sent. If it is refused and no rule is broken, the document has changed
+    /// since, and the change is tried again.
+    ///
+    /// # Errors
+    /// The outcome is unknown, or the attempt is over.
+    pub async fn write<R: Clone>(
+        &self,
+        change: &Change<R>,
+        attempt: &Attempt,
+    ) -> Result<Verdict<T, R>, Error> {
+        loop {
+            if let Some(sends) = self.change(change.clone()).within(attempt).sends().await? {
+                return Ok(Verdict::Applied(sends));
+            }
+            if let Some(refused) = self.refusal(change, attempt).await? {
+                return Ok(refused);
+            }
+        }
+    }
+
+    /// Like [`Self::write`], with the document after the change; see [`Guarded::then_read`].
+    ///
+    /// # Errors
+    /// As those of [`Self::write`].
+    pub async fn write_and_read<R: Clone>(
+        &self,
+        change: &Change<R>,
+        attempt: &Attempt,
+    ) -> Result<Verdict<T, R, T>, Error> {
+        loop {
+            let write = self.change(change.clone()).within(attempt);
+            if let Some(after) = write.then_read().await? {
+                return Ok(Verdict::Applied(after));
+            }
+            if let Some(refused) = self.refusal(change, attempt).await? {
+                return Ok(refused);
+            }
+        }
+    }
+
+    /// Why a change was refused, by the document as it is now; `None` if it permits the change.
+    ///
+    /// # Errors
+    /// The attempt is over and no reason was found, so its deadline may be the reason.
+    pub async fn refusal<R: Clone, A>(
+        &self,
+        change: &Change<R>,
+        attempt: &Attempt,
+    ) -> Result<Option<Verdict<T, R, A>>, Error> {
+        let Some(document) = self.get_settled(&change.id).await? else {
+            return Ok(Some(Verdict::Missing));
+        };
+        let reason = change.broken(&document, attempt.now()).cloned();
+        if let Some(reason) = reason {
+            return Ok(Some(Verdict::Refused(reason, document)));
+        }
+        if attempt.is_over() { Err(attempt.overdue()) } else { Ok(None) }
+    }
+
+    /// Applies changes of different documents before the attempt's deadline. They share a command, also with those of
+    /// other attempts. Returns whether all guards held; a change whose guard held is applied.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the changes may have been applied.
+    pub async fn change_each<R>(
+        &self,
+        changes: impl Iterator<Item = Change<R>>,
+        attempt: &Attempt,
+    ) -> Result<bool, Error> {
+        let write = |change| self.change(change).within(attempt).held();
+        let all_held = batched(join_all(changes.map(write))).await;
+        all_held.into_iter().try_fold(true, |all, held| Ok(all && held?))
+    }
+}

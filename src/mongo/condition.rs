@@ -1,0 +1,280 @@
+//! Conditions on a document as values. From each follows the expression that MongoDB evaluates in a guard, and the same
+//! check of a document that was read.
+
+use std::cmp::Ordering;
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::expression::{array, literal, map, not};
+
+/// A condition on a document. Fields are dotted paths, of constants of the code only. Below an array, a path stands for
+/// the array of the values in its elements.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// All of them hold.
+    All(Vec<Self>),
+    /// At least one of them holds.
+    Any(Vec<Self>),
+    /// It doesn't hold.
+    Not(Box<Self>),
+    /// The field has this value, which is neither an array nor a document.
+    Is(String, Bson),
+    /// The document has the field.
+    Exists(String),
+    /// The array contains this value, which is neither an array nor a document. A missing array is empty.
+    Contains(String, Bson),
+    /// The array has an element that meets the condition, whose fields are those of the element. A missing array is
+    /// empty.
+    HasElement(String, Box<Self>),
+    /// The first number isn't less than the second. As in MongoDB's order of types, a missing number is less than any
+    /// other.
+    AtLeast(Number, Number),
+    /// The time isn't in the future, by the server's clock.
+    IsPast(String),
+}
+
+/// A number in a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Number {
+    /// The number itself.
+    Value(i64),
+    /// The number in the field.
+    Field(String),
+    /// The number in the field, or this one if it is missing.
+    FieldOr(String, i64),
+    /// The sum of the number in the field and this one.
+    Sum(String, i64),
+    /// The number of elements of the array. A missing array is empty.
+    Size(String),
+}
+
+/// The field has this value.
+pub fn is(field: impl Into<String>, value: impl Into<Bson>) -> Condition {
+    Condition::Is(field.into(), value.into())
+}
+
+/// The document has the field.
+pub fn exists(field: impl Into<String>) -> Condition {
+    Condition::Exists(field.into())
+}
+
+/// The time isn't in the future; see [`Condition::IsPast`].
+pub fn is_past(field: impl Into<String>) -> Condition {
+    Condition::IsPast(field.into())
+}
+
+/// The document doesn't have the field.
+pub fn is_absent(field: impl Into<String>) -> Condition {
+    exists(field).negated()
+}
+
+/// The array contains this value; see [`Condition::Contains`].
+pub fn contains(field: impl Into<String>, value: impl Into<Bson>) -> Condition {
+    Condition::Contains(field.into(), value.into())
+}
+
+/// The array has an element that meets all these conditions; see [`Condition::HasElement`].
+pub fn has_element(
+    field: impl Into<String>,
+    conditions: impl IntoIterator<Item = Condition>,
+) -> Condition {
+    let all = Condition::All(conditions.into_iter().collect());
+    Condition::HasElement(field.into(), Box::new(all))
+}
+
+/// The first number isn't less than the second; see [`Condition::AtLeast`].
+pub fn at_least(number: impl Into<Number>, least: impl Into<Number>) -> Condition {
+    Condition::AtLeast(number.into(), least.into())
+}
+
+/// The array has fewer elements than `cap`.
+pub fn has_room(field: impl Into<String>, cap: impl Into<i64>) -> Condition {
+    at_least(cap.into() - 1, Number::Size(field.into()))
+}
+
+impl From<i64> for Number {
+    fn from(value: i64) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl From<&str> for Number {
+    fn from(field: &str) -> Self {
+        Self::Field(field.to_owned())
+    }
+}
+
+impl Condition {
+    /// The condition that holds if this one doesn't.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self::Not(Box::new(self))
+    }
+
+    /// The condition as a guard.
+    pub fn guard(&self) -> Document {
+        doc! { "$expr": self.expression() }
+    }
+
+    /// The condition as an aggregation expression on the document.
+    pub fn expression(&self) -> Document {
+        self.below("")
+    }
+
+    /// The condition as an expression on the document, or with `$this.` on an element of an array.
+    fn below(&self, root: &str) -> Document {
+        let path = |field: &str| format!("${root}{field}");
+        let array_of = |field: &str| array(&format!("{root}{field}"));
+        let each = |all: &[Self]| all.iter().map(|one| one.below(root)).collect::<Vec<_>>();
+        match self {
+            Self::All(all) => doc! { "$and": each(all) },
+            Self::Any(all) => doc! { "$or": each(all) },
+            Self::Not(condition) => not(condition.below(root)),
+            Self::Is(field, value) => doc! { "$eq": [path(field), literal(value.clone())] },
+            Self::Exists(field) => doc! { "$ne": [{ "$type": path(field) }, "missing"] },
+            Self::Contains(field, value) => {
+                doc! { "$in": [literal(value.clone()), array_of(field)] }
+            }
+            Self::HasElement(field, condition) => {
+                doc! { "$anyElementTrue": [map(array_of(field), condition.below("$this."))] }
+            }
+            Self::AtLeast(number, least) => {
+                doc! { "$gte": [number.below(root), least.below(root)] }
+            }
+            Self::IsPast(field) => doc! { "$and": [
+                { "$eq": [{ "$type": path(field) }, "date"] },
+                { "$lte": [path(field), "$$NOW"] },
+            ] },
+        }
+    }
+
+    /// Whether the condition holds for a document that was read when the server's clock showed `now`. An array in the
+    /// place of a number, or a number in the place of an array, is an error for MongoDB; here it is a condition that
+    /// doesn't hold.
+    pub fn holds(&self, document: &Document, now: DateTime) -> bool {
+        let value = |field: &str| value(document, field);
+        match self {
+            Self::All(all) => all.iter().all(|one| one.holds(document, now)),
+            Self::Any(all) => all.iter().any(|one| one.holds(document, now)),
+            Self::Not(condition) => !condition.holds(document, now),
+            Self::Is(field, wanted) => value(field).is_some_and(|found| equal(&found, wanted)),
+            Self::Exists(field) => value(field).is_some(),
+            Self::Contains(field, wanted) => {
+                elements(value(field)).iter().any(|found| equal(found, wanted))
+            }
+            Self::HasElement(field, condition) => elements(value(field)).iter().any(|found| {
+                let fields = found.as_document();
+                condition.holds(fields.unwrap_or(&Document::new()), now)
+            }),
+            Self::AtLeast(number, least) => {
+                order(number.of(document).as_ref(), least.of(document).as_ref()) != Ordering::Less
+            }
+            Self::IsPast(field) => matches!(value(field), Some(Bson::DateTime(at)) if at <= now),
+        }
+    }
+}
+
+impl Number {
+    /// The number as an aggregation expression on the document.
+    pub fn expression(&self) -> Bson {
+        self.below("")
+    }
+
+    fn below(&self, root: &str) -> Bson {
+        let path = |field: &str| format!("${root}{field}");
+        match self {
+            Self::Value(value) => (*value).into(),
+            Self::Field(field) => path(field).into(),
+            Self::FieldOr(field, value) => doc! { "$ifNull": [path(field), *value] }.into(),
+            Self::Sum(field, value) => doc! { "$add": [path(field), *value] }.into(),
+            Self::Size(field) => doc! { "$size": array(&format!("{root}{field}")) }.into(),
+        }
+    }
+
+    fn of(&self, document: &Document) -> Option<Bson> {
+        let value = |field: &str| value(document, field);
+        match self {
+            Self::Value(value) => Some((*value).into()),
+            Self::Field(field) => value(field),
+            Self::FieldOr(field, other) => {
+                value(field).filter(|found| *found != Bson::Null).or(Some((*other).into()))
+            }
+            Self::Sum(field, more) => Some(match value(field) {
+                Some(Bson::Int32(number)) => i64::from(number).saturating_add(*more).into(),
+                Some(Bson::Int64(number)) => number.saturating_add(*more).into(),
+                #[expect(clippy::cast_precision_loss, reason = "MongoDB adds them as doubles too")]
+                Some(Bson::Double(number)) => (number + *more as f64).into(),
+                _ => Bson::Null,
+            }),
+            Self::Size(field) => {
+                Some(i64::try_from(elements(value(field)).len()).unwrap_or(i64::MAX).into())
+            }
+        }
+    }
+}
+
+/// The value at a path, as an expression finds it.
+fn value(document: &Document, path: &str) -> Option<Bson> {
+    let Some((field, rest)) = path.split_once('.') else { return document.get(path).cloned() };
+    match document.get(field)? {
+        Bson::Document(inner) => value(inner, rest),
+        Bson::Array(all) => {
+            let inner = all.iter().filter_map(Bson::as_document);
+            Some(Bson::Array(inner.filter_map(|inner| value(inner, rest)).collect()))
+        }
+        _ => None,
+    }
+}
+
+fn elements(array: Option<Bson>) -> Vec<Bson> {
+    match array {
+        Some(Bson::Array(all)) => all,
+        _ => Vec::new(),
+    }
+}
+
+/// Whether MongoDB regards both values as equal: numbers of different types may be.
+fn equal(left: &Bson, right: &Bson) -> bool {
+    match (rank(Some(left)), rank(Some(right))) {
+        (NUMBER, NUMBER) => order(Some(left), Some(right)) == Ordering::Equal,
+        _ => left == right,
+    }
+}
+
+/// Rank of numbers in MongoDB's order of types.
+const NUMBER: u8 = 3;
+
+/// Rank of the value's type in MongoDB's order, as far as it matters beside a number.
+fn rank(value: Option<&Bson>) -> u8 {
+    match value {
+        Some(Bson::MinKey) => 0,
+        None | Some(Bson::Undefined) => 1,
+        Some(Bson::Null) => 2,
+        Some(Bson::Int32(_) | Bson::Int64(_) | Bson::Double(_)) => NUMBER,
+        Some(_) => 4,
+    }
+}
+
+/// The order of two values of which at least one is a number.
+fn order(left: Option<&Bson>, right: Option<&Bson>) -> Ordering {
+    let whole = |value: Option<&Bson>| match value {
+        Some(Bson::Int32(number)) => Some(i64::from(*number)),
+        Some(Bson::Int64(number)) => Some(*number),
+        _ => None,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "no number is that large beside a double")]
+    let real = |value: Option<&Bson>| match value {
+        Some(Bson::Double(number)) => Some(*number),
+        other => whole(other).map(|number| number as f64),
+    };
+    if let (Some(left), Some(right)) = (whole(left), whole(right)) {
+        return left.cmp(&right);
+    }
+    match (real(left), real(right)) {
+        // NaN is less than any other number.
+        (Some(left), Some(right)) => {
+            left.partial_cmp(&right).unwrap_or_else(|| right.is_nan().cmp(&left.is_nan()))
+        }
+        _ => rank(left).cmp(&rank(right)),
+    }
+}

@@ -1,6 +1,6 @@
 //! Tells waiting workers of jobs that become available: by the change hub, with a slow poll behind it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::Stream;
 
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::cx::Cx,
+    graphql::{cx::Cx, subscription::Progress},
     mongo::{Stored, watch::Changes},
 };
 
@@ -31,6 +31,7 @@ pub(super) fn changes(app: &App, queue: &str) -> Changes {
 pub fn job_available(
     cx: Cx<'_>,
     queue: String,
+    progress: Arc<Progress>,
 ) -> Result<impl Stream<Item = async_graphql::Result<JobsAvailable>> + use<>, Error> {
     check_queue("queue", &queue)?;
     let app = cx.app.clone();
@@ -51,6 +52,7 @@ pub fn job_available(
                     return;
                 }
             }
+            progress.wait();
             tokio::select! {
                 is_open = changes.changed() => if !is_open { return },
                 () = tokio::time::sleep(POLL) => {}

@@ -1,7 +1,7 @@
 /** The response pane: one response, or the events of a subscription as they arrive. */
 
 import { element } from "./dom.js";
-import { excerpt, messageOf } from "./excerpt.js";
+import { excerpt } from "./excerpt.js";
 import { highlightJson } from "./highlight.js";
 
 /** Older events are removed, because a busy subscription would fill the browser's memory. */
@@ -198,7 +198,7 @@ export class ResponseView {
         "li",
         {},
         extensions?.code ? element("span", { class: "code" }, extensions.code) : undefined,
-        element("span", { class: "message" }, messageOf(message)),
+        element("span", { class: "message" }, message ?? "no message"),
         path?.length > 0
           ? element("code", { title: "Where in the response" }, path.join("."))
           : undefined,

@@ -70,13 +70,11 @@ fn argument_at<'a>(
         Selection::Field(field) => {
             let name = &field.node.name.node;
             let mut arguments = field.node.arguments.iter();
-            match arguments.find(|(argument, _)| argument.pos == at) {
-                Some((argument, _)) => types.argument(of, name, &argument.node),
-                None => {
-                    let of = named(types.field(of, name)?);
-                    argument_at(at, &field.node.selection_set.node, of, types)
-                }
+            if let Some((argument, _)) = arguments.find(|(argument, _)| argument.pos == at) {
+                return types.argument(of, name, &argument.node);
             }
+            let of = named(types.field(of, name)?);
+            argument_at(at, &field.node.selection_set.node, of, types)
         }
         Selection::InlineFragment(fragment) => {
             let condition = fragment.node.type_condition.as_ref();

@@ -37,8 +37,8 @@ fn the_documentation_lists_the_nodes() {
         let TypeKind::Object(object) = &found.node.kind else { continue };
         let interfaces: Vec<_> = object.implements.iter().map(|name| name.node.as_str()).collect();
         if interfaces.contains(&"Node") {
-            let other = interfaces.iter().find(|name| **name != "Node");
-            nodes.insert(other.map_or(found.node.name.node.as_str(), |name| name).to_owned());
+            let other = interfaces.into_iter().find(|name| *name != "Node");
+            nodes.insert(other.unwrap_or(found.node.name.node.as_str()).to_owned());
         }
     }
     let text = read("docs/SCHEMA.md");

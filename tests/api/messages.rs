@@ -59,7 +59,7 @@ async fn the_fields_of_which_one_is_required_are_named() {
     let anyone = gateway.anonymous();
     let nested = "{ products(by: {category: {}}) { nodes { sku } } }";
     let by_variable =
-        "query($c: ProductCategoryBy!) { products(by: {category: $c}) { nodes { sku } } }";
+        "query($c: CategoryFilter!) { products(by: {category: $c}) { nodes { sku } } }";
     let in_fragment = "{ ...F } fragment F on Query { products(by: {category: {subtree: null}}) { nodes { sku } } }";
     let start = "Invalid value for argument \"by.category\", exactly one of ";
     for query in [nested, by_variable, in_fragment] {

@@ -12,6 +12,9 @@ pub enum Error {
     /// The field requires a signed-in caller, and the request carried no token.
     #[error("sign in to use this field")]
     Unauthenticated,
+    /// The header `Authorization` carried something other than a bearer token.
+    #[error("the header Authorization must be `Bearer`, a space and a token")]
+    NotBearer,
     /// The request carried an invalid token.
     #[error(
         "the token is invalid: it has expired, isn't valid yet, or wasn't issued for this gateway"
@@ -102,7 +105,7 @@ impl Error {
     /// The stable code that clients see in `extensions.code`.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unauthenticated | Self::BadToken => "UNAUTHENTICATED",
+            Self::Unauthenticated | Self::NotBearer | Self::BadToken => "UNAUTHENTICATED",
             Self::Forbidden(_) => "FORBIDDEN",
             Self::BadInput { .. } => "BAD_USER_INPUT",
             Self::RateLimited(_) => "RATE_LIMITED",

@@ -204,9 +204,9 @@ impl Demo {
             "url": value("demo serves on "),
             "mongodb": value("MongoDB   "),
             "tokens": {
-                "shopper": value("shopper   "),
-                "merchant": value("merchant  "),
-                "admin": value("admin     "),
+                "shopper": value("export SHOPPER="),
+                "merchant": value("export MERCHANT="),
+                "admin": value("export ADMIN="),
             },
             "binary": env!("CARGO_BIN_EXE_docgate"),
             "scratch": scratch(),

@@ -28,6 +28,26 @@ fn the_committed_schema_equals_the_code() {
     assert!(equal, "run `cargo run -- schema > schema.graphql` and look at the difference");
 }
 
+#[test]
+fn the_documentation_lists_the_nodes() {
+    let schema = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
+    let mut nodes = BTreeSet::new();
+    for definition in &schema.definitions {
+        let TypeSystemDefinition::Type(found) = definition else { continue };
+        let TypeKind::Object(object) = &found.node.kind else { continue };
+        let interfaces: Vec<_> = object.implements.iter().map(|name| name.node.as_str()).collect();
+        if interfaces.contains(&"Node") {
+            let other = interfaces.into_iter().find(|name| *name != "Node");
+            nodes.insert(other.unwrap_or(found.node.name.node.as_str()).to_owned());
+        }
+    }
+    let text = read("docs/SCHEMA.md");
+    let listed = text.split("The nodes are ").nth(1).and_then(|rest| rest.split('.').next());
+    let listed: BTreeSet<_> =
+        listed.expect("the nodes").split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    assert_eq!(listed, nodes);
+}
+
 /// What stands behind `Who:` in the description of a field.
 fn who(field: &FieldDefinition) -> Option<&str> {
     let text = field.description.as_ref().map_or("", |text| text.node.as_str());

@@ -9,6 +9,8 @@ type Text = [&'static str; 3];
 /// One page.
 pub struct Page {
     pub slug: &'static str,
+    /// The slug under which it was published first.
+    pub former: Option<&'static str>,
     pub title: Text,
     pub body: Text,
     /// Roles that may read it; none: everyone.
@@ -35,6 +37,7 @@ pub struct Topic {
 pub const PAGES: &[Page] = &[
     Page {
         slug: "welcome",
+        former: None,
         title: ["Welcome", "Willkommen", "Bienvenue"],
         body: [
             "Albums, films, books and instruments, from people who use them.\n\nRead [the workshop's diary](/en/workshop) or [what we listen to](/en/listening).",
@@ -45,6 +48,7 @@ pub const PAGES: &[Page] = &[
     },
     Page {
         slug: "delivery",
+        former: Some("shipping"),
         title: ["Delivery", "Versand", "Livraison"],
         body: [
             "| to | days |\n|---|---|\n| Germany | 2 |\n| France | 3 |\n| elsewhere | 7 |\n\nInstruments travel in a crate.",
@@ -55,6 +59,7 @@ pub const PAGES: &[Page] = &[
     },
     Page {
         slug: "returns",
+        former: None,
         title: ["Returns", "Rückgabe", "Retours"],
         body: [
             "Send back within **thirty days** what you don't want to keep. Records may have been played *once*.",
@@ -65,6 +70,7 @@ pub const PAGES: &[Page] = &[
     },
     Page {
         slug: "staff",
+        former: None,
         title: ["For our staff", "Für unsere Leute", "Pour notre équipe"],
         body: [
             "Stock is counted on the last Friday of the month. Only merchants can read this page.",

@@ -51,9 +51,10 @@ pub(super) struct Plan {
 /// locking the collections; the command may be interrupted and repeated. The exit code is 1 if an
 /// index still differs from its declaration because `--drop` wasn't given.
 ///
-/// The command also updates products without a language: they are searched in the site's language,
-/// and those stored by an earlier version or with another `site_locale` are changed. Set the gateways'
-/// DOCGATE_SITE_LOCALE for it.
+/// The command also updates two kinds of documents, if an earlier version or other settings stored them:
+/// products without a language, which are searched in the site's language, and the times at which the
+/// sweeps look at stock. It needs the gateways' DOCGATE_SITE_LOCALE and DOCGATE_RESERVATION_SECONDS for
+/// that, or their file (--config).
 ///
 /// Example:
 ///     docgate indexes apply

@@ -1,13 +1,19 @@
 //! `docgate work`.
 
 use std::{
-    process::{ExitCode, Stdio},
+    fmt, io,
+    pin::pin,
+    process::{ExitCode, ExitStatus, Stdio},
     sync::Arc,
     time::Duration,
 };
 
 use clap::Args;
-use tokio::{io::AsyncWriteExt, process::Command};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    process::{Child, ChildStderr, Command},
+    time::timeout,
+};
 
 use super::{
     failure::Failure,
@@ -23,17 +29,25 @@ use crate::{
             operations::{Handled, Limits, Work as Queue, check_name, run},
         },
     },
+    graphql::node_id::NodeKind,
 };
 
 /// Run a command for each job of a queue
 ///
 /// Claims the jobs of a queue and runs the command for each of them by a shell. The command gets the
-/// job's payload on its standard input, and DOCGATE_JOB_QUEUE and DOCGATE_JOB_ATTEMPT in its environment.
-/// If it ends with exit code 0, the job is completed. Otherwise the attempt has failed: the job is tried
-/// again after a delay, and is a dead letter after its last attempt. The lease is renewed while the
-/// command runs. If the lease is lost, the command is killed, since another worker may have the job.
+/// job's payload on its standard input, and DOCGATE_JOB_ID, DOCGATE_JOB_QUEUE and DOCGATE_JOB_ATTEMPT in
+/// its environment. Other variables whose name begins with DOCGATE_ are removed from its environment, so
+/// it doesn't see the secrets of the gateway.
 ///
-/// It runs until SIGTERM or SIGINT, and then waits for the commands that are running.
+/// If the command ends with exit code 0, the job is completed. Otherwise the attempt has failed: the job
+/// is tried again after a delay, and is a dead letter after its last attempt. The reason of the failure
+/// has the exit code and the end of what the command wrote to stderr.
+///
+/// The lease is renewed while the command runs. If the lease is lost, the command is killed, since another
+/// worker may have the job.
+///
+/// It runs until SIGTERM or SIGINT, and then waits for the commands that are running. Failed attempts and
+/// dead letters are logged.
 ///
 /// Examples:
 ///     docgate work --queue mail --exec ./send-mail
@@ -62,7 +76,7 @@ pub(super) struct Work {
 impl Work {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.gateway()?;
-        logging::begin(config.log_format, logging::TOOL)?;
+        logging::begin(config.log_format, logging::GATEWAY)?;
         if !is_on(&config, "queue") {
             return Err(Failure::usage("the room queue is switched off"));
         }
@@ -74,7 +88,16 @@ impl Work {
         on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             let queues = self.queue.iter().map(|queue| commands(queue, &self.exec)).collect();
+            tracing::info!(
+                event = "worker_started",
+                queues = self.queue.join(", "),
+                jobs = self.jobs,
+                lease_seconds = self.lease,
+                database = config.database,
+                "working"
+            );
             run(&app, queues, limits, stop.clone()).await;
+            tracing::info!(event = "worker_stopped", "stopped");
             Ok(ExitCode::SUCCESS)
         })
         .await
@@ -86,28 +109,95 @@ fn commands(queue: &str, exec: &str) -> Queue {
     let exec: Arc<str> = exec.into();
     let handler = move |_: App, job: JobDocument| -> Handled {
         let exec = Arc::clone(&exec);
-        Box::pin(async move { execute(&exec, &job.queue, job.attempts, &job.payload).await })
+        Box::pin(async move { execute(&exec, &job).await })
     };
     Queue { queue: queue.to_owned(), handler: Arc::new(handler) }
 }
 
 /// Runs the command with the payload on its standard input. It is killed if this is dropped.
-async fn execute(exec: &str, queue: &str, attempt: i32, payload: &str) -> Result<(), String> {
-    let started = Command::new("sh")
-        .args(["-c", exec])
-        .env("DOCGATE_JOB_QUEUE", queue)
-        .env("DOCGATE_JOB_ATTEMPT", attempt.to_string())
-        .stdin(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn();
-    let mut child = started.map_err(|fault| format!("the command can't be started: {fault}"))?;
-    if let Some(mut input) = child.stdin.take() {
-        // A command may end without reading all of its input; its exit code decides.
-        let _unread = input.write_all(payload.as_bytes()).await;
+async fn execute(exec: &str, job: &JobDocument) -> Result<(), String> {
+    let mut command = Command::new("sh");
+    command.args(["-c", exec]).stdin(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("DOCGATE_") {
+            command.env_remove(name);
+        }
     }
-    match child.wait().await {
+    command
+        .env("DOCGATE_JOB_ID", NodeKind::JOB.id(&job.id).as_str())
+        .env("DOCGATE_JOB_QUEUE", &job.queue)
+        .env("DOCGATE_JOB_ATTEMPT", job.attempts.to_string());
+    let started = command.spawn();
+    let mut child = started.map_err(|fault| format!("the command can't be started: {fault}"))?;
+    let mut tail = Tail::default();
+    let ended = {
+        let mut reading = pin!(tail.read(child.stderr.take()));
+        let mut running = pin!(feed(&mut child, job.payload.as_bytes()));
+        tokio::select! {
+            ended = &mut running => {
+                // A process that the command left behind may keep stderr open.
+                let _open = timeout(REST, &mut reading).await;
+                ended
+            }
+            () = &mut reading => running.await,
+        }
+    };
+    match ended {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("the command ended with {status}")),
-        Err(fault) => Err(format!("the end of the command is unknown: {fault}")),
+        Ok(status) => Err(format!("the command ended with {status}{tail}")),
+        Err(fault) => Err(format!("the end of the command is unknown: {fault}{tail}")),
+    }
+}
+
+/// How long the rest of stderr is read after the command has ended.
+const REST: Duration = Duration::from_millis(500);
+
+/// Writes the input of a command, and waits for the command's end.
+async fn feed(child: &mut Child, input: &[u8]) -> io::Result<ExitStatus> {
+    if let Some(mut stdin) = child.stdin.take() {
+        // A command may end without reading all of its input; its exit code decides.
+        let _unread = stdin.write_all(input).await;
+    }
+    child.wait().await
+}
+
+/// The end of what a command writes to stderr.
+#[derive(Default)]
+struct Tail {
+    bytes: Vec<u8>,
+    is_cut: bool,
+}
+
+impl Tail {
+    /// Maximum length in bytes. A reason has at most 1,000 characters.
+    const LENGTH: usize = 800;
+
+    /// Reads stderr to its end, and passes it on to docgate's own.
+    async fn read(&mut self, stderr: Option<ChildStderr>) {
+        let Some(mut stderr) = stderr else { return };
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = stderr.read(&mut buffer).await {
+            let read = &buffer[..length];
+            let mut own = tokio::io::stderr();
+            if own.write_all(read).await.is_ok() {
+                let _closed = own.flush().await;
+            }
+            self.bytes.extend_from_slice(read);
+            let surplus = self.bytes.len().saturating_sub(Self::LENGTH);
+            self.is_cut |= surplus > 0;
+            self.bytes.drain(..surplus);
+        }
+    }
+}
+
+impl fmt::Display for Tail {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let cut = if self.is_cut { "…" } else { "" };
+        // The first character may have been cut.
+        match text.trim_start_matches(char::REPLACEMENT_CHARACTER).trim() {
+            "" => Ok(()),
+            text => write!(formatter, "; the end of stderr: {cut}{text}"),
+        }
     }
 }

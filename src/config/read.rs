@@ -12,8 +12,9 @@ use serde_json::{Map, Number, Value};
 
 use super::{Config, Faults};
 
-/// Environment variables with the prefix `DOCGATE_` that aren't configuration keys.
-const NOT_KEYS: &[&str] = &["mongod", "cache", "config", "log", "data"];
+/// Environment variables with the prefix `DOCGATE_` that aren't configuration keys. `docgate work` sets those of a job.
+const NOT_KEYS: &[&str] =
+    &["mongod", "cache", "config", "log", "data", "job_id", "job_queue", "job_attempt"];
 
 /// Whether a key is a variable that Kubernetes sets for a service named `docgate`, such as
 /// `DOCGATE_SERVICE_HOST` and `DOCGATE_PORT_8080_TCP`.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use async_graphql::ID;
+use async_graphql::{ID, MaybeUndefined};
 use mongodb::bson::DateTime;
 
 use crate::{
@@ -198,13 +198,13 @@ impl<T: Node> Tree<T> {
         Err(Error::unavailable("the new parent is being deleted").into())
     }
 
-    /// Moves a branch, with everything below it, into `parent` or to the roots, and gives it this slug, if one is
-    /// given. `cycle` makes the refusal to move it below itself, from the global ids of branch and parent. Also
+    /// Moves a branch, with everything below it, into `parent`, or to the roots if that is null, and gives it this
+    /// slug. What isn't given stays. `cycle` makes the refusal to move it below itself, from the global ids of branch and parent. Also
     /// returns the server's time.
     pub async fn relocate<U, R>(
         &self,
         id: &str,
-        parent: Option<&str>,
+        parent: &MaybeUndefined<ID>,
         slug: Option<&Slug>,
         cycle: impl FnOnce(ID, ID) -> R + Send,
     ) -> Result<(T, DateTime), Stop<U>>
@@ -214,7 +214,11 @@ impl<T: Node> Tree<T> {
     {
         let change = |attempt: Attempt| async move {
             let branch = self.get_locked(id).await?;
-            let parent = self.parent_locked(parent).await?;
+            let parent = match parent {
+                MaybeUndefined::Undefined => self.parent_locked(branch.parent_id()).await?,
+                MaybeUndefined::Null => None,
+                MaybeUndefined::Value(id) => Some(self.get_locked(id).await?),
+            };
             let depth = match &parent {
                 None => 0,
                 Some(parent) => {

@@ -2,9 +2,11 @@
 
 use async_graphql::{Pos, Response};
 use axum::{
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    Json,
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response as HttpResponse},
 };
+use serde_json::json;
 
 use crate::{error::Error, graphql::errors};
 
@@ -19,7 +21,7 @@ pub(super) type ErrorResponse = (StatusCode, Error);
 /// Adds the HTTP status that corresponds to an error.
 pub(super) fn with_status(error: Error) -> ErrorResponse {
     let status = match &error {
-        Error::Unauthenticated | Error::BadToken => StatusCode::UNAUTHORIZED,
+        Error::Unauthenticated | Error::NotBearer | Error::BadToken => StatusCode::UNAUTHORIZED,
         Error::Forbidden(_) | Error::UntrustedDocument => StatusCode::FORBIDDEN,
         Error::BadInput { .. } | Error::TooComplex { .. } | Error::PersistedQueryNotFound => {
             StatusCode::BAD_REQUEST
@@ -57,6 +59,27 @@ pub(super) fn answer((status, error): ErrorResponse, again: HeaderValue) -> Http
     let mut response = (status, head, body).into_response();
     advise(response.headers_mut(), status, again);
     response
+}
+
+/// An HTTP response in JSON about a path at which nothing is found.
+pub(super) fn not_found(message: &str) -> HttpResponse {
+    without_operation(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+}
+
+/// The response to a path that the gateway doesn't serve.
+pub(super) async fn no_such_path() -> HttpResponse {
+    not_found("nothing is served at this path; GraphQL is at /graphql")
+}
+
+/// The response to a method that a path doesn't take.
+pub(super) async fn no_such_method(method: Method) -> HttpResponse {
+    let message = format!("this path doesn't take {method}; the header Allow lists its methods");
+    without_operation(StatusCode::METHOD_NOT_ALLOWED, "BAD_USER_INPUT", &message)
+}
+
+fn without_operation(status: StatusCode, code: &str, message: &str) -> HttpResponse {
+    let error = json!({ "message": message, "extensions": { "code": code } });
+    (status, Json(json!({ "errors": [error] }))).into_response()
 }
 
 /// A GraphQL response that holds only an error.

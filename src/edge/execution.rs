@@ -4,6 +4,7 @@ use std::{
     net::IpAddr,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex},
+    task::Poll,
     time::Duration,
 };
 
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::{errors, subscription::MissedChanges},
+    graphql::{errors, subscription::Progress},
     mongo::{explain, observe},
     schema::Prepared,
     traces,
@@ -93,16 +94,29 @@ impl Edge {
     ) -> BoxStream<'static, Response> {
         if ready.prepared.is_subscription() {
             let Ready { prepared, observed, .. } = ready;
-            let missed = Arc::new(MissedChanges::default());
-            let prepared = prepared.with(Arc::clone(&missed));
+            let progress = Arc::new(Progress::default());
+            let prepared = prepared.with(Arc::clone(&progress));
             let mut observed = observed.follow();
-            let finish = move |response| {
-                let mut response = errors::finish(response, &id);
-                missed.add_to(&mut response);
-                observed.answered(&id, &response);
-                response
-            };
-            return self.schema.execute_stream(prepared).map(finish).boxed();
+            let mut responses = self.schema.execute_stream(prepared).boxed().fuse();
+            let finished = stream::poll_fn(move |task| match responses.poll_next_unpin(task) {
+                Poll::Ready(Some(response)) => {
+                    let mut response = errors::finish(response, &id);
+                    progress.add_missed_to(&mut response);
+                    observed.answered(&id, &response);
+                    Poll::Ready(Some(response))
+                }
+                Poll::Ready(None) => {
+                    observed.accepted(&id);
+                    Poll::Ready(None)
+                }
+                Poll::Pending => {
+                    if progress.is_waiting() {
+                        observed.accepted(&id);
+                    }
+                    Poll::Pending
+                }
+            });
+            return finished.boxed();
         }
         let edge = self.clone();
         let response = async move {

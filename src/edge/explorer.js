@@ -214,12 +214,27 @@ async function runFirst(example, filled, signal) {
 
 async function send(request, signal) {
   const answer = await post(endpoint, request, token.value, signal);
-  origins.remember(request.operationName, answer.body?.data);
+  const data = answer.body?.data;
+  origins.remember(request.operationName, { data, variables: request.variables });
   response.showAnswer(answer, { operation: request.query });
+  if (isRefused(data)) renewVariables(request);
   remember(request, outcomeOf(answer));
   const errors = answer.body?.errors ?? [];
   const lines = errors.flatMap(({ locations }) => locations ?? []).map(({ line }) => line);
   if (query.text === request.query) query.markLines(lines);
+}
+
+/** Whether a mutation was refused. */
+const isRefused = (data) => Object.values(data ?? {}).some((answer) => answer?.code);
+
+/** After a refusal: takes values of things that have ended out of the editor. */
+function renewVariables(request) {
+  const isEdited = query.text !== request.query || variables.text !== known.variables;
+  const renewed = origins.renew(examples.matching(request.query), request.variables);
+  if (isEdited || renewed === request.variables) return drawOrigins();
+  known.variables = variablesText(renewed);
+  variables.text = known.variables;
+  return undefined;
 }
 
 const outcomeOf = ({ status, body }) =>
@@ -252,7 +267,7 @@ function subscribe(request) {
   setRunning({
     stop: () => {
       subscription.stop();
-      response.endEvents({ isFault: false, reason: "Stopped" });
+      response.endEvents({ isFault: false, reason: "Stopped", isStopped: true });
       setRunning(undefined);
     },
   });

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::{
     Edge,
-    error_response::{ErrorResponse, SOON, advise, with_status},
+    error_response::{ErrorResponse, SOON, advise, not_found, with_status},
     negotiation::is_known,
     shares::Client,
 };
@@ -40,7 +40,7 @@ pub(super) async fn feed(
     match answered {
         Ok(Some(Found::Feed(xml))) => feed_response(xml, &head.headers),
         Ok(Some(Found::Moved(path))) => redirect(&path),
-        Ok(None) => StatusCode::NOT_FOUND.into_response(),
+        Ok(None) => not_found("there is no feed at this path"),
         Err((status, error)) => {
             if status.is_server_error() {
                 tracing::warn!(event = "feed_failed", ?error, "a feed could not be read");

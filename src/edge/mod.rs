@@ -159,7 +159,8 @@ impl Edge {
         if config.admin_listen.is_none() {
             routes = routes.merge(Self::admin_routes());
         }
-        routes.with_state(self)
+        let routes = routes.fallback(error_response::no_such_path);
+        routes.method_not_allowed_fallback(error_response::no_such_method).with_state(self)
     }
 
     /// The routes for operators: health and metrics.

@@ -186,12 +186,22 @@ pub(super) struct ObservedSubscription {
 }
 
 impl ObservedSubscription {
-    /// Records a response. The first one decides the outcome of the operation.
+    /// Records a response. The first one decides the outcome of the operation, unless it was accepted before.
     pub(super) fn answered(&mut self, id: &str, response: &Response) {
         self.metrics.answered();
+        self.begun(id, code(response));
+    }
+
+    /// Records that the subscription was accepted: it waits for its first event, or has ended without one. The wait
+    /// is no part of the operation's duration.
+    pub(super) fn accepted(&mut self, id: &str) {
+        self.begun(id, None);
+    }
+
+    fn begun(&mut self, id: &str, code: Option<&str>) {
         if !self.observed.is_answered {
-            self.observed.end(id, code(response), None);
-            // A subscription may last for days, so its span ends with the first response.
+            self.observed.end(id, code, None);
+            // A subscription may last for days, so its span ends here.
             self.observed.span = Span::none();
         }
     }

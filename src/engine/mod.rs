@@ -20,3 +20,4 @@ mod merging;
 pub mod prepared;
 mod typename;
 pub mod types;
+pub mod wording;

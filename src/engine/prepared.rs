@@ -64,6 +64,16 @@ impl PreparedOperation {
         &self.operation().definition.node
     }
 
+    /// All operations of the document.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = &OperationDefinition> {
+        self.document.operations.iter().map(|(_, operation)| &operation.definition.node)
+    }
+
+    /// The fragments of the document.
+    pub(super) fn fragments(&self) -> impl Iterator<Item = &FragmentDefinition> {
+        self.document.fragments.values().map(|fragment| &fragment.node)
+    }
+
     /// The operation, if it can be executed directly: only its variables depend on the request.
     pub fn unconditional(&self) -> Option<&OperationDefinition> {
         self.operation().is_unconditional.then(|| self.definition())

@@ -25,6 +25,8 @@ pub struct Types {
     /// The seconds of `@cacheControl`, by object or interface and field.
     ages: HashMap<String, HashMap<String, u32>>,
     inputs: HashMap<String, Input>,
+    /// The type of each argument, by object or interface, field and argument.
+    arguments: HashMap<[String; 3], Type>,
 }
 
 /// A type of variables other than a scalar.
@@ -53,10 +55,12 @@ impl Types {
                         of.insert(name.clone());
                     }
                     types.ages.insert(name.clone(), ages(&object.fields));
+                    types.arguments.extend(arguments(&name, &object.fields));
                     types.fields.insert(name, output_fields(&object.fields));
                 }
                 TypeKind::Interface(interface) => {
                     types.ages.insert(name.clone(), ages(&interface.fields));
+                    types.arguments.extend(arguments(&name, &interface.fields));
                     types.fields.insert(name, output_fields(&interface.fields));
                 }
                 TypeKind::Union(union) => {
@@ -83,6 +87,30 @@ impl Types {
     /// The type of a field; `None` for `__typename` and in introspection.
     pub(super) fn field(&self, of: &str, name: &str) -> Option<&Type> {
         self.fields.get(of)?.get(name)
+    }
+
+    /// The type of an argument of a field.
+    pub(super) fn argument(&self, of: &str, field: &str, argument: &str) -> Option<&Type> {
+        self.arguments.get(&[of, field, argument].map(str::to_owned))
+    }
+
+    /// The names of the fields of which a value needs exactly one, at a path within a value of this type; `None` if
+    /// there is no such rule.
+    pub(super) fn choices<'p>(
+        &self,
+        ty: &Type,
+        path: impl Iterator<Item = &'p str>,
+    ) -> Option<Vec<&str>> {
+        let mut of = named(ty);
+        // The index of an element changes nothing: the type's name is that of the element.
+        for step in path.filter(|step| step.parse::<usize>().is_err()) {
+            let Some(Input::Object { fields, .. }) = self.inputs.get(of) else { return None };
+            of = named(&fields.get(step)?.0);
+        }
+        let Some(Input::Object { fields, one_of: true }) = self.inputs.get(of) else { return None };
+        let mut names: Vec<_> = fields.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        Some(names)
     }
 
     /// Seconds for which a response with this field may be cached, by its `@cacheControl`.
@@ -206,6 +234,20 @@ fn output_fields(fields: &[Positioned<FieldDefinition>]) -> HashMap<String, Type
         (field.node.name.node.to_string(), field.node.ty.node.clone())
     };
     fields.iter().map(field).collect()
+}
+
+fn arguments(
+    of: &str,
+    fields: &[Positioned<FieldDefinition>],
+) -> impl Iterator<Item = ([String; 3], Type)> {
+    fields.iter().flat_map(move |field| {
+        let field = &field.node;
+        field.arguments.iter().map(move |argument| {
+            let names = [of, field.name.node.as_str(), argument.node.name.node.as_str()];
+            let names = names.map(str::to_owned);
+            (names, argument.node.ty.node.clone())
+        })
+    })
 }
 
 fn ages(fields: &[Positioned<FieldDefinition>]) -> HashMap<String, u32> {

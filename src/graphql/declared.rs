@@ -21,7 +21,7 @@
 
 use std::ops::{Deref, RangeInclusive};
 
-use async_graphql::ID;
+use async_graphql::{ID, MaybeUndefined};
 
 use super::{
     input as checks,
@@ -144,6 +144,16 @@ pub fn optional<T, E>(
     check: impl Fn(&str, &mut T) -> Result<(), E>,
 ) -> impl Fn(&str, &mut Option<T>) -> Result<(), E> {
     move |field, value| value.as_mut().map_or(Ok(()), |value| check(field, value))
+}
+
+/// A value that may be omitted, which means something else than null.
+pub fn given<T, E>(
+    check: impl Fn(&str, &mut T) -> Result<(), E>,
+) -> impl Fn(&str, &mut MaybeUndefined<T>) -> Result<(), E> {
+    move |field, value| match value {
+        MaybeUndefined::Value(value) => check(field, value),
+        MaybeUndefined::Null | MaybeUndefined::Undefined => Ok(()),
+    }
 }
 
 /// A list of at most `max` values. The path of a failing one ends in its position.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use async_graphql::{ErrorExtensionValues, Response, ServerError};
 
+use super::wording::reworded;
 use crate::error::Error;
 
 /// Maximum number of characters of a message of the GraphQL library.
@@ -40,6 +41,9 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
     let Some(source) = &error.source else {
         // An error without a source is async-graphql's own. It concerns the document or its variables.
         extensions.set("code", "BAD_USER_INPUT");
+        if let Some(other) = reworded(&error.message) {
+            error.message = other;
+        }
         // The message may contain the whole text of the request.
         if let Some((end, _)) = error.message.char_indices().nth(LONGEST_MESSAGE) {
             error.message.truncate(end);

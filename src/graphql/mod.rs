@@ -35,6 +35,7 @@ pub mod scalars;
 pub mod subscription;
 pub mod text;
 pub mod upload;
+mod wording;
 
 use async_graphql::{Context, SelectionField};
 

@@ -2,7 +2,10 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_graphql::{Context, ID, Response, Result, value};
@@ -11,21 +14,41 @@ use futures_util::Stream;
 use super::cx::{Cx, cx};
 use crate::{error::Error, mongo::watch::NewChanges};
 
-/// The changes that a subscriber missed before a response. It is part of the request's data: [`follow`] writes
-/// it, and the sender of the response reads it.
+/// What the sender of a subscription's responses has to know. It is part of the request's data: the subscription
+/// writes it, and the sender reads it.
 #[derive(Debug, Default)]
-pub struct MissedChanges(Mutex<NewChanges>);
+pub struct Progress {
+    /// The changes that the subscriber missed before the next response.
+    missed: Mutex<NewChanges>,
+    /// Whether the subscription has been accepted and waits for its first event.
+    is_waiting: AtomicBool,
+}
 
-impl MissedChanges {
-    fn set(&self, changes: NewChanges) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+impl Progress {
+    /// That of the request.
+    pub fn of(context: &Context<'_>) -> Arc<Self> {
+        context.data_opt::<Arc<Self>>().cloned().unwrap_or_default()
     }
 
-    /// Adds them to the response's `extensions.docgate`: `missed` is the number of skipped changes of the
+    /// Notes that the subscription has been accepted and waits for an event.
+    pub fn wait(&self) {
+        self.is_waiting.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the subscription has waited for an event.
+    pub fn is_waiting(&self) -> bool {
+        self.is_waiting.load(Ordering::Relaxed)
+    }
+
+    fn set_missed(&self, changes: NewChanges) {
+        *self.missed.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+    }
+
+    /// Adds the missed changes to the response's `extensions.docgate`: `missed` is the number of skipped changes of the
     /// document; `reset` means that any number of changes may have been missed. Changes that arrived at the
     /// same time have one response, and some of them may not affect the visible part of the document.
-    pub fn add_to(&self, response: &mut Response) {
-        let mut changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn add_missed_to(&self, response: &mut Response) {
+        let mut changes = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         let NewChanges { count, is_reset } = std::mem::take(&mut *changes);
         let extension = match (is_reset, count) {
             (true, _) => value!({ "reset": true }),
@@ -62,7 +85,7 @@ where
     T: From<D> + Send,
     K: PartialEq + Send,
 {
-    let missed = context.data_opt::<Arc<MissedChanges>>().cloned().unwrap_or_default();
+    let progress = Progress::of(context);
     let Cx { app, requester } = cx(context);
     let (app, requester) = (app.clone(), requester.clone());
     let mut changes = app.hub().watch(collection, key);
@@ -77,7 +100,7 @@ where
                     let now = Some(visible(&thing));
                     if now != sent || new.is_reset {
                         if sent.is_some() {
-                            missed.set(new);
+                            progress.set_missed(new);
                         }
                         sent = now;
                         yield Ok(thing);
@@ -89,6 +112,7 @@ where
                     return;
                 }
             }
+            progress.wait();
             if !changes.changed().await {
                 return;
             }

@@ -86,7 +86,7 @@ impl Families {
         let what = "Operations by type, first root field, and outcome: ok, or the code of the first \
             error, or gone if the client disconnected before the response";
         registry.register("operations", what, families.outcomes.clone());
-        let what = "Time from the received request to its response; of a subscription, to its first response";
+        let what = "Time from the received request to its response; of a subscription, to its first response or until it waits for its first event";
         registry.register("operation_duration_seconds", what, families.durations.clone());
         let what = "MongoDB commands that an operation requested; several operations may share one";
         registry.register("operation_commands", what, families.commands.clone());

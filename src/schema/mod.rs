@@ -22,6 +22,7 @@ use crate::{
         cost::Limits,
         prepared::{Preparation, PreparedOperation, PreparedOperations},
         types::Types,
+        wording,
     },
     error::Error,
     metrics::operations::OperationType,
@@ -44,6 +45,8 @@ pub struct GatewaySchema {
     mutations: Root<Mutation>,
     types: Arc<Types>,
     operations: Arc<PreparedOperations>,
+    /// Whether errors suggest names of the schema.
+    suggests: bool,
 }
 
 type Library = Schema<Root<Query>, Root<Mutation>, Subscription>;
@@ -207,12 +210,13 @@ impl GatewaySchema {
         let mut check = check.only_introspection();
         check.operation_name.clone_from(&request.operation_name);
         operation.set_parsed_document(&mut check, false);
-        let checked = Box::pin(self.strict.execute(check)).await;
+        let mut checked = Box::pin(self.strict.execute(check)).await;
         let is_valid = match &checked.errors[..] {
             [error] if operation.is_subscription() => error.message == VALID_SUBSCRIPTION,
             _ => was_executed(&checked),
         };
         if !is_valid {
+            wording::improve(&mut checked.errors, &self.types, &operation, self.suggests);
             return Err(self.complete(Some(&operation), checked, false));
         }
         // The library doesn't look at a variable in an object whose other variables aren't all given.
@@ -295,7 +299,8 @@ pub fn build(config: &Config) -> GatewaySchema {
     let types = Types::of(&parse_schema(strict.sdl()).expect("the schema as it is printed"));
     let fast = library(ValidationMode::Fast, config, &queries, &mutations);
     let operations = Arc::new(PreparedOperations::new(Limits::of(config)));
-    GatewaySchema { strict, fast, queries, mutations, types: Arc::new(types), operations }
+    let (types, suggests) = (Arc::new(types), config.introspection);
+    GatewaySchema { strict, fast, queries, mutations, types, operations, suggests }
 }
 
 /// Maximum nesting that the library accepts.

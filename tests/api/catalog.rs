@@ -18,7 +18,7 @@ pub const PRODUCT: &str = "
         pricing {
             list { minorUnits currency } retail { minorUnits } savings { minorUnits } pctSavings
         }
-        categories { id slug path parentPath breadcrumbs name german: name(locale: \"de\") }
+        categories { id slug path parentPath paths name german: name(locale: \"de\") }
         contributors { personId name role }
         ... on Album { genres label tracks { title seconds } }
         ... on Film { genres certificate aspectRatio }

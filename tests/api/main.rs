@@ -33,6 +33,7 @@ mod inventory;
 mod kit;
 mod limits;
 mod live;
+mod messages;
 mod metrics;
 mod nodes;
 mod orders;

@@ -339,3 +339,45 @@ async fn operators_may_have_an_address_of_their_own() {
     running.signal("TERM");
     assert_eq!(running.ends(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_wait_of_a_subscription_for_its_first_event_does_not_count() {
+    let gateway = Gateway::start().await;
+    let query = "subscription { jobAvailable(queue: \"mail\") { queue } }";
+    let mut live = gateway.user("a-worker", &["worker"]).follow(query, json!({})).await;
+    let of = |samples: &Samples, part: &str| {
+        let labels = "type=\"subscription\",field=\"jobAvailable\"";
+        samples.get(&format!("docgate_operation_duration_seconds_{part}{{{labels}}}"))
+    };
+    // It counts as accepted without an event.
+    while of(&Samples::of(&gateway).await, "count") < 1.0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let accepted = of(&Samples::of(&gateway).await, "sum");
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let add = "mutation { enqueue(input: {queue: \"mail\", payload: \"a\"}) { __typename } }";
+    gateway.user("a-producer", &["producer"]).data(add, json!({})).await;
+    assert_eq!(live.next().await["data"]["jobAvailable"]["queue"], "mail");
+    let samples = Samples::of(&gateway).await;
+    assert_is(of(&samples, "count"), 1.0);
+    assert_is(of(&samples, "sum"), accepted);
+    let outcome = |field: &str, outcome: &str| {
+        let labels = format!("type=\"subscription\",field=\"{field}\",outcome=\"{outcome}\"");
+        samples.get(&format!("docgate_operations_total{{{labels}}}"))
+    };
+    assert_is(outcome("jobAvailable", "ok"), 1.0);
+    assert_is(outcome("jobAvailable", "gone"), 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_that_ends_without_an_event_was_not_left_by_its_client() {
+    let gateway = Gateway::start().await;
+    let nothing = docgate::graphql::node_id::NodeKind::PRODUCT.id("nothing").0;
+    let query = "subscription($id: ID!) { commentAdded(subjectId: $id) { id } }";
+    let mut socket = gateway.session(None).await;
+    socket.subscribe("1", query, json!({ "id": nothing })).await;
+    assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }));
+    let labels = "type=\"subscription\",field=\"commentAdded\",outcome=\"ok\"";
+    let samples = Samples::of(&gateway).await;
+    assert_is(samples.get(&format!("docgate_operations_total{{{labels}}}")), 1.0);
+}

@@ -65,7 +65,7 @@ async function fetcher(request, options) {
   const ours = token.value && !isWritten ? { Authorization: `Bearer ${token.value}` } : {};
   const headers = { ...ours, ...written };
   const answer = await send({ ...request, variables }, { ...options, headers });
-  origins.remember(request.operationName, answer.data);
+  origins.remember(request.operationName, { data: answer.data, variables });
   return answer;
 }
 

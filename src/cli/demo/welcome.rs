@@ -56,13 +56,13 @@ docgate's demo serves on http://{address}
   MongoDB   {uri} (database {database})
   Data      {data} (kept; --fresh begins anew)
 
-Tokens, good for 30 days (the explorer offers them):
+Tokens, good for 30 days (the explorer offers them). An admin has every role: editor, worker and the others.
 
-  shopper   {shopper}
+  export SHOPPER={shopper}
 
-  merchant  {merchant}
+  export MERCHANT={merchant}
 
-  admin     {admin}
+  export ADMIN={admin}
 
 A first request:
 

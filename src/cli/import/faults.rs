@@ -2,17 +2,10 @@
 
 use std::fmt;
 
-use serde::{
-    Deserializer,
-    de::{
-        self, DeserializeOwned, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess,
-        SeqAccess, VariantAccess, Visitor,
-        value::{BorrowedStrDeserializer, StrDeserializer},
-    },
-    forward_to_deserialize_any,
-};
-use serde_json::{Map, Value};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::misfit::{Misfit, Node, Step};
 use crate::graphql::refusals::InvalidInput;
 
 /// The fault of a line.
@@ -41,12 +34,18 @@ impl Fault {
 
     /// The fault of a text that isn't a line of this type. `fault` is the parser's error.
     pub(super) fn of_text<T: DeserializeOwned>(text: &str, fault: &serde_json::Error) -> Self {
-        let value = serde_json::from_str::<Value>(text).ok();
-        let misfit = value.and_then(|value| T::deserialize(Node(&value)).err());
-        let steps = misfit.map(|misfit| misfit.0).filter(|steps| !steps.is_empty());
         // The parser's line number is always 1. The line number in the file is reported separately.
-        let reason = fault.to_string().replace(" at line 1 column", " at column");
-        Self { field: steps.map(|steps| shown(steps.into_iter().rev())), reason }
+        let parser = || fault.to_string().replace(" at line 1 column", " at column");
+        let Ok(value) = serde_json::from_str::<Value>(text) else {
+            return Self::of_line(format!("isn't JSON: {}", parser()));
+        };
+        match T::deserialize(Node(&value)).err() {
+            Some(Misfit { steps, reason }) => {
+                let field = (!steps.is_empty()).then(|| shown(steps.into_iter().rev()));
+                Self { field, reason }
+            }
+            None => Self::of_line(parser()),
+        }
     }
 }
 
@@ -66,13 +65,6 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One step of the path to a field.
-#[derive(Debug)]
-enum Step {
-    Name(String),
-    Index(usize),
-}
-
 fn shown(steps: impl Iterator<Item = Step>) -> String {
     let mut path = String::new();
     for step in steps {
@@ -85,202 +77,6 @@ fn shown(steps: impl Iterator<Item = Step>) -> String {
     path
 }
 
-/// The path of a value that doesn't fit its type, the last step first.
-#[derive(Debug)]
-struct Misfit(Vec<Step>);
-
-impl Misfit {
-    fn of(name: &str) -> Self {
-        Self(vec![Step::Name(name.to_owned())])
-    }
-
-    fn below(mut self, step: Step) -> Self {
-        self.0.push(step);
-        self
-    }
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value doesn't fit its type")
-    }
-}
-
-impl std::error::Error for Misfit {}
-
-impl de::Error for Misfit {
-    fn custom<T: fmt::Display>(_message: T) -> Self {
-        Self(Vec::new())
-    }
-
-    fn missing_field(field: &'static str) -> Self {
-        Self::of(field)
-    }
-
-    fn unknown_field(field: &str, _expected: &'static [&'static str]) -> Self {
-        Self::of(field)
-    }
-
-    fn unknown_variant(variant: &str, _expected: &'static [&'static str]) -> Self {
-        Self::of(variant)
-    }
-}
-
-/// A value of the line, deserialised to find the path of a value that doesn't fit.
-struct Node<'a>(&'a Value);
-
-impl<'de> Deserializer<'de> for Node<'de> {
-    type Error = Misfit;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
-        match self.0 {
-            Value::Null => visitor.visit_unit(),
-            Value::Bool(value) => visitor.visit_bool(*value),
-            Value::Number(number) => match (number.as_u64(), number.as_i64()) {
-                (Some(number), _) => visitor.visit_u64(number),
-                (_, Some(number)) => visitor.visit_i64(number),
-                _ => visitor.visit_f64(number.as_f64().unwrap_or_default()),
-            },
-            Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(all) => visitor.visit_seq(Elements(all.iter().enumerate())),
-            Value::Object(fields) => visitor.visit_map(Fields { all: fields.iter(), next: None }),
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
-        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Misfit> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Misfit> {
-        match self.0 {
-            Value::String(name) => {
-                let name: StrDeserializer<'_, Misfit> = name.as_str().into_deserializer();
-                visitor.visit_enum(name)
-            }
-            Value::Object(fields) => match only(fields) {
-                Some((name, value)) => visitor.visit_enum(Choice { name, value }),
-                None => Err(Misfit(Vec::new())),
-            },
-            _ => Err(Misfit(Vec::new())),
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct identifier ignored_any
-    }
-}
-
-/// The only field of an object, if it has exactly one.
-fn only(fields: &Map<String, Value>) -> Option<(&str, &Value)> {
-    let mut all = fields.iter();
-    let (name, value) = all.next()?;
-    all.next().is_none().then_some((name.as_str(), value))
-}
-
-struct Elements<'a>(std::iter::Enumerate<std::slice::Iter<'a, Value>>);
-
-impl<'de> SeqAccess<'de> for Elements<'de> {
-    type Error = Misfit;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Misfit> {
-        let Some((index, value)) = self.0.next() else { return Ok(None) };
-        let element = seed.deserialize(Node(value));
-        element.map(Some).map_err(|misfit| misfit.below(Step::Index(index)))
-    }
-}
-
-struct Fields<'a> {
-    all: serde_json::map::Iter<'a>,
-    next: Option<(&'a str, &'a Value)>,
-}
-
-impl<'de> MapAccess<'de> for Fields<'de> {
-    type Error = Misfit;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Misfit> {
-        let Some((name, value)) = self.all.next() else { return Ok(None) };
-        self.next = Some((name, value));
-        let key = seed.deserialize(BorrowedStrDeserializer::new(name));
-        // An error of an unknown field already contains its name.
-        let known = |misfit: Misfit| if misfit.0.is_empty() { Misfit::of(name) } else { misfit };
-        key.map(Some).map_err(known)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Misfit> {
-        let (name, value) = self.next.take().unwrap_or(("", &Value::Null));
-        let below = |misfit: Misfit| misfit.below(Step::Name(name.to_owned()));
-        seed.deserialize(Node(value)).map_err(below)
-    }
-}
-
-struct Choice<'a> {
-    name: &'a str,
-    value: &'a Value,
-}
-
-impl<'de> EnumAccess<'de> for Choice<'de> {
-    type Error = Misfit;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Misfit> {
-        Ok((seed.deserialize(BorrowedStrDeserializer::new(self.name))?, self))
-    }
-}
-
-impl Choice<'_> {
-    fn below<T>(name: &str, read: Result<T, Misfit>) -> Result<T, Misfit> {
-        read.map_err(|misfit| misfit.below(Step::Name(name.to_owned())))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Choice<'de> {
-    type Error = Misfit;
-
-    fn unit_variant(self) -> Result<(), Misfit> {
-        Err(Misfit::of(self.name))
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Misfit> {
-        Self::below(self.name, seed.deserialize(Node(self.value)))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(
-        self,
-        _length: usize,
-        visitor: V,
-    ) -> Result<V::Value, Misfit> {
-        Self::below(self.name, Node(self.value).deserialize_any(visitor))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Misfit> {
-        Self::below(self.name, Node(self.value).deserialize_any(visitor))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -288,9 +84,13 @@ mod tests {
     use super::*;
     use crate::domains::{catalog::ImportProduct, categories::import::ImportCategory};
 
-    fn field<T: DeserializeOwned>(text: &str) -> Option<String> {
+    fn fault<T: DeserializeOwned>(text: &str) -> Fault {
         let fault = serde_json::from_str::<T>(text).err().expect("it doesn't fit");
-        Fault::of_text::<T>(text, &fault).field
+        Fault::of_text::<T>(text, &fault)
+    }
+
+    fn field<T: DeserializeOwned>(text: &str) -> Option<String> {
+        fault::<T>(text).field
     }
 
     #[test]
@@ -333,6 +133,22 @@ mod tests {
         assert_eq!(field::<ImportCategory>(r#"{"path": "/a"}"#).as_deref(), Some("names"));
         assert_eq!(field::<ImportCategory>(r#"{"path": "/a", "#), None);
         assert_eq!(field::<ImportCategory>("[]"), None);
+    }
+
+    #[test]
+    fn a_misfit_has_a_plain_reason() {
+        for (line, told) in [
+            (r#"{"sku": 1}"#, "sku: must be a string"),
+            (r#"{"path": 1}"#, "path: is an unknown field; the fields are "),
+            (r#"{"sku": "a"}"#, "content: is missing"),
+            (r#"{"pricing": {"list": "1"}}"#, "pricing.list: must be a whole number"),
+            (r#"{"content": {"details": {"vinyl": {}}}}"#, "content.details.vinyl: is none of "),
+            ("[]", "must be an object"),
+            (r#"{"sku": "#, "isn't JSON: EOF while parsing a value at column 8"),
+        ] {
+            let fault = fault::<ImportProduct>(line).to_string();
+            assert!(fault.starts_with(told), "{line}: {fault}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod faults;
 mod journal;
 mod kinds;
 mod lines;
+mod misfit;
 mod reader;
 
 use std::{

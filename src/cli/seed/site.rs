@@ -43,9 +43,13 @@ pub(super) async fn create(client: &DemoClient, steps: &Steps) -> Result<Vec<Opt
         let folder = put(client, None, piece(home, text, language, 0)).await?;
         bar.inc(1);
         for page in PAGES {
-            let what = json!({ "type": "PAGE", "slug": page.slug, "access": page.access });
+            let slug = page.former.unwrap_or(page.slug);
+            let what = json!({ "type": "PAGE", "slug": slug, "access": page.access });
             let text = json!({ "title": page.title[number], "body": page.body[number] });
-            put(client, Some(&folder), piece(what, text, language, 1)).await?;
+            let id = put(client, Some(&folder), piece(what, text, language, 1)).await?;
+            if page.former.is_some() {
+                rename(client, &id, page.slug).await?;
+            }
             bar.inc(1);
         }
         for blog in BLOGS {
@@ -164,6 +168,16 @@ async fn put(client: &DemoClient, parent: Option<&str>, piece: Piece) -> Result<
         client.execute(&editor, PUBLISH, json!({ "input": input })).await?;
     }
     Ok(id)
+}
+
+/// Gives content another slug. Its former path finds it too.
+async fn rename(client: &DemoClient, id: &str, slug: &str) -> Result<(), Failure> {
+    const MOVE: &str = "mutation($input: MoveContentInput!) {
+        moveContent(input: $input) { ... on Content { path } ... on UserError { code message } }
+    }";
+    let input = json!({ "input": { "contentId": id, "slug": slug } });
+    client.execute(&editor(), MOVE, input).await?;
+    Ok(())
 }
 
 fn editor() -> Requester {

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use async_graphql::{
-    ComplexObject, Context, ID, Object, OneofObject, Result, SimpleObject, connection::Connection,
+    ComplexObject, Context, ID, MaybeUndefined, Object, OneofObject, Result, SimpleObject,
+    connection::Connection,
 };
 
 use super::{
@@ -228,8 +229,9 @@ input! {
     pub struct MoveCategoryInput {
         /// Global id of the category.
         pub category_id: ID where id(NodeKind::CATEGORY),
-        /// Global id of the new parent category. Default: the category becomes a root.
-        pub parent_id: Option<ID> where optional(id(NodeKind::CATEGORY)),
+        /// Global id of the new parent category. Null: the category becomes a root. Omitted: nothing changes. A
+        /// variable without a value counts as null.
+        pub parent_id: MaybeUndefined<ID> where given(id(NodeKind::CATEGORY)),
     }
 
     /// Input of `deleteCategory`: the empty category to delete.

@@ -110,8 +110,7 @@ refusal! {
 impl InsufficientStock {
     /// `requested` pieces of the SKU were requested, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message =
-            format!("{requested} pieces of {sku:?} are requested, {available} are available");
+        let message = format!("{sku:?}: {requested} requested, {available} available");
         Self::because(message, ID(sku.into()), int(requested), int(available))
     }
 }

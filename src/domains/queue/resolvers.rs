@@ -9,6 +9,7 @@ use crate::graphql::{
     declared::mutations,
     page::paging,
     requester::{Role, Who},
+    subscription::Progress,
 };
 
 /// Query fields.
@@ -119,6 +120,6 @@ impl QueueSubscription {
         context: &Context<'_>,
         #[graphql(desc = "Name of the queue.")] queue: String,
     ) -> Result<impl Stream<Item = Result<JobsAvailable>> + use<>> {
-        Ok(operations::job_available(cx(context), queue)?)
+        Ok(operations::job_available(cx(context), queue, Progress::of(context))?)
     }
 }

@@ -97,7 +97,7 @@ impl Authenticator {
     /// anonymous; an invalid token is refused rather than ignored.
     ///
     /// # Errors
-    /// `BadToken` or `KeysUnavailable`; `BadInput` if there are several `Authorization` headers, because it is
+    /// `NotBearer`, `BadToken` or `KeysUnavailable`; `BadInput` if there are several `Authorization` headers, because it is
     /// unknown which of them a proxy in front has checked.
     pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Error> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -105,7 +105,7 @@ impl Authenticator {
             if values.next().is_some() {
                 return Err(Error::bad_input("authorization", "is in more than one header"));
             }
-            let value = value.to_str().map_err(|_| Error::BadToken)?;
+            let value = value.to_str().map_err(|_| Error::NotBearer)?;
             return self.by_header_value(value).await;
         }
         let Some(name) = &self.cookie else { return Ok(Caller::default()) };
@@ -116,11 +116,11 @@ impl Authenticator {
     /// The caller by the value of an `Authorization` header.
     ///
     /// # Errors
-    /// `BadToken` or `KeysUnavailable`.
+    /// `NotBearer`, `BadToken` or `KeysUnavailable`.
     pub async fn by_header_value(&self, value: &str) -> Result<Caller, Error> {
-        let (scheme, token) = value.split_once(' ').ok_or(Error::BadToken)?;
+        let (scheme, token) = value.split_once(' ').ok_or(Error::NotBearer)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Error::BadToken);
+            return Err(Error::NotBearer);
         }
         self.by_token(token.trim()).await
     }

@@ -1,11 +1,11 @@
 /**
  * The list of example operations.
  *
- * `explorer/examples.json` is a list of `{group, title, query, from?, variables?, role?}`. Groups appear
+ * `explorer/examples.json` is a list of `{group, title, query, from?, ends?, variables?, role?}`. Groups appear
  * in the order of their first occurrence. `variables` is an object or missing. A string in it that is
  * exactly `"$random"` becomes a new id each time the example is chosen, for idempotency keys, which mustn't
- * repeat. `from` names variables whose values come from the responses to other examples, see
- * `origins.js`. `role` names the token (`shopper`, `merchant`, `admin`) that the example needs.
+ * repeat. `from` names variables whose values come from the responses to other examples, and `ends` those
+ * whose thing has ended then, see `origins.js`. `role` names the token (`shopper`, `merchant`, `admin`) that the example needs.
  */
 
 import { element } from "./dom.js";
@@ -94,7 +94,7 @@ export class ExampleList {
       oninput: () => this.#applyFilter(),
     });
     this.groups = element("div", { class: "page" });
-    this.none = element("p", { class: "hint", hidden: true }, "No example is named like this.");
+    this.none = element("p", { class: "hint", hidden: true }, "No example contains this.");
     root.append(element("div", { class: "filter" }, this.filter), this.none, this.groups);
   }
 
@@ -132,7 +132,7 @@ export class ExampleList {
     );
     return element(
       "li",
-      { "data-words": `${example.group} ${example.title}`.toLowerCase() },
+      { "data-words": `${example.group} ${example.title} ${example.query}`.toLowerCase() },
       button,
     );
   }

@@ -5,18 +5,6 @@ import { element } from "./dom.js";
 /** Number of lines shown before the one with the error. */
 const CONTEXT = 2;
 
-/**
- * The parser's message for a text that it can't parse: the position and the line, drawn with
- * characters, followed by what it expected.
- */
-const DRAWN = /^ *--> \d+:\d+\n[^]*\n *= (?<message>[^]*)$/;
-
-/** The message of an error, without a drawing that `excerpt` replaces. */
-export function messageOf(message = "no message") {
-  const drawn = DRAWN.exec(message);
-  return drawn ? `Syntax error: ${drawn.groups.message}` : message;
-}
-
 /** The line that an error names, with the lines before it and a caret below the position. */
 export function excerpt(text, { line, column }) {
   const lines = text.split("\n");

@@ -6,11 +6,25 @@
  * `{cart: {OpenCart: "openCart.id"}}`, `cart` is the `id` in `openCart` in the response to the operation
  * `OpenCart`. If several operations are named, the newest response is used. Values are kept only while
  * the page is open.
+ *
+ * A cart that is checked out takes no further lines. The `ends` of an example names the variables whose
+ * thing has ended after its success, and some refusals tell the same. The values that mutations told of
+ * such a thing are forgotten, so that the example that opens one is run again.
  */
 
 import { element } from "./dom.js";
 import { freshVariables } from "./examples.js";
 import { operations } from "./lexer.js";
+
+/** Refusals by which the thing of an example's variable can't be changed any more. */
+const ENDED = new Set([
+  "ACCOUNT_CLOSED",
+  "CART_NOT_ACTIVE",
+  "CLAIM_LOST",
+  "COMMENT_REMOVED",
+  "NOT_FOUND",
+  "ORDER_NOT_OPEN",
+]);
 
 /** The response to an example that was run for another one lacks the needed value. */
 export class NotInAnswer extends Error {
@@ -27,8 +41,10 @@ export class Origins {
   #examples;
   /** Paths that are read from responses, by operation name. */
   #paths = new Map();
-  /** The values found, by operation and path: `{value, number, isAutomatic}`. */
+  /** The values found, by operation and path: `{value, number, isAutomatic}`, or `{hasEnded}`. */
   #found = new Map();
+  /** Forgotten values. */
+  #over = new Set();
   #answers = 0;
 
   constructor(examples) {
@@ -40,8 +56,12 @@ export class Origins {
     }
   }
 
-  /** Stores the values that examples need from a response. `isAutomatic`: the user didn't run it. */
-  remember(operation, data, isAutomatic = false) {
+  /**
+   * Stores the values that examples need from the response to an operation with these variables, and forgets
+   * those of things that have ended. `isAutomatic`: the user didn't run it.
+   */
+  remember(operation, { data, variables, isAutomatic = false }) {
+    this.#forget(this.#ended(operation, data, variables));
     this.#answers += 1;
     const number = this.#answers;
     for (const path of this.#paths.get(operation) ?? []) {
@@ -50,13 +70,42 @@ export class Origins {
     }
   }
 
+  /** The values of variables whose thing has ended, as the response to an example tells. */
+  #ended(operation, data, variables) {
+    const example = this.#examples.get(operation);
+    const answers = Object.values(data ?? {});
+    const codes = answers.flatMap((answer) => answer?.code ?? []);
+    const isSuccess = answers.length > 0 && answers.every((answer) => answer && !answer.code);
+    const names = codes.some((code) => ENDED.has(code)) ? Object.keys(example?.from ?? {}) : [];
+    const ends = isSuccess ? (example?.ends ?? []) : [];
+    return [...names, ...ends].map((name) => variables?.[name]);
+  }
+
+  /** Forgets values that mutations told. What a query has found can be looked at all the same. */
+  #forget(values) {
+    for (const [place, { value }] of this.#found) {
+      const example = this.#examples.get(place.split(" ")[0]);
+      const isMutation = operations(example?.query ?? "")[0]?.kind === "mutation";
+      if (!isMutation || !value || !values.includes(value)) continue;
+      this.#found.set(place, { hasEnded: true });
+      this.#over.add(value);
+    }
+  }
+
+  /** The variables with a placeholder for each value that was forgotten, or the same object. */
+  renew(example, variables) {
+    const over = this.of(example).filter(({ name }) => this.#over.has(variables?.[name]));
+    if (over.length === 0) return variables;
+    return { ...variables, ...Object.fromEntries(over.map(({ name, value }) => [name, value])) };
+  }
+
   /** The variables of an example, with a placeholder for each value that isn't known yet. */
   fill(example) {
     const filled = this.of(example).map(({ name, value }) => [name, value]);
     return { ...Object.fromEntries(filled), ...freshVariables(example.variables) };
   }
 
-  /** `{name, value, source, isKnown, isAutomatic}` of each variable that comes from a response. */
+  /** `{name, value, source, isKnown, isAutomatic, hasEnded}` of each variable that comes from a response. */
   of(example) {
     return Object.entries(example?.from ?? {}).map(([name, places]) => ({
       name,
@@ -81,7 +130,8 @@ export class Origins {
     const source = this.#usualSource(places);
     const variables = await this.obtain(source, this.fill(source), ask);
     const answer = await ask(source, variables);
-    this.remember(operationName(source.query), answer.body?.data, true);
+    const data = answer.body?.data;
+    this.remember(operationName(source.query), { data, variables, isAutomatic: true });
     if (!this.#origin(places).isKnown) throw new NotInAnswer(name, source, answer);
   }
 
@@ -103,7 +153,8 @@ export class Origins {
     const newest = known.sort((one, other) => other.number - one.number)[0];
     if (newest) return newest;
     const source = this.#usualSource(places);
-    return { value: placeholder(source), source, isKnown: false };
+    const hasEnded = found.some((one) => one.hasEnded);
+    return { value: placeholder(source), source, isKnown: false, hasEnded };
   }
 
   /** The example that is run for an unknown value: the first one named. */
@@ -121,12 +172,12 @@ const placeholder = ({ title }) => `(from the answer to “${title}”)`;
 export function originList(origins, variables) {
   const rows = origins
     .filter(({ name, value }) => variables?.[name] === value)
-    .map(({ name, source, isKnown, isAutomatic }) => {
+    .map(({ name, source, isKnown, isAutomatic, hasEnded }) => {
       const [variable, title] = [element("code", {}, name), element("b", {}, source.title)];
       const how = isAutomatic ? ", which was run automatically" : "";
-      return isKnown
-        ? element("li", {}, variable, " is from the answer to ", title, how)
-        : element("li", { class: "unknown" }, variable, " isn't known yet: Run first runs ", title);
+      if (isKnown) return element("li", {}, variable, " is from the answer to ", title, how);
+      const why = hasEnded ? " has ended: Run first runs " : " isn't known yet: Run first runs ";
+      return element("li", { class: "unknown" }, variable, why, title);
     });
   return element("ul", { class: "origins" }, ...rows);
 }

@@ -1,7 +1,7 @@
 /** The response pane: one response, or the events of a subscription as they arrive. */
 
 import { element } from "./dom.js";
-import { excerpt, messageOf } from "./excerpt.js";
+import { excerpt } from "./excerpt.js";
 import { highlightJson } from "./highlight.js";
 
 /** Older events are removed, because a busy subscription would fill the browser's memory. */
@@ -103,7 +103,9 @@ export class ResponseView {
 
   showLive() {
     this.#sayCount(badge("live", "Live"));
-    this.body.replaceChildren(hint("Connected. Events appear here as they happen."));
+    const tab = element("a", { href: "./", target: "_blank", rel: "opener" }, "another tab");
+    const [before, after] = ["Connected. Events appear here as they happen. Use ", " to cause some."];
+    this.body.replaceChildren(element("p", { class: "hint" }, before, tab, after));
   }
 
   /** Collects an event. Events may arrive faster than the page is laid out, so they are drawn per frame. */
@@ -122,11 +124,15 @@ export class ResponseView {
     });
   }
 
-  endEvents({ isFault, reason }) {
+  /** `isStopped`: the user has ended it. */
+  endEvents({ isFault, reason, isStopped = false }) {
     this.#drawEvents();
     this.#sayCount(badge(isFault ? "fault" : "good", reason));
-    if (this.count === 0)
-      this.body.replaceChildren(hint("No event arrived: it isn't there, or isn't yours."));
+    if (this.count > 0) return;
+    // The gateway itself ends a subscription without events if there is nothing to follow.
+    const isNothing = !isStopped && !isFault;
+    const why = isNothing ? "No event arrived: it isn't there, or isn't yours." : "No event arrived.";
+    this.body.replaceChildren(hint(why));
   }
 
   #sayCount(state) {
@@ -192,7 +198,7 @@ export class ResponseView {
         "li",
         {},
         extensions?.code ? element("span", { class: "code" }, extensions.code) : undefined,
-        element("span", { class: "message" }, messageOf(message)),
+        element("span", { class: "message" }, message ?? "no message"),
         path?.length > 0
           ? element("code", { title: "Where in the response" }, path.join("."))
           : undefined,

@@ -71,6 +71,19 @@ function fieldLines(schema, type, depth, indent, written) {
   return lines;
 }
 
+/** A value of each scalar that takes no empty text. */
+const EXAMPLES = {
+  Int: 1,
+  Long: 1,
+  Float: 1,
+  Boolean: true,
+  CurrencyCode: "EUR",
+  Date: "2026-01-31",
+  DateTime: "2026-01-31T12:00:00Z",
+  LocaleTag: "en",
+  Slug: "a-slug",
+};
+
 /** A placeholder value of the right shape. */
 function exampleOf(schema, reference, depth) {
   if (reference.kind === "NON_NULL") return exampleOf(schema, reference.ofType, depth);
@@ -85,5 +98,5 @@ function exampleOf(schema, reference, depth) {
       needed.map((input) => [input.name, exampleOf(schema, input.type, depth + 1)]),
     );
   }
-  return { Int: 1, Long: 1, Float: 1, Boolean: true }[reference.name] ?? "";
+  return EXAMPLES[reference.name] ?? "";
 }

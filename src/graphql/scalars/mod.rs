@@ -36,6 +36,20 @@ pub(crate) fn is_valid(scalar: &str, value: &Value) -> bool {
     }
 }
 
+/// What the values of a scalar look like, for messages.
+pub(super) fn values(scalar: &str) -> Option<&'static str> {
+    Some(match scalar {
+        "Int" => "a 32-bit integer",
+        "Long" => "a 64-bit integer, as a number or a string",
+        "DateTime" => "a date and time of RFC 3339 with a zone, such as \"2026-01-31T12:00:00Z\"",
+        "Date" => "a date, such as \"2026-01-31\"",
+        "CurrencyCode" => "an ISO 4217 code in capital letters, such as \"EUR\"",
+        "LocaleTag" => "a language tag of BCP 47, such as \"de\" or \"pt-BR\"",
+        "Slug" => "1 to 64 lower-case letters, digits and single hyphens between them",
+        _ => return None,
+    })
+}
+
 /// Largest magnitude of an integer that every JSON parser reads exactly.
 const SAFE: i64 = 1 << 53;
 

@@ -459,7 +459,7 @@ async fn assets_follow_their_parent_to_another_path() {
     let gallery = parent(&gateway, "/above/old", "gallery", &[]).await;
     let sent = file("a", "text/plain", "x");
     let made = uploaded(&gateway, json!({ "parentId": gallery, "slug": "a" }), &sent).await;
-    let input = json!({ "contentId": gallery, "slug": "new" });
+    let input = json!({ "contentId": gallery, "parentId": null, "slug": "new" });
     crate::content::ask(&gateway, "moveContent", input).await;
     // A pass that was overtaken changes nothing.
     let late = repath(&gateway.app, &key(&gallery), "/between", 2).await;

@@ -316,7 +316,7 @@ async fn categories_are_carried_with_their_names_and_trail() {
         made["categories"],
         json!([{
             "id": jazz, "slug": "jazz", "path": "/music/jazz", "parentPath": "/music",
-            "breadcrumbs": ["/music", "/music/jazz"],
+            "paths": ["/music", "/music/jazz"],
             "name": "jazz in English", "german": "jazz auf Deutsch",
         }])
     );

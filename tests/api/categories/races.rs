@@ -284,7 +284,7 @@ async fn two_moves_never_make_a_cycle() {
         assert_eq!(both, ["Category", "WouldCreateCycle"]);
         gateway.assert_sound().await;
         for id in [&left, &right] {
-            ask(&one, "moveCategory", json!({ "categoryId": id })).await;
+            ask(&one, "moveCategory", json!({ "categoryId": id, "parentId": null })).await;
         }
     }
     gateway.assert_sound().await;

@@ -239,6 +239,9 @@ async fn a_move_takes_everything_below_along() {
     assert_eq!(below_film["breadcrumbs"][0]["id"], film);
     assert_eq!(copied(&gateway, "sku", "path").await, ["/film/jazz/bop/hard-bop", "/music"]);
     gateway.assert_sound().await;
+    // Without a parent it stays.
+    let kept = ask(&merchant, "moveCategory", json!({ "categoryId": jazz })).await;
+    assert_eq!(kept["path"], "/film/jazz");
     let root = ask(&merchant, "moveCategory", moved(Value::Null)).await;
     assert_eq!((&root["path"], &root["parentPath"]), (&json!("/jazz"), &json!("/")));
     assert_eq!(root["parentId"], Value::Null);

@@ -163,10 +163,10 @@ async fn a_demo_is_filled_kept_and_stopped() {
     let mongodb = running.says("MongoDB   mongodb://");
     let uri = mongodb.split_whitespace().nth(1).expect("a URI").to_owned();
     let token = |name: &str| {
-        let line = running.says(&format!("  {name}"));
-        line.split_whitespace().nth(1).expect("a token").to_owned()
+        let line = running.says(&format!("  export {name}="));
+        line.split_once('=').expect("a token").1.to_owned()
     };
-    let (shopper, merchant, admin) = (token("shopper"), token("merchant"), token("admin"));
+    let (shopper, merchant, admin) = (token("SHOPPER"), token("MERCHANT"), token("ADMIN"));
     let query = "{ product(sku: \"ALB-00001\") { __typename title }
         stock(sku: \"ALB-00001\") { available } }";
     let answer = ask(&address, None, query).await;
@@ -185,6 +185,10 @@ async fn a_demo_is_filled_kept_and_stopped() {
         let answer = ask(&address, Some(token), price).await;
         assert_eq!(answer["data"]["setProductPrice"]["__typename"], typename, "{answer}");
     }
+
+    let former = "{ content(by: { path: \"/en/shipping\" }) { path redirectedFrom } }";
+    let found = json!({ "path": "/en/delivery", "redirectedFrom": "/en/shipping" });
+    assert_eq!(ask(&address, None, former).await["data"]["content"], found);
 
     examples_work(&address, &shopper, &merchant, &admin).await;
 

@@ -145,9 +145,9 @@ async fn bad_lines_are_told_and_skipped() {
     for reason in [
         "line 2: categories[0]: there is no category \"/music/polka\"",
         "line 3: pricing.retail: is above the list price",
-        "line 4: content.colour: unknown field `colour`",
+        "line 4: content.colour: is an unknown field; the fields are ",
         "line 5: is longer than 1048576 bytes",
-        "line 6: EOF while parsing",
+        "line 6: isn't JSON: EOF while parsing",
         "line 7: isn't UTF-8",
     ] {
         assert!(said.contains(reason), "{reason} in {said}");

@@ -198,6 +198,11 @@ fn every_fault_of_the_configuration_is_named_at_once() {
     command.env("DOCGATE_CART_IDLE_SECONDS", "9999999");
     // What Kubernetes sets for a service of that name isn't a key.
     command.env("DOCGATE_PORT_8080_TCP", "tcp://10.0.0.1:8080").env("DOCGATE_SERVICE_HOST", "x");
+    // Nor is what `docgate work` sets for its command, which may be docgate too.
+    command
+        .env("DOCGATE_JOB_ID", "x")
+        .env("DOCGATE_JOB_QUEUE", "mail")
+        .env("DOCGATE_JOB_ATTEMPT", "1");
     // A secret of digits is text; it isn't told either.
     command.env("DOCGATE_SECRET", "12345678901234567890123456789012");
     let (code, _, said) = done(command);

@@ -80,7 +80,8 @@ async fn a_blog_is_served_as_atom() {
     ask(&gateway, "tagContent", json!({ "contentId": id(&made), "tags": ["z"] })).await;
     assert_eq!(get(&gateway, "/feeds/en/blog.atom", Some(&tag)).await.status(), 200);
     // A feed reader that comes by the old address is led on.
-    ask(&gateway, "moveContent", json!({ "contentId": blog, "slug": "diary" })).await;
+    ask(&gateway, "moveContent", json!({ "contentId": blog, "parentId": null, "slug": "diary" }))
+        .await;
     let led = get(&gateway, "/feeds/en/blog.atom", None).await;
     assert_eq!(led.status(), 301);
     assert_eq!(led.headers()["location"], "/feeds/diary.atom");

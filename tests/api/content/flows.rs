@@ -150,7 +150,7 @@ async fn a_client_that_hangs_up_cuts_nothing() {
     }
     let client = editor(&gateway);
     let moving = tokio::spawn(async move {
-        let input = json!({ "input": { "contentId": blog, "slug": "diary" } });
+        let input = json!({ "input": { "contentId": blog, "parentId": null, "slug": "diary" } });
         client.send(&mutation("moveContent"), input).await.is_ok()
     });
     tokio::time::sleep(std::time::Duration::from_millis(15)).await;

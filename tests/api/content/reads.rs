@@ -366,7 +366,8 @@ async fn children_of_content_are_its_field() {
 async fn reads_of_paths_share_their_commands_and_each_gets_its_own() {
     let gateway = Gateway::behind_proxy(|_| {}).await;
     let [_, blog, ..] = site(&gateway).await;
-    ask(&gateway, "moveContent", json!({ "contentId": blog, "slug": "blog" })).await;
+    ask(&gateway, "moveContent", json!({ "contentId": blog, "parentId": null, "slug": "blog" }))
+        .await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "nodes" && seen.command == "find");
     let paths = ["/blog/one", "/en/blog/one", "/en/blog/two", "/en", "/en/page", "/nothing"];

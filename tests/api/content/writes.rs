@@ -242,6 +242,21 @@ async fn what_is_moved_is_found_by_the_paths_that_it_had() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn content_is_renamed_where_it_is_and_leaves_its_parent_only_for_null() {
+    let gateway = Gateway::start().await;
+    let [en, blog, one, ..] = site(&gateway).await;
+    let renamed = json!({ "contentId": blog, "slug": "diary" });
+    assert_eq!(ask(&gateway, "moveContent", renamed).await["path"], "/en/diary");
+    let renamed = json!({ "contentId": one, "slug": "first" });
+    assert_eq!(ask(&gateway, "moveContent", renamed).await["path"], "/en/diary/first");
+    let nothing = json!({ "contentId": en });
+    assert_eq!(ask(&gateway, "moveContent", nothing).await["path"], "/en");
+    let freed = json!({ "contentId": blog, "parentId": null });
+    assert_eq!(ask(&gateway, "moveContent", freed).await["path"], "/diary");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_sibling_whose_slug_begins_alike_stays() {
     let gateway = Gateway::start().await;
     let jazz = put(&gateway, "FOLDER", "jazz", None).await;
@@ -349,7 +364,8 @@ async fn a_child_that_comes_while_its_parent_moves_or_goes_ends_up_right() {
             async move { client.run(&sent, json!({ "input": input })).await }
         });
         let slug = format!("moved-{round}");
-        let moving = ask(&gateway, "moveContent", json!({ "contentId": middle, "slug": slug }));
+        let input = json!({ "contentId": middle, "parentId": null, "slug": slug });
+        let moving = ask(&gateway, "moveContent", input);
         let deleting = ask(&gateway, "deleteContent", json!({ "contentId": middle }));
         let (made, moved, deleted) = if round % 2 == 0 {
             let (made, moved) = tokio::join!(join_all(creations), moving);

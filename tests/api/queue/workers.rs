@@ -13,7 +13,7 @@ use docgate::domains::queue::operations::{Added, Handler, Limits, NewJob, Work, 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{enqueue, enqueued, stats};
+use super::{enqueue, enqueued, operator, stats};
 use crate::{
     cli::{Running, on},
     metrics::Samples,
@@ -21,6 +21,8 @@ use crate::{
 };
 
 const AVAILABLE: &str = "subscription { jobAvailable(queue: \"mail\") { queue } }";
+
+const DEAD: &str = "{ deadJobs(queue: \"mail\") { nodes { failureReason } } }";
 
 /// A handler that calls `each` with the payload.
 fn handler(each: impl Fn(&str) -> Result<(), String> + Send + Sync + 'static) -> Handler {
@@ -174,7 +176,7 @@ async fn a_command_is_a_worker() {
     let folder = tempfile::tempdir().expect("a folder");
     let told = folder.path().join("told");
     let exec = "read line; echo \"$DOCGATE_JOB_QUEUE $DOCGATE_JOB_ATTEMPT $line\" >> \"$TOLD\"; \
-        test \"$line\" != bad";
+        if test \"$line\" = bad; then seq 1 2000 >&2; printf 'at \\377 last' >&2; exit 3; fi";
     let arguments = ["work", "--queue", "mail", "--queue", "print", "--jobs", "2", "--exec", exec];
     let mut command = on(gateway.database.name(), &arguments);
     command.env("TOLD", &told);
@@ -190,7 +192,38 @@ async fn a_command_is_a_worker() {
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["mail 1 $(good)", "mail 1 bad", "print 1 fine"]);
+    let dead = operator(&gateway).field(DEAD, json!({})).await;
+    let reason = dead["nodes"][0]["failureReason"].as_str().expect("a reason");
+    let (exit, end) = reason.split_once("; the end of stderr: …").expect("both");
+    assert_eq!(exit, "the command ended with exit status: 3");
+    assert!(end.ends_with("2000\nat \u{fffd} last") && end.len() < 900, "{reason}");
     worker.signal("TERM");
     assert_eq!(worker.ends(), 0);
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_knows_its_job_and_no_secret_and_its_failures_are_logged() {
+    let gateway = Gateway::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = folder.path().join("told");
+    let exec = "env | grep -a ^DOCGATE_ | sort > \"$TOLD\"; echo said by the command >&2; exit 1";
+    let mut command = on(gateway.database.name(), &["work", "--queue", "mail", "--exec", exec]);
+    command.env("TOLD", &told).env("DOCGATE_LOG_FORMAT", "json");
+    let worker = Running::start(command);
+    let started = worker.says("worker_started");
+    assert!(started.contains("\"queues\":\"mail\"") && started.contains("INFO"), "{started}");
+    let job = enqueue(&gateway, json!({ "queue": "mail", "payload": "a", "maxAttempts": 2 })).await;
+    let id = job["id"].as_str().expect("an id");
+    worker.says("said by the command");
+    let failed = worker.says("job_failed");
+    assert!(failed.contains(id) && failed.contains("\"attempts\":1"), "{failed}");
+    let dead = worker.says("job_dead");
+    assert!(dead.contains(id) && dead.contains("ERROR"), "{dead}");
+    let text = std::fs::read_to_string(told).expect("what was told");
+    let expected = format!("DOCGATE_JOB_ATTEMPT=2\nDOCGATE_JOB_ID={id}\nDOCGATE_JOB_QUEUE=mail\n");
+    assert_eq!(text, expected);
+    worker.signal("TERM");
+    worker.says("worker_stopped");
+    assert_eq!(worker.ends(), 0);
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { world } from "./world.mjs";
+import { field, world } from "./world.mjs";
 
 /** Stands in the variables for what no answer has told yet. */
 const PLACEHOLDER = "(from the answer to";
@@ -61,6 +61,8 @@ export class Examples {
     assert.equal(await this.page.locator("#response .error-list").count(), 0);
     await this.page.click("#run");
     await this.status.getByText("Stopped").waitFor();
+    if (awaitsEvent) return;
+    assert.equal(await this.page.locator("#response").innerText(), "No event arrived.");
   }
 
   /** Chooses an example and runs it as it stands; nothing may be missing or refused. */
@@ -88,6 +90,9 @@ export async function examplesTrip(checks, open) {
   await checks.check("each example runs as it stands, from top to bottom", () => fromTopToBottom(open), 240);
   await checks.check("an example runs first what it needs, and tells so", () => anywhere(open));
   await checks.check("an answer without what an example needs is shown", () => inVain(open));
+  await checks.check("what an example has closed is opened anew, and that is told", () => opensAnew(open));
+  await checks.check("a discussion is followed while another tab says something", () => inAnotherTab(open));
+  await checks.check("the filter finds examples by their fields", () => filtered(open));
 }
 
 async function fromTopToBottom(open) {
@@ -152,5 +157,77 @@ async function inVain(open) {
   assert.match(said, /“My accounts” was run first, for the variable account/);
   assert.match(JSON.stringify(await examples.values()), /from the answer to/);
   own.assertClean();
+  await own.close();
+}
+
+async function opensAnew(open) {
+  const own = await open();
+  const examples = new Examples(own.page);
+  await examples.all();
+  const runs = async (title) => {
+    await examples.choose(title);
+    await examples.hasRole("shopper");
+    const [answer] = Object.values(await examples.run());
+    return answer;
+  };
+  const order = await runs("7. Check it out, paid from your account");
+  assert.equal(order.__typename, "Order");
+  // A cart that is checked out isn't used again, nor is an order that is cancelled.
+  await examples.choose("2. Put something into it");
+  const before = await examples.origins.innerText();
+  assert.match(before, /cart has ended: Run first runs 1\. Open a cart/);
+  assert.equal((await runs("5. Take something out again")).__typename, "Cart");
+  assert.equal((await runs("Cancel an order: goods and money go back")).__typename, "Order");
+  assert.equal((await runs("One more, or one less, of a line")).__typename, "Order");
+  // A cart that ended elsewhere is told by a refusal.
+  const { id } = await runs("2. Put something into it");
+  const given = await examples.values();
+  await field(
+    "mutation Cancel($cart: ID!) { cancelCart(input: {cartId: $cart}) { __typename } }",
+    { cart: id },
+    world.tokens.shopper,
+  );
+  await examples.variables.fill(JSON.stringify({ ...given, idempotencyKey: `late-${Date.now()}` }));
+  const { addCartLine: refused } = await examples.run();
+  assert.equal(refused.code, "CART_NOT_ACTIVE");
+  assert.match(await examples.origins.innerText(), /cart has ended: Run first runs/);
+  const { addCartLine: added } = await examples.run();
+  assert.equal(added.__typename, "Cart");
+  assert.notEqual(added.id, id);
+  own.assertClean();
+  await own.close();
+}
+
+async function inAnotherTab(open) {
+  const own = await open();
+  const { page } = own;
+  const examples = new Examples(page);
+  await examples.all();
+  await examples.choose("Follow a discussion (say something in another tab)");
+  await page.click("#run");
+  const opened = page.waitForEvent("popup");
+  await page.locator("#response a").getByText("another tab").click();
+  const tab = new Examples(await opened);
+  await tab.all();
+  await tab.choose("Say something");
+  await tab.hasRole("shopper");
+  assert.equal((await tab.run()).postComment.__typename, "Comment");
+  await page.locator("#response .event").getByText("vinyl").waitFor();
+  // What there isn't is told as that, unlike what the user has stopped.
+  await page.click("#run");
+  await examples.variables.fill(JSON.stringify({ subjectId: "nothing" }));
+  await page.click("#run");
+  await page.locator("#response").getByText("it isn't there, or isn't yours").waitFor();
+  own.assertClean();
+  await own.close();
+}
+
+async function filtered(open) {
+  const own = await open();
+  const examples = new Examples(own.page);
+  await examples.all();
+  await own.page.locator("#examples input").fill("jobAvailable");
+  const titles = await own.page.locator("#examples li:visible .title").allInnerTexts();
+  assert.deepEqual(titles, ["Be told of jobs"]);
   await own.close();
 }

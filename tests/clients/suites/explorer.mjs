@@ -29,6 +29,7 @@ export async function run(checks) {
   await checks.check("a syntax error is marked in the operation's text", () => syntaxErrors(own));
   await own.close();
   await examplesTrip(checks, () => Page.open("/"));
+  await checks.check("an operation that is written for a field has values of its scalars", written);
   await checks.check("where introspection is off, the page names its setting", introspectionOff);
   await checks.check("on a phone one part at a time is shown, each by its button", onAPhone);
 }
@@ -66,6 +67,18 @@ async function syntaxErrors(own) {
   await refused(["{ product("], { line: 1, column: 11, character: " " });
 }
 
+async function written() {
+  const own = await Page.open("/");
+  const { page } = own;
+  await page.click("#tab-documentation");
+  await page.locator("#documentation input").fill("openAccount");
+  await page.locator("#documentation button").getByText("openAccount", { exact: true }).first().click();
+  await page.locator("#documentation button").getByText("Write this operation").click();
+  const values = JSON.parse(await page.locator("#variables-editor textarea").inputValue());
+  assert.equal(values.input.currency, "EUR");
+  await own.close();
+}
+
 async function introspectionOff() {
   const gateway = new OwnGateway();
   await gateway.begin();
@@ -97,6 +110,13 @@ async function onAPhone() {
   await examples.hasRole("shopper");
   await own.picture("explorer-phone-operation");
   await fitsItsWidth(page, ["#run", "#query-editor", "#variables-editor"]);
+  for (const selector of ["#roles button", "#share", "#run"]) {
+    const { height } = await page.locator(selector).first().boundingBox();
+    assert.ok(height >= 40, `${selector} is ${height} high`);
+  }
+  // Phones zoom in on a field with smaller text.
+  const font = (node) => getComputedStyle(node).fontSize;
+  assert.equal(await page.locator("#token-field").evaluate(font), "16px");
   const { addCartLine } = await examples.run();
   assert.equal(addCartLine.__typename, "Cart");
   await own.picture("explorer-phone-response");

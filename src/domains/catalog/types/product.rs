@@ -299,7 +299,7 @@ impl ProductCategory<'_> {
     }
 
     /// Paths from the root down to the category itself.
-    async fn breadcrumbs(&self) -> Result<Vec<&str>> {
+    async fn paths(&self) -> Result<Vec<&str>> {
         Ok(self.copy.within.get()?)
     }
 

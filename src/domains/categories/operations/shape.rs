@@ -26,7 +26,6 @@ pub async fn move_category(
     input: MoveCategoryInput,
 ) -> Result<CategoryDocument, Stop<MoveCategoryResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
-    let parent = input.parent_id.as_ref().map(|parent| parent.as_str());
     let cycle = |category, parent| {
         WouldCreateCycle::because(
             "a category can't be moved into itself or a descendant",
@@ -34,7 +33,7 @@ pub async fn move_category(
             parent,
         )
     };
-    let (moved, _) = tree.relocate(&input.category_id, parent, None, cycle).await?;
+    let (moved, _) = tree.relocate(&input.category_id, &input.parent_id, None, cycle).await?;
     Ok(moved)
 }
 

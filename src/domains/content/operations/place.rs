@@ -16,7 +16,6 @@ pub async fn move_content(
 ) -> Result<Shown, Stop<MoveContentResult>> {
     let (tree, input) = (Nodes::over(&cx), input.checked()?);
     let (id, slug) = (&input.content_id, input.slug.as_ref());
-    let parent = input.parent_id.as_ref().map(|parent| parent.as_str());
     let cycle = |content, parent| {
         WouldContainItself::because(
             "content can't be moved into itself or a descendant",
@@ -24,7 +23,7 @@ pub async fn move_content(
             parent,
         )
     };
-    let (moved, now) = tree.relocate(id, parent, slug, cycle).await?;
+    let (moved, now) = tree.relocate(id, &input.parent_id, slug, cycle).await?;
     Ok(Shown::written(moved, now))
 }
 

@@ -1,6 +1,6 @@
 //! Inputs of the queries and mutations of content.
 
-use async_graphql::{ID, OneofObject};
+use async_graphql::{ID, MaybeUndefined, OneofObject};
 
 use super::{
     super::{
@@ -167,13 +167,13 @@ input! {
         pub content_id: ID where id(NodeKind::CONTENT),
     }
 
-    /// Input of `moveContent`: the content, its new parent and its new slug.
+    /// Input of `moveContent`: the content, its new parent, its new slug, or both.
     pub struct MoveContentInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
-        /// Global id of the new parent: a folder, or a blog for a blog entry. Default: the content becomes a
-        /// root, which a blog entry can't be.
-        pub parent_id: Option<ID> where optional(id(NodeKind::CONTENT)),
+        /// Global id of the new parent: a folder, or a blog for a blog entry. Null: the content becomes a root,
+        /// which a blog entry can't be. Omitted: it stays in its parent. A variable without a value counts as null.
+        pub parent_id: MaybeUndefined<ID> where given(id(NodeKind::CONTENT)),
         /// New slug. Default: the present one.
         pub slug: Option<Slug>,
     }

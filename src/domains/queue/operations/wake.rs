@@ -16,7 +16,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::cx::Cx,
+    graphql::{cx::Cx, subscription::Progress},
     mongo::{Stored, watch::Changes},
 };
 
@@ -109,6 +109,7 @@ impl Watched {
 pub fn job_available(
     cx: Cx<'_>,
     queue: String,
+    progress: Arc<Progress>,
 ) -> Result<impl Stream<Item = async_graphql::Result<JobsAvailable>> + use<>, Error> {
     check_queue("queue", &queue)?;
     let mut seen = Watched::subscribe(cx.app, &queue);
@@ -120,6 +121,7 @@ pub fn job_available(
                 told = news;
                 yield Ok(JobsAvailable { queue: queue.clone() });
             }
+            progress.wait();
             if seen.changed().await.is_err() {
                 return;
             }

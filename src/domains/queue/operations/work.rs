@@ -10,13 +10,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::JobDocument,
+    super::{JobDocument, documents::JobState},
     OWN,
     claims::{complete, fail, renew},
     line::{self, Wanted},
     wake::{self, POLL},
 };
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Error, graphql::node_id::NodeKind};
 
 /// What a handler does with a job. A text is the reason of a failed attempt.
 pub type Handled = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
@@ -143,7 +143,7 @@ async fn work_on(
         tracing::warn!(
             event = "job_not_ended",
             queue,
-            id,
+            id = NodeKind::JOB.id(&id).0,
             ?error,
             "a job's claim was lost; it is tried again"
         );
@@ -155,10 +155,37 @@ async fn end(app: &App, id: &str, token: &str, handled: Result<(), String>) -> R
         Ok(()) => complete(app, id, token).await?,
         Err(reason) => {
             let reason: String = reason.chars().take(REASON).collect();
-            fail(app, id, token, &reason, true).await?.is_some()
+            let failed = fail(app, id, token, &reason, true).await?;
+            failed.inspect(log_failure).is_some()
         }
     };
     if is_ended { Ok(()) } else { Err(Error::unavailable("the lease had run out")) }
+}
+
+/// Logs the failed attempt of a job, and whether the job is a dead letter now.
+fn log_failure(job: &JobDocument) {
+    let JobDocument { queue, attempts, max_attempts, reason, .. } = job;
+    let (id, reason) = (NodeKind::JOB.id(&job.id).0, reason.as_deref());
+    if job.state == JobState::Dead {
+        tracing::error!(
+            event = "job_dead",
+            queue,
+            id,
+            attempts,
+            reason,
+            "the last attempt of a job failed; the job is a dead letter"
+        );
+    } else {
+        tracing::warn!(
+            event = "job_failed",
+            queue,
+            id,
+            attempts,
+            max_attempts,
+            reason,
+            "an attempt of a job failed; the job is tried again"
+        );
+    }
 }
 
 /// Maximum length of a reason in characters.

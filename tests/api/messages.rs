@@ -1,0 +1,130 @@
+//! Messages about requests that aren't carried out say what is wrong with them.
+
+use docgate::config::Config;
+use serde_json::{Value, json};
+
+use crate::support::{Client, Gateway, http};
+
+/// The messages of a request's errors.
+async fn messages(client: &Client, query: &str, variables: Value) -> Vec<String> {
+    let answer = client.run(query, variables).await;
+    let errors = answer["errors"].as_array().unwrap_or_else(|| panic!("errors: {answer:#}"));
+    let message = |error: &Value| {
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error:#}");
+        error["message"].as_str().expect("a message").to_owned()
+    };
+    errors.iter().map(message).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_invalid_document_is_told_in_plain_words() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let currency = "an ISO 4217 code in capital letters, such as \"EUR\"";
+    for (query, message) in [
+        ("query($a: Nope) { product(sku: $a) { sku } }", "Unknown type \"Nope\"".to_owned()),
+        (
+            "{ products { nodes { sku } } }",
+            "Argument \"by\" of field \"Query.products\" is required but not provided".to_owned(),
+        ),
+        (
+            "{ product(sku: \"a\") { titel } }",
+            "Unknown field \"titel\" on type \"Product\". Did you mean \"title\"?".to_owned(),
+        ),
+        (
+            "{ comment(by: {}) { id } }",
+            "Invalid value for argument \"by\", exactly one of id, slug is required, and not null"
+                .to_owned(),
+        ),
+        (
+            "{ products(by: {priceBetween: {min: 1, max: 2, currency: \"eur\"}}) { nodes { sku } } }",
+            format!(
+                "Invalid value for argument \"by.priceBetween.currency\", expected type \"CurrencyCode\": {currency}"
+            ),
+        ),
+        (
+            "mutation { openAccount(input: {currency: \"ABC\"}) { __typename } }",
+            format!(
+                "Invalid value for argument \"input.currency\", expected type \"CurrencyCode\": {currency}"
+            ),
+        ),
+    ] {
+        assert_eq!(messages(&anyone, query, json!({})).await, [message], "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fields_of_which_one_is_required_are_named() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let nested = "{ products(by: {category: {}}) { nodes { sku } } }";
+    let by_variable =
+        "query($c: CategoryFilter!) { products(by: {category: $c}) { nodes { sku } } }";
+    let in_fragment = "{ ...F } fragment F on Query { products(by: {category: {subtree: null}}) { nodes { sku } } }";
+    let start = "Invalid value for argument \"by.category\", exactly one of ";
+    for query in [nested, by_variable, in_fragment] {
+        let messages = messages(&anyone, query, json!({ "c": {} })).await;
+        let message = messages.first().expect("a message");
+        assert!(message.starts_with(start) && message.contains("subtree"), "{query}: {messages:?}");
+        assert_eq!(messages.len(), 1, "{query}: {messages:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_syntax_error_is_one_line_with_its_place() {
+    let gateway = Gateway::start().await;
+    for (query, column) in [("{ product(sku: ]) { sku } }", 16), ("{ __typename", 13), ("", 1)] {
+        let answer = gateway.anonymous().run(query, json!({})).await;
+        let error = &answer["errors"][0];
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with("Syntax error: expected "), "{error:#}");
+        assert!(!message.contains('\n') && !message.contains('_'), "{error:#}");
+        assert_eq!(error["locations"], json!([{ "line": 1, "column": column }]), "{error:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_not_suggested_without_introspection() {
+    let off = |config: &mut Config| config.introspection = false;
+    let gateway = Gateway::with(off).await;
+    let messages =
+        messages(&gateway.anonymous(), "{ product(sku: \"a\") { titel } }", json!({})).await;
+    assert_eq!(messages, ["Unknown field \"titel\" on type \"Product\"."]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_header_that_is_no_bearer_token_is_told_apart_from_a_token() {
+    let gateway = Gateway::start().await;
+    for (value, words) in
+        [("Basic YTpi", "`Bearer`"), ("nonsense", "`Bearer`"), ("Bearer a", "token is invalid")]
+    {
+        let request = http().post(gateway.anonymous().url).header("authorization", value);
+        let answer =
+            request.json(&json!({ "query": "{ __typename }" })).send().await.expect("an answer");
+        assert_eq!(answer.status(), 401, "{value}");
+        assert_eq!(answer.headers()["www-authenticate"], "Bearer", "{value}");
+        let body: Value = answer.json().await.expect("JSON");
+        let message = body["errors"][0]["message"].as_str().expect("a message");
+        assert!(message.contains(words), "{value}: {message}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_or_method_that_is_not_served_has_an_error_as_its_body() {
+    let gateway = Gateway::start().await;
+    for (method, path, status, code) in [
+        ("GET", "/nope", 404, "NOT_FOUND"),
+        ("GET", "/feeds/nope.atom", 404, "NOT_FOUND"),
+        ("PUT", "/graphql", 405, "BAD_USER_INPUT"),
+        ("POST", "/", 405, "BAD_USER_INPUT"),
+    ] {
+        let method = method.parse().expect("a method");
+        let url = format!("http://{}{path}", gateway.address);
+        let answer = http().request(method, url).send().await.expect("an answer");
+        assert_eq!(answer.status(), status, "{path}");
+        assert_eq!(answer.headers().contains_key("allow"), status == 405, "{path}");
+        let body: Value = answer.json().await.expect("JSON");
+        assert_eq!(body["errors"][0]["extensions"]["code"], code, "{path}: {body:#}");
+        assert!(body["errors"][0]["message"].is_string(), "{path}: {body:#}");
+    }
+}

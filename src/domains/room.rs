@@ -5,6 +5,7 @@ use std::pin::Pin;
 use async_graphql::{
     OutputType, SubscriptionType,
     registry::{MetaType, Registry},
+    rows::Row,
 };
 
 use super::{nodes::NodeType, queue::operations::Work};
@@ -36,6 +37,8 @@ pub struct Room {
     pub counters: &'static [&'static str],
     /// Kinds of documents with a global id.
     pub nodes: &'static [NodeType],
+    /// Mutations that are made at once if they follow each other in a request.
+    pub rows: &'static [Row],
     /// Its collections with their indexes.
     pub collections: &'static [Declared],
     /// Finishes flows that were interrupted.
@@ -70,6 +73,7 @@ impl Room {
             descriptions: &[],
             counters: &[],
             nodes: &[],
+            rows: &[],
             collections: &[],
             sweep: None,
             work: None,

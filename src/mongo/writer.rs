@@ -21,7 +21,12 @@
 //! in demand, is written once. Their stages follow each other, so each condition sees the changes before it. If one of
 //! them is refused, nothing is changed, and each is sent as a statement of its own.
 
-use std::{collections::HashMap, mem, sync::Arc, time::Instant};
+use std::{
+    collections::{HashMap, VecDeque},
+    mem,
+    sync::Arc,
+    time::Instant,
+};
 
 use futures_util::future::join_all;
 use mongodb::{
@@ -35,6 +40,7 @@ use super::{
     driver::{DUPLICATE_KEY, Raw, encode},
     guarded::{Outcome, Write},
     observe,
+    queueing::is_unhurried,
     raw_writes::{self, FailedUpdate, Reply},
 };
 use crate::{
@@ -106,7 +112,12 @@ pub(super) async fn submit(
     let since = Instant::now();
     let name = writer.source().collection.name;
     let span = ItemSpan::new(name, UPDATE);
-    let answer = writer.submit(Statement { write, wants_after }, &span).await;
+    let statement = Statement { write, wants_after };
+    let answer = if is_unhurried() {
+        writer.submit_late(statement, &span).await
+    } else {
+        writer.submit(statement, &span).await
+    };
     let Sent { outcome, command, others } = answer.unwrap_or_else(|error| Sent {
         outcome: Outcome::Unknown(error),
         command: UPDATE,
@@ -285,6 +296,11 @@ impl Source for Writer {
             // Sending fails if the caller no longer waits.
             let _gone = answer.send(value.send().await);
         }
+    }
+
+    fn takes_late(&self, batch: &VecDeque<Item<Self>>) -> bool {
+        // A write that is sent by itself can return its document. With others it would need another read.
+        batch.len() != 1 || batch.front().is_some_and(|item| !item.value.wants_after)
     }
 
     fn span(&self, traced: &[ItemSpan], count: usize) -> Span {

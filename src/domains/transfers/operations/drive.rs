@@ -15,7 +15,7 @@ use crate::{
     error::Error,
     flow::{Attempt, Op, Step, decide},
     graphql::scalars::Money,
-    mongo::{Version, batched, guarded::Guarded},
+    mongo::{Version, batched, guarded::Guarded, unhurried},
 };
 
 /// An attempt that drives a transfer.
@@ -89,9 +89,10 @@ impl Driver<'_> {
         let reached = self.drive(claimed, TransferState::is_answerable).await?;
         if reached.state == TransferState::Credited {
             let (app, transfer, attempt) = (self.app.clone(), reached.clone(), *self.attempt);
-            self.app.in_background("settling a transfer", async move {
+            let settle = async move {
                 Driver { app: &app, attempt: &attempt }.step(transfer).await.map(drop)
-            });
+            };
+            self.app.in_background("settling a transfer", unhurried(settle));
         }
         Ok(reached)
     }

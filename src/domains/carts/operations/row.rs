@@ -102,13 +102,11 @@ pub async fn change_lines(cx: Cx<'_>, changes: &[LineChange]) -> Option<Vec<Verd
     let (id, _) = changes.first()?.subject();
     let read = || cx.begin_with::<CartDocument>(id);
     let verdicts = decide(read, |attempt: Attempt, cart: Option<CartDocument>| async move {
-        match cart.filter(|cart| may_use(cart, cx.requester)) {
-            Some(cart) => change_all(cx, cart, attempt, changes).await,
-            None => {
-                let missing = |_: &LineChange| Err(NotFound::of(NodeKind::CART, id).into());
-                Ok(Step::Done(Some(changes.iter().map(missing).collect())))
-            }
+        if let Some(cart) = cart.filter(|cart| may_use(cart, cx.requester)) {
+            return change_all(cx, cart, attempt, changes).await;
         }
+        let missing = |_: &LineChange| Err(NotFound::of(NodeKind::CART, id).into());
+        Ok(Step::Done(Some(changes.iter().map(missing).collect())))
     });
     verdicts
         .await

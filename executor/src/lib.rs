@@ -3,9 +3,11 @@
 //! The crate has the library's own name, because the library's macros refer to it. It re-exports the library,
 //! except for two functions of [`resolver_utils`]. Most fields are resolved at once, and the library's allocation,
 //! task and wake-up for each field would cost more than the field. [`direct`] adds a shorter path for prepared
-//! operations, which can return [`text`].
+//! operations, which can return [`text`]. Mutation fields that follow each other can be resolved together, as
+//! [`rows`].
 
 pub mod direct;
+pub mod rows;
 pub mod text;
 
 pub use upstream::*;
@@ -25,14 +27,17 @@ pub mod resolver_utils {
         future::{join_all, maybe_done},
     };
     use upstream::{
-        Context, ContextSelectionSet, OutputType, Positioned, ServerResult, Value,
+        Context, ContextSelectionSet, OutputType, Positioned, ServerError, ServerResult, Value,
         parser::types::{Field, Selection},
         registry::Registry,
     };
 
     pub use upstream::resolver_utils::*;
 
-    use crate::text::{AsText, Object};
+    use crate::{
+        rows::{Resolve, Rows},
+        text::{AsText, Object},
+    };
 
     /// Resolves an object. Its fields are started in their order, and fields that have to wait run concurrently.
     /// As in the library, the key of a failed field is missing.
@@ -75,7 +80,7 @@ pub mod resolver_utils {
     }
 
     /// Like [`resolve_container`], but one field after the other: each is started after the previous one has
-    /// completed.
+    /// completed. Fields of a [row](Rows) are resolved together.
     ///
     /// # Errors
     /// A fragment is unknown.
@@ -86,7 +91,32 @@ pub mod resolver_utils {
         if !has_fields_only(ctx) {
             return upstream::resolver_utils::resolve_container_serial(ctx, &Located(root)).await;
         }
-        Ok(run(ctx, root, &AtomicUsize::new(0)).await.into_value())
+        let Some(rows) = ctx.data_opt::<Rows>().filter(|_| ctx.item.node.items.len() > 1) else {
+            return Ok(run(ctx, root, &AtomicUsize::new(0)).await.into_value());
+        };
+        let fields = ctx.item.node.items.iter().filter_map(|one| match &one.node {
+            Selection::Field(field) => Some(field),
+            _ => None,
+        });
+        let fields: Vec<_> = fields.collect();
+        let mut object = Object::new(ctx.data_opt::<AsText>().is_some(), fields.len());
+        let mut rest = &fields[..];
+        while let [first, ..] = *rest {
+            let row = rows.first(rest);
+            let (fields, others) = rest.split_at(row.map_or(1, |(_, count)| count));
+            rest = others;
+            let values = match row {
+                Some((resolve, _)) => resolve_row(ctx, resolve, fields).await,
+                None => vec![resolve_field(ctx, root, first).await],
+            };
+            for (field, value) in fields.iter().zip(values) {
+                match value {
+                    Ok(value) => object.put(&field.node.response_key().node, value),
+                    Err(error) => ctx.add_error(error),
+                }
+            }
+        }
+        Ok(object.into_value())
     }
 
     fn has_fields_only(ctx: &ContextSelectionSet<'_>) -> bool {
@@ -121,6 +151,19 @@ pub mod resolver_utils {
         }
     }
 
+    async fn resolve_row<'a>(
+        ctx: &ContextSelectionSet<'a>,
+        resolve: Resolve,
+        fields: &[&'a Positioned<Field>],
+    ) -> Vec<ServerResult<Value>> {
+        let row: Vec<_> = fields.iter().map(|&field| ctx.with_field(field)).collect();
+        let values = resolve(&row).await.into_iter().zip(&row);
+        let value = |(value, ctx): (ServerResult<Option<Value>>, &Context<'_>)| {
+            value.map(Option::unwrap_or_default).map_err(|error| located(ctx, error))
+        };
+        values.map(value).collect()
+    }
+
     async fn resolve_field<'a, T: ContainerType + ?Sized>(
         ctx: &ContextSelectionSet<'a>,
         root: &'a T,
@@ -133,15 +176,17 @@ pub mod resolver_utils {
         Ok(value.unwrap_or_default())
     }
 
+    /// The error with the path of its field, if it has none.
+    fn located(ctx: &Context<'_>, error: ServerError) -> ServerError {
+        if error.path.is_empty() { ctx.set_error_path(error) } else { error }
+    }
+
     /// Adds the path of a failed field to its error, because interfaces don't.
     struct Located<'b, T: ?Sized>(&'b T);
 
     impl<T: ContainerType + ?Sized> ContainerType for Located<'_, T> {
         async fn resolve_field(&self, ctx: &Context<'_>) -> ServerResult<Option<Value>> {
-            match self.0.resolve_field(ctx).await {
-                Err(error) if error.path.is_empty() => Err(ctx.set_error_path(error)),
-                resolved => resolved,
-            }
+            self.0.resolve_field(ctx).await.map_err(|error| located(ctx, error))
         }
 
         fn collect_all_fields<'a>(

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use async_graphql::{
     OutputType, SubscriptionType,
     registry::{MetaType, Registry},
+    rows::Row,
 };
 
 use super::{comments::Discussable, nodes::NodeType, queue::operations::Work};
@@ -41,6 +42,8 @@ pub struct Room {
     pub nodes: &'static [NodeType],
     /// Kinds of documents that can be discussed.
     pub discussed: &'static [Discussable],
+    /// Mutations that are made at once if they follow each other in a request.
+    pub rows: &'static [Row],
     /// Its collections with their indexes.
     pub collections: &'static [Declared],
     /// Finishes or aborts flows that were interrupted, and removes what is no longer needed.
@@ -76,6 +79,7 @@ impl Room {
             counters: &[],
             nodes: &[],
             discussed: &[],
+            rows: &[],
             collections: &[],
             sweep: None,
             work: None,

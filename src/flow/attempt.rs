@@ -82,6 +82,11 @@ impl Attempt {
         self.now
     }
 
+    /// The server's time now, or a little earlier.
+    pub fn clock(&self) -> DateTime {
+        DateTime::from_millis(self.now.timestamp_millis() + millis(self.since.elapsed()))
+    }
+
     /// The deadline of the attempt's writes, on the server's clock.
     pub fn deadline(&self) -> DateTime {
         DateTime::from_millis(self.now.timestamp_millis() + millis(self.bounds.attempt))

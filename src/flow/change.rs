@@ -63,6 +63,17 @@ impl<R> Change<R> {
         self
     }
 
+    /// This change and another one of the same document in one update. The guards of both must hold before it. The
+    /// second change sees the fields that the first one has set.
+    #[must_use]
+    pub fn followed_by(mut self, next: Self) -> Self {
+        self.guard = both(self.guard, next.guard);
+        self.rules.extend(next.rules);
+        self.then.push(doc! { "$set": next.set });
+        self.then.extend(next.then);
+        self
+    }
+
     /// The change as the commit of an op under a tag. The same update adds the op's record to `ops`; its guard includes
     /// that the op isn't committed, that the tag isn't recorded, and that there is room for the record. If the reply to
     /// the update is lost, the record tells whether it was applied.

@@ -1,45 +1,49 @@
 //! Batches items of many requests, such as keys, into few commands.
 //!
 //! Items that arrive while a command is in flight are sent in one command after it. If no command is in flight,
-//! an item is sent at once; the items that a request queues in one poll are [batched].
+//! an item is sent at once; the items that a request queues in one poll are [batched](super::batched).
 //!
 //! A second command is sent in parallel in one of three cases: [enough items](Source::THRESHOLD) are queued, an
-//! item has waited too long, or batches are too small to be worth waiting for. At most [`MAX_LANES`] commands
+//! item has waited too long, or batches are too small to be worth waiting for. At most two commands
 //! are in flight.
+//!
+//! Items for which nobody waits have a second queue. They are sent with the next command that has room for them. They
+//! get a command of their own once there are [`LATE_BATCH`] of them, or one of them has waited for [`LATE_WAIT`].
 //!
 //! An item never joins a command that was already sent, and answers aren't cached. An answer is therefore never
 //! older than its item.
 
 use std::{
-    cell::RefCell,
     collections::{HashMap, VecDeque},
-    future::poll_fn,
     hash::Hash,
     mem,
     panic::AssertUnwindSafe,
-    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::FutureExt;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::{
     sync::oneshot,
-    time::{interval, timeout},
+    time::{interval, sleep, timeout},
 };
 use tracing::{Instrument as _, Span};
 
-use super::driver::REPLY_TIMEOUT;
+use super::{
+    driver::REPLY_TIMEOUT,
+    queue::Queue,
+    queueing::{OpenLane, open_after_poll},
+};
 use crate::{error::Error, traces::ItemSpan};
 
-/// Maximum number of commands of one kind in flight.
-const MAX_LANES: usize = 2;
-/// Batches of up to this size are too small to be worth waiting for.
-const SMALL_BATCH: usize = 3;
 /// Interval of the check for items that have waited too long. If no command was sent between two checks, the
 /// queue is overdue, because the command in flight may never end. An item waits for at most two intervals.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// Number of items of the second queue that justifies a command.
+const LATE_BATCH: usize = 64;
+/// How long an item of the second queue waits for a command that is sent anyway.
+const LATE_WAIT: Duration = Duration::from_millis(100);
 
 /// Answers items of one kind.
 pub(super) trait Source: Send + Sync + Sized + 'static {
@@ -58,6 +62,11 @@ pub(super) trait Source: Send + Sync + Sized + 'static {
     /// Answers all items, with as few commands as possible. The caller of an item without an answer receives
     /// `Internal`.
     fn answer(&self, batch: Vec<Item<Self>>) -> impl Future<Output = ()> + Send;
+
+    /// Whether items of the second queue may be sent with these.
+    fn takes_late(&self, _batch: &VecDeque<Item<Self>>) -> bool {
+        true
+    }
 
     /// The span of a command for `count` items; `traced` are the spans of these items.
     fn span(&self, traced: &[ItemSpan], count: usize) -> Span;
@@ -78,57 +87,6 @@ pub(super) struct Batcher<S: Source> {
     queue: Mutex<Queue<Item<S>>>,
     /// Metric: the number of queued items.
     waiting: Gauge,
-}
-
-struct Queue<I> {
-    items: VecDeque<I>,
-    /// Open lanes. Each has one command in flight, or is about to send one.
-    lanes: usize,
-    /// Commands in flight.
-    commands_in_flight: usize,
-    /// Items in the commands in flight.
-    items_in_flight: usize,
-    /// Items in the command that ended last.
-    last_batch: usize,
-    /// Whether an item has waited too long.
-    is_overdue: bool,
-    /// Whether a command was sent, or the queue became non-empty, since the last check.
-    has_progressed: bool,
-}
-
-impl<I> Default for Queue<I> {
-    fn default() -> Self {
-        Self {
-            items: VecDeque::new(),
-            lanes: 0,
-            commands_in_flight: 0,
-            items_in_flight: 0,
-            last_batch: 0,
-            is_overdue: false,
-            has_progressed: false,
-        }
-    }
-}
-
-impl<I> Queue<I> {
-    /// Number of queued items from which the next command is sent. It is never higher than `threshold`.
-    fn required(&self, threshold: usize) -> usize {
-        match self.items_in_flight.max(self.last_batch) {
-            _ if self.is_overdue || self.items_in_flight == 0 => 1,
-            largest if largest <= SMALL_BATCH => self.items_in_flight,
-            _ => threshold,
-        }
-    }
-
-    /// Whether enough items are queued for the next command.
-    fn is_ready(&self, threshold: usize) -> bool {
-        self.items.len() >= self.required(threshold)
-    }
-
-    /// Whether another lane is permitted, and no lane is about to send the queue.
-    fn may_open_lane(&self) -> bool {
-        self.lanes == self.commands_in_flight && self.lanes < MAX_LANES
-    }
 }
 
 impl<S: Source> Batcher<S> {
@@ -156,6 +114,19 @@ impl<S: Source> Batcher<S> {
         received(answer).await
     }
 
+    /// Like [`Self::submit`], for an item for which nobody waits.
+    ///
+    /// # Errors
+    /// As those of [`Self::submit`].
+    pub(super) async fn submit_late(
+        self: Arc<Self>,
+        value: S::Value,
+        span: &ItemSpan,
+    ) -> Result<S::Answer, Error> {
+        let answer = self.enqueue_late(value, span)?;
+        received(answer).await
+    }
+
     /// Like [`Self::submit`], with a separate command.
     ///
     /// # Errors
@@ -179,9 +150,7 @@ impl<S: Source> Batcher<S> {
     ) -> Result<oneshot::Receiver<S::Answer>, Error> {
         let (answer, receiver) = oneshot::channel();
         let mut queue = self.queue();
-        if queue.items.len() >= S::MAX_QUEUE {
-            return Err(Error::unavailable("the queue of the batcher is full"));
-        }
+        queue.demand_room(S::MAX_QUEUE)?;
         queue.items.push_back(Item { value, answer, span: span.clone() });
         self.waiting.inc();
         // The first item in an empty queue hasn't waited yet.
@@ -192,6 +161,58 @@ impl<S: Source> Batcher<S> {
             open_after_poll(Arc::<Self>::clone(self));
         }
         Ok(receiver)
+    }
+
+    /// Adds an item to the second queue.
+    fn enqueue_late(
+        self: &Arc<Self>,
+        value: S::Value,
+        span: &ItemSpan,
+    ) -> Result<oneshot::Receiver<S::Answer>, Error> {
+        let (answer, receiver) = oneshot::channel();
+        let mut queue = self.queue();
+        queue.demand_room(S::MAX_QUEUE)?;
+        queue.late.push_back(Item { value, answer, span: span.clone() });
+        self.waiting.inc();
+        if queue.late.len() == 1 {
+            queue.late_since = Some(Instant::now());
+        }
+        if queue.late.len() >= LATE_BATCH {
+            self.send_late(&mut queue);
+        } else if !mem::replace(&mut queue.has_timer, true) {
+            let batcher = Arc::clone(self);
+            tokio::spawn(async move {
+                let mut wait = Some(LATE_WAIT);
+                while let Some(time) = wait {
+                    sleep(time).await;
+                    wait = batcher.send_late_if_due();
+                }
+            });
+        }
+        Ok(receiver)
+    }
+
+    /// Sends the second queue if one of its items has waited for long enough. Returns how long it waits if it isn't
+    /// empty then.
+    fn send_late_if_due(self: &Arc<Self>) -> Option<Duration> {
+        let mut queue = self.queue();
+        let since = queue.late_since.filter(|_| !queue.late.is_empty());
+        let wait = since.map(|since| LATE_WAIT.saturating_sub(since.elapsed()));
+        if wait.is_some_and(|wait| wait.is_zero()) {
+            self.send_late(&mut queue);
+        }
+        queue.has_timer = !queue.late.is_empty();
+        wait.filter(|_| queue.has_timer)
+    }
+
+    /// Moves the second queue to the end of the first one.
+    fn send_late(self: &Arc<Self>, queue: &mut Queue<Item<S>>) {
+        queue.has_progressed |= queue.items.is_empty();
+        let late = mem::take(&mut queue.late);
+        queue.items.extend(late);
+        if queue.is_ready(S::THRESHOLD) {
+            self.open_lane(queue);
+        }
     }
 
     /// Opens a lane if another one is permitted.
@@ -216,8 +237,7 @@ impl<S: Source> Batcher<S> {
 
     /// Sends one command after the other while the queue is ready.
     async fn lane(self: Arc<Self>) {
-        while let Some(batch) = self.next() {
-            let count = batch.len();
+        while let Some((batch, count)) = self.next() {
             // A panic must not end the lane. The callers of that batch receive `Internal`.
             let _panicked = AssertUnwindSafe(self.answer(batch)).catch_unwind().await;
             let mut queue = self.queue();
@@ -227,8 +247,9 @@ impl<S: Source> Batcher<S> {
         }
     }
 
-    /// Returns the next batch. Closes the lane if the queue isn't ready; the other lane then sends it.
-    fn next(&self) -> Option<Vec<Item<S>>> {
+    /// Returns the next batch, and how many of its items are of the first queue. Closes the lane if the queue isn't
+    /// ready; the other lane then sends it.
+    fn next(&self) -> Option<(Vec<Item<S>>, usize)> {
         let mut queue = self.queue();
         if !queue.is_ready(S::THRESHOLD) {
             queue.lanes -= 1;
@@ -238,8 +259,12 @@ impl<S: Source> Batcher<S> {
         (queue.is_overdue, queue.has_progressed) = (false, true);
         queue.commands_in_flight += 1;
         queue.items_in_flight += count;
-        self.waiting.dec_by(i64::try_from(count).unwrap_or(i64::MAX));
-        Some(queue.items.drain(..count).collect())
+        let takes_late = count < S::MAX_BATCH && self.source.takes_late(&queue.items);
+        let late = if takes_late { queue.late.len().min(S::MAX_BATCH - count) } else { 0 };
+        let mut batch: Vec<_> = queue.items.drain(..count).collect();
+        batch.extend(queue.late.drain(..late));
+        self.waiting.dec_by(i64::try_from(batch.len()).unwrap_or(i64::MAX));
+        Some((batch, count))
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue<Item<S>>> {
@@ -293,12 +318,6 @@ impl<K: Eq + Hash, S: Source> Batchers<K, S> {
     }
 }
 
-/// A batcher of any kind of item, whose queue is ready for another command.
-trait OpenLane {
-    /// Opens a lane, unless another one has sent the queue meanwhile.
-    fn open(self: Arc<Self>);
-}
-
 impl<S: Source> OpenLane for Batcher<S> {
     fn open(self: Arc<Self>) {
         let mut queue = self.queue();
@@ -306,50 +325,6 @@ impl<S: Source> OpenLane for Batcher<S> {
             self.open_lane(&mut queue);
         }
     }
-}
-
-thread_local! {
-    /// The batchers that open a lane at the end of the current poll of [`batched`]; `None` outside of it.
-    static READY: RefCell<Option<Vec<Arc<dyn OpenLane>>>> = const { RefCell::new(None) };
-}
-
-/// Opens a lane at the end of the current poll of [`batched`], or at once outside of it.
-fn open_after_poll(batcher: Arc<dyn OpenLane>) {
-    let outside = READY.with_borrow_mut(|ready| match ready {
-        Some(ready) => {
-            ready.push(batcher);
-            None
-        }
-        None => Some(batcher),
-    });
-    if let Some(batcher) = outside {
-        batcher.open();
-    }
-}
-
-/// Runs a future so that the items that it queues in one poll share a command. For example, the references of a
-/// list are all queued before the first of them waits, and are therefore read by one command. Of nested calls, the
-/// outermost one decides.
-pub async fn batched<T>(future: impl Future<Output = T>) -> T {
-    /// Opens the lanes when it is dropped, also if the poll panics.
-    struct EndOfPoll;
-
-    impl Drop for EndOfPoll {
-        fn drop(&mut self) {
-            READY.take().into_iter().flatten().for_each(OpenLane::open);
-        }
-    }
-
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        if READY.with_borrow(Option::is_some) {
-            return future.as_mut().poll(context);
-        }
-        let _end = EndOfPoll;
-        READY.set(Some(Vec::new()));
-        future.as_mut().poll(context)
-    })
-    .await
 }
 
 async fn received<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {
@@ -364,28 +339,5 @@ pub(super) async fn check_overdue<T>(owner: Weak<T>, send_overdue: fn(&T)) {
         checks.tick().await;
         let Some(owner) = owner.upgrade() else { return };
         send_overdue(&owner);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const THRESHOLD: usize = 128;
-
-    fn required(items_in_flight: usize, last_batch: usize, is_overdue: bool) -> usize {
-        let queue = Queue::<()> { items_in_flight, last_batch, is_overdue, ..Queue::default() };
-        queue.required(THRESHOLD)
-    }
-
-    #[test]
-    fn small_batches_run_in_parallel_and_large_ones_are_collected() {
-        assert_eq!(required(0, 0, false), 1, "no command is in flight");
-        assert_eq!(required(0, 400, false), 1, "whatever the last batch was");
-        assert_eq!(required(1, 1, false), 1);
-        assert_eq!(required(SMALL_BATCH, 1, false), SMALL_BATCH);
-        assert_eq!(required(SMALL_BATCH + 1, 1, false), THRESHOLD);
-        assert_eq!(required(1, 60, false), THRESHOLD, "the small batch in flight is an exception");
-        assert_eq!(required(60, 60, true), 1, "an item has waited too long");
     }
 }

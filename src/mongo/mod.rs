@@ -10,6 +10,8 @@
 //! - [`collection`]: typed reads and writes, each one command
 //! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
+//! - `queue`: the queue of a batcher, and when it is sent
+//! - `queueing`: how a future queues the items of batchers
 //! - `loader`: reads by key and of the server's clock, batched over all requests
 //! - `lookup`: the kinds of reads by key that the loader batches
 //! - [`counts`]: counters with many writers, batched over all requests
@@ -50,6 +52,8 @@ mod loader;
 mod lookup;
 pub mod observe;
 mod pool;
+mod queue;
+mod queueing;
 pub mod raw_bson;
 mod raw_writes;
 mod sessions;
@@ -57,8 +61,8 @@ mod stored;
 pub mod watch;
 mod writer;
 
-pub use batcher::batched;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::Outcome;
 pub use loader::Loader;
+pub use queueing::{batched, unhurried};

@@ -28,7 +28,12 @@
 //! the changes before it. If one condition fails, none of the changes is applied, and each write is sent again as its
 //! own statement. After a command that was sent twice, `applied_if` decides each of the writes instead.
 
-use std::{collections::HashMap, mem, sync::Arc, time::Instant};
+use std::{
+    collections::{HashMap, VecDeque},
+    mem,
+    sync::Arc,
+    time::Instant,
+};
 
 use futures_util::future::join_all;
 use mongodb::{
@@ -42,6 +47,7 @@ use super::{
     driver::{DUPLICATE_KEY, Raw, encode},
     guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
+    queueing::is_unhurried,
     raw_writes::{self, FailedUpdate, Reply},
 };
 use crate::{
@@ -113,7 +119,12 @@ pub(super) async fn submit(
     let since = Instant::now();
     let name = writer.source().collection.name;
     let span = ItemSpan::new(name, UPDATE);
-    let answer = writer.submit(QueuedWrite { write, wants_after }, &span).await;
+    let queued = QueuedWrite { write, wants_after };
+    let answer = if is_unhurried() {
+        writer.submit_late(queued, &span).await
+    } else {
+        writer.submit(queued, &span).await
+    };
     let Sent { outcome, command, shared } = answer.unwrap_or_else(|error| Sent {
         outcome: Outcome::Unknown(error),
         command: UPDATE,
@@ -291,6 +302,11 @@ impl Source for Writer {
             // Sending fails if the caller no longer waits.
             let _gone = answer.send(value.send().await);
         }
+    }
+
+    fn takes_late(&self, batch: &VecDeque<Item<Self>>) -> bool {
+        // A write that is sent by itself can return its document. With others it would need another read.
+        batch.len() != 1 || batch.front().is_some_and(|item| !item.value.wants_after)
     }
 
     fn span(&self, traced: &[ItemSpan], count: usize) -> Span {

@@ -9,7 +9,7 @@ use std::{any::Any, future::ready, mem, sync::Arc, time::Duration};
 
 use async_graphql::{
     MergedObject, Name, Pos, Request, Response, SDLExportOptions, Schema, SchemaBuilder,
-    ValidationMode, direct::Root, parser::parse_schema,
+    ValidationMode, direct::Root, parser::parse_schema, rows::Rows,
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
@@ -329,7 +329,9 @@ fn builder(
     queries: Root<Query>,
     mutations: Root<Mutation>,
 ) -> SchemaBuilder<Root<Query>, Root<Mutation>, Subscription> {
+    let rows = domains::ROOMS.iter().flat_map(|room| room.rows).copied();
     Schema::build(queries, mutations, Subscription::default())
+        .data(Rows(rows.collect()))
         .validation_mode(mode)
         // docgate's own limit is checked earlier. This one stops fragments that contain themselves.
         .limit_recursive_depth(MAX_DEPTH)

@@ -71,7 +71,7 @@ async fn a_checkout() {
         "insert accounts",
         "insert transfers",
         "update accounts",
-        "findAndModify transfers",
+        "update transfers",
         "findAndModify carts",
         "insert orders",
         // After the answer: the transfer is carried on, the goods are sold, and marks are removed.
@@ -79,11 +79,11 @@ async fn a_checkout() {
         "findAndModify transfers",
         "update inventory",
         "update accounts",
-        "findAndModify transfers",
+        "update transfers",
         "update accounts",
         "update carts",
         "update inventory",
-        "findAndModify transfers",
+        "update transfers",
     ];
     sends_only(&base, pay, &expected).await;
 }
@@ -153,14 +153,32 @@ async fn a_transfer() {
         "find accounts",
         "insert transfers",
         "update accounts",
-        "findAndModify transfers",
+        "update transfers",
         "update accounts",
-        "findAndModify transfers",
+        "update transfers",
         // Both marks are removed by one command.
         "update accounts",
-        "findAndModify transfers",
+        "update transfers",
     ];
     sends_only(&base, transfer, &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_transfer_is_sent_with_the_next_one() {
+    let base = Gateway::start().await;
+    let ann = base.shopper("ann");
+    let (from, to) = (open(&ann, "EUR").await, open(&ann, "EUR").await);
+    fund(&base, &from, 100).await;
+    let sent = cuts::sent(&base, async |gateway| {
+        for number in 0..10 {
+            let sent = order(&from, &to, 1, Some(&format!("op {number}")));
+            is(&gateway.shopper("ann").field(TRANSFER, sent).await, "Transfer");
+        }
+    });
+    // Each transfer sends six commands before its answer. By itself it sends two more after it.
+    let count = sent.await.len();
+    assert!((60..75).contains(&count), "{count} commands for ten transfers");
+    base.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -162,9 +162,9 @@ async fn a_transfer_arrives_and_is_forgotten_by_both_accounts() {
             "find accounts",
             "insert transfers",
             "update accounts",
-            "findAndModify transfers",
+            "update transfers",
             "update accounts",
-            "findAndModify transfers",
+            "update transfers",
         ]
     );
     assert_settled(&gateway).await;

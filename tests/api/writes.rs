@@ -1,6 +1,6 @@
 //! Guarded writes that share commands: each has the outcome that it has by itself.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use docgate::{
     error::Error,
@@ -9,6 +9,7 @@ use docgate::{
         expression::{append, before, both, literal},
         guarded::Guarded,
         indexes::Index,
+        unhurried,
     },
 };
 use futures_util::{StreamExt as _, future::join_all};
@@ -408,6 +409,151 @@ async fn while_mongodb_is_silent_the_queue_is_bounded() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     let sent = proxy.seen().len();
     assert!(sent <= 2, "{sent} commands on their way");
+    proxy.heal();
+    proxy.release().await;
+    let (mut refused, mut turned_away) = (0, 0);
+    for outcome in join_all(queued).await {
+        match outcome.expect("an outcome") {
+            Outcome::Refused => refused += 1,
+            Outcome::Unknown(Error::Unavailable(_)) => turned_away += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(refused >= 8_192 && turned_away >= 100, "{refused} refused, {turned_away} turned away");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_mongodb_is_silent_the_queue_of_inserts_is_bounded() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "insert");
+    proxy.cut_all_from(0, Cut::Hold);
+    let insert = |number: usize| {
+        let (id, tallies) = (format!("new-{number}"), tallies.clone());
+        let tally = Tally { id, count: 1, marks: Vec::new(), v: Version };
+        tokio::spawn(async move { tallies.insert(tally).await })
+    };
+    let queued: Vec<_> = (0..8_192 + 500).map(insert).collect();
+    proxy.reached().await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let sent = proxy.seen().len();
+    assert!(sent <= 2, "{sent} commands on their way");
+    proxy.heal();
+    proxy.release().await;
+    let (mut inserted, mut turned_away) = (0, 0);
+    for outcome in join_all(queued).await {
+        match outcome.expect("an outcome") {
+            Outcome::Applied(()) => inserted += 1,
+            Outcome::Unknown(Error::Unavailable(_)) => turned_away += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    let stored = gateway.raw("tallies").count_documents(doc! {}).await.expect("counted");
+    assert_eq!(stored, inserted, "those that are turned away are never sent");
+    assert!(inserted >= 8_192 && turned_away >= 100, "{inserted}, {turned_away} turned away");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_mongodb_is_slow_or_away_callers_are_told_so() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[1; 200]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let step = |id: &String, by: i64| {
+        let count = doc! { "$add": ["$count", by] };
+        tokio::spawn(tallies.set(doc! { "_id": id }, doc! { "count": count }).done())
+    };
+    let ids: Vec<_> = (0..200).map(|number| format!("t{number}")).collect();
+    proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "update");
+    // For five seconds there is no reply to any command.
+    proxy.cut_all_from(0, Cut::Hold);
+    let slow: Vec<_> = ids.iter().map(|id| step(id, 1)).collect();
+    proxy.reached().await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    proxy.heal();
+    proxy.release().await;
+    for outcome in join_all(slow).await {
+        let outcome = outcome.expect("an outcome");
+        assert!(matches!(outcome, Outcome::Applied(())), "{outcome:?}");
+    }
+    // Then it is away.
+    proxy.cut_all_from(0, Cut::BeforeForwarding);
+    let since = Instant::now();
+    for outcome in join_all(ids.iter().map(|id| step(id, 10))).await {
+        let outcome = outcome.expect("an outcome");
+        assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    }
+    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
+    proxy.heal();
+    for id in &ids {
+        assert_eq!(count(&tallies, id).await, Some(2), "{id}");
+    }
+    assert!(matches!(step(&ids[0], 100).await.expect("an outcome"), Outcome::Applied(())));
+}
+
+/// Takes one from each of these tallies, unhurried.
+fn unhurried_takes(
+    tallies: &Collection<Tally>,
+    ids: &[String],
+) -> Vec<tokio::task::JoinHandle<Outcome<()>>> {
+    let take = |id: &String| tokio::spawn(unhurried(take(tallies, id, "late").done()));
+    ids.iter().map(take).collect()
+}
+
+/// Number of commands that the tallies' writers have sent.
+fn updates(gateway: &Gateway) -> usize {
+    gateway.proxy.as_ref().expect("a proxy").seen().len()
+}
+
+async fn all_applied(writes: Vec<tokio::task::JoinHandle<Outcome<()>>>) {
+    for outcome in join_all(writes).await {
+        let outcome = outcome.expect("an outcome");
+        assert!(matches!(outcome, Outcome::Applied(())), "{outcome:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_for_which_nobody_waits_are_sent_with_others() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[5; 200]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "update");
+    proxy.record();
+    let ids: Vec<_> = (0..199).map(|number| format!("t{number}")).collect();
+    // With the next write.
+    let late = unhurried_takes(&tallies, &ids[..10]);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(updates(&gateway), 0);
+    let other = take(&tallies, "t199", "now").done().await;
+    assert!(matches!(other, Outcome::Applied(())), "{other:?}");
+    all_applied(late).await;
+    assert_eq!(updates(&gateway), 1);
+    // By themselves, after a time.
+    let since = Instant::now();
+    all_applied(unhurried_takes(&tallies, &ids[10..20])).await;
+    assert!(since.elapsed() >= Duration::from_millis(100), "{:?}", since.elapsed());
+    assert_eq!(updates(&gateway), 2);
+    // At once, when there are many.
+    let since = Instant::now();
+    all_applied(unhurried_takes(&tallies, &ids[20..84])).await;
+    assert!(since.elapsed() < Duration::from_millis(100), "{:?}", since.elapsed());
+    assert_eq!(updates(&gateway), 3);
+    for id in &ids[..84] {
+        assert_eq!(count(&tallies, id).await, Some(4), "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_mongodb_is_silent_the_second_queue_is_bounded() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[0]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "update");
+    proxy.cut_all_from(0, Cut::Hold);
+    let ids = vec!["t0".to_owned(); 8_192 + 1_000];
+    let queued = unhurried_takes(&tallies, &ids);
+    proxy.reached().await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
     proxy.heal();
     proxy.release().await;
     let (mut refused, mut turned_away) = (0, 0);

@@ -203,6 +203,14 @@ impl Decider for CartDocument {
 }
 
 impl CartDocument {
+    /// Replaces the line of this SKU, or adds it as the last one.
+    pub(super) fn put_line(&mut self, line: CartLine) {
+        match self.lines.iter_mut().find(|old| old.sku == line.sku) {
+            Some(old) => *old = line,
+            None => self.lines.push(line),
+        }
+    }
+
     /// The SKUs of its lines and of its outbox, one after the other.
     pub(super) fn skus(&self) -> Vec<&str> {
         let lines = self.lines.iter().map(|line| line.sku.as_str());
@@ -219,7 +227,12 @@ impl Stored for CartDocument {
             "state modifiedAt _id",
             "the sweeps of idle carts and of flows that were cut",
         ),
-        Index::plain("outbox_at", "outbox.at", "the sweep of stock that is still to be returned"),
+        // Most carts have an empty outbox, and so no key in it.
+        Index::of_field(
+            "outbox_at",
+            "outbox.at",
+            "the sweep of stock that is still to be returned",
+        ),
         Index::of("owner_modified", "owner state -modifiedAt -_id", "owner", "myCart"),
     ];
 }

@@ -34,6 +34,10 @@
 //! `RESERVE`, a cart without a reservation of a SKU gets none if `reservations_per_sku / 2` other holders have
 //! one. The pieces are then added without a reservation, and the checkout reserves them.
 //!
+//! Additions and new quantities that follow each other in a request are made at once if they concern different lines of
+//! one cart: one read of the cart and of the products, all reserves side by side, and one commit. `operations/row.rs` has
+//! the details.
+//!
 //! # Closing
 //!
 //! Every change of lines is guarded by the state ACTIVE, so the change to CANCELLING or EXPIRING ends all of them, and
@@ -76,6 +80,7 @@ mod documents;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;
+mod row;
 mod store;
 mod sweep;
 pub mod types;
@@ -130,6 +135,7 @@ pub const ROOM: Room = Room {
     nodes: &[NodeType::new(NodeKind::CART, &[ObjectType::of::<Cart>()], |cx, id| {
         Box::pin(async move { Ok(operations::cart(cx, id).await?.map(Cart::from).map(Node::of)) })
     })],
+    rows: &[row::LINES],
     collections: &[declared::<CartDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{DateTime, Document, bson, doc};
 
 use super::{
     MAX_CHANGES, MAX_LINES, MAX_QUANTITY,
@@ -222,6 +222,14 @@ pub(super) fn set_line(
         set.insert("outbox", append("$outbox", vec![entry]));
     }
     changed_lines(cart, doc! { "lines": { "$elemMatch": as_read } }, set)
+}
+
+/// Guard: the lines are those of the cart as it was read, with their quantities.
+pub(super) fn has_lines_of(cart: &CartDocument) -> Document {
+    let read: Vec<_> =
+        cart.lines.iter().map(|line| bson!([&line.sku, line.quantity, line.reserved])).collect();
+    let stored = map("$lines", vec!["$$this.sku", "$$this.quantity", "$$this.held"]);
+    doc! { "$expr": { "$eq": [stored, literal(read)] } }
 }
 
 /// A change of the lines of an active cart.

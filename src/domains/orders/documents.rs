@@ -226,11 +226,12 @@ impl Stored for OrderDocument {
     const COLLECTION: &'static str = "orders";
     const INDEXES: &'static [Index] = &[
         Index::of("owner_placed", "owner -placedAt -_id", "owner", "myOrders"),
-        Index::plain(
+        // Most orders owe nothing and are raised by nobody, and so have no key in the next two.
+        Index::of_field(
             "outbox_at",
             "outbox.at",
             "the sweep of what is still to be given, or was given a while ago",
         ),
-        Index::plain("raises_deadline", "raises.deadline", "the sweep of raises that were cut"),
+        Index::of_field("raises_deadline", "raises.deadline", "the sweep of raises that were cut"),
     ];
 }

@@ -1,10 +1,10 @@
 //! MongoDB access of accounts and transfers. The guarded writes are values: the caller sends them.
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::documents::{
     AccountDocument, AccountKind, AccountState, LARGEST, MAX_PENDING, TransferDocument,
-    TransferKind, TransferReason, TransferState, least_balance,
+    TransferKind, TransferReason, TransferState, TransferStep, least_balance,
 };
 use crate::{
     app::App,
@@ -188,7 +188,7 @@ pub(super) async fn claim(
     if read.state != TransferState::Authorised {
         guard = both(guard, older_than("deadline", app.bounds().slack()));
     }
-    let mut set = step_to(to, reason);
+    let mut set = step_to(to, reason, "$$NOW".into());
     set.insert("fence", read.fence + 1);
     set.insert("worker", literal(app.name()));
     set.insert("deadline", attempt.deadline());
@@ -198,9 +198,9 @@ pub(super) async fn claim(
     transfers(app).set(guard, set).within(attempt).after().await
 }
 
-/// A step of the claim's holder. Returns the transfer as it is after the step; if another attempt has claimed it by
-/// then, that has another fence. The commit, and the end of an authorisation, are only possible before the
-/// claim's deadline. For any other step the fence is a sufficient guard, because it moves no money.
+/// A step of the claim's holder. Returns the transfer after the step, which follows from what was read; `None` if it was
+/// refused. The commit, and the end of an authorisation, are only possible before the claim's deadline. For any other
+/// step the fence is a sufficient guard, because it moves no money.
 pub(super) async fn step(
     app: &App,
     claimed: &TransferDocument,
@@ -208,13 +208,19 @@ pub(super) async fn step(
     reason: Option<TransferReason>,
     attempt: &Attempt,
 ) -> Result<Option<TransferDocument>, Error> {
-    let step = transfers(app).set(as_read(claimed), step_to(to, reason));
-    match to {
-        TransferState::Authorised | TransferState::Committed => {
-            step.within(attempt).then_read().await
-        }
-        _ => step.then_read().await,
+    let at = attempt.clock();
+    let step = transfers(app).set(as_read(claimed), step_to(to, reason, at.into()));
+    let is_held = match to {
+        TransferState::Authorised | TransferState::Committed => step.within(attempt).held().await?,
+        _ => step.held().await?,
+    };
+    if !is_held {
+        return Ok(None);
     }
+    let mut after = claimed.clone();
+    (after.state, after.reason) = (to, reason.or(after.reason));
+    after.history.push(TransferStep { state: to, at: at.into() });
+    Ok(Some(after))
 }
 
 /// Cancels a transfer that isn't committed, whoever holds the claim. With `by`, only one that this subject
@@ -231,7 +237,7 @@ pub(super) fn mark_cancelling(
         let owed = [stored(&TransferKind::Payment), stored(&TransferKind::Refund)];
         guard.insert("kind", doc! { "$nin": owed.to_vec() });
     }
-    transfers(app).set(guard, step_to(TransferState::Cancelling, Some(reason)))
+    transfers(app).set(guard, step_to(TransferState::Cancelling, Some(reason), "$$NOW".into()))
 }
 
 /// Calls `each` for every account, or for every transfer.
@@ -244,8 +250,9 @@ fn as_read(read: &TransferDocument) -> Document {
     doc! { "_id": &read.id, "state": stored(&read.state), "fence": read.fence }
 }
 
-fn step_to(state: TransferState, reason: Option<TransferReason>) -> Document {
-    let step = whole(doc! { "state": literal(stored(&state)), "at": "$$NOW" });
+/// The fields of a transfer that reaches this state at the time `at`, an expression.
+fn step_to(state: TransferState, reason: Option<TransferReason>, at: Bson) -> Document {
+    let step = whole(doc! { "state": literal(stored(&state)), "at": at });
     let mut set = doc! {
         "state": literal(stored(&state)),
         "history": append("$history", vec![step]),

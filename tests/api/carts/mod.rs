@@ -7,6 +7,7 @@ mod guests;
 mod lines;
 mod owners;
 mod races;
+mod rows;
 mod shortages;
 mod sweep_times;
 mod sweeps;

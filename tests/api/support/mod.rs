@@ -3,6 +3,7 @@
 pub mod cuts;
 mod databases;
 pub mod live;
+pub mod members;
 pub mod proxy;
 pub mod raw;
 pub mod shop;
@@ -27,6 +28,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use members::Members;
 use proxy::Proxy;
 
 /// Key of the tokens in tests.
@@ -180,6 +182,17 @@ impl Gateway {
         Self::start_over(port, with_proxy, own, http, config).await
     }
 
+    /// A gateway over a replica set of several members.
+    pub async fn over_members(members: &Members, change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = config(&fresh_name());
+        change(&mut config);
+        let client = MongoClient::with_uri_str(members.uri()).await.expect("a client");
+        let own = client.database(&config.database);
+        databases::prepare(&own, members.port()).await;
+        config.mongodb_uri = members.uri();
+        Self::start_at(None, own, http(), config).await
+    }
+
     /// A gateway over a database whose indexes are there.
     async fn start_over(
         port: u16,
@@ -193,6 +206,16 @@ impl Gateway {
         let target = proxy.as_ref().map_or(direct, Proxy::address);
         let options = "directConnection=true&heartbeatFrequencyMS=500&serverMonitoringMode=poll&serverSelectionTimeoutMS=3000";
         config.mongodb_uri = format!("mongodb://{target}/?{options}");
+        Self::start_at(proxy, own, http, config).await
+    }
+
+    /// A gateway with this configuration, whose way to MongoDB leads through the proxy, if there is one.
+    async fn start_at(
+        proxy: Option<Proxy>,
+        own: Database,
+        http: reqwest::Client,
+        config: Config,
+    ) -> Self {
         let (app_name, metrics) = (fresh_name(), Metrics::default());
         let watched =
             connect::with_metrics(&config.mongodb_uri, &app_name, own.name(), metrics.pool());

@@ -18,6 +18,8 @@
 //! | apply on the stock | enough is reserved; the tag isn't marked; deadline | a repeat or the sweep applies without effect, and settles |
 //! | settle on the cart | the entry is in the outbox | the change is made |
 
+use std::sync::Arc;
+
 use super::{
     super::{
         MAX_LINES, MAX_QUANTITY, MAX_UNIT_PRICE,
@@ -42,7 +44,7 @@ use crate::{
     flow::{Attempt, Change, Op, Step, Try, decide},
     graphql::{
         cx::Cx,
-        declared::Input,
+        declared::{Checked, Input},
         refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
     },
 };
@@ -50,16 +52,13 @@ use crate::{
 /// Adds pieces of a product to the cart.
 pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Changed<AddCartLineResult> {
     let input = &input.checked()?;
-    let op = &cx.op(&[&input.cart_id, "addCartLine"], input.idempotency_key.as_ref(), &**input);
-    change(cx, &input.cart_id, op, |call| async move {
-        let offer = catalog::offer(&cx, &input.sku).await?;
-        let (line, quantity) = (new_line(offer, &call.cart, input)?, i64::from(input.quantity));
-        let tag = op.tag(&call.cart.ops);
-        let reserved = call.reserve(&line, quantity, &tag).await?;
-        let more = CartLine { quantity, reserved, ..line };
-        let change = store::add_to_line(&call.cart, &more);
-        Ok(call.commit(change, &tag, (&more.sku, reserved)).await?)
-    })
+    let op = &addition(cx, input);
+    change(
+        cx,
+        &input.cart_id,
+        op,
+        |call| async move { Ok(call.commit(call.add(input).await?).await?) },
+    )
     .await
 }
 
@@ -69,19 +68,13 @@ pub async fn set_cart_line_quantity(
     input: SetCartLineQuantityInput,
 ) -> Changed<SetCartLineQuantityResult> {
     let input = &input.checked()?;
-    let scope = [&input.cart_id, "setCartLineQuantity"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
-    let quantity = i64::from(input.quantity);
-    change(cx, &input.cart_id, op, |call| async move {
-        let line = call.line(&input.sku)?;
-        if quantity <= line.quantity {
-            return Ok(call.lower(line, quantity).await?);
-        }
-        let tag = call.tag_for(line);
-        let reserved = call.reserve(line, quantity - line.quantity, &tag).await?;
-        let change = store::set_line(&call.cart, line, quantity, line.reserved + reserved, &tag);
-        Ok(call.commit(change, &tag, (&line.sku, reserved)).await?)
-    })
+    let op = &setting(cx, input);
+    change(
+        cx,
+        &input.cart_id,
+        op,
+        |call| async move { Ok(call.commit(call.set(input).await?).await?) },
+    )
     .await
 }
 
@@ -93,9 +86,20 @@ pub async fn remove_cart_line(
     let input = &input.checked()?;
     let op = &cx.op(&[&input.cart_id, "removeCartLine"], input.idempotency_key.as_ref(), &**input);
     change(cx, &input.cart_id, op, |call| async move {
-        Ok(call.lower(call.line(&input.sku)?, 0).await?)
+        Ok(call.commit(call.lower(call.line(&input.sku)?, 0)).await?)
     })
     .await
+}
+
+/// The op of an addition.
+pub(super) fn addition(cx: Cx<'_>, input: &Checked<AddCartLineInput>) -> Op {
+    cx.op(&[&input.cart_id, "addCartLine"], input.idempotency_key.as_ref(), &**input)
+}
+
+/// The op of a change of a quantity.
+pub(super) fn setting(cx: Cx<'_>, input: &Checked<SetCartLineQuantityInput>) -> Op {
+    let scope = [&input.cart_id, "setCartLineQuantity"];
+    cx.op(&scope, input.idempotency_key.as_ref(), &**input)
 }
 
 /// Changes an active cart once per op. `step` is tried until its change is committed.
@@ -121,20 +125,74 @@ where
         }
         let reason = "too many changes of this cart";
         store::bounds(&cx).demand_room(&cart.ops, &attempt, reason)?;
-        step(Call { cx, op, attempt, cart }).await
+        step(Call { cx, op, attempt, cart: cart.into() }).await
     })
     .await
 }
 
 /// One try of a change, on the cart as it was read.
-struct Call<'a> {
-    cx: Cx<'a>,
-    op: &'a Op,
-    attempt: Attempt,
-    cart: CartDocument,
+pub(super) struct Call<'a> {
+    pub(super) cx: Cx<'a>,
+    pub(super) op: &'a Op,
+    pub(super) attempt: Attempt,
+    pub(super) cart: Arc<CartDocument>,
+}
+
+/// A change of a line that is ready to be committed on the cart as it was read.
+pub(super) struct Ready {
+    /// Tag of the try.
+    pub(super) tag: String,
+    /// The line after the change; its quantity is zero if it is removed.
+    pub(super) line: CartLine,
+    /// Number of pieces that were reserved for it under the tag.
+    pub(super) reserved: i64,
+    /// Whether it lowers the line, so that stock may have to be returned.
+    pub(super) is_lower: bool,
+    /// The change.
+    pub(super) change: Change,
 }
 
 impl Call<'_> {
+    /// Reserves the pieces of an addition.
+    pub(super) async fn add(
+        &self,
+        input: &Checked<AddCartLineInput>,
+    ) -> Result<Ready, Stop<AddCartLineResult>> {
+        let Self { cx, op, cart, .. } = self;
+        let offer = catalog::offer(cx, &input.sku).await?;
+        let (line, quantity) = (new_line(offer, cart, input)?, i64::from(input.quantity));
+        let tag = op.tag(&cart.ops);
+        let reserved = self.reserve(&line, quantity, &tag).await?;
+        let more = CartLine { quantity, reserved, ..line };
+        let change = store::add_to_line(cart, &more);
+        let line = match cart.lines.iter().find(|line| line.sku == more.sku) {
+            Some(line) => CartLine {
+                quantity: line.quantity + quantity,
+                reserved: line.reserved + reserved,
+                ..line.clone()
+            },
+            None => more,
+        };
+        Ok(Ready { tag, line, reserved, is_lower: false, change })
+    }
+
+    /// Reserves the pieces by which a quantity is raised.
+    pub(super) async fn set<U: From<NotFound> + From<InsufficientStock>>(
+        &self,
+        input: &Checked<SetCartLineQuantityInput>,
+    ) -> Result<Ready, Stop<U>> {
+        let (line, quantity) = (self.line(&input.sku)?, i64::from(input.quantity));
+        if quantity <= line.quantity {
+            return Ok(self.lower(line, quantity));
+        }
+        let tag = self.tag_for(line);
+        let reserved = self.reserve(line, quantity - line.quantity, &tag).await?;
+        let held = line.reserved + reserved;
+        let change = store::set_line(&self.cart, line, quantity, held, &tag);
+        let line = CartLine { quantity, reserved: held, ..line.clone() };
+        Ok(Ready { tag, line, reserved, is_lower: false, change })
+    }
+
     fn line(&self, sku: &str) -> Result<&CartLine, NotFound> {
         let line = self.cart.lines.iter().find(|line| line.sku == sku);
         line.ok_or_else(|| NotFound::new("cart line", sku))
@@ -171,29 +229,26 @@ impl Call<'_> {
         }
     }
 
-    /// Commits a change under a tag, under which this quantity of the SKU was reserved.
-    async fn commit(
-        &self,
-        change: Change,
-        tag: &str,
-        (sku, reserved): (&str, i64),
-    ) -> Result<Step<CartDocument>, Error> {
-        let Self { cx, op, attempt, cart } = self;
-        let undo = (reserved > 0).then(|| inventory::release(cx, sku, &cart.id, tag));
-        let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
-        Ok(Step::or_again(carts(cx).commit(this_try, change, undo).await?))
+    /// Lowers a line, or removes it. Nothing is reserved before the commit; the stock that is to be returned goes to
+    /// the outbox. Setting the present quantity is committed as well, so that a later repeat changes nothing.
+    fn lower(&self, line: &CartLine, quantity: i64) -> Ready {
+        let (tag, held) = (self.tag_for(line), line.reserved.min(quantity));
+        let change = store::set_line(&self.cart, line, quantity, held, &tag);
+        let line = CartLine { quantity, reserved: held, ..line.clone() };
+        Ready { tag, line, reserved: 0, is_lower: true, change }
     }
 
-    /// Lowers a line, or removes it. This commits first, because the stock that is to be returned goes to the
-    /// outbox. Setting the present quantity is committed as well, so that a later repeat changes nothing.
-    async fn lower(&self, line: &CartLine, quantity: i64) -> Result<Step<CartDocument>, Error> {
-        let (tag, reserved) = (self.tag_for(line), line.reserved.min(quantity));
-        let change = store::set_line(&self.cart, line, quantity, reserved, &tag);
-        let step = self.commit(change, &tag, (&line.sku, 0)).await?;
-        if let Step::Done(after) = &step {
-            carry_out_outbox(&self.cx, after, &self.attempt).await?;
+    /// Commits a change, and returns stock if it has lowered the line.
+    async fn commit(&self, ready: Ready) -> Result<Step<CartDocument>, Error> {
+        let Self { cx, op, attempt, cart } = self;
+        let Ready { tag, line, reserved, is_lower, change } = &ready;
+        let undo = (*reserved > 0).then(|| inventory::release(cx, &line.sku, &cart.id, tag));
+        let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
+        let after = carts(cx).commit(this_try, change.clone(), undo).await?;
+        if let Some(after) = after.as_ref().filter(|_| *is_lower) {
+            carry_out_outbox(cx, after, attempt).await?;
         }
-        Ok(step)
+        Ok(Step::or_again(after))
     }
 }
 

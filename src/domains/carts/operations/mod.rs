@@ -3,9 +3,11 @@
 pub mod checkout;
 mod closing;
 mod lines;
+mod row;
 
 pub use closing::{cancel_cart, carry_out_outbox, close, expire, release_after_checkout};
 pub use lines::{add_cart_line, remove_cart_line, set_cart_line_quantity};
+pub use row::{LineChange, LineInput, change_lines};
 
 use super::{
     documents::{CartDocument, CartState},

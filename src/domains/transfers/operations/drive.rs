@@ -18,6 +18,7 @@ use crate::{
     mongo::{
         Version, batched,
         guarded::{Guarded, Sends},
+        unhurried,
     },
 };
 
@@ -93,9 +94,10 @@ impl Driver<'_> {
         let reached = self.drive(claimed, TransferState::is_answerable, &mut sends).await?;
         if reached.state == TransferState::Credited && sends == Sends::Once {
             let (app, transfer, attempt) = (self.app.clone(), reached.clone(), *self.attempt);
-            self.app.in_background("settling a transfer", async move {
+            let settle = async move {
                 Driver { app: &app, attempt: &attempt }.step(transfer, &mut sends).await.map(drop)
-            });
+            };
+            self.app.in_background("settling a transfer", unhurried(settle));
         }
         Ok(reached)
     }

@@ -1,0 +1,223 @@
+//! Changes of several lines of one cart at once: mutations that follow each other in a request.
+//!
+//! | command | guard | if the process dies after it |
+//! |---|---|---|
+//! | reserve on the stock, for all lines side by side | as for one line, each under its own tag | as for one line |
+//! | commit of all changes on the cart | that of each change; the lines as read | all changes are made |
+//!
+//! Each change has its own op, tag and result. They concern different lines, so none depends on the result of another,
+//! except for the limits of the cart: if these could be reached, the changes are made one after the other instead. A
+//! refused change isn't part of the commit. The lines are as they were read, so the cart after each change is known.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::{
+    super::{
+        MAX_CHANGES, MAX_LINES,
+        documents::{CartDocument, CartState},
+        store::{self, carts},
+        types::{AddCartLineInput, AddCartLineResult, CartNotActive, SetCartLineQuantityInput},
+    },
+    carry_out_outbox,
+    lines::{Call, Ready, addition, setting},
+    may_use,
+};
+use crate::{
+    domains::inventory::operations as inventory,
+    error::Error,
+    flow::{Attempt, Change, Op, Step, decide},
+    graphql::{
+        cx::Cx,
+        declared::Checked,
+        node_id::NodeKind,
+        refusals::{NotFound, Stop},
+    },
+    mongo::batched,
+};
+
+/// A change of one line.
+#[derive(Debug)]
+pub struct LineChange {
+    op: Op,
+    input: LineInput,
+}
+
+/// The input of a change of one line.
+#[derive(Debug)]
+pub enum LineInput {
+    /// Of `addCartLine`.
+    Add(Checked<AddCartLineInput>),
+    /// Of `setCartLineQuantity`.
+    Set(Checked<SetCartLineQuantityInput>),
+}
+
+impl LineChange {
+    /// The change that this input describes.
+    pub fn of(cx: Cx<'_>, input: LineInput) -> Self {
+        let op = match &input {
+            LineInput::Add(input) => addition(cx, input),
+            LineInput::Set(input) => setting(cx, input),
+        };
+        Self { op, input }
+    }
+
+    /// `_id` of the cart, and the SKU of the line.
+    fn subject(&self) -> (&str, &str) {
+        match &self.input {
+            LineInput::Add(input) => (&input.cart_id, &input.sku),
+            LineInput::Set(input) => (&input.cart_id, &input.sku),
+        }
+    }
+
+    /// Whether both can be made at once: they are different ops, and change different lines of one cart.
+    pub fn may_join(&self, other: &Self) -> bool {
+        let ((cart, sku), (other_cart, other_sku)) = (self.subject(), other.subject());
+        cart == other_cart && sku != other_sku && self.op.id != other.op.id
+    }
+
+    /// Reserves what the change needs. `None` if its op is committed already.
+    async fn prepare(&self, call: &Call<'_>) -> Prepared {
+        if self.op.is_committed(&call.cart.ops)? {
+            return Ok(None);
+        }
+        if call.cart.state != CartState::Active {
+            return Err(CartNotActive::new(call.cart.state).into());
+        }
+        match &self.input {
+            LineInput::Add(input) => call.add(input).await,
+            LineInput::Set(input) => call.set(input).await,
+        }
+        .map(Some)
+    }
+}
+
+/// The result of one change: the cart directly after it.
+type Verdict = Result<CartDocument, Stop<AddCartLineResult>>;
+
+/// Makes changes that [may join](LineChange::may_join) each other. Returns their results in the same order, or `None` if
+/// they have to be made one after the other.
+pub async fn change_lines(cx: Cx<'_>, changes: &[LineChange]) -> Option<Vec<Verdict>> {
+    let (id, _) = changes.first()?.subject();
+    let read = || cx.begin_with::<CartDocument>(id);
+    let verdicts = decide(read, |attempt: Attempt, cart: Option<CartDocument>| async move {
+        if let Some(cart) = cart.filter(|cart| may_use(cart, cx.requester)) {
+            return change_all(cx, cart, attempt, changes).await;
+        }
+        let missing = |_: &LineChange| Err(NotFound::of(NodeKind::CART, id).into());
+        Ok(Step::Done(Some(changes.iter().map(missing).collect())))
+    });
+    verdicts
+        .await
+        .unwrap_or_else(|error| Some(changes.iter().map(|_| Err(same(&error).into())).collect()))
+}
+
+/// What [`LineChange::prepare`] returns.
+type Prepared = Result<Option<Ready>, Stop<AddCartLineResult>>;
+
+/// Tries the changes on the cart as it was read.
+async fn change_all(
+    cx: Cx<'_>,
+    cart: CartDocument,
+    attempt: Attempt,
+    changes: &[LineChange],
+) -> Result<Step<Option<Vec<Verdict>>>, Error> {
+    if !has_room(cx, &cart, &attempt, changes) {
+        return Ok(Step::Done(None));
+    }
+    let cart = &Arc::new(cart);
+    let prepared = batched(join_all(changes.iter().map(|change| {
+        let call = Call { cx, op: &change.op, attempt, cart: Arc::clone(cart) };
+        async move { change.prepare(&call).await }
+    })));
+    let prepared = prepared.await;
+    let ready = changes.iter().zip(&prepared).filter_map(|(change, prepared)| {
+        let ready = prepared.as_ref().ok()?.as_ref()?;
+        Some((&change.op, ready))
+    });
+    let ready: Vec<_> = ready.collect();
+    let committed = match commit(cx, cart, &attempt, &ready).await {
+        Ok(None) if !ready.is_empty() => {
+            abort(cx, &cart.id, &ready).await?;
+            return Ok(Step::Again);
+        }
+        committed => committed,
+    };
+    // An earlier call of a committed op may have been interrupted before it returned stock.
+    let is_returning = |prepared: &Prepared| match prepared {
+        Ok(Some(ready)) => ready.is_lower,
+        Ok(None) => true,
+        Err(_) => false,
+    };
+    let returned = match &committed {
+        Ok(after) if prepared.iter().any(is_returning) => {
+            carry_out_outbox(&cx, after.as_ref().unwrap_or(cart), &attempt).await
+        }
+        _ => Ok(()),
+    };
+    let mut now = CartDocument::clone(cart);
+    let verdicts = prepared.into_iter().map(|prepared| {
+        if let (true, Err(error)) = (is_returning(&prepared), &returned) {
+            return Err(same(error).into());
+        }
+        if let Some(ready) = prepared? {
+            let after = committed.as_ref().map_err(same)?;
+            now.modified_at = after.as_ref().map_or(now.modified_at, |after| after.modified_at);
+            now.put_line(ready.line);
+        }
+        Ok(now.clone())
+    });
+    Ok(Step::Done(Some(verdicts.collect())))
+}
+
+/// Whether the cart stays within its limits, whatever the results of the changes are.
+fn has_room(cx: Cx<'_>, cart: &CartDocument, attempt: &Attempt, changes: &[LineChange]) -> bool {
+    let is_new = |change: &&LineChange| {
+        let (_, sku) = change.subject();
+        cart.lines.iter().all(|line| line.sku != sku)
+    };
+    let lines = cart.lines.len() + changes.iter().filter(is_new).count();
+    // One record less than the limit must be left before the last change.
+    let most = (MAX_CHANGES + 1).saturating_sub(changes.len());
+    let bounds = store::bounds(&cx).remembering(most);
+    lines <= MAX_LINES && bounds.demand_room(&cart.ops, attempt, "too many changes").is_ok()
+}
+
+/// Commits all changes that are ready. `None` if there are none, or if the guard didn't hold.
+async fn commit(
+    cx: Cx<'_>,
+    cart: &CartDocument,
+    attempt: &Attempt,
+    ready: &[(&Op, &Ready)],
+) -> Result<Option<CartDocument>, Error> {
+    let bounds = store::bounds(&cx);
+    let changes = ready.iter().map(|(op, ready)| {
+        let change = ready.change.clone();
+        change.committing(op, &ready.tag, bounds)
+    });
+    let Some(change) = changes.reduce(Change::followed_by) else { return Ok(None) };
+    let write = carts(&cx).change(change).also(store::has_lines_of(cart), attempt.command_limit());
+    write.within(attempt).then_read().await
+}
+
+/// Marks the tags of changes that weren't committed as void, and releases what is reserved under them.
+async fn abort(cx: Cx<'_>, cart: &str, ready: &[(&Op, &Ready)]) -> Result<(), Error> {
+    let reserved = ready.iter().map(|(_, ready)| *ready).filter(|ready| ready.reserved > 0);
+    let undo = reserved.map(|Ready { tag, line, .. }| async move {
+        if carts(&cx).abort(cart, tag, store::bounds(&cx)).await? {
+            inventory::release(&cx, &line.sku, cart, tag).await?;
+        }
+        Ok::<_, Error>(())
+    });
+    batched(join_all(undo)).await.into_iter().collect()
+}
+
+/// The same error, for another change of the row.
+fn same(error: &Error) -> Error {
+    match error {
+        Error::Internal(source) => Error::internal(source.to_string()),
+        Error::RateLimited(reason) => Error::RateLimited(reason.clone()),
+        error => Error::unavailable(error.to_string()),
+    }
+}

@@ -1,0 +1,75 @@
+//! 64 callers at eight documents: SKUs, and accounts.
+
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use crate::{
+    shop::{account, balance, settled, stocked},
+    support::{Client, Gateway},
+    transfers::{TRANSFER, order},
+};
+
+const CALLERS: usize = 64;
+const DOCUMENTS: usize = 8;
+
+/// All calls at once, each in a task of its own.
+async fn at_once(calls: Vec<(Client, (String, Value))>) -> Vec<Value> {
+    let call = |(client, (query, variables)): (Client, (String, Value))| {
+        tokio::spawn(async move { client.field(&query, variables).await })
+    };
+    let answers = join_all(calls.into_iter().map(call)).await;
+    answers.into_iter().map(|answer| answer.expect("an answer")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn eight_skus_are_sold_until_nothing_is_left() {
+    let gateway = Gateway::start().await;
+    let skus: Vec<_> = (0..DOCUMENTS).map(|number| format!("sku-{number}")).collect();
+    for sku in &skus {
+        stocked(&gateway, sku, 100, 100).await;
+    }
+    let mut calls = Vec::new();
+    for number in 0..CALLERS {
+        let shopper = gateway.shopper(&format!("shopper-{number}"));
+        let cart = shopper.open_cart("RESERVE").await;
+        // Two of each: 128 are wanted, and 100 are there.
+        calls.extend(skus.iter().map(|sku| (shopper.clone(), Client::adding(&cart, sku, 2, None))));
+    }
+    let answers = at_once(calls).await;
+    let sold = answers.iter().filter(|answer| answer["__typename"] == "Cart").count();
+    let short = answers.iter().filter(|answer| answer["__typename"] == "InsufficientStock").count();
+    assert_eq!((sold, sold + short), (50 * DOCUMENTS, CALLERS * DOCUMENTS));
+    for sku in &skus {
+        assert_eq!(gateway.available(sku).await, 0, "{sku}");
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn eight_accounts_keep_their_sum() {
+    let gateway = Gateway::start().await;
+    let mut accounts = Vec::new();
+    for _ in 0..DOCUMENTS {
+        accounts.push(account(&gateway, "ann", 100).await);
+    }
+    let ann = gateway.shopper("ann");
+    let mut expected = [100; DOCUMENTS];
+    let mut calls = Vec::new();
+    for caller in 0..CALLERS {
+        for call in 1..4 {
+            let (from, to) = (caller % DOCUMENTS, (caller + call) % DOCUMENTS);
+            expected[from] -= 1;
+            expected[to] += 1;
+            let sent = order(&accounts[from], &accounts[to], 1, None);
+            calls.push((ann.clone(), (TRANSFER.to_owned(), sent)));
+        }
+    }
+    for answer in at_once(calls).await {
+        assert_eq!(answer["__typename"], "Transfer", "{answer:#}");
+    }
+    settled(&gateway).await;
+    for (account, expected) in accounts.iter().zip(expected) {
+        assert_eq!(balance(&gateway, account).await, expected);
+    }
+    gateway.assert_sound().await;
+}

@@ -1,0 +1,141 @@
+//! A replica set of three members on this machine, whose primary can be killed.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use docgate::managed;
+use mongodb::{
+    Client, Database,
+    bson::{Document, doc},
+};
+use tempfile::TempDir;
+
+/// Starts a mongod, writes its process id, and kills it when the standard input ends: with the test, whatever ends it.
+const KEEP: &str =
+    r#""$0" "$@" </dev/null >/dev/null 2>&1 & echo $!; cat >/dev/null; kill -9 $! 2>/dev/null"#;
+/// Name of the set.
+const NAME: &str = "members";
+/// How long the members may take to start, or to elect a primary.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Members {
+    members: Vec<Member>,
+    _folder: TempDir,
+}
+
+struct Member {
+    keeper: Child,
+    pid: u32,
+    port: u16,
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _reaped = self.keeper.wait();
+    }
+}
+
+impl Member {
+    fn start(binary: &std::path::Path, folder: &TempDir, number: usize) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        drop(listener);
+        let data = folder.path().join(number.to_string());
+        std::fs::create_dir(&data).expect("a folder");
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(KEEP).arg(binary).arg("--dbpath").arg(&data);
+        command.args(["--quiet", "--nounixsocket", "--bind_ip", "127.0.0.1", "--port"]);
+        command.arg(port.to_string()).args(["--replSet", NAME, "--oplogSize", "64"]);
+        command.args(["--wiredTigerCacheSizeGB", "0.25"]);
+        command.args(["--setParameter", "diagnosticDataCollectionEnabled=false"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut keeper = command.spawn().expect("a shell");
+        let mut pid = String::new();
+        let output = keeper.stdout.take().expect("its output");
+        BufReader::new(output).read_line(&mut pid).expect("a line");
+        Self { keeper, pid: pid.trim().parse().expect("a process id"), port }
+    }
+
+    /// What the member says of itself, if it answers.
+    async fn hello(&self) -> Option<Document> {
+        self.admin().await.run_command(doc! { "hello": 1 }).await.ok()
+    }
+
+    async fn admin(&self) -> Database {
+        let options = "directConnection=true&serverSelectionTimeoutMS=500&connectTimeoutMS=500";
+        let uri = format!("mongodb://127.0.0.1:{}/?{options}", self.port);
+        Client::with_uri_str(uri).await.expect("a client").database("admin")
+    }
+
+    async fn is_primary(&self) -> bool {
+        let hello = self.hello().await;
+        hello.is_some_and(|hello| hello.get_bool("isWritablePrimary").unwrap_or(false))
+    }
+}
+
+impl Members {
+    pub async fn start() -> Self {
+        let binary = managed::find_or_provide(|_| {}).await.expect("a mongod");
+        let folder = super::data_folder();
+        let members: Vec<_> = (0..3).map(|n| Member::start(&binary, &folder, n)).collect();
+        let since = Instant::now();
+        for member in &members {
+            while member.hello().await.is_none() {
+                assert!(since.elapsed() < PATIENCE, "a member doesn't start");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+        let hosts = members.iter().enumerate().map(|(number, member)| {
+            let number = i32::try_from(number).expect("a small number");
+            doc! { "_id": number, "host": format!("127.0.0.1:{}", member.port) }
+        });
+        let settings = doc! { "electionTimeoutMillis": 1_500, "heartbeatIntervalMillis": 300 };
+        let set = doc! { "_id": NAME, "members": hosts.collect::<Vec<_>>(), "settings": settings };
+        let initiate = doc! { "replSetInitiate": set };
+        members[0].admin().await.run_command(initiate).await.expect("a set");
+        let started = Self { members, _folder: folder };
+        started.primary().await;
+        started
+    }
+
+    /// The way to all of them.
+    pub fn uri(&self) -> String {
+        let hosts = self.members.iter().map(|member| format!("127.0.0.1:{}", member.port));
+        let options = "heartbeatFrequencyMS=500&serverSelectionTimeoutMS=3000";
+        format!("mongodb://{}/?replicaSet={NAME}&{options}", hosts.collect::<Vec<_>>().join(","))
+    }
+
+    /// A port that no other set has.
+    pub fn port(&self) -> u16 {
+        self.members[0].port
+    }
+
+    /// Waits until there is a primary.
+    async fn primary(&self) -> &Member {
+        let since = Instant::now();
+        loop {
+            for member in &self.members {
+                if member.is_primary().await {
+                    return member;
+                }
+            }
+            assert!(since.elapsed() < PATIENCE, "there is no primary");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Kills the primary, and waits until there is another.
+    pub async fn kill_primary(&self) {
+        let primary = self.primary().await;
+        let killed = Command::new("kill").args(["-9", &primary.pid.to_string()]).status();
+        assert!(killed.expect("a command").success());
+        while primary.hello().await.is_some() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        self.primary().await;
+    }
+}

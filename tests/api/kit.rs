@@ -299,8 +299,20 @@ async fn ops_are_forgotten_by_age_and_a_full_array_refuses() {
     forgotten.ops = (0..300).map(|n| record(n, old)).collect();
     let mut full = thing("full", 0);
     full.ops = (0..300).map(|n| record(n, run.now())).collect();
-    let full_now = bounds.demand_room(&full.ops, &run, "full");
-    assert!(matches!(full_now, Err(Error::RateLimited("full"))));
+    let refused = |ops: &[OpRecord]| match bounds.demand_room(ops, &run, "full") {
+        Err(Error::RateLimited(message)) => message,
+        other => panic!("there is room: {other:?}"),
+    };
+    assert_eq!(refused(&full.ops), "full; try again in 60 minutes");
+    // There is room as soon as the first record expires.
+    let soon = DateTime::from_millis(run.now().timestamp_millis() - 3_570_000);
+    let mut fuller = full.ops.clone();
+    fuller[7].at = soon;
+    assert_eq!(refused(&fuller), "full; try again in 30 seconds");
+    fuller.push(record(300, soon));
+    assert_eq!(refused(&fuller), "full; try again in 30 seconds");
+    fuller.push(record(301, run.now()));
+    assert_eq!(refused(&fuller), "full; try again in 60 minutes");
     bounds.demand_room(&forgotten.ops, &run, "full").expect("room");
     let things = with_things(&gateway, &[forgotten, full]).await;
     let op = gateway.app.ids().op(&["someone"], None, &());

@@ -1,5 +1,7 @@
 //! Changes of lines that follow each other in one request are made at once, with the results that they have one by one.
 
+use std::fmt::Write as _;
+
 use futures_util::future::join_all;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
@@ -32,8 +34,8 @@ fn request(changes: &[(&str, Change)], result: &str) -> (String, Value) {
     for (number, (cart, (field, sku, quantity, key))) in changes.iter().enumerate() {
         let mut input = (*field).to_owned();
         input[..1].make_ascii_uppercase();
-        declared += &format!("$i{number}: {input}Input! ");
-        fields += &format!("r{number}: {field}(input: $i{number}) {{ {result} }} ");
+        write!(declared, "$i{number}: {input}Input! ").expect("text");
+        write!(fields, "r{number}: {field}(input: $i{number}) {{ {result} }} ").expect("text");
         variables[format!("i{number}")] =
             json!({ "cartId": cart, "sku": sku, "quantity": quantity, "idempotencyKey": key });
     }

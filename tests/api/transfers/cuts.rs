@@ -89,11 +89,11 @@ async fn a_first_copy_that_is_overtaken_by_the_second_changes_nothing() {
         proxy.release().await;
         sending
     };
-    let sent = join_all((0..commands).map(overtaken)).await;
+    let sendings = join_all((0..commands).map(overtaken)).await;
     let deadline = Duration::from_secs(30);
     let is_done = async || {
         base.sweep().await;
-        let states = join_all(sent.iter().map(|sending| sending.state(&base))).await;
+        let states = join_all(sendings.iter().map(|sending| sending.state(&base))).await;
         states.iter().all(|state| state == "DONE")
     };
     let all_done = async {
@@ -102,7 +102,7 @@ async fn a_first_copy_that_is_overtaken_by_the_second_changes_nothing() {
         }
     };
     tokio::time::timeout(deadline, all_done).await.expect("the sweep settles them");
-    for (at, sending) in sent.iter().enumerate() {
+    for (at, sending) in sendings.iter().enumerate() {
         assert_eq!(sending.balances(&base).await, (70, 30), "{at}");
     }
     base.assert_sound().await;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -11,9 +12,11 @@ import random
 import re
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
 
+import earlier
 import growth
 import load
 import scenarios
@@ -23,9 +26,9 @@ import transfers
 import works
 from client import send_all
 from options import ROOT, settings
-from processes import MostResident, Processes, Trouble, cpu_seconds, resident_bytes
+from processes import MostResident, Processes, Trouble, busy_seconds, cpu_seconds, resident_bytes
 from results import counted, digits, median
-from servers import DOCGATE, TRANSACTIONS, Running, Server
+from servers import ASSURED, DOCGATE, EARLIER, TRANSACTIONS, Running, Server
 
 #: Requests whose answers are compared before the work is measured.
 COMPARED = 12
@@ -45,6 +48,7 @@ class Bench:
         self.processes = processes
         self.folder = folder
         self.places = servers.Places(ROOT, options.docgate, options.rust, options.peers, options.data)
+        self.places.against, self.places.against_commit = options.against, options.against_commit
         self.results: Dict[str, Any] = {
             "remarks": [],
             "servers": {},
@@ -84,6 +88,11 @@ class Bench:
             self.measure_growth(next(server for server in wanted if server.name == DOCGATE))
         if "assets" in options.only:
             self.measure_transfers(next(server for server in wanted if server.name == DOCGATE))
+        if options.against:
+            done = [work["name"] for work in self.results["works"]]
+            done += {run["scenario"] for run in self.results["scenarios"]}
+            titles = {**scenarios.TITLES, **{work["name"]: work["title"] for work in self.results["works"]}}
+            self.results["remarks"] += earlier.remarks(titles, done)
         self.results["minutes"] = round((time.monotonic() - self.began) / 60, 1)
         self.save()
 
@@ -114,15 +123,17 @@ class Bench:
     def measure_works(self, chosen: List[str], wanted: List[Server]) -> None:
         shelf = self.shelf(set(chosen))
         for server in wanted:
-            if server.name == TRANSACTIONS:
+            if server.name in (TRANSACTIONS, ASSURED):
                 # Its accounts and its stock are copies of what is there when it starts.
-                self.processes.end(self.running[TRANSACTIONS].process)
-                self.running[TRANSACTIONS] = server.start(self.processes, self.database)
+                self.processes.end(self.running[server.name].process)
+                self.running[server.name] = server.start(self.processes, self.database)
+        before = self.start_earlier(shelf) if self.options.against else {}
         for work in works.works(shelf):
-            if work.name not in chosen:
+            if work.name not in chosen or (work.name == "checkout" and not self.has_approving(work.title)):
                 continue
             if work.name == "hit" and servers.APART in self.options.servers:
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
+            work.by.update({EARLIER: before[work.name]} if work.name in before else {})
             by = {name: making for name, making in work.by.items() if name in self.running}
             self.results["works"].append({"name": work.name, "title": work.title, "what": work.what})
             self.compare(work)
@@ -140,6 +151,25 @@ class Bench:
             if apart := self.running.pop(servers.APART, None):
                 self.processes.end(apart.process)
 
+    def start_earlier(self, shelf: works.Shelf) -> Dict[str, works.Making]:
+        """Starts the earlier docgate on a copy of the shop, and returns what it is sent."""
+        say("Copying the shop for the earlier docgate …")
+        binary = self.options.against
+        name = earlier.copy(self.places, self.database, binary, self.database.name)
+        server = servers.earlier(binary)
+        running = self.running[EARLIER] = server.start(self.processes, self.database, name)
+        told = {"readyMillis": [running.ready_millis], "idleBytes": resident_bytes(running.pid)}
+        self.results["servers"][EARLIER] = told
+        # Cursors are its own, and carts are opened where they are filled.
+        keys = dataclasses.replace(shelf.keys, cursors=shop.read_keys(running.address).cursors)
+        shelf = dataclasses.replace(shelf, address=running.address, keys=keys)
+        making = {work.name: work.by[DOCGATE] for work in works.works(shelf)}
+        return {
+            name: lambda how, made=made: earlier.asked(made(how))
+            for name, made in making.items()
+            if name not in earlier.SKIPPED
+        }
+
     def shelf(self, chosen: Set[str]) -> works.Shelf:
         address = self.running[DOCGATE].address
         keys = shop.read_keys(address)
@@ -147,7 +177,7 @@ class Bench:
         # Without money nothing is paid: any name will do.
         accounts = [works.NO_ACCOUNT, works.NO_ACCOUNT]
         merchant = servers.token(self.places, self.database, "merchant", "merchant")
-        if chosen & {"checkout", "transfer"}:
+        if chosen & {"checkout", "paid", "hot", "transfer"}:
             say("Opening accounts and filling the shelves …")
             service = servers.token(self.places, self.database, "service", "service")
             accounts = shop.open_accounts(address, self.options.accounts, 1_000_000_000, token, service)
@@ -164,7 +194,7 @@ class Bench:
     def compare(self, work: works.Work) -> None:
         """Every server must answer as docgate does, or it would be measured at something else."""
         expected = self.answers(work, DOCGATE) if work.compared else []
-        for name in work.compared:
+        for name in [*work.compared, *([EARLIER] if work.name in earlier.SAME else [])]:
             if name not in self.running:
                 continue
             for ours, theirs in zip(expected, self.answers(work, name)):
@@ -235,6 +265,7 @@ class Bench:
         checked = not steady or key not in self.sizes
         pids = {"serverCpu": running.pid, "mongodCpu": self.database.pid}
         before = {key: cpu_seconds(pid) for key, pid in pids.items()}
+        busy, since = busy_seconds(), time.monotonic()
         with MostResident(running.pid) as resident:
             if isinstance(request, works.Flow):
                 processes = self.options.client_processes
@@ -247,6 +278,9 @@ class Bench:
                     raise Trouble(f"{name}: the answers of {running.name} are of another size than before")
         running.process.must_run("under load")
         outcome.update({key: cpu_seconds(pid) - before[key] for key, pid in pids.items()})
+        own = sum(outcome[key] for key in [*pids, "clientCpu"])
+        # Of one processor; with what the bench itself does before and after the load.
+        outcome["others"] = (busy_seconds() - busy - own) / (time.monotonic() - since)
         until_quiet([running.pid, self.database.pid])
         return {
             **outcome,
@@ -260,7 +294,8 @@ class Bench:
         say("Filling the simulator's data …")
         runs = self.options.rounds + 1
         scenarios.fill(self.places, self.database, self.folder, runs)
-        running = servers.approving(self.places).start(self.processes, self.database, scenarios.DOCGATES)
+        docgate = Server(DOCGATE, [str(self.places.docgate), "serve"])
+        running = docgate.start(self.processes, self.database, scenarios.DOCGATES)
         count = min(scenarios.ACCOUNTS, 200 if self.options.quick else scenarios.ACCOUNTS)
         side = scenarios.prepare(self.places, self.database, running.address, count, runs)
         node = servers.node_is_usable(self.places, self.results["remarks"])
@@ -269,25 +304,69 @@ class Bench:
             node = None
         if node:
             scenarios.direct(node, self.places, self.database, "setup", "--runs", str(runs))
-        for name in scenarios.TITLES:
-            self.measure_scenario(name, running, side, node)
+        before = self.earlier_side(side) if self.options.against else None
+        for name in [name for name in scenarios.TITLES if name in self.options.scenarios]:
+            approving = None
+            if name in scenarios.APPROVED:
+                if not self.has_approving(scenarios.TITLES[name]):
+                    continue
+                server = servers.approving(self.places)
+                approving = server.start(self.processes, self.database, scenarios.DOCGATES)
+            if name == "jobs-many":
+                if not node:
+                    continue
+                say(f"Putting {self.options.grown:,} finished jobs into both queues …")
+                scenarios.finish_jobs(node, self.places, self.database, self.options.grown)
+            self.measure_scenario(name, (approving or running, side), before, node)
             self.save()
+            if approving:
+                self.processes.end(approving.process)
         self.processes.end(running.process)
+        if before:
+            self.processes.end(before[0].process)
+
+    def has_approving(self, title: str) -> bool:
+        """Whether docgate with a payment that is approved in the process was built."""
+        binary = self.places.rust / servers.APPROVING
+        if not binary.is_file():
+            self.results["remarks"].append(f"{title}: not measured, the binary `{binary.name}` wasn't built.")
+        return binary.is_file()
+
+    def earlier_side(self, side: scenarios.Side) -> Tuple[Running, scenarios.Side]:
+        """The earlier docgate on a copy of the simulator's data."""
+        say("Copying the simulator's data for the earlier docgate …")
+        name = earlier.copy(self.places, self.database, self.options.against, scenarios.DOCGATES)
+        server = servers.earlier(self.options.against)
+        return server.start(self.processes, self.database, name), dataclasses.replace(side, begun=Counter())
 
     def measure_scenario(
-        self, name: str, running: Running, side: scenarios.Side, node: Optional[str]
+        self,
+        name: str,
+        today: Tuple[Running, scenarios.Side],
+        before: Optional[Tuple[Running, scenarios.Side]],
+        node: Optional[str],
     ) -> None:
-        def making(_: load.Load) -> Union[load.Request, works.Flow]:
-            return side.request(name)
+        in_flight = scenarios.in_flight(name)
 
-        if self.options.warm_up:
-            self.drive(running, making, self.asked(scenarios.IN_FLIGHT, self.options.warm_up))
+        def asked_today(_: load.Load) -> Union[load.Request, works.Flow]:
+            return today[1].request(name)
 
-        def ours(number: int) -> Dict[str, Any]:
-            how = self.asked(scenarios.IN_FLIGHT, self.options.seconds, number)
-            outcome = self.drive(running, making, how)
-            self.must_work(name, DOCGATE, outcome)
+        def asked_before(_: load.Load) -> Union[load.Request, works.Flow]:
+            assert before
+            return earlier.asked(before[1].request(name))
+
+        def driven(running: Running, making: works.Making, number: int) -> Dict[str, Any]:
+            seconds = self.options.seconds if number else self.options.warm_up
+            outcome = self.drive(running, making, self.asked(in_flight, seconds, number))
+            self.must_work(name, running.name, outcome)
             return outcome
+
+        ours: Dict[str, Tuple[Running, works.Making]] = {"docgate": (today[0], asked_today)}
+        if before and name not in earlier.SKIPPED:
+            ours[EARLIER] = (before[0], asked_before)
+        if self.options.warm_up:
+            for running, making in ours.values():
+                driven(running, making, 0)
 
         def directly(number: int, write_concern: str) -> Dict[str, Any]:
             told = self.directly(str(node), name, number, write_concern)
@@ -300,7 +379,9 @@ class Bench:
             }
 
         sides: Dict[str, Callable[[int], Dict[str, Any]]] = {
-            "docgate": ours,
+            **{
+                who: lambda number, given=given: driven(*given, number) for who, given in ours.items()
+            },
             **({"direct": lambda number: directly(number, "majority")} if node else {}),
             **({"direct1": lambda number: directly(number, "1")} if node and name in scenarios.FLOWS else {}),
         }
@@ -361,7 +442,7 @@ class Bench:
     def directly(self, node: str, name: str, number: int, write_concern: str) -> Dict[str, Any]:
         # The warm-up is in the same process: what the engine has compiled is gone with it.
         lengths = ["--seconds", str(self.options.seconds), "--warm-up", str(max(1, self.options.warm_up))]
-        lengths += ["--in-flight", str(scenarios.IN_FLIGHT), "--write-concern", write_concern]
+        lengths += ["--in-flight", str(scenarios.in_flight(name)), "--write-concern", write_concern]
         lengths += ["--number", str(number)]
         told = scenarios.direct(node, self.places, self.database, "run", name, *lengths)
         if not told:

@@ -70,8 +70,8 @@ class Found:
             run for run in self.results["scenarios"] if (run["scenario"], run["side"]) == (scenario, side)
         ]
 
-    def scenario_ratios(self, scenario: str) -> List[float]:
-        return quotients(self.scenario_rates(scenario, "docgate"), self.scenario_rates(scenario, "direct"))
+    def scenario_ratios(self, scenario: str, side: str = "direct") -> List[float]:
+        return quotients(self.scenario_rates(scenario, "docgate"), self.scenario_rates(scenario, side))
 
     def most_resident(self, server: str, connections: int) -> Optional[int]:
         sizes = [

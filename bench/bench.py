@@ -50,7 +50,7 @@ class Bench:
         self.places = servers.Places(ROOT, options.docgate, options.rust, options.peers, options.data)
         self.places.against, self.places.against_commit = options.against, options.against_commit
         self.results: Dict[str, Any] = {
-            "remarks": [],
+            "remarks": list(options.remark),
             "servers": {},
             "runs": [],
             "scenarios": [],
@@ -369,8 +369,13 @@ class Bench:
                 driven(running, making, 0)
 
         def directly(number: int, write_concern: str) -> Dict[str, Any]:
+            before = cpu_seconds(self.database.pid)
             told = self.directly(str(node), name, number, write_concern)
+            mongod = cpu_seconds(self.database.pid) - before
+            until_quiet([self.database.pid])
             return {
+                # Its warm-up took some of it.
+                "mongodCpu": mongod * told["ops"] / max(1, told["allOps"]),
                 "done": told["ops"],
                 "seconds": told["seconds"],
                 "failures": 0,

@@ -93,6 +93,8 @@ def arguments() -> argparse.Namespace:
     place(group, "--peers", HERE / "peers", "folder of the Node peers (bench/peers)")
 
     group = parser.add_argument_group("report")
+    what = "what a reader of the report has to know of this run, may be repeated"
+    group.add_argument("--remark", action="append", default=[], metavar="TEXT", help=what)
     place(group, "--out", None, "where the report goes (bench; target/bench unless all is measured)")
     flag(group, "--report-only", "measure nothing; make the report again, from results.json")
     return checked(parser, parser.parse_args())

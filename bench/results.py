@@ -82,5 +82,11 @@ class Found:
         return max(sizes) if sizes else None
 
 
+def cpu_each(runs: List[Dict[str, Any]]) -> float:
+    """CPU seconds of the server and of mongod for one op, of all rounds together."""
+    done = sum(run["done"] for run in runs)
+    return sum(run["serverCpu"] + run["mongodCpu"] for run in runs) / max(1, done)
+
+
 def quotients(ones: Dict[int, float], others: Dict[int, float]) -> List[float]:
     return [ones[at] / others[at] for at in sorted(ones) if others.get(at)]

@@ -340,7 +340,7 @@ async function run(name, { warmUp, seconds, inFlight }) {
   await readPaths();
   const op = scenarios[name];
   // The engine compiles what is hot, and the connections are opened.
-  await loop(op, warmUp, inFlight);
+  const before = await loop(op, warmUp, inFlight);
   const cpu = process.cpuUsage();
   const begin = performance.now();
   const ops = await loop(op, seconds, inFlight);
@@ -350,6 +350,8 @@ async function run(name, { warmUp, seconds, inFlight }) {
   return {
     scenario: name,
     ops,
+    /** With those of the warm-up. */
+    allOps: before + ops,
     seconds: rounded(took),
     opsPerSecond: rounded(ops / took),
     cpuSeconds: rounded((user + system) / 1e6),

@@ -129,7 +129,7 @@ class Bench:
                 self.running[server.name] = server.start(self.processes, self.database)
         before = self.start_earlier(shelf) if self.options.against else {}
         for work in works.works(shelf):
-            if work.name not in chosen or (work.name == "checkout" and not self.has_approving(work.title)):
+            if work.name not in chosen:
                 continue
             if work.name == "hit" and servers.APART in self.options.servers:
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
@@ -137,17 +137,9 @@ class Bench:
             by = {name: making for name, making in work.by.items() if name in self.running}
             self.results["works"].append({"name": work.name, "title": work.title, "what": work.what})
             self.compare(work)
-            docgate = self.running[DOCGATE]
-            if work.name == "checkout":
-                # What is measured isn't how its payment moves: the transfer has a table of its own.
-                approving = servers.approving(self.places)
-                self.running[DOCGATE] = approving.start(self.processes, self.database)
             for connections in self.options.connections:
                 self.measure(work.name, by, connections)
                 self.save()
-            if self.running[DOCGATE] is not docgate:
-                self.processes.end(self.running[DOCGATE].process)
-                self.running[DOCGATE] = docgate
             if apart := self.running.pop(servers.APART, None):
                 self.processes.end(apart.process)
 
@@ -176,12 +168,15 @@ class Bench:
         token = servers.token(self.places, self.database, shop.SUBJECT)
         # Without money nothing is paid: any name will do.
         accounts = [works.NO_ACCOUNT, works.NO_ACCOUNT]
+        free: List[str] = []
         merchant = servers.token(self.places, self.database, "merchant", "merchant")
         if chosen & {"checkout", "paid", "hot", "transfer"}:
             say("Opening accounts and filling the shelves …")
             service = servers.token(self.places, self.database, "service", "service")
             accounts = shop.open_accounts(address, self.options.accounts, 1_000_000_000, token, service)
-            shop.receive(address, keys.skus, 1_000_000, merchant)
+            environment = self.database.environment()
+            free = shop.give_away(self.places, environment, self.folder, keys.undiscussed)
+            shop.receive(address, [*keys.skus, *free], 1_000_000, merchant)
         counting = servers.token(self.places, self.database, "counting", "service")
         discussed = keys.undiscussed[: shop.DISCUSSED]
         if "page" in chosen:
@@ -189,7 +184,7 @@ class Bench:
             names = [f"reviewer-{number}" for number in range(shop.REVIEWERS)]
             reviewers = [servers.token(self.places, self.database, name) for name in names]
             shop.discuss(address, [sku for sku, _ in discussed], merchant, reviewers)
-        return works.Shelf(address, keys, token, counting, accounts, discussed, self.options.carts)
+        return works.Shelf(address, keys, free, token, counting, accounts, discussed, self.options.carts)
 
     def compare(self, work: works.Work) -> None:
         """Every server must answer as docgate does, or it would be measured at something else."""
@@ -306,31 +301,21 @@ class Bench:
             scenarios.direct(node, self.places, self.database, "setup", "--runs", str(runs))
         before = self.earlier_side(side) if self.options.against else None
         for name in [name for name in scenarios.TITLES if name in self.options.scenarios]:
-            approving = None
-            if name in scenarios.APPROVED:
-                if not self.has_approving(scenarios.TITLES[name]):
-                    continue
-                server = servers.approving(self.places)
-                approving = server.start(self.processes, self.database, scenarios.DOCGATES)
             if name == "jobs-many":
                 if not node:
                     continue
                 say(f"Putting {self.options.grown:,} finished jobs into both queues …")
                 scenarios.finish_jobs(node, self.places, self.database, self.options.grown)
-            self.measure_scenario(name, (approving or running, side), before, node)
+            try:
+                self.measure_scenario(name, (running, side), before, node)
+            except Trouble as trouble:
+                running.process.must_run("after a scenario")
+                told = str(trouble).strip().replace("`", "'").split("\n")[0][:300]
+                self.results["remarks"].append(f"{scenarios.TITLES[name]}: not measured, `{told}`.")
             self.save()
-            if approving:
-                self.processes.end(approving.process)
         self.processes.end(running.process)
         if before:
             self.processes.end(before[0].process)
-
-    def has_approving(self, title: str) -> bool:
-        """Whether docgate with a payment that is approved in the process was built."""
-        binary = self.places.rust / servers.APPROVING
-        if not binary.is_file():
-            self.results["remarks"].append(f"{title}: not measured, the binary `{binary.name}` wasn't built.")
-        return binary.is_file()
 
     def earlier_side(self, side: scenarios.Side) -> Tuple[Running, scenarios.Side]:
         """The earlier docgate on a copy of the simulator's data."""

@@ -24,11 +24,8 @@ RENAMED: List[Tuple[str, str]] = [
 ]
 #: Work of which the answers are the same too; another's differ in names or in cursors.
 SAME = ["product", "children"]
-#: What only docgate with its own additions can do.
+#: What it can't do.
 SKIPPED = {
-    "checkout": "its payment is approved by a build of today's docgate",
-    "cart-with-reservation": "its payment is approved by a build of today's docgate",
-    "cart-without-reservation": "its payment is approved by a build of today's docgate",
     "jobs": "it has no work queue",
     "jobs-many": "it has no work queue",
 }

@@ -251,7 +251,7 @@ to which they are added, and 10,000 with one, from which they are removed. One o
 Directly means a Node script that sends the commands straight through the driver, without HTTP and GraphQL and without docgate's guards and idempotency keys,
 with the same write concern, `majority`; the last column is with write concern 1, as the simulator has it,
 where an answered write may be lost. It is its own load, while docgate's comes from another process. A cart
-is three requests to docgate, everything else is one; its payment is approved in the process.
+is three requests to docgate, everything else is one; its products are free, so that no payment provider is asked.
 
 The slice cache and the languages take more commands here than there. The slice cache is one `$push` there; here a comment is
 posted, which is inserted, then counted and pushed by one update, then shown: three writes, so that none is

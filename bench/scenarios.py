@@ -58,8 +58,7 @@ QUEUE = {
     "jobs-many": "the same beside many finished jobs",
 }
 TITLES = {**COMMANDS, **FLOWS, **COPIES, **QUEUE}
-#: Those whose payment is approved in the process.
-APPROVED = ["cart-with-reservation", "cart-without-reservation"]
+CARTS = ["cart-with-reservation", "cart-without-reservation"]
 
 
 def in_flight(name: str) -> int:
@@ -121,14 +120,15 @@ def tree() -> List[str]:
 
 
 def product(number: int, path: str, draw: random.Random) -> Dict[str, Any]:
-    """A line of an import; the document is of about 1 KB."""
+    """A line of an import; the document is of about 1 KB. What is sold is free: no provider is asked for a payment of
+    nothing."""
     prose = " ".join(draw.choice(WORDS) for _ in range(90))
     return {
         "sku": f"product-{number:05}",
         "categories": [path],
         "pricing": {
             "list": draw.randrange(2_000, 3_000),
-            "retail": draw.randrange(1_000, 2_000),
+            "retail": draw.randrange(1_000, 2_000) if number >= ITEMS else 0,
             "currency": "EUR",
         },
         "content": {

@@ -20,8 +20,6 @@ DOCGATE = "docgate"
 EARLIER = "earlier"
 #: Settings that it doesn't know.
 EARLIER_LACKS = ["DOCGATE_CLIENT_SHARE_PERCENT"]
-#: docgate with payments that are approved in the process: what checks out.
-APPROVING = "approving"
 #: docgate that sends each hit by itself.
 APART = "apart"
 MEMORY = "memory"
@@ -158,7 +156,7 @@ class Server:
             environment = known_earlier(environment)
         process = processes.start(self.name, self.command, environment, self.folder)
         address = ("127.0.0.1", port)
-        if self.name in (DOCGATE, EARLIER, APPROVING, APART):
+        if self.name in (DOCGATE, EARLIER, APART):
             _wait_until_healthy(process, address)
         else:
             process.wait_for(r"^ready\s*$", 120)
@@ -197,11 +195,6 @@ def _wait_until_healthy(process: Process, address: Address) -> None:
 
 def known_earlier(environment: Dict[str, str]) -> Dict[str, str]:
     return {key: value for key, value in environment.items() if key not in EARLIER_LACKS}
-
-
-def approving(places: Places) -> Server:
-    """docgate itself, from the peers' build."""
-    return Server(APPROVING, [str(places.rust / APPROVING), "serve"], environment={"DOCGATE_PAYMENTS": APPROVING})
 
 
 def apart(places: Places) -> Server:

@@ -7,7 +7,7 @@ from typing import Callable, List, Optional, Sequence, Tuple
 import growth
 import transfers
 from results import MAIN, Found, cpu_each, digits, mebibytes, median, quotients, spread
-from scenarios import APPROVED, COMMANDS
+from scenarios import CARTS, COMMANDS
 from scenarios import TITLES as SCENARIOS
 from servers import APART, ASSURED, BARE, DOCGATE, EARLIER, MEMORY, TITLES, TRANSACTIONS
 from works import READS
@@ -186,7 +186,7 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
     ),
     (
         "carts with and without reservation, docgate : Node driver directly, each",
-        _lowest(APPROVED),
+        _lowest(CARTS),
         1.8,
         3,
         "",

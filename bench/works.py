@@ -107,6 +107,8 @@ class Shelf:
     #: docgate, through which carts are opened.
     address: Address
     keys: shop.Keys
+    #: Products without a price.
+    free: List[str]
     token: str
     #: Of who may count hits.
     counting: str
@@ -139,13 +141,13 @@ def works(shelf: Shelf) -> List[Work]:
     transfers = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(shelf.accounts)]
     by_key = [json.dumps({"from": one, "to": other, "amount": AMOUNT}) for one, other in shop.pairs(stored)]
     transfer = graphql(TRANSFER, ["{", 0, ',"op":"', OP, '"}'], [Column(transfers)], shelf.token)
-    checkout = {"skus": keys.skus, "token": shelf.token, "policy": "AT_CHECKOUT"}
-    by_transaction = {"skus": keys.skus, "owner": shop.SUBJECT}
+    checkout = {"skus": shelf.free, "token": shelf.token, "policy": "AT_CHECKOUT"}
+    by_transaction = {"skus": shelf.free, "owner": shop.SUBJECT}
 
     def paying(more: Dict[str, Any]) -> Dict[str, Making]:
         # The peer's accounts are copies of docgate's.
-        ours = {**checkout, "payers": shelf.accounts, **more}
-        theirs = {**by_transaction, "payers": stored, **more}
+        ours = {**checkout, "skus": keys.skus, "payers": shelf.accounts, **more}
+        theirs = {**by_transaction, "skus": keys.skus, "payers": stored, **more}
         return {
             DOCGATE: lambda _: Flow("checkout", ours),
             ASSURED: lambda _: Flow("checkoutByTransaction", theirs),
@@ -216,15 +218,15 @@ def works(shelf: Shelf) -> List[Work]:
         Work(
             "checkout",
             "Whole checkout",
-            "A cart is opened, five products are put into it by one request, its payment "
-            "is approved in the process and it becomes an order: three requests with seven mutations, counted as "
-            "one. The peer does the same in one request and one multi-document transaction: once with as few "
+            "A cart is opened, five products are put into it by one request, and it becomes an order: three "
+            "requests with seven mutations, counted as one. The products are free, so that no payment provider is "
+            "asked. The peer does the same in one request and one multi-document transaction: once with as few "
             "statements as it takes, without a payment, and once with the same guarantees (idempotency key, "
             "owner, cart, order and payment as documents like docgate's with the same indexes, tags on the stock; "
             "prices are read).",
             {
                 DOCGATE: lambda _: Flow("checkout", checkout),
-                TRANSACTIONS: lambda _: Flow("checkoutByTransaction", {"skus": keys.skus}),
+                TRANSACTIONS: lambda _: Flow("checkoutByTransaction", {"skus": shelf.free}),
                 ASSURED: lambda _: Flow("checkoutByTransaction", by_transaction),
             },
             [],

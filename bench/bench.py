@@ -123,10 +123,12 @@ class Bench:
     def measure_works(self, chosen: List[str], wanted: List[Server]) -> None:
         shelf = self.shelf(set(chosen))
         for server in wanted:
-            if server.name in (TRANSACTIONS, ASSURED):
-                # Its accounts and its stock are copies of what is there when it starts.
+            if server.name in (DOCGATE, TRANSACTIONS, ASSURED):
+                # docgate begins like an earlier one, without what it did for the preparation. The accounts and the
+                # stock of the others are copies of what is there when they start.
                 self.processes.end(self.running[server.name].process)
                 self.running[server.name] = server.start(self.processes, self.database)
+        shelf = dataclasses.replace(shelf, address=self.running[DOCGATE].address)
         before = self.start_earlier(shelf) if self.options.against else {}
         for work in works.works(shelf):
             if work.name not in chosen:
@@ -299,6 +301,8 @@ class Bench:
             node = None
         if node:
             scenarios.direct(node, self.places, self.database, "setup", "--runs", str(runs))
+        self.processes.end(running.process)
+        running = docgate.start(self.processes, self.database, scenarios.DOCGATES)
         before = self.earlier_side(side) if self.options.against else None
         for name in [name for name in scenarios.TITLES if name in self.options.scenarios]:
             if name == "jobs-many":

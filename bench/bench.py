@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -11,9 +12,11 @@ import random
 import re
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
 
+import earlier
 import growth
 import load
 import scenarios
@@ -23,9 +26,9 @@ import transfers
 import works
 from client import send_all
 from options import ROOT, settings
-from processes import MostResident, Processes, Trouble, cpu_seconds, resident_bytes
+from processes import MostResident, Processes, Trouble, busy_seconds, cpu_seconds, resident_bytes
 from results import counted, digits, median
-from servers import DOCGATE, TRANSACTIONS, Running, Server
+from servers import ASSURED, DOCGATE, EARLIER, TRANSACTIONS, Running, Server
 
 #: Requests whose answers are compared before the work is measured.
 COMPARED = 12
@@ -45,8 +48,9 @@ class Bench:
         self.processes = processes
         self.folder = folder
         self.places = servers.Places(ROOT, options.docgate, options.rust, options.peers, options.data)
+        self.places.against, self.places.against_commit = options.against, options.against_commit
         self.results: Dict[str, Any] = {
-            "remarks": [],
+            "remarks": list(options.remark),
             "servers": {},
             "runs": [],
             "scenarios": [],
@@ -84,6 +88,11 @@ class Bench:
             self.measure_growth(next(server for server in wanted if server.name == DOCGATE))
         if "assets" in options.only:
             self.measure_transfers(next(server for server in wanted if server.name == DOCGATE))
+        if options.against:
+            done = [work["name"] for work in self.results["works"]]
+            done += {run["scenario"] for run in self.results["scenarios"]}
+            titles = {**scenarios.TITLES, **{work["name"]: work["title"] for work in self.results["works"]}}
+            self.results["remarks"] += earlier.remarks(titles, done)
         self.results["minutes"] = round((time.monotonic() - self.began) / 60, 1)
         self.save()
 
@@ -114,31 +123,46 @@ class Bench:
     def measure_works(self, chosen: List[str], wanted: List[Server]) -> None:
         shelf = self.shelf(set(chosen))
         for server in wanted:
-            if server.name == TRANSACTIONS:
-                # Its accounts and its stock are copies of what is there when it starts.
-                self.processes.end(self.running[TRANSACTIONS].process)
-                self.running[TRANSACTIONS] = server.start(self.processes, self.database)
+            if server.name in (DOCGATE, TRANSACTIONS, ASSURED):
+                # docgate begins like an earlier one, without what it did for the preparation. The accounts and the
+                # stock of the others are copies of what is there when they start.
+                self.processes.end(self.running[server.name].process)
+                self.running[server.name] = server.start(self.processes, self.database)
+        shelf = dataclasses.replace(shelf, address=self.running[DOCGATE].address)
+        before = self.start_earlier(shelf) if self.options.against else {}
         for work in works.works(shelf):
             if work.name not in chosen:
                 continue
             if work.name == "hit" and servers.APART in self.options.servers:
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
+            work.by.update({EARLIER: before[work.name]} if work.name in before else {})
             by = {name: making for name, making in work.by.items() if name in self.running}
             self.results["works"].append({"name": work.name, "title": work.title, "what": work.what})
             self.compare(work)
-            docgate = self.running[DOCGATE]
-            if work.name == "checkout":
-                # What is measured isn't how its payment moves: the transfer has a table of its own.
-                approving = servers.approving(self.places)
-                self.running[DOCGATE] = approving.start(self.processes, self.database)
             for connections in self.options.connections:
                 self.measure(work.name, by, connections)
                 self.save()
-            if self.running[DOCGATE] is not docgate:
-                self.processes.end(self.running[DOCGATE].process)
-                self.running[DOCGATE] = docgate
             if apart := self.running.pop(servers.APART, None):
                 self.processes.end(apart.process)
+
+    def start_earlier(self, shelf: works.Shelf) -> Dict[str, works.Making]:
+        """Starts the earlier docgate on a copy of the shop, and returns what it is sent."""
+        say("Copying the shop for the earlier docgate …")
+        binary = self.options.against
+        name = earlier.copy(self.places, self.database, binary, self.database.name)
+        server = servers.earlier(binary)
+        running = self.running[EARLIER] = server.start(self.processes, self.database, name)
+        told = {"readyMillis": [running.ready_millis], "idleBytes": resident_bytes(running.pid)}
+        self.results["servers"][EARLIER] = told
+        # Cursors are its own, and carts are opened where they are filled.
+        keys = dataclasses.replace(shelf.keys, cursors=shop.read_keys(running.address).cursors)
+        shelf = dataclasses.replace(shelf, address=running.address, keys=keys)
+        making = {work.name: work.by[DOCGATE] for work in works.works(shelf)}
+        return {
+            name: lambda how, made=made: earlier.asked(made(how))
+            for name, made in making.items()
+            if name not in earlier.SKIPPED
+        }
 
     def shelf(self, chosen: Set[str]) -> works.Shelf:
         address = self.running[DOCGATE].address
@@ -146,12 +170,15 @@ class Bench:
         token = servers.token(self.places, self.database, shop.SUBJECT)
         # Without money nothing is paid: any name will do.
         accounts = [works.NO_ACCOUNT, works.NO_ACCOUNT]
+        free: List[str] = []
         merchant = servers.token(self.places, self.database, "merchant", "merchant")
-        if chosen & {"checkout", "transfer"}:
+        if chosen & {"checkout", "paid", "hot", "transfer"}:
             say("Opening accounts and filling the shelves …")
             service = servers.token(self.places, self.database, "service", "service")
             accounts = shop.open_accounts(address, self.options.accounts, 1_000_000_000, token, service)
-            shop.receive(address, keys.skus, 1_000_000, merchant)
+            environment = self.database.environment()
+            free = shop.give_away(self.places, environment, self.folder, keys.undiscussed)
+            shop.receive(address, [*keys.skus, *free], 1_000_000, merchant)
         counting = servers.token(self.places, self.database, "counting", "service")
         discussed = keys.undiscussed[: shop.DISCUSSED]
         if "page" in chosen:
@@ -159,12 +186,12 @@ class Bench:
             names = [f"reviewer-{number}" for number in range(shop.REVIEWERS)]
             reviewers = [servers.token(self.places, self.database, name) for name in names]
             shop.discuss(address, [sku for sku, _ in discussed], merchant, reviewers)
-        return works.Shelf(address, keys, token, counting, accounts, discussed, self.options.carts)
+        return works.Shelf(address, keys, free, token, counting, accounts, discussed, self.options.carts)
 
     def compare(self, work: works.Work) -> None:
         """Every server must answer as docgate does, or it would be measured at something else."""
         expected = self.answers(work, DOCGATE) if work.compared else []
-        for name in work.compared:
+        for name in [*work.compared, *([EARLIER] if work.name in earlier.SAME else [])]:
             if name not in self.running:
                 continue
             for ours, theirs in zip(expected, self.answers(work, name)):
@@ -235,6 +262,7 @@ class Bench:
         checked = not steady or key not in self.sizes
         pids = {"serverCpu": running.pid, "mongodCpu": self.database.pid}
         before = {key: cpu_seconds(pid) for key, pid in pids.items()}
+        busy, since = busy_seconds(), time.monotonic()
         with MostResident(running.pid) as resident:
             if isinstance(request, works.Flow):
                 processes = self.options.client_processes
@@ -247,6 +275,9 @@ class Bench:
                     raise Trouble(f"{name}: the answers of {running.name} are of another size than before")
         running.process.must_run("under load")
         outcome.update({key: cpu_seconds(pid) - before[key] for key, pid in pids.items()})
+        own = sum(outcome[key] for key in [*pids, "clientCpu"])
+        # Of one processor; with what the bench itself does before and after the load.
+        outcome["others"] = (busy_seconds() - busy - own) / (time.monotonic() - since)
         until_quiet([running.pid, self.database.pid])
         return {
             **outcome,
@@ -260,7 +291,8 @@ class Bench:
         say("Filling the simulator's data …")
         runs = self.options.rounds + 1
         scenarios.fill(self.places, self.database, self.folder, runs)
-        running = servers.approving(self.places).start(self.processes, self.database, scenarios.DOCGATES)
+        docgate = Server(DOCGATE, [str(self.places.docgate), "serve"])
+        running = docgate.start(self.processes, self.database, scenarios.DOCGATES)
         count = min(scenarios.ACCOUNTS, 200 if self.options.quick else scenarios.ACCOUNTS)
         side = scenarios.prepare(self.places, self.database, running.address, count, runs)
         node = servers.node_is_usable(self.places, self.results["remarks"])
@@ -269,29 +301,70 @@ class Bench:
             node = None
         if node:
             scenarios.direct(node, self.places, self.database, "setup", "--runs", str(runs))
-        for name in scenarios.TITLES:
-            self.measure_scenario(name, running, side, node)
+        self.processes.end(running.process)
+        running = docgate.start(self.processes, self.database, scenarios.DOCGATES)
+        before = self.earlier_side(side) if self.options.against else None
+        for name in [name for name in scenarios.TITLES if name in self.options.scenarios]:
+            if name == "jobs-many":
+                if not node:
+                    continue
+                say(f"Putting {self.options.grown:,} finished jobs into both queues …")
+                scenarios.finish_jobs(node, self.places, self.database, self.options.grown)
+            try:
+                self.measure_scenario(name, (running, side), before, node)
+            except Trouble as trouble:
+                running.process.must_run("after a scenario")
+                told = str(trouble).strip().replace("`", "'").split("\n")[0][:300]
+                self.results["remarks"].append(f"{scenarios.TITLES[name]}: not measured, `{told}`.")
             self.save()
         self.processes.end(running.process)
+        if before:
+            self.processes.end(before[0].process)
+
+    def earlier_side(self, side: scenarios.Side) -> Tuple[Running, scenarios.Side]:
+        """The earlier docgate on a copy of the simulator's data."""
+        say("Copying the simulator's data for the earlier docgate …")
+        name = earlier.copy(self.places, self.database, self.options.against, scenarios.DOCGATES)
+        server = servers.earlier(self.options.against)
+        return server.start(self.processes, self.database, name), dataclasses.replace(side, begun=Counter())
 
     def measure_scenario(
-        self, name: str, running: Running, side: scenarios.Side, node: Optional[str]
+        self,
+        name: str,
+        today: Tuple[Running, scenarios.Side],
+        before: Optional[Tuple[Running, scenarios.Side]],
+        node: Optional[str],
     ) -> None:
-        def making(_: load.Load) -> Union[load.Request, works.Flow]:
-            return side.request(name)
+        in_flight = scenarios.in_flight(name)
 
-        if self.options.warm_up:
-            self.drive(running, making, self.asked(scenarios.IN_FLIGHT, self.options.warm_up))
+        def asked_today(_: load.Load) -> Union[load.Request, works.Flow]:
+            return today[1].request(name)
 
-        def ours(number: int) -> Dict[str, Any]:
-            how = self.asked(scenarios.IN_FLIGHT, self.options.seconds, number)
-            outcome = self.drive(running, making, how)
-            self.must_work(name, DOCGATE, outcome)
+        def asked_before(_: load.Load) -> Union[load.Request, works.Flow]:
+            assert before
+            return earlier.asked(before[1].request(name))
+
+        def driven(running: Running, making: works.Making, number: int) -> Dict[str, Any]:
+            seconds = self.options.seconds if number else self.options.warm_up
+            outcome = self.drive(running, making, self.asked(in_flight, seconds, number))
+            self.must_work(name, running.name, outcome)
             return outcome
 
+        ours: Dict[str, Tuple[Running, works.Making]] = {"docgate": (today[0], asked_today)}
+        if before and name not in earlier.SKIPPED:
+            ours[EARLIER] = (before[0], asked_before)
+        if self.options.warm_up:
+            for running, making in ours.values():
+                driven(running, making, 0)
+
         def directly(number: int, write_concern: str) -> Dict[str, Any]:
+            before = cpu_seconds(self.database.pid)
             told = self.directly(str(node), name, number, write_concern)
+            mongod = cpu_seconds(self.database.pid) - before
+            until_quiet([self.database.pid])
             return {
+                # Its warm-up took some of it.
+                "mongodCpu": mongod * told["ops"] / max(1, told["allOps"]),
                 "done": told["ops"],
                 "seconds": told["seconds"],
                 "failures": 0,
@@ -300,7 +373,9 @@ class Bench:
             }
 
         sides: Dict[str, Callable[[int], Dict[str, Any]]] = {
-            "docgate": ours,
+            **{
+                who: lambda number, given=given: driven(*given, number) for who, given in ours.items()
+            },
             **({"direct": lambda number: directly(number, "majority")} if node else {}),
             **({"direct1": lambda number: directly(number, "1")} if node and name in scenarios.FLOWS else {}),
         }
@@ -361,7 +436,7 @@ class Bench:
     def directly(self, node: str, name: str, number: int, write_concern: str) -> Dict[str, Any]:
         # The warm-up is in the same process: what the engine has compiled is gone with it.
         lengths = ["--seconds", str(self.options.seconds), "--warm-up", str(max(1, self.options.warm_up))]
-        lengths += ["--in-flight", str(scenarios.IN_FLIGHT), "--write-concern", write_concern]
+        lengths += ["--in-flight", str(scenarios.in_flight(name)), "--write-concern", write_concern]
         lengths += ["--number", str(number)]
         told = scenarios.direct(node, self.places, self.database, "run", name, *lengths)
         if not told:

@@ -6,10 +6,18 @@ from html import escape
 from typing import Any, Dict, List, Tuple
 
 from results import MAIN, Found, digits, median
-from servers import ALL, APART, BARE, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
+from servers import ALL, APART, ASSURED, BARE, DOCGATE, EARLIER, LIBRARY, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
 
 #: Colours that people with colour blindness can tell apart (after Okabe and Ito).
-COLOURS = {DOCGATE: "#0072B2", APART: "#CC79A7", MEMORY: "#56B4E9", BARE: "#8A8A8A", TRANSACTIONS: "#009E73"}
+COLOURS = {
+    DOCGATE: "#0072B2",
+    APART: "#CC79A7",
+    MEMORY: "#56B4E9",
+    BARE: "#8A8A8A",
+    TRANSACTIONS: "#009E73",
+    ASSURED: "#006B4F",
+    EARLIER: "#7FB2D9",
+}
 NODE_COLOUR = "#E69F00"
 LIBRARY_COLOUR = "#D55E00"
 SHORT = {
@@ -22,6 +30,8 @@ SHORT = {
     "library-undelayed": "one, without delay",
     "library-direct": "no loader",
     TRANSACTIONS: "transaction",
+    ASSURED: "same guarantees",
+    EARLIER: "docgate as it was",
 }
 
 WIDTH, COLUMNS, GAP, MARGIN = 1040, 2, 48, 32
@@ -131,6 +141,8 @@ def legend(shown: "set[str]", y: float) -> str:
         APART: "docgate, each hit by itself",
         BARE: "bare endpoint, no GraphQL",
         TRANSACTIONS: "MongoDB transaction",
+        ASSURED: "the same with docgate's guarantees",
+        EARLIER: "an earlier docgate",
     }
     entries += [(COLOURS[server], what) for server, what in rust.items() if server in shown]
     parts, x = [], float(MARGIN)

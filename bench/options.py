@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
+import scenarios
 import servers
 import works
 from servers import DOCGATE
@@ -26,6 +27,7 @@ without it. Everything runs on this machine and listens on loopback only. Ctrl-C
   bench/run.py --only product --only cart   some of the work, into target/bench
   bench/run.py --only assets --servers docgate --products 50
                                             a file of 1 GiB up and down, into target/bench
+  bench/run.py --against PATH               beside an earlier docgate: what has become slower?
   bench/run.py --report-only                the report again, from results.json
 """
 
@@ -60,6 +62,8 @@ def arguments() -> argparse.Namespace:
     group.add_argument("--connections", type=numbers, default=[1, 64, 256], metavar="N,…", help=what)
     what = "only this, may be repeated: " + ", ".join(STAGES)
     group.add_argument("--only", type=names, action="append", metavar="NAME", help=what)
+    what = "only these scenarios: " + ", ".join(scenarios.TITLES)
+    group.add_argument("--scenarios", type=names, default=list(scenarios.TITLES), metavar="NAME,…", help=what)
     what = "only these: " + ", ".join(servers.ALL)
     group.add_argument("--servers", type=names, default=servers.ALL, metavar="NAME,…", help=what)
     flag(group, "--quick", "one round of one second each, with less data: to see whether everything works")
@@ -81,10 +85,16 @@ def arguments() -> argparse.Namespace:
     flag(group, "--no-build", "take the binaries that are there")
     binary = TARGET / "dist" / "docgate"
     place(group, "--docgate", binary, "binary of docgate (target/dist/docgate)", "PATH")
+    what = "binary of an earlier docgate (c89a81c), which is measured beside this one"
+    place(group, "--against", None, what, "PATH")
+    what = "what it was built from, for the report"
+    group.add_argument("--against-commit", default="", metavar="TEXT", help=what)
     place(group, "--rust", None, "folder of the Rust peers' binaries (docgate's)")
     place(group, "--peers", HERE / "peers", "folder of the Node peers (bench/peers)")
 
     group = parser.add_argument_group("report")
+    what = "what a reader of the report has to know of this run, may be repeated"
+    group.add_argument("--remark", action="append", default=[], metavar="TEXT", help=what)
     place(group, "--out", None, "where the report goes (bench; target/bench unless all is measured)")
     flag(group, "--report-only", "measure nothing; make the report again, from results.json")
     return checked(parser, parser.parse_args())
@@ -93,7 +103,11 @@ def arguments() -> argparse.Namespace:
 def checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.Namespace:
     """The options with what follows from them."""
     options.only = [name for group in options.only or [STAGES] for name in group]
-    for given, known, what in ((options.only, STAGES, "--only"), (options.servers, servers.ALL, "--servers")):
+    for given, known, what in (
+        (options.only, STAGES, "--only"),
+        (options.servers, servers.ALL, "--servers"),
+        (options.scenarios, list(scenarios.TITLES), "--scenarios"),
+    ):
         unknown = sorted(set(given) - set(known))
         if unknown:
             parser.error(f"{what}: there is no {', '.join(unknown)}; there are {', '.join(known)}")
@@ -124,7 +138,7 @@ TOLD = [
 
 def settings(options: argparse.Namespace) -> Dict[str, Any]:
     """What the run was asked for."""
-    return {key: getattr(options, key) for key in TOLD}
+    return {**{key: getattr(options, key) for key in TOLD}, "against": options.against is not None}
 
 
 def command(given: Dict[str, Any]) -> str:
@@ -132,6 +146,7 @@ def command(given: Dict[str, Any]) -> str:
     words = ["bench/run.py"]
     words += ["--quick"] if given["quick"] else [f"--rounds {given['rounds']} --seconds {given['seconds']}"]
     words.append("--connections " + ",".join(map(str, given["connections"])))
+    words += ["--against PATH"] if given.get("against") else []
     if not is_whole(given["only"], given["servers"]):
         words += ["--only " + ",".join(given["only"]), "--servers " + ",".join(given["servers"])]
     return " ".join(words)

@@ -149,6 +149,12 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def busy_seconds() -> float:
+    """CPU time of everything on this machine so far."""
+    user, nice, system, _idle, _waiting, *others = map(int, Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + sum(others)) / _TICKS
+
+
 def resident_bytes(pid: int) -> int:
     found = re.search(r"^VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
     return int(found.group(1)) * 1024 if found else 0

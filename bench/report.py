@@ -9,9 +9,9 @@ import targets
 import transfers
 from options import command
 from results import MAIN, Found, Results, counted, digits, mebibytes, median, spread
-from scenarios import IN_FLIGHT
+from scenarios import IN_FLIGHT, WORKERS
 from scenarios import TITLES as SCENARIOS
-from servers import ALL, DOCGATE, TITLES
+from servers import ALL, DOCGATE, EARLIER, TITLES
 
 #: From this share of one processor on, the load generator itself may be what limits.
 BUSY = 0.7
@@ -42,14 +42,15 @@ def work_table(found: Found, work: str) -> List[str]:
 def micros_each(runs: List[Dict[str, Any]], key: str) -> float:
     """CPU time of one request, of all rounds together: the system counts it in steps of 10 ms."""
     done = sum(run["done"] for run in runs)
-    return sum(run[key] for run in runs) / done * 1e6 if done else 0.0
+    return sum(run.get(key, 0) for run in runs) / done * 1e6 if done else 0.0
 
 
 def scenario_table(found: Found) -> List[str]:
     lines = [
         "| scenario | docgate, per second | Node driver directly | docgate : directly "
-        "| CPU of docgate, µs each | CPU of mongod for it | CPU of Node, directly | directly, write concern 1 |",
-        "|---|---|---|---|---:|---:|---:|---|",
+        "| CPU of docgate, µs each | CPU of mongod for it | CPU of Node, directly | CPU of mongod for that "
+        "| directly, write concern 1 | docgate : as it was |",
+        "|---|---|---|---|---:|---:|---:|---:|---|---|",
     ]
     for name, title in SCENARIOS.items():
         ours, direct = found.scenario_runs(name, "docgate"), found.scenario_runs(name, "direct")
@@ -59,11 +60,12 @@ def scenario_table(found: Found) -> List[str]:
         theirs = spread(list(found.scenario_rates(name, "direct").values())) if direct else "not measured"
         ratio = spread(found.scenario_ratios(name)) if direct else ""
         cpu = " | ".join(digits(micros_each(ours, key)) for key in ("serverCpu", "mongodCpu"))
-        node = digits(micros_each(direct, "serverCpu")) if direct else ""
+        keys = ("serverCpu", "mongodCpu")
+        node = " | ".join(digits(micros_each(direct, key)) if direct else "" for key in keys)
         weaker = list(found.scenario_rates(name, "direct1").values())
-        lines.append(
-            f"| {title} | {rates} | {theirs} | {ratio} | {cpu} | {node} | {spread(weaker) if weaker else ''} |"
-        )
+        before = found.scenario_ratios(name, EARLIER)
+        last = " | ".join(spread(values) if values else "" for values in (weaker, before))
+        lines.append(f"| {title} | {rates} | {theirs} | {ratio} | {cpu} | {node} | {last} |")
     return lines
 
 
@@ -175,6 +177,14 @@ def how_busy(found: Found) -> List[str]:
             )
         else:
             lines.append(f"The load generator wasn't the limit: {name} used {most}.")
+    runs = [*found.results["runs"], *found.results["scenarios"]]
+    others = sorted(run["others"] for run in runs if "others" in run)
+    if others:
+        cores, late = found.results["machine"]["cores"], others[int(len(others) * 0.9)]
+        lines.append(
+            f"Other processes of the machine, and servers that weren't measured, used {median(others):.0%} of a "
+            f"processor in the median run and {late:.0%} in one of ten, of {counted(cores, 'processor')}."
+        )
     return lines
 
 
@@ -218,7 +228,7 @@ def write(results: Results) -> str:
     versions = [
         f"{name.replace('npm ', '')} {version}" for name, version in results["versions"].items() if version
     ]
-    parts += ["## How it was measured", "", method(settings), ""]
+    parts += ["## How it was measured", "", method(settings, results["versions"]), ""]
     parts += [
         "## Where",
         "",
@@ -241,13 +251,17 @@ to which they are added, and 10,000 with one, from which they are removed. One o
 Directly means a Node script that sends the commands straight through the driver, without HTTP and GraphQL and without docgate's guards and idempotency keys,
 with the same write concern, `majority`; the last column is with write concern 1, as the simulator has it,
 where an answered write may be lost. It is its own load, while docgate's comes from another process. A cart
-is three requests to docgate, everything else is one; its payment is approved in the process.
+is three requests to docgate, everything else is one; its products are free, so that no payment provider is asked.
 
-The last three take more commands here than there. The slice cache is one `$push` there; here a comment is
+The slice cache and the languages take more commands here than there. The slice cache is one `$push` there; here a comment is
 posted, which is inserted, then counted and pushed by one update, then shown: three writes, so that none is
 counted twice or shown uncounted whatever is cut. A language is two updates there, of the category and of its
 products; here the category's update also notes that copies are to follow, what is below it is looked for, and
-a third write takes the note away."""
+a third write takes the note away.
+
+Of the work queue {WORKERS} workers each enqueue a job, claim the next one and complete it: three requests here,
+an `insert` and two `findAndModify` there. It is measured once more beside as many finished jobs as the growth
+below has documents."""
 
 GROWTH_TEXT = """\
 Two databases on the same mongod with {few:,} and {many:,} documents in each of eight collections, a docgate
@@ -282,7 +296,7 @@ METHOD = """\
   other.
 - **In turn.** Each round drives every server once, in another order each time. All are running
   meanwhile, only one has work; what docgate's sweeps do after its writes falls into the others' time too.
-- **What is told**: the median of the rounds and, in brackets, the lowest and highest. A ratio is the
+{earlier}- **What is told**: the median of the rounds and, in brackets, the lowest and highest. A ratio is the
   median of the ratios of the rounds, above 1 where docgate does more. CPU time is that of all threads,
   the system's for them included, of all rounds together; the system counts it in steps of 10 ms. Load
   generator, server and mongod share the machine's cores: throughput is what all three have together.
@@ -292,8 +306,16 @@ METHOD = """\
   ends where the mean size of the answers differs by more than a tenth from those that were looked into."""
 
 
-def method(settings: Dict[str, Any]) -> str:
+EARLIER_METHOD = """\
+- **docgate as it was** is an earlier docgate ({version}) on the same mongod, with copies of docgate's databases and
+  indexes of its own. It is asked the same in the words of its own schema.
+"""
+
+
+def method(settings: Dict[str, Any], versions: Dict[str, str]) -> str:
+    earlier = versions.get(TITLES[EARLIER])
     return METHOD.format(
+        earlier=EARLIER_METHOD.format(version=earlier) if earlier else "",
         products=settings["products"],
         threads=counted(settings["threads"], "thread"),
         client_processes=counted(settings["client_processes"], "process"),

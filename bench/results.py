@@ -70,8 +70,8 @@ class Found:
             run for run in self.results["scenarios"] if (run["scenario"], run["side"]) == (scenario, side)
         ]
 
-    def scenario_ratios(self, scenario: str) -> List[float]:
-        return quotients(self.scenario_rates(scenario, "docgate"), self.scenario_rates(scenario, "direct"))
+    def scenario_ratios(self, scenario: str, side: str = "direct") -> List[float]:
+        return quotients(self.scenario_rates(scenario, "docgate"), self.scenario_rates(scenario, side))
 
     def most_resident(self, server: str, connections: int) -> Optional[int]:
         sizes = [
@@ -80,6 +80,12 @@ class Found:
             if (run["server"], run["connections"]) == (server, connections)
         ]
         return max(sizes) if sizes else None
+
+
+def cpu_each(runs: List[Dict[str, Any]]) -> float:
+    """CPU seconds of the server and of mongod for one op, of all rounds together."""
+    done = sum(run["done"] for run in runs)
+    return sum(run["serverCpu"] + run["mongodCpu"] for run in runs) / max(1, done)
 
 
 def quotients(ones: Dict[int, float], others: Dict[int, float]) -> List[float]:

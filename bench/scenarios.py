@@ -19,6 +19,8 @@ from servers import Database, Places, token
 from works import TRANSFER, Flow, of
 
 IN_FLIGHT = 50
+#: Workers of the queue.
+WORKERS = 16
 #: The databases of the two sides.
 DOCGATES, DIRECTS = "docgate_simulator", "docgate_direct"
 
@@ -51,7 +53,18 @@ COPIES = {
     "add-language": "add a language",
     "remove-language": "remove a language",
 }
-TITLES = {**COMMANDS, **FLOWS, **COPIES}
+QUEUE = {
+    "jobs": "enqueue, claim, complete",
+    "jobs-many": "the same beside many finished jobs",
+}
+TITLES = {**COMMANDS, **FLOWS, **COPIES, **QUEUE}
+CARTS = ["cart-with-reservation", "cart-without-reservation"]
+
+
+def in_flight(name: str) -> int:
+    """How many ops of the scenario are under way at a time."""
+    return WORKERS if name in QUEUE else IN_FLIGHT
+
 
 CHILDREN = "query($path: String!) { categories(parentPath: $path) { nodes { id slug path name } } }"
 SUBTREE = "query($path: String!) { categorySubtree(path: $path) { nodes { id slug path parentPath name } } }"
@@ -107,14 +120,15 @@ def tree() -> List[str]:
 
 
 def product(number: int, path: str, draw: random.Random) -> Dict[str, Any]:
-    """A line of an import; the document is of about 1 KB."""
+    """A line of an import; the document is of about 1 KB. What is sold is free: no provider is asked for a payment of
+    nothing."""
     prose = " ".join(draw.choice(WORDS) for _ in range(90))
     return {
         "sku": f"product-{number:05}",
         "categories": [path],
         "pricing": {
             "list": draw.randrange(2_000, 3_000),
-            "retail": draw.randrange(1_000, 2_000),
+            "retail": draw.randrange(1_000, 2_000) if number >= ITEMS else 0,
             "currency": "EUR",
         },
         "content": {
@@ -171,6 +185,8 @@ class Side:
 
     token: str
     merchant: str
+    #: Of a producer and worker.
+    worker: str
     accounts: List[str]
     #: What can be discussed.
     discussed: List[str]
@@ -189,6 +205,8 @@ class Side:
             policy = "RESERVE" if name == "cart-with-reservation" else "AT_CHECKOUT"
             items = [f"product-{at:05}" for at in range(ITEMS)]
             return Flow("checkout", {"skus": items, "token": self.token, "policy": policy})
+        if name in QUEUE:
+            return Flow("job", {"queue": f"{name}-{number}", "token": self.worker})
         if name == "account-transfer":
             drawn = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(self.accounts)]
             return graphql(TRANSFER, ["{", 0, ',"op":"', OP, '"}'], [Column(drawn)], self.token)
@@ -231,7 +249,8 @@ def prepare(places: Places, database: Database, address: Address, accounts: int,
     owned = shop.open_accounts(address, accounts, BALANCE, owner, service)
     discussed = [shop.global_id("product", sku) for sku in skus[:DISCUSSED]]
     growing, shrinking = (below(address, f"/{parent}") for parent in ("growing", "shrinking"))
-    return Side(owner, merchant, owned, discussed, growing, shrinking, runs)
+    worker = token(places, database, "w", "producer", "worker")
+    return Side(owner, merchant, worker, owned, discussed, growing, shrinking, runs)
 
 
 def describe(address: Address, editor: str) -> None:
@@ -255,11 +274,17 @@ def below(address: Address, path: str) -> List[str]:
     return [node["id"] for page in pages for node in page["nodes"]]
 
 
+def finish_jobs(node: str, places: Places, database: Database, count: int) -> None:
+    """Puts so many finished jobs into the queues of both sides."""
+    for name, jobs in ((DOCGATES, "jobs"), (DIRECTS, "direct_jobs")):
+        direct(node, places, database, "finish", jobs, "--count", str(count), name=name)
+
+
 def direct(
-    node: str, places: Places, database: Database, *arguments: str, seconds: float = 300
+    node: str, places: Places, database: Database, *arguments: str, name: str = DIRECTS, seconds: float = 300
 ) -> Optional[Dict[str, Any]]:
     """Runs direct.js; what it says in its last line."""
-    environment = database.environment(DIRECTS)
+    environment = database.environment(name)
     command = [node, "direct.js", *arguments]
     run = subprocess.run(
         command, env=environment, cwd=places.peers, capture_output=True, text=True, timeout=seconds

@@ -10,21 +10,31 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 from client import Address
 from processes import Process, Processes, Trouble, child, free_port
 
 DOCGATE = "docgate"
-#: docgate with payments that are approved in the process: what checks out.
-APPROVING = "approving"
+#: The docgate of `--against`.
+EARLIER = "earlier"
+#: Settings that it doesn't know.
+EARLIER_LACKS = ["DOCGATE_CLIENT_SHARE_PERCENT"]
 #: docgate that sends each hit by itself.
 APART = "apart"
 MEMORY = "memory"
 BARE = "bare"
 TRANSACTIONS = "transactions"
+#: The same binary, with docgate's guarantees.
+ASSURED = "assured"
 NODE_PEERS = ["mercurius", "yoga", "apollo"]
-RUST_PEERS = [MEMORY, BARE, TRANSACTIONS]
+#: By name their binaries, and what those are told.
+RUST_PEERS: Dict[str, Tuple[str, Dict[str, str]]] = {
+    MEMORY: ("memory", {}),
+    BARE: ("bare", {}),
+    TRANSACTIONS: ("transactions", {}),
+    ASSURED: ("transactions", {"GUARANTEES": "docgate"}),
+}
 #: One binary, async-graphql with its own loader and HTTP; by name what its `LOADER` says.
 LIBRARY = {
     "library": "request",
@@ -34,10 +44,11 @@ LIBRARY = {
 }
 LIBRARY_BINARY = "library"
 #: In the order of tables and charts.
-ALL = [DOCGATE, APART, MEMORY, BARE, *LIBRARY, *NODE_PEERS, TRANSACTIONS]
+ALL = [DOCGATE, EARLIER, APART, MEMORY, BARE, *LIBRARY, *NODE_PEERS, TRANSACTIONS, ASSURED]
 
 TITLES = {
     DOCGATE: "docgate",
+    EARLIER: "docgate as it was",
     APART: "docgate, each by itself",
     MEMORY: "docgate's schema, answered from memory",
     BARE: "bare axum + driver",
@@ -49,6 +60,7 @@ TITLES = {
     "yoga": "GraphQL Yoga",
     "apollo": "Apollo Server",
     TRANSACTIONS: "with a MongoDB transaction",
+    ASSURED: "transaction, the same guarantees",
 }
 
 WEEK = 7 * 86_400
@@ -64,6 +76,10 @@ class Places:
     rust: Path
     peers: Path
     data: Path
+    #: The binary of an earlier docgate.
+    against: Optional[Path] = None
+    #: What that was built from.
+    against_commit: str = ""
 
 
 @dataclass
@@ -136,9 +152,11 @@ class Server:
         port = free_port()
         listen = {"PORT": str(port), "DOCGATE_LISTEN": f"127.0.0.1:{port}"}
         environment = {**database.environment(name), **listen, **self.environment}
+        if self.name == EARLIER:
+            environment = known_earlier(environment)
         process = processes.start(self.name, self.command, environment, self.folder)
         address = ("127.0.0.1", port)
-        if self.name in (DOCGATE, APPROVING, APART):
+        if self.name in (DOCGATE, EARLIER, APART):
             _wait_until_healthy(process, address)
         else:
             process.wait_for(r"^ready\s*$", 120)
@@ -175,14 +193,17 @@ def _wait_until_healthy(process: Process, address: Address) -> None:
     raise Trouble(f"{process.name} wasn't ready within 60 s:\n{process.said()[-2000:]}")
 
 
-def approving(places: Places) -> Server:
-    """docgate itself, from the peers' build."""
-    return Server(APPROVING, [str(places.rust / APPROVING), "serve"], environment={"DOCGATE_PAYMENTS": APPROVING})
+def known_earlier(environment: Dict[str, str]) -> Dict[str, str]:
+    return {key: value for key, value in environment.items() if key not in EARLIER_LACKS}
 
 
 def apart(places: Places) -> Server:
     environment = {"DOCGATE_COALESCE_COUNTS": "false", "DOCGATE_BACKGROUND": "false"}
     return Server(APART, [str(places.docgate), "serve"], environment=environment)
+
+
+def earlier(binary: Path) -> Server:
+    return Server(EARLIER, [str(binary), "serve"])
 
 
 def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Server]:
@@ -193,17 +214,19 @@ def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Ser
     if set(wanted) & set(LIBRARY) and not library.is_file():
         remarks.append(f"async-graphql's own loader and HTTP: not measured, the binary `{library.name}` wasn't built.")
     for name in ALL:
-        if name not in wanted or name == APART:
+        if name not in wanted or name in (APART, EARLIER):
             continue
         if name == DOCGATE:
             servers.append(Server(name, [str(places.docgate), "serve"]))
         elif name in LIBRARY:
             if library.is_file():
                 servers.append(Server(name, [str(library)], environment={"LOADER": LIBRARY[name]}))
-        elif name in RUST_PEERS and (places.rust / name).is_file():
-            servers.append(Server(name, [str(places.rust / name)]))
         elif name in RUST_PEERS:
-            remarks.append(f"{TITLES[name]}: not measured, its binary `{name}` wasn't built.")
+            binary, told = RUST_PEERS[name]
+            if (places.rust / binary).is_file():
+                servers.append(Server(name, [str(places.rust / binary)], environment=told))
+            else:
+                remarks.append(f"{TITLES[name]}: not measured, its binary `{binary}` wasn't built.")
         elif node and (places.peers / f"{name}.js").is_file():
             servers.append(Server(name, [node, f"{name}.js"], places.peers))
         elif node:
@@ -261,6 +284,10 @@ def versions(places: Places, database: Database) -> Dict[str, str]:
         "MongoDB": first_line(f"/proc/{database.pid}/exe", "--version").replace("db version v", ""),
         "wrk": first_line("wrk", "-v").split(" [")[0].replace("wrk ", ""),
     }
+    if places.against:
+        told = first_line(str(places.against), "--version").replace("docgate ", "", 1)
+        commit = places.against_commit
+        found[TITLES[EARLIER]] = f"{told} ({commit})" if commit else told
     commit = first_line("git", "describe", "--always", "--dirty", "--abbrev=12")
     if commit and "fatal" not in commit:
         found["docgate"] += f" ({commit})"

@@ -6,10 +6,11 @@ from typing import Callable, List, Optional, Sequence, Tuple
 
 import growth
 import transfers
-from results import MAIN, Found, mebibytes, median, spread
-from scenarios import COMMANDS, COPIES, FLOWS
+from results import MAIN, Found, cpu_each, digits, mebibytes, median, quotients, spread
+from scenarios import CARTS, COMMANDS
 from scenarios import TITLES as SCENARIOS
-from servers import APART, BARE, DOCGATE, MEMORY, TITLES, TRANSACTIONS
+from servers import APART, ASSURED, BARE, DOCGATE, EARLIER, MEMORY, TITLES, TRANSACTIONS
+from works import READS
 
 #: A number to be compared, and how it is shown; nothing where it wasn't measured.
 Measured = Tuple[Optional[float], str]
@@ -39,6 +40,48 @@ def _lowest(scenarios: Sequence[str]) -> Callable[[Found], Measured]:
         return medians[name], f"{spread(ratios[name])}, lowest of {len(medians)}: {SCENARIOS[name]}"
 
     return measured
+
+
+def _reads_before(found: Found) -> Measured:
+    """Of all reads at all numbers of connections, that which lost most."""
+    ratios = {
+        f"{title} at {connections}": found.ratios(work, connections, DOCGATE, EARLIER)
+        for work, title in READS.items()
+        for connections in found.results["settings"]["connections"]
+    }
+    ratios.update({SCENARIOS[name]: found.scenario_ratios(name, EARLIER) for name in COMMANDS})
+    ratios = {name: values for name, values in ratios.items() if values}
+    if not ratios:
+        return None, ""
+    name = min(ratios, key=lambda name: median(ratios[name]))
+    return median(ratios[name]), f"{spread(ratios[name])}, lowest of {len(ratios)}: {name}"
+
+
+def _reads_cpu_before(found: Found) -> Measured:
+    """Likewise of the CPU time, which other processes of the machine disturb less: the highest."""
+    sides = {
+        f"{title} at {connections}": [found.runs(work, connections, who) for who in (DOCGATE, EARLIER)]
+        for work, title in READS.items()
+        for connections in found.results["settings"]["connections"]
+    }
+    sides.update(
+        {SCENARIOS[name]: [found.scenario_runs(name, who) for who in ("docgate", EARLIER)] for name in COMMANDS}
+    )
+    ratios = {
+        name: cpu_each(now) / cpu_each(before) for name, (now, before) in sides.items() if now and before
+    }
+    if not ratios:
+        return None, ""
+    name = max(ratios, key=lambda name: ratios[name])
+    middle = median(list(ratios.values()))
+    return ratios[name], f"**{digits(ratios[name])}**, highest of {len(ratios)}: {name}; in the middle {digits(middle)}"
+
+
+def _finished_jobs(found: Found) -> Measured:
+    """Time of an op beside many finished jobs to that beside few, round by round."""
+    few, many = (found.scenario_rates(name, "docgate") for name in ("jobs", "jobs-many"))
+    ratios = quotients(few, many)
+    return (median(ratios), spread(ratios)) if ratios else (None, "")
 
 
 def _resident(idle: bool) -> Callable[[Found], Measured]:
@@ -142,37 +185,71 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         True,
     ),
     (
-        "flows (cart, transfer), docgate : Node driver directly, each",
-        _lowest(list(FLOWS)),
+        "carts with and without reservation, docgate : Node driver directly, each",
+        _lowest(CARTS),
+        1.8,
+        3,
+        "",
+        True,
+    ),
+    (
+        "account transfer, docgate : Node driver directly",
+        _lowest(["account-transfer"]),
         0.7,
         1.0,
         "",
         True,
     ),
+    ("a comment : one plain `$push`", _lowest(["slice-cache"]), 1.0, 1.5, "", True),
     (
-        "a comment, a language: several commands here for one or two there, each",
-        _lowest(list(COPIES)),
-        None,
-        1.0,
-        "",
-        True,
-    ),
-    (
-        "whole checkout, our flow : a MongoDB transaction",
-        _ratio("checkout", MAIN, DOCGATE, TRANSACTIONS),
-        None,
+        "add, remove a language, docgate : Node driver directly, each",
+        _lowest(["add-language", "remove-language"]),
+        0.8,
         1.2,
         "",
         True,
     ),
     (
-        "transfer, our flow : a MongoDB transaction",
-        _ratio("transfer", MAIN, DOCGATE, TRANSACTIONS),
-        None,
+        "add to cart, docgate : bare axum + driver (one update)",
+        _ratio("cart", MAIN, DOCGATE, BARE),
+        0.8,
         1.2,
         "",
         True,
     ),
+    *(
+        (
+            f"{what}{'' if connections == MAIN else ' at 1 connection'} : {peer}",
+            _ratio(work, connections, DOCGATE, server),
+            floor,
+            goal,
+            "",
+            True,
+        )
+        for what, work, connections, peer, server, floor, goal in [
+            ("whole checkout", "checkout", MAIN, "bare transaction", TRANSACTIONS, 1.0, 1.8),
+            ("whole checkout", "checkout", MAIN, "transaction with the same guarantees", ASSURED, 1.5, 3),
+            ("whole checkout, paid", "paid", MAIN, "transaction with the same guarantees", ASSURED, None, 1.5),
+            ("transfer", "transfer", MAIN, "bare transaction", TRANSACTIONS, 1.8, 2.5),
+            ("transfer", "transfer", MAIN, "transaction with the same guarantees", ASSURED, None, 2.5),
+            ("whole checkout", "checkout", 1, "bare transaction", TRANSACTIONS, 0.4, 0.7),
+            ("whole checkout", "checkout", 1, "transaction with the same guarantees", ASSURED, None, 0.7),
+            ("transfer", "transfer", 1, "bare transaction", TRANSACTIONS, 0.4, 1.0),
+            ("transfer", "transfer", 1, "transaction with the same guarantees", ASSURED, None, 1.0),
+            ("one hot SKU, checkouts", "hot", MAIN, "docgate as it was", EARLIER, 15, 50),
+        ]
+    ),
+    ("every read, docgate : docgate as it was, each", _reads_before, 0.95, 1.0, "", True),
+    ("likewise, CPU time of docgate and mongod", _reads_cpu_before, 1.05, 1.0, "", False),
+    (
+        "enqueue, claim, complete at 16 workers, docgate : Node driver directly",
+        _lowest(["jobs"]),
+        2,
+        4,
+        "",
+        True,
+    ),
+    ("likewise, time with many finished jobs : with few", _finished_jobs, 1.2, 1.1, "", False),
     ("reads of one index range that look at nothing else", _looked_at, 1, 1, "", True),
     ("likewise, their time with many documents : with few, each", _growth, 1.2, 1.2, "", False),
     ("resident memory, idle", _resident(True), 60, 40, " MiB", False),

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Tuple, Union
 import shop
 from client import Address
 from load import OP, Column, Load, Request, graphql
-from servers import APART, BARE, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, TRANSACTIONS
+from servers import APART, ASSURED, BARE, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, TRANSACTIONS
 
 FIELDS = """__typename id sku type title description language
   pricing {
@@ -107,6 +107,8 @@ class Shelf:
     #: docgate, through which carts are opened.
     address: Address
     keys: shop.Keys
+    #: Products without a price.
+    free: List[str]
     token: str
     #: Of who may count hits.
     counting: str
@@ -139,14 +141,29 @@ def works(shelf: Shelf) -> List[Work]:
     transfers = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(shelf.accounts)]
     by_key = [json.dumps({"from": one, "to": other, "amount": AMOUNT}) for one, other in shop.pairs(stored)]
     transfer = graphql(TRANSFER, ["{", 0, ',"op":"', OP, '"}'], [Column(transfers)], shelf.token)
-    checkout = {"skus": keys.skus, "token": shelf.token, "policy": "AT_CHECKOUT"}
+    checkout = {"skus": shelf.free, "token": shelf.token, "policy": "AT_CHECKOUT"}
+    by_transaction = {"skus": shelf.free, "owner": shop.SUBJECT}
+
+    def paying(more: Dict[str, Any]) -> Dict[str, Making]:
+        # The peer's accounts are copies of docgate's.
+        ours = {**checkout, "skus": keys.skus, "payers": shelf.accounts, **more}
+        theirs = {**by_transaction, "skus": keys.skus, "payers": stored, **more}
+        return {
+            DOCGATE: lambda _: Flow("checkout", ours),
+            ASSURED: lambda _: Flow("checkoutByTransaction", theirs),
+        }
+
+    columns = [Column([pair[1:-1] for pair in by_key])]
+    pieces = ["{", 0, ',"by":"%s","op":"' % shop.SUBJECT, OP, '"}']
+    assured = Request(["/transfer"], pieces, columns)
 
     return [
         Work(
             "product",
             "Product by key",
             "A product with its prices, categories and contributors, by a random SKU. The bare endpoint "
-            "answers with the document as JSON (`GET /product/SKU`). async-graphql is the registry's, with "
+            "answers with the whole document as JSON (`GET /product/SKU`): axum, the driver with docgate's settings "
+            "and mimalloc, one `find_one` in a task of its own. async-graphql is the registry's, with "
             "async-graphql-axum and the driver (`bench/library`); docgate has its own loader and HTTP instead.",
             {
                 **reading(PRODUCT, [{"sku": sku} for sku in keys.skus], MEMORY, *LIBRARY),
@@ -180,7 +197,8 @@ def works(shelf: Shelf) -> List[Work]:
             "cart",
             "Add to cart",
             "A random product goes into a cart that takes its stock at checkout; each run has fresh carts. "
-            "Answered with the whole cart. The bare endpoint does one guarded update (`POST /hit/SKU`), no more.",
+            "Answered with the whole cart. The bare endpoint does one update of another document (`POST /hit/SKU`), "
+            "no more.",
             {**dict.fromkeys([DOCGATE, *NODE_PEERS], adding), BARE: bare("POST", "/hit/")},
             NODE_PEERS,
         ),
@@ -200,27 +218,56 @@ def works(shelf: Shelf) -> List[Work]:
         Work(
             "checkout",
             "Whole checkout",
-            "A cart is opened, five products are put into it by one request, its payment "
-            "is approved in the process and it becomes an order: three requests with seven mutations, counted as "
-            "one. The peer does the same in one request and one multi-document transaction, without a payment.",
+            "A cart is opened, five products are put into it by one request, and it becomes an order: three "
+            "requests with seven mutations, counted as one. The products are free, so that no payment provider is "
+            "asked. The peer does the same in one request and one multi-document transaction: once with as few "
+            "statements as it takes, without a payment, and once with the same guarantees (idempotency key, "
+            "owner, cart, order and payment as documents like docgate's with the same indexes, tags on the stock; "
+            "prices are read).",
             {
                 DOCGATE: lambda _: Flow("checkout", checkout),
-                TRANSACTIONS: lambda _: Flow("checkoutByTransaction", {"skus": keys.skus}),
+                TRANSACTIONS: lambda _: Flow("checkoutByTransaction", {"skus": shelf.free}),
+                ASSURED: lambda _: Flow("checkoutByTransaction", by_transaction),
             },
+            [],
+        ),
+        Work(
+            "paid",
+            "Whole checkout, paid from the ledger",
+            f"The same, but one of {len(shelf.accounts):,} accounts pays it to the merchant's, which all payments go "
+            "to. The transaction with the same guarantees moves the money too.",
+            paying({}),
+            [],
+        ),
+        Work(
+            "hot",
+            "One hot SKU",
+            "All check out one piece of the same product, paid from the ledger as above: three requests with three "
+            "mutations, counted as one.",
+            paying({"skus": keys.skus[:1], "lines": 1}),
             [],
         ),
         Work(
             "transfer",
             "Transfer",
             f"Money goes from one of {len(shelf.accounts):,} accounts to another, both random. The peer "
-            "does it in one multi-document transaction.",
+            "does it in one multi-document transaction: once bare, and once with the same guarantees (idempotency "
+            "key, owner, tags on the accounts, a transfer like docgate's with the same indexes).",
             {
                 DOCGATE: lambda _: transfer,
                 TRANSACTIONS: lambda _: Request(["/transfer"], [0], [Column(by_key)]),
+                ASSURED: lambda _: assured,
             },
             [],
         ),
     ]
 
 
-NAMES = ["product", "page", "children", "catalog", "cart", "hit", "checkout", "transfer"]
+#: Of the reads, in the words of the targets.
+READS = {
+    "product": "product by key",
+    "page": "product page",
+    "children": "category children",
+    "catalog": "catalog page",
+}
+NAMES = [*READS, "cart", "hit", "checkout", "paid", "hot", "transfer"]

@@ -1,10 +1,12 @@
 // The simulator's scenarios straight through the driver: `node direct.js setup`, then
 // `node direct.js run SCENARIO --seconds 10 --in-flight 50 --write-concern 1`, else "majority". What a run removes
-// was there before: `setup --runs 6` leaves enough for so many, each with another `--number`. Settings:
+// was there before: `setup --runs 6` leaves enough for so many, each with another `--number`. `finish COLLECTION`
+// puts finished jobs into it. Settings:
 // MONGODB_URI, DATABASE.
 import { parseArgs } from "node:util";
 import { Long, MongoClient, ObjectId } from "mongodb";
 import { copies } from "./copies.js";
+import { finish, queue } from "./jobs.js";
 import { randomizer } from "./random.js";
 
 const { MONGODB_URI = "mongodb://127.0.0.1:27017", DATABASE = "docgate" } = process.env;
@@ -33,6 +35,7 @@ const { values, positionals } = parseArgs({
     "write-concern": { type: "string", default: "majority" },
     runs: { type: "string", default: "6" },
     number: { type: "string", default: "0" },
+    count: { type: "string", default: "1000000" },
   },
 });
 const [action, name] = positionals;
@@ -125,6 +128,7 @@ async function fill(target, documents, indexes = []) {
 }
 
 const [runs, number] = [values.runs, values.number].map(Number);
+const queued = queue(collection("jobs"));
 const copied = copies({ collection, fill, product, below, runs, number });
 
 async function setup() {
@@ -158,6 +162,7 @@ async function setup() {
   );
   await fill(transactions, []);
   await copied.setup();
+  await queued.setup();
 }
 
 // ---- Categories and their products ----
@@ -314,6 +319,7 @@ const scenarios = {
   "cart-without-reservation": cartWithoutReservation,
   "account-transfer": accountTransfer,
   ...copied.scenarios,
+  ...queued.scenarios,
 };
 
 /** A closed loop: each of `inFlight` workers begins its next op when its last one is done. */
@@ -334,7 +340,7 @@ async function run(name, { warmUp, seconds, inFlight }) {
   await readPaths();
   const op = scenarios[name];
   // The engine compiles what is hot, and the connections are opened.
-  await loop(op, warmUp, inFlight);
+  const before = await loop(op, warmUp, inFlight);
   const cpu = process.cpuUsage();
   const begin = performance.now();
   const ops = await loop(op, seconds, inFlight);
@@ -344,14 +350,17 @@ async function run(name, { warmUp, seconds, inFlight }) {
   return {
     scenario: name,
     ops,
+    /** With those of the warm-up. */
+    allOps: before + ops,
     seconds: rounded(took),
     opsPerSecond: rounded(ops / took),
     cpuSeconds: rounded((user + system) / 1e6),
   };
 }
 
-if (action !== "setup" && !(action === "run" && Object.hasOwn(scenarios, name))) {
+if (action !== "setup" && action !== "finish" && !(action === "run" && Object.hasOwn(scenarios, name))) {
   console.error("usage: node direct.js setup [--runs 6]");
+  console.error("       node direct.js finish COLLECTION [--count 1000000]");
   console.error("       node direct.js run SCENARIO [--seconds 10] [--in-flight 50] [--warm-up 3]");
   console.error("                              [--write-concern majority|1] [--number 0]");
   console.error(`scenarios: ${Object.keys(scenarios).join(", ")}`);
@@ -361,6 +370,7 @@ if (action !== "setup" && !(action === "run" && Object.hasOwn(scenarios, name)))
 await client.connect();
 try {
   if (action === "setup") await setup();
+  else if (action === "finish") await finish(client.db(DATABASE).collection(name), Number(values.count));
   else {
     const [warmUp, seconds, inFlight] = ["warm-up", "seconds", "in-flight"].map((key) =>
       Number(values[key]),

@@ -91,7 +91,7 @@ function way({ discountAtLeast, category }) {
       throw badInput("by.discountAtLeast", "must be between 1 and 100");
     }
     return {
-      list: `products Discount(${discountAtLeast})`,
+      list: `products DiscountAtLeast(${discountAtLeast})`,
       keys: [
         ["pricing.pctSavings", -1],
         ["_id", 1],
@@ -106,7 +106,7 @@ function way({ discountAtLeast, category }) {
   const { name, field, hint } = places[place];
   return {
     ...byTitle,
-    list: `products Category(${name}, "${path}")`,
+    list: `products Category(${name}("${path}"))`,
     filter: { [field]: path },
     hint,
   };

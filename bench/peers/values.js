@@ -123,7 +123,7 @@ export const scalars = {
   DateTime: scalar(
     "DateTime",
     (value) => new Date(value),
-    (date) => date.toISOString().replace(/\.?0*Z$/, "Z"),
+    (date) => date.toISOString(),
   ),
   LocaleTag: scalar("LocaleTag", (value) => {
     try {

@@ -142,7 +142,7 @@ impl<S: Source> Batcher<S> {
     }
 
     /// Queues an item. If the queue is ready for another command, a lane is opened: at once, or at the end of
-    /// the current poll of [`batched`].
+    /// the current poll of [`batched`](super::batched).
     fn enqueue(
         self: &Arc<Self>,
         value: S::Value,

@@ -425,7 +425,7 @@ async fn while_mongodb_is_silent_the_queue_is_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_mongodb_is_silent_the_queue_of_inserts_is_bounded() {
     let gateway = Gateway::behind_proxy(|_| {}).await;
-    let tallies = with_tallies(&gateway, "t", &[]).await;
+    let tallies = gateway.app.collection::<Tally>();
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "insert");
     proxy.cut_all_from(0, Cut::Hold);

@@ -127,7 +127,8 @@ async fn a_result_that_reads_other_documents_ends_a_row() {
 fn any_change(random: &mut StdRng, number: usize) -> Change {
     let skus = ["a", "b", "c", "d", "e", "f", "short", "dollar", "none"];
     let sku = skus[random.random_range(0..skus.len())].to_owned();
-    let field = ["addCartLine", "addCartLine", "setCartLineQuantity"][random.random_range(0..3)];
+    let field =
+        ["addCartLine", "addCartLine", "setCartLineQuantity"][random.random_range(0..3_usize)];
     // Zero is invalid; of the product `short` there are ten.
     let quantity = random.random_range(0..8);
     // Some keys are used twice.

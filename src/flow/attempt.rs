@@ -60,6 +60,11 @@ pub fn earlier(moment: DateTime, ago: Duration) -> DateTime {
     DateTime::from_millis(moment.timestamp_millis().saturating_sub(millis(ago)))
 }
 
+/// The time this long after `moment`.
+pub fn later(moment: DateTime, after: Duration) -> DateTime {
+    DateTime::from_millis(moment.timestamp_millis().saturating_add(millis(after)))
+}
+
 /// One execution of a flow by a first caller, a repeat or a sweep. Its deadline is on the server's clock and
 /// counts from its first read. The deadline is part of the guard of every reserve, commit and apply, so that a
 /// slow attempt can't write after the next one has begun.

@@ -72,7 +72,7 @@ mod ops;
 mod sweep;
 pub mod tree;
 
-pub use attempt::{Attempt, Bounds, earlier};
+pub use attempt::{Attempt, Bounds, earlier, later};
 pub use change::{Change, Verdict};
 pub use decide::{Step, decide};
 pub use ops::{Decider, OPS_CAP, Op, OpRecord, OtherInput, Try, kept};

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::expression::{array, literal, map, not};
+use super::expression::{array, filter, literal, map, not};
 
 /// A condition on a document. Fields are dotted paths, of constants of the code only. Below an array, a path stands for
 /// the array of the values in its elements.
@@ -34,7 +34,7 @@ pub enum Condition {
 }
 
 /// A number in a condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Number {
     /// The number itself.
     Value(i64),
@@ -46,6 +46,9 @@ pub enum Number {
     Sum(String, i64),
     /// The number of elements of the array. A missing array is empty.
     Size(String),
+    /// The number of elements of the array that meet the condition, whose fields are those of the element. A missing
+    /// array is empty.
+    Count(String, Box<Condition>),
 }
 
 /// The field has this value.
@@ -167,7 +170,8 @@ impl Condition {
                 condition.holds(fields.unwrap_or(&Document::new()), now)
             }),
             Self::AtLeast(number, least) => {
-                order(number.of(document).as_ref(), least.of(document).as_ref()) != Ordering::Less
+                order(number.of(document, now).as_ref(), least.of(document, now).as_ref())
+                    != Ordering::Less
             }
             Self::IsPast(field) => matches!(value(field), Some(Bson::DateTime(at)) if at <= now),
         }
@@ -188,10 +192,14 @@ impl Number {
             Self::FieldOr(field, value) => doc! { "$ifNull": [path(field), *value] }.into(),
             Self::Sum(field, value) => doc! { "$add": [path(field), *value] }.into(),
             Self::Size(field) => doc! { "$size": array(&format!("{root}{field}")) }.into(),
+            Self::Count(field, condition) => {
+                let met = condition.below("$this.");
+                doc! { "$size": filter(array(&format!("{root}{field}")), met) }.into()
+            }
         }
     }
 
-    fn of(&self, document: &Document) -> Option<Bson> {
+    fn of(&self, document: &Document, now: DateTime) -> Option<Bson> {
         let value = |field: &str| value(document, field);
         match self {
             Self::Value(value) => Some((*value).into()),
@@ -206,6 +214,14 @@ impl Number {
                 Some(Bson::Double(number)) => (number + *more as f64).into(),
                 _ => Bson::Null,
             }),
+            Self::Count(field, condition) => {
+                let met = |found: &&Bson| {
+                    let fields = found.as_document();
+                    condition.holds(fields.unwrap_or(&Document::new()), now)
+                };
+                let met = elements(value(field)).iter().filter(met).count();
+                Some(i64::try_from(met).unwrap_or(i64::MAX).into())
+            }
             Self::Size(field) => {
                 Some(i64::try_from(elements(value(field)).len()).unwrap_or(i64::MAX).into())
             }

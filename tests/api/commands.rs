@@ -63,27 +63,58 @@ async fn a_checkout() {
         is(&checkout(&gateway.shopper("ann"), &id, &purse, "op").await, "Order");
     };
     let expected = [
+        // The cart and the payer's account, side by side.
         "find carts",
         "find accounts",
-        "findAndModify carts",
-        // The payer's account with the merchant's, which this order is the first to pay.
-        "find accounts",
-        "insert accounts",
-        "insert transfers",
+        // The lines are reserved already; the money is held.
         "update accounts",
-        "update transfers",
+        // The decision.
         "findAndModify carts",
         "insert orders",
-        // After the answer: the transfer is carried on, the goods are sold, and marks are removed.
-        "find transfers",
-        "findAndModify transfers",
+        "insert transfers",
+        // After the answer: goods and money move. This order is the first to pay the merchant.
+        "update inventory",
+        "update accounts",
+        "find accounts",
+        "insert accounts",
+        "update accounts",
+        "update transfers",
+        "update accounts",
+        "update carts",
+    ];
+    sends_only(&base, pay, &expected).await;
+}
+
+/// Of twelve commands seven are sent before the answer, four deep: the reads, the reservations, the decision, the inserts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_of_three_lines_that_are_not_reserved() {
+    let base = Gateway::start().await;
+    let lines = [("a", 2), ("b", 1), ("c", 1)];
+    for (sku, _) in lines {
+        stocked(&base, sku, 100, 10).await;
+    }
+    let purse = account(&base, "ann", 5_000).await;
+    let first = cart(&base.shopper("ann"), "AT_CHECKOUT", &lines).await;
+    is(&checkout(&base.shopper("ann"), &first, &purse, "op").await, "Order");
+    shop::settled(&base).await;
+    let id = cart(&base.shopper("ann"), "AT_CHECKOUT", &lines).await;
+    let pay = async |gateway: &Gateway| {
+        is(&checkout(&gateway.shopper("ann"), &id, &purse, "op").await, "Order");
+    };
+    let expected = [
+        "find carts",
+        "find accounts",
+        "update inventory",
+        "update accounts",
+        "findAndModify carts",
+        "insert orders",
+        "insert transfers",
+        // After the answer.
         "update inventory",
         "update accounts",
         "update transfers",
         "update accounts",
         "update carts",
-        "update inventory",
-        "update transfers",
     ];
     sends_only(&base, pay, &expected).await;
 }

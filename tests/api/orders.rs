@@ -674,7 +674,8 @@ async fn a_checkout_beyond_half_of_the_cap_takes_the_other_half() {
     settled(&gateway).await;
     assert_eq!(stock(&gateway, "a").await, (96, 0, 4));
     gateway.assert_sound().await;
-    // A held line, and what an order remembers of a raise, leave no room: the cart stays as it was.
+    // Two that hold some of it leave no room: the cart stays as it was. What carts and orders remember of a sale doesn't
+    // count.
     let gateway = Gateway::with(|config| config.reservations_per_sku = 2).await;
     stocked(&gateway, "a", 0, 100).await;
     let shopper = gateway.shopper("ann");
@@ -684,13 +685,26 @@ async fn a_checkout_beyond_half_of_the_cap_takes_the_other_half() {
     let held = cart(&shopper, "RESERVE", &[("a", 1)]).await;
     let raised = adjust(&shopper, order.as_str().expect("an id"), "a", 2, "up").await;
     assert_eq!(raised["__typename"], "Order", "{raised:#}");
+    let at = gateway.app.begin().await.expect("a time").now();
+    let entry = doc! {
+        "holder": "order:another", "quantity": 1_i64, "takes": [], "gifts": [], "at": at,
+    };
+    let more = doc! { "$inc": { "available": -1_i64 }, "$push": { "reservations": entry } };
+    gateway.raw("inventory").update_one(doc! { "_id": "a" }, more).await.expect("held");
     let late = cart(&gateway.shopper("late"), "AT_CHECKOUT", &[("a", 1)]).await;
     let input = json!({ "input": crate::shop::checkout_input(&late, "none", "op") });
     let crowded = gateway.shopper("late").error_code(&crate::shop::checkout_query(), input).await;
     assert_eq!(crowded, "RATE_LIMITED");
     assert_eq!(state(&gateway, "carts", &late).await, "ACTIVE");
+    let less = doc! {
+        "$inc": { "available": 1_i64 }, "$pull": { "reservations": { "holder": "order:another" } },
+    };
+    gateway.raw("inventory").update_one(doc! { "_id": "a" }, less).await.expect("returned");
     gateway.assert_sound().await;
+    let order = checkout(&gateway.shopper("late"), &late, "none", "op").await;
+    assert_eq!(order["__typename"], "Order", "there is room again: {order:#}");
     let order = checkout(&shopper, &held, "none", "another").await;
     assert_eq!(order["__typename"], "Order", "who holds it needs no room: {order:#}");
+    settled(&gateway).await;
     gateway.assert_sound().await;
 }

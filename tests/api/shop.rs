@@ -1,5 +1,7 @@
 //! A shop to test in: products, stock, carts, accounts, and how they stand.
 
+use std::time::Duration;
+
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
@@ -112,10 +114,23 @@ pub async fn placed(client: &Client, account: &str, lines: &[(&str, i64)]) -> St
         if response["errors"][0]["extensions"]["code"] != "UNAVAILABLE" {
             let order = &response["data"]["checkoutCart"];
             assert_eq!(order["__typename"], "Order", "{response:#}");
+            complete(client, &cart).await;
             return order["id"].as_str().expect("an order").to_owned();
         }
     }
     panic!("the checkout was repeated ten times");
+}
+
+/// Waits until the cart is complete, which happens behind the answer to its checkout.
+pub async fn complete(client: &Client, cart: &str) {
+    let query = "query($id: ID!) { cart(id: $id) { state } }";
+    for _ in 0..200 {
+        if client.field(query, json!({ "id": cart })).await["state"] == "COMPLETE" {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the cart doesn't become complete");
 }
 
 /// A document as it stands.

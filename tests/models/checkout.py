@@ -81,6 +81,7 @@ RULES = {
     "close-guard": "a cart is closed (expired, cancelled) only while it is ACTIVE",
     "own-tag": "callers with different idempotency keys use different tags",
     "new-tag": "the try after a void uses another tag",
+    "own-lines": "an attempt that reads other lines uses another tag",
     "order-id": "the order's _id is derived from the tag",
     "one-mark": "a sale leaves a mark with the tag of the take until it is retired",
     "hold-mark": "the payer's mark of a hold stays until it is retired",
@@ -424,7 +425,7 @@ class Checkout:
         if cart.state != "ACTIVE":
             return run._replace(todo=(), told="refused")
         tried = sum(tag[1] == key for tag in cart.void) if self.on("new-tag") else 0
-        tag = (number, key, tried)
+        tag = (number, key, tried, cart.lines if self.on("own-lines") else ())
         if tag in cart.void:
             return run._replace(todo=(), told="void")
         missing = [(sku, quantity - held) for sku, (quantity, held) in enumerate(cart.lines)]

@@ -44,6 +44,7 @@ CONFIGURATIONS = {
     "cart closed beside it": dict(runs=[A, CLOSE, SWEEP]),
     "cart that holds stock is closed": dict(runs=[A, CLOSE, SWEEP], lines=(((2, 2), (1, 0)),)),
     "line lowered beside it": dict(runs=[A, LOWER, SWEEP]),
+    "repeat, line lowered beside it": dict(runs=[A, A, LOWER], lines=(((2, 0), (0, 0)),), stock=(4, 0), balance=4),
     "line added beside it": dict(runs=[A, ADD, SWEEP], lines=HELD, stock=(3, 1)),
     "two carts, money for one": dict(
         runs=[A, checkout("b", 1), SWEEP], lines=(((2, 0), (1, 0)), ((1, 0), (2, 0))), stock=(3, 3)),
@@ -65,7 +66,8 @@ NEEDED = {
     "line-guard": "line lowered beside it",
     "close-guard": "cart closed beside it",
     "own-tag": "two keys",
-    "new-tag": "line lowered beside it",
+    "new-tag": "repeat, B is short",
+    "own-lines": "repeat, line lowered beside it",
     "order-id": "order cancelled twice",
     "hold-mark": "election, repeat",
     "complete-last": "order cancelled twice",

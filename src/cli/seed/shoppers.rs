@@ -81,11 +81,7 @@ pub(super) async fn create(
 }
 
 /// Opens an empty account.
-pub(super) async fn open_account(
-    client: &DemoClient,
-    who: &Requester,
-    op: &str,
-) -> Result<String, Failure> {
+async fn open_account(client: &DemoClient, who: &Requester, op: &str) -> Result<String, Failure> {
     let data = client.execute(who, OPEN_ACCOUNT, json!({ "op": op })).await?;
     Ok(text(&data["openAccount"]["id"]))
 }

@@ -71,6 +71,8 @@ pub enum CartState {
     /// A checkout failed and is being undone. The cart becomes active again.
     Voiding,
     /// The payment is authorised. The order is being created.
+    // A checkout without a claim stores the other value, which the sweeps of versions before it don't look for.
+    #[serde(alias = "DECIDED")]
     Paid,
     /// The cart was checked out and has an order.
     Complete,
@@ -145,9 +147,13 @@ pub struct Return {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkout {
-    /// Derived from the op and the number of the checkout. It becomes the order's `_id`, which for an anonymous
-    /// order is the capability to read it.
+    /// Derived from the tag, or from the op and the number of the checkout. It becomes the order's `_id`, which for an
+    /// anonymous order is the capability to read it.
     pub id: String,
+    /// Tag under which stock and money are reserved and moved, if the checkout was decided without a claim. A checkout
+    /// with a claim has its id as its tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// Id of the payment. Others see it, and the order's id can't be derived from it.
     pub payment_id: String,
     /// Subject of the caller who checks out, if there is a token. Once the checkout is paid, the cart is
@@ -166,6 +172,13 @@ pub struct Checkout {
     pub total: i64,
     /// Deadline of the attempt that began it, on the server's clock.
     pub deadline: DateTime,
+}
+
+impl Checkout {
+    /// Tag under which it reserves.
+    pub fn tag(&self) -> &str {
+        self.tag.as_deref().unwrap_or(&self.id)
+    }
 }
 
 input! {

@@ -3,8 +3,9 @@
 //! ```text
 //!                 openCart                checkoutCart
 //!                     │            ┌───────────────────▶ PENDING ──▶ PAID ──▶ COMPLETE
-//!                     ▼            │                        │
-//!   add, set, remove  ACTIVE ──────┘◀─────── VOIDING ◀──────┘
+//!                     ▼            │                        │     ▲
+//!   add, set, remove  ACTIVE ──────┘◀─────── VOIDING ◀──────┘     │
+//!                     │ └─────────────────────────────────────────┘
 //!                     │    │
 //!           cancelCart│    │idle for too long (sweep)
 //!                     ▼    ▼
@@ -45,8 +46,10 @@
 //! quantity and time as read. A reserve that arrives later is never committed: its own attempt releases it, or the
 //! sweep returns it.
 //!
-//! The commit of a checkout, to PAID, is guarded by PENDING and the checkout's id. It needs no deadline, because an
-//! abort changes the state to VOIDING first.
+//! A checkout goes from ACTIVE to PAID at once, or through PENDING if an outside provider authorises the payment. The
+//! first commit is a change of an active cart like the others: guarded by ACTIVE, by the lines as read, by the op and its
+//! tag, and by the deadline. The second is guarded by PENDING and the checkout's id. It needs no deadline, because an abort
+//! changes the state to VOIDING first. The flows are described in the room of orders.
 //!
 //! # Ownership
 //!

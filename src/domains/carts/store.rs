@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mongodb::bson::{DateTime, Document, bson, doc};
+use mongodb::bson::{Bson, DateTime, Document, bson, doc};
 
 use super::{
     MAX_CHANGES, MAX_LINES, MAX_QUANTITY,
@@ -58,7 +58,7 @@ pub(super) async fn list_untouched(
     carts(app).list(List { filter, sort, limit: CARTS, ..List::default() }).await
 }
 
-/// Ids of the carts with an unfinished checkout whose deadline is earlier than `before`.
+/// Ids of the carts with an unfinished checkout with a claim whose deadline is earlier than `before`.
 pub async fn list_overdue(app: &App, before: DateTime) -> Result<Vec<String>, Error> {
     let mut overdue = Vec::new();
     for state in [CartState::Pending, CartState::Voiding, CartState::Paid] {
@@ -67,6 +67,12 @@ pub async fn list_overdue(app: &App, before: DateTime) -> Result<Vec<String>, Er
         overdue.extend(carts(app).ids(filter, &order, Some("state_modified")).await?);
     }
     Ok(overdue)
+}
+
+/// Ids of the carts that were decided before `before` by a checkout without a claim, and aren't complete.
+pub async fn list_decided(app: &App, before: DateTime) -> Result<Vec<String>, Error> {
+    let filter = doc! { "state": DECIDED, "modifiedAt": { "$lt": before } };
+    carts(app).ids(filter, &[("modifiedAt", 1), ("_id", 1)], Some("state_modified")).await
 }
 
 /// A change of a cart. `modifiedAt` changes as well, because the time at which marks are retired depends on it.
@@ -156,9 +162,40 @@ pub fn pay(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocument> {
     modified(app, of_checkout(id, checkout, CartState::Pending), set)
 }
 
+/// Stored state of a cart that is PAID by a checkout without a claim. Gateways of versions before it would finish a
+/// checkout of a cart that is stored as PAID otherwise, under another tag; they don't look for this state.
+const DECIDED: &str = "DECIDED";
+
+/// ACTIVE → PAID at once: the commit of a checkout without a claim, for which everything is reserved. From here it only
+/// goes forward. The guard: nothing is still to be returned, and the owner and the lines are as they were read, with
+/// what is reserved and their prices. The cart now belongs to the caller who checked it out.
+pub(super) fn decide(cart: &CartDocument, checkout: &Checkout) -> Change {
+    let fields = ["$$this.sku", "$$this.quantity", "$$this.held", "$$this.unitPrice"];
+    let as_read = |line: &CartLine| -> Bson {
+        let CartLine { sku, quantity, reserved, unit_price, .. } = line;
+        vec![Bson::from(sku), (*quantity).into(), (*reserved).into(), (*unit_price).into()].into()
+    };
+    let lines: Vec<Bson> = cart.lines.iter().map(as_read).collect();
+    let now = map("$lines", fields.map(Bson::from).to_vec());
+    let guard = doc! {
+        "outbox": { "$size": 0 },
+        "$expr": { "$eq": [now, literal(lines)] },
+    };
+    let mut set = doc! {
+        "state": DECIDED, "checkout": literal(stored(checkout)), "modifiedAt": "$$NOW",
+    };
+    if let Some(owner) = &checkout.owner {
+        set.insert("owner", literal(owner));
+    }
+    Change::new(&cart.id, both(active_as_read(cart), guard), set)
+}
+
 /// PAID → COMPLETE, after everything that the checkout owed was applied.
 pub fn complete(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocument> {
-    let guard = of_checkout(id, checkout, CartState::Paid);
+    let guard = match &checkout.tag {
+        Some(tag) => doc! { "_id": id, "state": DECIDED, "checkout.tag": tag },
+        None => of_checkout(id, checkout, CartState::Paid),
+    };
     modified(app, guard, doc! { "state": CartState::Complete })
 }
 

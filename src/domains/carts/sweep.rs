@@ -23,12 +23,13 @@
 //! # Reservations of other carts
 //!
 //! A cart that is COMPLETE, CANCELLED or EXPIRED commits nothing any more, so all that it still has reserved is
-//! returned. After a checkout its reservations are empty; they are removed with their marks, and a repeated apply
-//! finds nothing to apply to. A cart that was removed by hand commits nothing either, but nobody knows why it was
+//! returned. After a checkout its reservations are empty. Their marks are kept for two grace periods, since a repeat of
+//! the checkout may still reserve under the tag; then they are removed, and a repeated apply finds nothing to apply to. A cart that was removed by hand commits nothing either, but nobody knows why it was
 //! removed; its reservations are returned after `reservation_seconds`.
 
 use std::{collections::HashSet, time::Duration};
 
+use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 use super::{
@@ -112,10 +113,14 @@ async fn sweep_reservations(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
             let ids: HashSet<&str> = batch.iter().map(|(_, entry)| &*entry.holder).collect();
             let ids: Vec<&str> = ids.into_iter().collect();
             let found = carts(app).list(List::of_ids(&ids)).await?;
-            for (sku, entry) in batch {
+            // Side by side, so that the writes of one SKU are combined: every checkout leaves an entry.
+            let reconciled = batch.iter().map(|(sku, entry)| {
                 let cart = found.iter().find(|cart| cart.id == entry.holder);
-                let done =
-                    Reconciliation { app, sku, entry, unchanged_before }.with(cart, vanished).await;
+                let reconciliation = Reconciliation { app, sku, entry, unchanged_before };
+                async move { reconciliation.with(cart, vanished).await }
+            });
+            let done = join_all(reconciled).await;
+            for ((_, entry), done) in batch.iter().zip(done) {
                 sweep.add(&entry.holder, done);
             }
         }

@@ -142,13 +142,13 @@ impl Cart {
         self.0.modified_at.into()
     }
 
-    /// Global id of the order that the checkout made. Null unless the cart is `COMPLETE`.
+    /// Global id of the order that the checkout made. Null unless the cart is `PAID` or `COMPLETE`.
     async fn order_id(&self) -> Option<ID> {
         self.placed()
     }
 
-    /// The order that the checkout made. Null unless the cart is `COMPLETE` and the order is visible to the
-    /// caller.
+    /// The order that the checkout made. Null unless the cart is `PAID` or `COMPLETE` and the order is visible to the
+    /// caller. For a moment after the payment it is null as well.
     async fn order(&self, context: &Context<'_>) -> Result<Option<Order>> {
         let Some(id) = self.placed() else { return Ok(None) };
         Ok(orders::operations::order(cx(context), &id).await?.map(Order::from))
@@ -158,7 +158,8 @@ impl Cart {
 impl Cart {
     fn placed(&self) -> Option<ID> {
         let checkout = self.0.checkout.as_ref()?;
-        (self.0.state == CartState::Complete).then(|| NodeKind::ORDER.id(&checkout.id))
+        let is_paid = matches!(self.0.state, CartState::Paid | CartState::Complete);
+        is_paid.then(|| NodeKind::ORDER.id(&checkout.id))
     }
 }
 

@@ -1,8 +1,26 @@
 //! Orders and the checkout that creates them: the collection `orders`, and the flow over carts, inventory and
 //! payments.
 //!
-//! **Checkout.** The cart is the decider. The order's `_id` is the checkout's, which is derived from the idempotency
-//! key and the number of the checkout.
+//! **Checkout.** The cart is the decider. The order's `_id` is the checkout's. There are two flows: one with a claim on
+//! the cart, where an outside provider (`http`) authorises the payment, and one without, for all other payments.
+//!
+//! *Without a claim.* `tests/models` checks this flow. Its tag is `{op}/{digest of the input}/{number}/{digest of the
+//! lines as read}`; the ids of order and payment are derived from it. *Reserve*: stock that the cart doesn't hold, and
+//! the payer's money, side by side. *Commit*: one update of the ACTIVE cart makes it PAID, guarded by the lines as they
+//! were read, and records the op, so that an abort of the tag is refused from then on. Then order and payment are
+//! inserted, and the caller is answered. *Apply*, behind the answer: the goods are sold under the same tag, and the
+//! merchant is credited. *Settle*: COMPLETE. An *abort* marks the tag as void on the cart, then releases stock and money.
+//! A hold of money has no document but its mark on the payer's account, so the sweep of orders looks for old holds.
+//!
+//! Marks stay until no attempt that has read the ACTIVE cart can write any more: otherwise it could take stock or hold
+//! money again under the tag that has decided, and nothing would return it. For stock that is two grace periods after
+//! COMPLETE. The payment's claim ends one grace period after the checkout's deadline; the payer's mark is removed under a
+//! later claim.
+//!
+//! Such a cart is stored as `DECIDED`, and shown as PAID. Sweeps of versions without this flow would sell the goods of a
+//! stored `PAID` cart again, under their own tag. They don't look for the new value.
+//!
+//! *With a claim*, which also recovers checkouts of earlier versions:
 //!
 //! ```text
 //!           freeze                 pay                    complete
@@ -23,7 +41,7 @@
 //! checkout. An authorisation with an unknown outcome can be voided at once, because its void leaves a tombstone.
 //!
 //! **Ownership.** A cart without an owner gets the caller who checks it out with a token as its owner. The
-//! freeze records that caller in the checkout, guarded by the cart's owner as it was read. The commit writes
+//! checkout records that caller, guarded by the cart's owner as it was read. The commit writes
 //! it as the cart's owner, and the order has the same owner. A checkout that is aborted leaves the owner
 //! unchanged.
 //!

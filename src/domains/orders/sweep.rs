@@ -12,7 +12,7 @@ use crate::{
     app::App,
     domains::{
         carts::{self, operations::checkout as decider},
-        transfers,
+        transfers::{self, operations::Held},
     },
     error::Error,
     flow::Sweep,
@@ -27,6 +27,12 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let unchanged_before = sweep.unchanged_before();
     let carts = decider::list_overdue(app, sweep.deadline_before()).await;
     sweep.each(carts, String::clone, |cart| async move { finish_checkout(app, &cart).await }).await;
+    let decided = decider::list_decided(app, unchanged_before).await;
+    let finish = |cart: String| async move { finish_checkout(app, &cart).await };
+    sweep.each(decided, String::clone, finish).await;
+    let holds = transfers::operations::holds_before(app, unchanged_before, BATCH).await;
+    let release = |held: Held| async move { release_if_undecided(app, &held).await };
+    sweep.each(holds, |held| held.cart.clone(), release).await;
     let raises = overdue_raises(app, sweep.deadline_before()).await;
     let undo = |(order, raise): (String, Raise)| async move {
         operations::undo_raise(app, &order, &raise).await
@@ -99,4 +105,14 @@ async fn void_if_unowned(app: &App, id: &str, holder: Option<&str>) -> Result<bo
         transfers::operations::void(app, id).await?;
     }
     Ok(!is_owned)
+}
+
+/// Releases a hold for a checkout that hasn't decided. Its attempt has ended, and a repeat of the call can't decide any
+/// more once the tag is void.
+async fn release_if_undecided(app: &App, held: &Held) -> Result<bool, Error> {
+    let Held { account, payment, cart, tag } = held;
+    if decider::has_decided(app, cart, tag).await? || !decider::abort_tag(app, cart, tag).await? {
+        return Ok(false);
+    }
+    transfers::operations::release(app, account, payment).await.map(|()| true)
 }

@@ -4,8 +4,12 @@
 use super::{Authorisation, Charge, Refund};
 use crate::{
     app::App,
-    domains::transfers::operations::{self as transfers, PayerAccount},
+    domains::transfers::{
+        AccountDocument, TransferDocument,
+        operations::{self as transfers, PayerAccount},
+    },
     error::Error,
+    flow::Attempt,
     graphql::{
         cx::Cx,
         node_id::NodeKind,
@@ -16,7 +20,12 @@ use crate::{
 
 pub(super) use transfers::{capture, void};
 
-pub(super) async fn check<U>(cx: Cx<'_>, charge: &Charge) -> Result<(), Stop<U>>
+/// Checks the payer's account, which was read as `payer`.
+pub(super) fn check<U>(
+    cx: Cx<'_>,
+    charge: &Charge,
+    payer: Option<&AccountDocument>,
+) -> Result<(), Stop<U>>
 where
     U: From<InvalidInput> + From<NotFound>,
 {
@@ -26,7 +35,7 @@ where
         return invalid("sign in to pay from one of your accounts");
     };
     let needed = charge.amount.currency;
-    match transfers::payer_account(&cx, subject, id, needed).await? {
+    match transfers::may_pay(payer, subject, needed) {
         PayerAccount::Usable => Ok(()),
         PayerAccount::NotFound => Err(NotFound::of(NodeKind::ACCOUNT, id).into()),
         PayerAccount::Closed => invalid("is closed"),
@@ -42,6 +51,44 @@ pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisatio
         Some(payer) => transfers::authorise(app, id, holder, payer, *amount).await,
         None => Ok(Authorisation::Declined("name the account that pays".into())),
     }
+}
+
+/// The payment of the charge of a checkout without a claim.
+fn payment<'a>(charge: &'a Charge, payer: &'a str, tag: &'a str) -> transfers::Payment<'a> {
+    let Charge { id, holder, amount, .. } = charge;
+    transfers::Payment { id, cart: holder, tag, payer, amount: *amount }
+}
+
+pub(super) async fn hold(
+    app: &App,
+    charge: &Charge,
+    tag: &str,
+    attempt: &Attempt,
+) -> Result<Authorisation, Error> {
+    match &charge.account {
+        Some(payer) => transfers::hold(app, payment(charge, payer, tag), attempt).await,
+        None => Ok(Authorisation::Declined("name the account that pays".into())),
+    }
+}
+
+pub(super) async fn release(app: &App, charge: &Charge) -> Result<(), Error> {
+    match &charge.account {
+        Some(payer) => transfers::release(app, payer, &charge.id).await,
+        None => Ok(()),
+    }
+}
+
+pub(super) async fn record(
+    app: &App,
+    charge: &Charge,
+    tag: &str,
+    by: Option<&str>,
+    attempt: &Attempt,
+) -> Result<Option<TransferDocument>, Error> {
+    let payer = charge.account.as_deref();
+    let payer = payer.ok_or_else(|| Error::internal("a payment without an account"))?;
+    let by = by.map(str::to_owned);
+    transfers::insert_payment(app, &payment(charge, payer, tag), by, attempt).await
 }
 
 pub(super) async fn refund(

@@ -4,8 +4,9 @@ use super::{Authorisation, Charge, Refund, http, ledger};
 use crate::{
     app::App,
     config::PaymentProvider,
-    domains::transfers,
+    domains::transfers::{self, AccountDocument, TransferDocument},
     error::Error,
+    flow::Attempt,
     graphql::{
         cx::Cx,
         refusals::{InvalidInput, NotFound, Stop},
@@ -34,9 +35,131 @@ where
 {
     match cx.config().payments {
         PaymentProvider::Ledger if charge.amount.minor_units != 0 => {
-            ledger::check(cx, charge).await
+            let payer = payer(&cx, charge.account.as_deref()).await?;
+            ledger::check(cx, charge, payer.as_ref())
         }
         _ => Ok(()),
+    }
+}
+
+/// The account that pays, for [`check_payer`]. It is none if the provider isn't the ledger.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn payer(app: &App, account: Option<&str>) -> Result<Option<AccountDocument>, Error> {
+    match account {
+        Some(account) if app.config().payments == PaymentProvider::Ledger => {
+            transfers::operations::payer(app, account).await
+        }
+        _ => Ok(None),
+    }
+}
+
+/// As [`check`], with the account that pays as it was read before.
+pub fn check_payer<U>(
+    cx: Cx<'_>,
+    charge: &Charge,
+    payer: Option<&AccountDocument>,
+) -> Result<(), Stop<U>>
+where
+    U: From<InvalidInput> + From<NotFound>,
+{
+    match cx.config().payments {
+        PaymentProvider::Ledger if charge.amount.minor_units != 0 => {
+            ledger::check(cx, charge, payer)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a checkout of this amount needs no outside provider, so that it can be decided without a claim.
+pub fn needs_no_provider(app: &App, amount: i64) -> bool {
+    amount == 0 || app.config().payments != PaymentProvider::Http
+}
+
+/// Holds the money for the charge of a checkout without a claim, under its tag; a repeat changes nothing.
+///
+/// # Errors
+/// The outcome is unknown, or the attempt is over.
+pub async fn hold(
+    app: &App,
+    charge: &Charge,
+    tag: &str,
+    attempt: &Attempt,
+) -> Result<Authorisation, Error> {
+    match app.config().payments {
+        _ if charge.amount.minor_units == 0 => Ok(Authorisation::Authorised),
+        PaymentProvider::Ledger => ledger::hold(app, charge, tag, attempt).await,
+        PaymentProvider::None => Ok(Authorisation::Declined("this shop takes no payments".into())),
+        PaymentProvider::Http => Err(Error::internal("a hold at an outside provider")),
+        #[cfg(feature = "bench")]
+        PaymentProvider::Approving => Ok(Authorisation::Authorised),
+    }
+}
+
+/// Returns what is held for the charge. Its tag must be void.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn release(app: &App, charge: &Charge) -> Result<(), Error> {
+    match app.config().payments {
+        PaymentProvider::Ledger if charge.amount.minor_units != 0 => {
+            ledger::release(app, charge).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the payment of a decided checkout is recorded, and who credits the merchant.
+#[derive(Debug)]
+pub enum Recorded {
+    /// Nothing is to be recorded.
+    Unneeded,
+    /// This call recorded it, and its attempt has the claim on it.
+    Now(Box<TransferDocument>),
+    /// It was recorded before.
+    Before,
+}
+
+/// Records the payment of a checkout that has decided, of which the money is held. `by` is the subject who pays.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn record(
+    app: &App,
+    charge: &Charge,
+    tag: &str,
+    by: Option<&str>,
+    attempt: &Attempt,
+) -> Result<Recorded, Error> {
+    match app.config().payments {
+        PaymentProvider::Ledger if charge.amount.minor_units != 0 => {
+            let recorded = ledger::record(app, charge, tag, by, attempt).await?;
+            Ok(recorded.map_or(Recorded::Before, |payment| Recorded::Now(Box::new(payment))))
+        }
+        PaymentProvider::Http if charge.amount.minor_units != 0 => {
+            Err(Error::internal("the checkout was decided with another payment provider"))
+        }
+        _ => Ok(Recorded::Unneeded),
+    }
+}
+
+/// Credits the merchant with a recorded payment. One that another attempt recorded is claimed first.
+///
+/// # Errors
+/// The outcome is unknown, or another attempt has the claim: the sweep carries on.
+pub async fn credit(
+    app: &App,
+    id: &str,
+    recorded: Recorded,
+    attempt: &Attempt,
+) -> Result<(), Error> {
+    match recorded {
+        Recorded::Unneeded => Ok(()),
+        Recorded::Now(payment) => {
+            transfers::operations::credit_payment(app, *payment, attempt).await
+        }
+        Recorded::Before => ledger::capture(app, id).await,
     }
 }
 

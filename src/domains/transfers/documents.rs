@@ -1,12 +1,13 @@
 //! The documents of accounts and transfers as MongoDB stores them.
 
 use async_graphql::{Enum, SimpleObject};
-use mongodb::bson::DateTime;
+use mongodb::bson::{Bson, DateTime, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    config::Config,
     graphql::scalars::{self, CurrencyCode},
-    mongo::{Stored, Version, indexes::Index},
+    mongo::{Stored, Version, derived::Derived, indexes::Index},
 };
 
 /// Maximum amount of one transfer, and maximum amount of money in one currency. The balance of the world
@@ -56,6 +57,15 @@ pub struct Pending {
     pub id: String,
     /// Signed change of the balance.
     pub amount: i64,
+    /// Of a hold for a checkout without a claim: the cart. The transfer is inserted once the cart has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cart: Option<String>,
+    /// Of a hold: tag of the checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Of a hold: server time of the hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<DateTime>,
 }
 
 /// Purpose of an account.
@@ -297,8 +307,22 @@ impl TransferDocument {
 
 impl Stored for AccountDocument {
     const COLLECTION: &'static str = "accounts";
-    const INDEXES: &'static [Index] =
-        &[Index::plain("owner_opened", "owner openedAt _id", "the accounts of one subject")];
+    const INDEXES: &'static [Index] = &[
+        Index::plain("owner_opened", "owner openedAt _id", "the accounts of one subject"),
+        Index::of_field("holds_at", HOLDS_AT, "the sweep of holds whose checkout was cut"),
+    ];
+
+    fn derived(_config: &Config) -> Option<Derived> {
+        Some(Derived { field: HOLDS_AT, value: holds_at, delay: 0 })
+    }
+}
+
+/// The field by which the sweep finds accounts with holds. It isn't decoded.
+pub(super) const HOLDS_AT: &str = "holdsAt";
+
+/// Expression: the time of the oldest hold. Other marks have no time.
+fn holds_at(_delay: i64) -> Bson {
+    doc! { "$min": "$pending.at" }.into()
 }
 
 impl Stored for TransferDocument {

@@ -1,9 +1,12 @@
 //! Invariants of accounts and transfers, for `docgate check`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    mem,
+};
 
 use super::{
-    documents::{AccountDocument, AccountKind, TransferDocument, TransferState},
+    documents::{AccountDocument, AccountKind, Pending, TransferDocument, TransferState},
     store,
 };
 use crate::{app::App, error::Error, invariants::Report};
@@ -25,6 +28,8 @@ struct Books {
     otherwise: Vec<String>,
     below_zero: Vec<String>,
     stray_marks: Vec<String>,
+    /// Holds without an unfinished transfer, with their account.
+    held: Vec<(String, Pending)>,
 }
 
 impl Books {
@@ -43,7 +48,9 @@ impl Books {
         let total = self.totals.entry(account.currency.code()).or_default();
         *total += i128::from(account.balance);
         let booked = self.booked.remove(&account.id).unwrap_or_default();
-        if booked != i128::from(account.balance) && !self.busy.contains(&account.id) {
+        let has_holds = account.pending.iter().any(|mark| mark.tag.is_some());
+        let is_busy = has_holds || self.busy.contains(&account.id);
+        if booked != i128::from(account.balance) && !is_busy {
             let (id, balance) = (&account.id, account.balance);
             self.otherwise.push(format!("account {id:?}: {balance}, of transfers {booked}"));
         }
@@ -52,6 +59,12 @@ impl Books {
         }
         for mark in account.pending {
             match self.live.get(&mark.id) {
+                None if mark.tag.is_some() && mark.amount < 0 => {
+                    // What it holds is debited and not credited, unless its transfer is over.
+                    *self.totals.entry(account.currency.code()).or_default() -=
+                        i128::from(mark.amount);
+                    self.held.push((account.id.clone(), mark));
+                }
                 Some(live) if live.source == account.id && mark.amount == -live.amount => {
                     self.debited.insert(mark.id);
                 }
@@ -90,6 +103,15 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     store::for_each(app, |transfer| books.note(transfer)).await?;
     store::for_each(app, |account| books.enter(account)).await?;
     books.add_what_is_on_its_way();
+    for (account, mark) in mem::take(&mut books.held) {
+        // A transfer that began after the transfers were read isn't over.
+        let transfer = store::transfers(app).get_settled(&mark.id).await?;
+        if transfer.is_some_and(|transfer| transfer.state.is_final()) {
+            books.stray_marks.push(format!("account {account:?}: {:?}", mark.id));
+        }
+    }
+    let late = store::accounts(app).list_late().await?.into_iter().map(|late| late.to_string());
+    report.add("accounts: the sweep finds each hold in time (`holdsAt`)", late);
 
     let undebited = books.undebited();
     let totals = books.totals.into_iter().filter(|(_, total)| *total != 0);

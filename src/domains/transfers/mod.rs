@@ -49,7 +49,13 @@
 //! holds the claim. The holder's commit is then refused, and the holder undoes its debit. If the claim has ended,
 //! a void claims the transfer and undoes the debit itself; else the sweep does.
 //!
-//! **Payments** of the ledger provider are transfers to the merchant's receiving account. Their end is up to the
+//! **Holds.** The payment of a checkout without a claim begins as a hold: the payer's account is debited, with the cart and
+//! the checkout's tag in the mark, and no transfer yet. When the cart has decided, the transfer is inserted as COMMITTED,
+//! claimed by the attempt that inserts it, and credited. The merchant's mark is retired at once. The payer's mark is
+//! retired under a later claim; `operations/holds.rs` has the reason. `holdsAt` of an account is the time of its oldest
+//! hold. By it the sweep of orders finds holds whose checkout never decided, and releases them.
+//!
+//! **Payments** of the ledger provider are otherwise transfers to the merchant's receiving account. Their end is up to the
 //! checkout, by capture or void; the sweep leaves PENDING and AUTHORISED ones alone. A void that finds no document
 //! leaves a tombstone, so that a late authorisation is refused. **Refunds** go the other way and always arrive, also at
 //! an account that was closed or is full. A refund that the merchant's account can't cover stays PENDING, and the sweep
@@ -63,7 +69,7 @@
 //!
 //! Invariants: in each currency, all balances and all amounts that are debited and not yet credited add up to
 //! zero; only the account of the outside world may have a balance below zero; every mark on an account belongs to
-//! an unfinished transfer.
+//! an unfinished transfer, or is a hold.
 
 mod documents;
 pub mod invariants;

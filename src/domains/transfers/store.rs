@@ -3,21 +3,40 @@
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::documents::{
-    AccountDocument, AccountKind, AccountState, LARGEST, MAX_PENDING, TransferDocument,
+    AccountDocument, AccountKind, AccountState, HOLDS_AT, LARGEST, MAX_PENDING, TransferDocument,
     TransferKind, TransferReason, TransferState, TransferStep, least_balance,
 };
 use crate::{
     app::App,
     error::Error,
     flow::{Attempt, Change},
+    graphql::scalars::Money,
     mongo::{
         Collection, Stored, batched,
         collection::List,
         condition::{Condition, Number, at_least, contains, has_room, is},
-        expression::{append, both, count, literal, older_than, stored, whole, without},
+        expression::{
+            append, both, count, element_is, filter, literal, map, older_than, stored, whole,
+            without,
+        },
         guarded::Guarded,
     },
 };
+
+/// The payment of a checkout without a claim.
+#[derive(Debug, Clone, Copy)]
+pub struct Payment<'a> {
+    /// Id of the payment, derived from the cart and the tag.
+    pub id: &'a str,
+    /// The cart that is checked out.
+    pub cart: &'a str,
+    /// Tag of the checkout.
+    pub tag: &'a str,
+    /// Account that pays.
+    pub payer: &'a str,
+    /// Amount to be paid.
+    pub amount: Money,
+}
 
 pub(super) fn accounts(app: &App) -> Collection<AccountDocument> {
     app.collection()
@@ -120,6 +139,69 @@ pub(super) fn undo(app: &App, transfer: &TransferDocument) -> Guarded<AccountDoc
     let balance = doc! { "$add": ["$balance", *amount] };
     let set = doc! { "balance": balance, "pending": without("$pending", "id", id) };
     accounts(app).change(Change::ruled(source, [(is_marked(id), ())], set))
+}
+
+/// Why the money of a payment isn't held.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NotHeld {
+    /// It is held already.
+    Already,
+    /// The account isn't one that pays in this currency.
+    Other,
+    /// It is closed.
+    Closed,
+    /// It holds less.
+    Short,
+    /// It has too many unfinished transfers.
+    Busy,
+}
+
+/// Holds the amount of a payment for a checkout without a claim: it is subtracted from the payer's account, once per
+/// payment. The payment itself is inserted later, when the cart has decided under the tag.
+pub(super) fn hold(payment: &Payment<'_>) -> Change<NotHeld> {
+    let Payment { id, cart, tag, payer, amount } = *payment;
+    let needed = amount.minor_units;
+    let rules = [
+        (is_marked(id).negated(), NotHeld::Already),
+        (is("kind", stored(&AccountKind::Personal)), NotHeld::Other),
+        (is("currency", stored(&amount.currency)), NotHeld::Other),
+        (is("state", stored(&AccountState::Open)), NotHeld::Closed),
+        (at_least("balance", needed), NotHeld::Short),
+        (has_room("pending", count(MAX_PENDING)), NotHeld::Busy),
+    ];
+    let mark = whole(doc! {
+        "id": literal(id), "amount": -needed, "cart": literal(cart), "tag": literal(tag), "at": "$$NOW",
+    });
+    let set = doc! {
+        "balance": { "$subtract": ["$balance", needed] }, "pending": append("$pending", vec![mark]),
+    };
+    Change::ruled(payer, rules, set)
+}
+
+/// Returns what was held under the id of a payment, whose tag can't decide any more. Mark and money change in the same
+/// update, so it needs no deadline.
+pub(super) fn release(app: &App, account: &str, payment: &str) -> Guarded<AccountDocument> {
+    let held = filter("$pending", element_is("id", payment));
+    let held = doc! { "$sum": map(held, "$$this.amount") };
+    let set = doc! {
+        "balance": { "$subtract": ["$balance", held] },
+        "pending": without("$pending", "id", payment),
+    };
+    accounts(app).change(Change::ruled(account, [(is_marked(payment), ())], set))
+}
+
+/// Accounts with a hold from before `before`, oldest first.
+pub(super) async fn list_with_holds(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<AccountDocument>, Error> {
+    accounts(app).list_older((HOLDS_AT, "holds_at"), before, limit).await
+}
+
+/// Computes `holdsAt` of an account again. A gateway of a version that doesn't know the field leaves it as it is.
+pub(super) fn derive_holds_at(app: &App, id: &str) -> Guarded<AccountDocument> {
+    accounts(app).guarded(doc! { "_id": id }, Vec::<Document>::new())
 }
 
 /// Removes the mark of a credited transfer.

@@ -1,8 +1,14 @@
-//! The sweep of transfers finishes those that were interrupted: their claim has ended, and their state isn't
-//! final.
+//! The sweep of transfers finishes those that were interrupted, and retires the payers' marks of payments: the claim has
+//! ended, and the state isn't final.
+
+use futures_util::future::join_all;
 
 use super::{documents::TransferState, operations, store};
 use crate::{app::App, flow::Sweep};
+
+/// Number of transfers that are finished side by side, so that their writes share commands: each payment of a checkout
+/// without a claim is left to the sweep.
+const SIDE_BY_SIDE: usize = 50;
 
 /// States in which steps remain. An authorised payment waits for its checkout.
 const UNFINISHED: [TransferState; 5] = [
@@ -17,8 +23,18 @@ const UNFINISHED: [TransferState; 5] = [
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.earlier(app.bounds().grace_period());
     for state in UNFINISHED {
-        let found = store::list_unfinished(app, state, before).await;
-        let finish = |id: String| async move { operations::finish(app, &id).await };
-        sweep.each(found, String::clone, finish).await;
+        let found = match store::list_unfinished(app, state, before).await {
+            Ok(found) => found,
+            Err(error) => {
+                sweep.note("list", Err(error));
+                continue;
+            }
+        };
+        for batch in found.chunks(SIDE_BY_SIDE) {
+            let done = join_all(batch.iter().map(|id| operations::finish(app, id))).await;
+            for (id, done) in batch.iter().zip(done) {
+                sweep.add(id, done);
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ pub(super) use receipts::{MAX, Refused, book};
 use std::{
     mem,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use futures_util::future::join_all;
@@ -34,6 +35,9 @@ use crate::{
     },
     mongo::derived::Walk,
 };
+
+/// Pause before a restock looks again whether the goods are sold.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Result of a reserve.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -230,24 +234,35 @@ impl Holder<'_> {
         join_all(applies).await.into_iter().collect()
     }
 
-    /// Returns sold goods to the shelf, once per tag. It needs no reservation.
+    /// Returns sold goods to the shelf, once per tag. It needs no reservation. The goods of an order that was placed
+    /// a moment ago may not be sold yet; then it waits.
     ///
     /// # Errors
     /// The outcome is unknown, or the attempt is over: the restock is still due.
     pub async fn restock(&self, sku: &str, quantity: i64) -> Result<(), Error> {
         let restocking = store::restocking(sku, self.tag, quantity);
-        match stocks(self.app).write(&restocking, self.attempt).await? {
-            Verdict::Applied(_) | Verdict::Refused(NotApplied::Already, _) => Ok(()),
-            Verdict::Refused(NotApplied::Due, _) => Err(self.attempt.overdue()),
-            Verdict::Missing => {
-                Err(Error::internal(format!("restock of {sku:?}, which has no stock document")))
+        loop {
+            match stocks(self.app).write(&restocking, self.attempt).await? {
+                Verdict::Applied(_) | Verdict::Refused(NotApplied::Already, _) => return Ok(()),
+                Verdict::Refused(NotApplied::Due, _) if self.attempt.is_over() => {
+                    return Err(self.attempt.overdue());
+                }
+                Verdict::Refused(NotApplied::Due, _) => tokio::time::sleep(LOOK).await,
+                Verdict::Missing => {
+                    let fault = format!("restock of {sku:?}, which has no stock document");
+                    return Err(Error::internal(fault));
+                }
             }
         }
     }
 
+    /// Whether something was reserved under the tag. It may have been applied under the same tag since.
     fn has_reserved(&self, stock: &StockDocument) -> bool {
         let mut entries = stock.reservations.iter().filter(|entry| entry.holder == self.name);
-        entries.any(|entry| entry.reserve_marks.iter().any(|mark| mark.tag == self.tag))
+        entries.any(|entry| {
+            let mut marks = entry.reserve_marks.iter().chain(&entry.apply_marks);
+            marks.any(|mark| mark.tag == self.tag)
+        })
     }
 }
 

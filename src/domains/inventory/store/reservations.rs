@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     flow::{Attempt, Change},
     mongo::{
-        condition::{Condition, at_least, contains, has_element, has_room, is},
+        condition::{Condition, Number, at_least, contains, has_element, is},
         expression::{
             append, array, changed, choose, element_is, filter, literal, map, replaced, whole,
             without,
@@ -40,6 +40,12 @@ fn has_entry_with(holder: &str, condition: Condition) -> Condition {
     has_element("reservations", [is("holder", holder), condition])
 }
 
+/// Fewer than `cap` holders have something.
+fn has_room_for_holders(cap: u32) -> Condition {
+    let in_use = Number::Count("reservations".into(), Box::new(is("quantity", 0).negated()));
+    at_least(i64::from(cap) - 1, in_use)
+}
+
 /// Why nothing is reserved.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum NotReserved {
@@ -53,7 +59,8 @@ pub(in super::super) enum NotReserved {
     Full,
 }
 
-/// A reserve: enough is available, the tag has no mark, and there are fewer than `cap` holders.
+/// A reserve: enough is available, the tag has no mark, and fewer than `cap` holders have something. Empty entries
+/// don't count: those of checked-out carts stay until their marks are retired.
 pub(in super::super) fn reserving(
     sku: &str,
     holder: &str,
@@ -68,7 +75,7 @@ pub(in super::super) fn reserving(
         (has_entry_with(holder, marked).negated(), NotReserved::Already),
         is_open(NotReserved::Closed),
         (at_least("available", quantity), NotReserved::Short),
-        (Condition::Any(vec![is_holder, has_room("reservations", cap)]), NotReserved::Full),
+        (Condition::Any(vec![is_holder, has_room_for_holders(cap)]), NotReserved::Full),
     ];
     let mark = mark(tag, quantity);
     let grown = changed(doc! {
@@ -124,7 +131,8 @@ pub(in super::super) enum NotApplied {
 }
 
 /// An apply: exactly `quantity` is moved out of the holder's reservation, once per tag. The entry stays with
-/// the mark, also when it is empty.
+/// the mark, also when it is empty. If something was reserved under the same tag, the mark of the reserve becomes that
+/// of the apply: what is applied can't be released any more, and a late repeat of the reserve finds the mark.
 pub(in super::super) fn applying(
     sku: &str,
     holder: &str,
@@ -132,14 +140,13 @@ pub(in super::super) fn applying(
     quantity: i64,
     to: Destination,
 ) -> Change<NotApplied> {
-    let is_due =
-        Condition::All(vec![at_least("quantity", quantity), contains("takes.tag", tag).negated()]);
     let rules = [
         (has_entry_with(holder, contains("gifts.tag", tag).negated()), NotApplied::Already),
-        (has_entry_with(holder, is_due), NotApplied::Due),
+        (has_entry_with(holder, at_least("quantity", quantity)), NotApplied::Due),
     ];
     let applied = changed(doc! {
         "quantity": { "$subtract": ["$$this.quantity", quantity] },
+        "takes": without("$$this.takes", "tag", tag),
         "gifts": append("$$this.gifts", vec![mark(tag, quantity)]),
         "at": "$$NOW",
     });

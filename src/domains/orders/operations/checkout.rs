@@ -1,4 +1,5 @@
-//! The checkout flow: reserve, commit, apply and settle over a cart, the inventory and a payment.
+//! The checkout flow: reserve, commit, apply and settle over a cart, the inventory and a payment. This is the one with a
+//! claim, for payments at an outside provider; `unclaimed` has the other.
 
 use futures_util::future::join_all;
 
@@ -18,7 +19,11 @@ use crate::{
             operations::checkout as decider,
         },
         inventory::operations::{self as inventory, Destination, Holder, Reserved},
-        payments::{Charge, operations as payments},
+        payments::{
+            Charge,
+            operations::{self as payments, needs_no_provider},
+        },
+        transfers::AccountDocument,
     },
     error::Error,
     flow::{Attempt, Op, OtherInput, Step, decide},
@@ -37,29 +42,49 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
     let input = &input.checked()?;
     let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
-    let read = || begin(cx, &input.cart_id);
-    decide(read, |attempt: Attempt, cart: CartDocument| async move {
-        let own = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
-        match (cart.state, own) {
-            (CartState::Active, _) => {
-                let Some(cart) = freeze(cx, input, op, &cart, &attempt).await? else {
-                    return Ok(Step::Again);
-                };
-                Ok(Step::Done(Run::new(&cx, &cart, &attempt)?.carry_through().await?))
-            }
-            (state, None) => Err(CartNotActive::new(state).into()),
-            (_, Some(checkout)) if checkout.input != op.input => Err(OtherInput.into()),
-            (CartState::Complete, Some(checkout)) => Ok(Step::Done(ordered(&cx, checkout).await?)),
-            (_, Some(checkout)) => {
-                if !attempt.is_overdue(checkout.deadline) {
-                    return Ok(Step::Wait);
+    let account = &Payment::from(&input.payment).account;
+    let read = || async move {
+        let payer = payments::payer(&cx, account.as_deref());
+        let (begun, payer) = tokio::join!(begin(cx, &input.cart_id), payer);
+        let (attempt, cart) = begun?;
+        Ok((attempt, (cart, payer?)))
+    };
+    decide(
+        read,
+        |attempt: Attempt, (cart, payer): (CartDocument, Option<AccountDocument>)| async move {
+            let own = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
+            match (cart.state, own) {
+                (CartState::Active, _) if cart.lines.is_empty() => {
+                    Err(CartEmpty::because("the cart has no lines").into())
                 }
-                // Its attempt was interrupted, and none of its writes can still be applied.
-                recover(&cx, &cart, &attempt).await?;
-                Ok(Step::Again)
+                (CartState::Active, _) if needs_no_provider(&cx, carts::total(&cart.lines)) => {
+                    check_out_at_once(cx, input, op, (&cart, payer.as_ref()), &attempt).await
+                }
+                (CartState::Active, _) => {
+                    let Some(cart) = freeze(cx, input, op, &cart, &attempt).await? else {
+                        return Ok(Step::Again);
+                    };
+                    Ok(Step::Done(Run::new(&cx, &cart, &attempt)?.carry_through().await?))
+                }
+                (state, None) => Err(CartNotActive::new(state).into()),
+                (_, Some(checkout)) if checkout.input != op.input => Err(OtherInput.into()),
+                (CartState::Complete, Some(checkout)) => {
+                    Ok(Step::Done(ordered(&cx, checkout).await?))
+                }
+                (CartState::Paid, Some(checkout)) if checkout.tag.is_some() => {
+                    Ok(Step::Done(Run::of(&cx, &cart, checkout, &attempt).place().await?))
+                }
+                (_, Some(checkout)) => {
+                    if !attempt.is_overdue(checkout.deadline) {
+                        return Ok(Step::Wait);
+                    }
+                    // Its attempt was interrupted, and none of its writes can still be applied.
+                    recover(&cx, &cart, &attempt).await?;
+                    Ok(Step::Again)
+                }
             }
-        }
-    })
+        },
+    )
     .await
 }
 
@@ -72,26 +97,32 @@ async fn begin(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<Che
 }
 
 /// The current order of a completed checkout.
-async fn ordered(app: &App, checkout: &Checkout) -> Changed<CheckoutCartResult> {
+pub(super) async fn ordered(app: &App, checkout: &Checkout) -> Changed<CheckoutCartResult> {
     let order = orders(app).get_settled(&checkout.id).await?.filter(|order| !order.deleted);
     Ok(order.ok_or_else(|| NotFound::of(NodeKind::ORDER, &checkout.id))?)
 }
 
-/// Begins the checkout: checks what can be refused early, then freezes the cart. Returns `None` if the cart
-/// changed.
-async fn freeze(
+/// The checkout that an attempt begins, with or without a claim. The lines as they were read are part of the tag: other
+/// lines need other reservations and another amount.
+fn checkout_of(
     cx: Cx<'_>,
     input: &CheckoutCartInput,
     op: &Op,
     cart: &CartDocument,
     attempt: &Attempt,
-) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
-    if cart.lines.is_empty() {
-        return Err(CartEmpty::because("the cart has no lines").into());
-    }
+    is_unclaimed: bool,
+) -> Checkout {
+    let lines =
+        cart.lines.iter().map(|CartLine { sku, quantity, reserved, unit_price, .. }| {
+            format!("{quantity} {reserved} {unit_price} {sku}")
+        });
+    let lines: Vec<String> = lines.collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let tag = is_unclaimed.then(|| format!("{}/{}", op.tag(&cart.ops), cx.ids().derived(&lines)));
     let number = cart.checkouts.to_string();
-    let derived = |what| cx.ids().derived(&[what, &cart.id, &op.id, &number]);
-    let checkout = Checkout {
+    let name = tag.as_ref().map_or_else(|| [&*op.id, &number], |tag| [tag, ""]);
+    let derived = |what| cx.ids().derived(&[what, &cart.id, name[0], name[1]]);
+    Checkout {
         id: derived("checkout"),
         payment_id: derived("payment"),
         owner: cx.requester.subject.clone(),
@@ -101,8 +132,34 @@ async fn freeze(
         payment: Payment::from(&input.payment),
         total: carts::total(&cart.lines),
         deadline: attempt.deadline(),
-    };
-    payments::check(cx, &charge_of(cart, &checkout)).await?;
+        tag,
+    }
+}
+
+/// A try of a checkout without a claim, of the cart and the payer's account as they were read.
+async fn check_out_at_once(
+    cx: Cx<'_>,
+    input: &CheckoutCartInput,
+    op: &Op,
+    (cart, payer): (&CartDocument, Option<&AccountDocument>),
+    attempt: &Attempt,
+) -> Result<Step<OrderDocument>, Stop<CheckoutCartResult>> {
+    let checkout = checkout_of(cx, input, op, cart, attempt, true);
+    payments::check_payer(cx, &charge_of(cart, &checkout), payer)?;
+    carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
+    Run::of(&cx, cart, &checkout, attempt).check_out(op).await
+}
+
+/// Begins a checkout with a claim, for a payment at an outside provider: freezes the cart. Returns `None` if the cart
+/// changed.
+async fn freeze(
+    cx: Cx<'_>,
+    input: &CheckoutCartInput,
+    op: &Op,
+    cart: &CartDocument,
+    attempt: &Attempt,
+) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
+    let checkout = checkout_of(cx, input, op, cart, attempt, false);
     carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
     let frozen = decider::freeze(&cx, cart, &checkout).within(attempt).then_read().await?;
     let is_ours = |cart: &CartDocument| {
@@ -112,7 +169,7 @@ async fn freeze(
     Ok(frozen.filter(is_ours))
 }
 
-fn charge_of(cart: &CartDocument, checkout: &Checkout) -> Charge {
+pub(super) fn charge_of(cart: &CartDocument, checkout: &Checkout) -> Charge {
     let total = Money::new(checkout.total, cart.currency);
     charge(&checkout.payment_id, cart.id.clone(), total, checkout.payment.clone())
 }
@@ -129,6 +186,7 @@ pub(in super::super) async fn recover(
     let run = Run::new(app, cart, attempt)?;
     match cart.state {
         CartState::Pending | CartState::Voiding => run.undo().await.map(drop),
+        CartState::Paid if run.checkout.tag.is_some() => run.place_and_finish().await,
         CartState::Paid => run.go_forward().await.map(drop),
         _ => Ok(()),
     }
@@ -136,18 +194,27 @@ pub(in super::super) async fn recover(
 
 /// The checkout of a cart, as an attempt carries it out.
 #[derive(Clone, Copy)]
-struct Run<'a> {
-    app: &'a App,
-    cart: &'a CartDocument,
-    checkout: &'a Checkout,
-    attempt: &'a Attempt,
+pub(super) struct Run<'a> {
+    pub(super) app: &'a App,
+    pub(super) cart: &'a CartDocument,
+    pub(super) checkout: &'a Checkout,
+    pub(super) attempt: &'a Attempt,
 }
 
 impl<'a> Run<'a> {
     fn new(app: &'a App, cart: &'a CartDocument, attempt: &'a Attempt) -> Result<Self, Error> {
         let checkout = cart.checkout.as_ref();
         let checkout = checkout.ok_or_else(|| Error::internal("a cart without its checkout"))?;
-        Ok(Self { app, cart, checkout, attempt })
+        Ok(Self::of(app, cart, checkout, attempt))
+    }
+
+    fn of(
+        app: &'a App,
+        cart: &'a CartDocument,
+        checkout: &'a Checkout,
+        attempt: &'a Attempt,
+    ) -> Self {
+        Self { app, cart, checkout, attempt }
     }
 
     /// Reserves stock and money, commits and applies. Only the attempt that froze the cart calls it. If the
@@ -175,11 +242,11 @@ impl<'a> Run<'a> {
     /// Reserves the stock that isn't reserved for the cart yet, in one command. If that doesn't succeed for all lines, it
     /// goes line by line in the order of SKUs. From the first short line on it only reads, so that every short
     /// line is reported. Returns the reason why the checkout has to be aborted, if there is one.
-    async fn reserve_missing(self) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
+    pub(super) async fn reserve_missing(self) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
         let (app, missing, cap) =
             (self.app, self.missing(), self.app.config().reservations_per_sku);
         let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();
-        let (name, tag) = (&self.cart.id, &self.checkout.id);
+        let (name, tag) = (&self.cart.id, self.checkout.tag());
         let holder = Holder { app, name, tag, attempt: self.attempt };
         if holder.reserve_each(&lines, cap).await? {
             return Ok(None);
@@ -201,7 +268,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lines whose quantity isn't wholly reserved, with the missing quantity, in the order of SKUs.
-    fn missing(self) -> Vec<(&'a CartLine, i64)> {
+    pub(super) fn missing(self) -> Vec<(&'a CartLine, i64)> {
         let lines = self.cart.lines.iter().map(|line| (line, line.quantity - line.reserved));
         let mut missing: Vec<_> = lines.filter(|(_, missing)| *missing > 0).collect();
         missing.sort_by(|(left, _), (right, _)| left.sku.cmp(&right.sku));
@@ -258,7 +325,7 @@ impl<'a> Run<'a> {
     }
 
     /// The order document of the checkout.
-    fn placed(self) -> OrderDocument {
+    pub(super) fn placed(self) -> OrderDocument {
         let Self { cart, checkout, attempt, .. } = self;
         let line = |line: &CartLine| OrderLine {
             sku: line.sku.clone(),

@@ -3,6 +3,7 @@
 mod adjust;
 mod checkout;
 mod outbox;
+mod unclaimed;
 
 use async_graphql::connection::Connection;
 

@@ -83,16 +83,19 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
     }
 }
 
+/// An account from which a caller wants to pay, whoever owns it; [`may_pay`] judges it.
+pub async fn payer(app: &App, id: &str) -> Result<Option<AccountDocument>, Error> {
+    store::accounts(app).get_settled(id).await
+}
+
 /// Whether `subject` can pay in `currency` from that account. Only permanent reasons are reported. The
-/// balance is checked by the authorisation.
-pub async fn payer_account(
-    app: &App,
+/// balance is checked when the money is reserved.
+pub fn may_pay(
+    account: Option<&AccountDocument>,
     subject: &str,
-    id: &str,
     currency: CurrencyCode,
-) -> Result<PayerAccount, Error> {
-    let found = store::accounts(app).get_settled(id).await?;
-    Ok(match found.filter(|account| account.is_of(subject)) {
+) -> PayerAccount {
+    match account.filter(|account| account.is_of(subject)) {
         // The receiving account can't pay itself.
         Some(account) if account.kind != AccountKind::Personal => PayerAccount::NotFound,
         Some(account) if account.currency != currency => {
@@ -101,5 +104,5 @@ pub async fn payer_account(
         Some(account) if account.state == AccountState::Closed => PayerAccount::Closed,
         Some(_) => PayerAccount::Usable,
         None => PayerAccount::NotFound,
-    })
+    }
 }

@@ -14,7 +14,7 @@ use crate::{
     app::App,
     error::Error,
     flow::{Attempt, Op, Step, Verdict, decide},
-    graphql::scalars::Money,
+    graphql::scalars::{CurrencyCode, Money},
     mongo::{
         Version, batched,
         guarded::{Guarded, Sends},
@@ -239,6 +239,14 @@ impl Driver<'_> {
                     // An account that was opened concurrently serves as well.
                     accounts.insert(account).await.decided()?;
                 }
+                // So is the account on which payments arrive.
+                Verdict::Missing if id == receiving_account(self.app, transfer.currency) => {
+                    let merchant = &self.app.config().payments_merchant;
+                    let (kind, currency) = (AccountKind::Receiving, transfer.currency);
+                    let now = self.attempt.now();
+                    let account = AccountDocument::new(id, kind, Some(merchant), currency, now);
+                    accounts.insert(account).await.decided()?;
+                }
                 Verdict::Missing => {
                     return Err(Error::internal(format!("account {id:?} of a transfer is gone")));
                 }
@@ -272,6 +280,11 @@ pub(super) async fn answerable(
         Driver { app, attempt: &attempt }.advance(found).await
     })
     .await
+}
+
+/// `_id` of the account on which payments in this currency arrive.
+pub(super) fn receiving_account(app: &App, currency: CurrencyCode) -> String {
+    app.ids().derived(&["merchant", &app.config().payments_merchant, currency.code()])
 }
 
 fn gone() -> Error {

@@ -2,13 +2,15 @@
 
 mod accounts;
 mod drive;
+mod holds;
 mod payments;
 mod transfers;
 
 use async_graphql::{OutputType, connection::Connection};
 use mongodb::bson::Bson;
 
-pub use self::{accounts::*, drive::finish, payments::*, transfers::*};
+pub use self::{accounts::*, drive::finish, holds::*, payments::*, transfers::*};
+pub use super::store::Payment;
 use super::{
     documents::{AccountDocument, TransferDocument, TransferState},
     store,

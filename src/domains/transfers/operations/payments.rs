@@ -11,12 +11,12 @@ use super::{
         },
         store,
     },
-    drive::{Driver, answerable},
+    drive::{Driver, answerable, receiving_account},
 };
 use crate::{
     app::App,
     error::Error,
-    flow::{Op, Step},
+    flow::{Attempt, Op, Step, decide},
     graphql::scalars::{CurrencyCode, Money},
     mongo::guarded::Sends,
 };
@@ -43,7 +43,7 @@ pub async fn authorise(
     amount: Money,
 ) -> Result<Authorisation, Error> {
     let (merchant, currency) = (&app.config().payments_merchant, amount.currency);
-    let receiving = &app.ids().derived(&["merchant", merchant, currency.code()]);
+    let receiving = &receiving_account(app, currency);
     let (attempt, from, to) = store::begin_with_accounts(app, payer, receiving).await?;
     let is_payer =
         |from: &AccountDocument| from.kind == AccountKind::Personal && from.currency == currency;
@@ -141,34 +141,47 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
 }
 
 /// Refunds a part of a captured payment, once per `refund_id`. Returns whether the money has arrived. While
-/// the merchant's account can't cover it, the refund stays due and the sweep tries again.
+/// the merchant's account can't cover it, the refund stays due and the sweep tries again. It waits for a payment that is
+/// about to be credited.
 ///
 /// # Errors
 /// The outcome is unknown: refund again.
 pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool, Error> {
-    let (attempt, found) = app.begin_with(id).await?;
-    let paid = payment(found, id)?;
-    if !paid.state.has_arrived() {
-        return Err(Error::unavailable(format!("payment {id:?} isn't captured yet")));
-    }
-    let op = op(&app.ids().derived(&["refund", id, refund_id]));
-    let accounts = [&*paid.destination, &paid.source];
-    let driver = Driver { app, attempt: &attempt };
-    let transfer = TransferDocument {
-        by: Some(app.config().payments_merchant.clone()),
-        reverses: Some(paid.id.clone()),
-        ..driver.pending(&op, TransferKind::Refund, accounts, amount)
-    };
-    let (found, _) = driver.begin(transfer).await?;
-    if found.amount != amount.minor_units {
-        let problem = format!("refund {refund_id:?} was made of another amount");
-        return Err(Error::internal(problem));
-    }
-    let Step::Done(reached) = driver.advance(found).await? else { return Ok(false) };
-    if reached.state.is_final() && !reached.state.has_arrived() {
-        return Err(Error::internal(format!("refund {refund_id:?} is {:?}", reached.state)));
-    }
-    Ok(reached.state.has_arrived())
+    let read = || app.begin_with::<TransferDocument>(id);
+    decide(read, |attempt: Attempt, found: Option<TransferDocument>| async move {
+        // The order of a checkout without a claim may be seen before its payment, which is credited behind the answer.
+        if found.is_none() {
+            return Err(Error::unavailable(format!("payment {id:?} isn't recorded yet")));
+        }
+        let paid = payment(found, id)?;
+        if paid.state == TransferState::Committed {
+            return Ok(Step::Wait);
+        }
+        if !paid.state.has_arrived() {
+            return Err(Error::unavailable(format!("payment {id:?} isn't captured yet")));
+        }
+        let op = op(&app.ids().derived(&["refund", id, refund_id]));
+        let accounts = [&*paid.destination, &paid.source];
+        let driver = Driver { app, attempt: &attempt };
+        let transfer = TransferDocument {
+            by: Some(app.config().payments_merchant.clone()),
+            reverses: Some(paid.id.clone()),
+            ..driver.pending(&op, TransferKind::Refund, accounts, amount)
+        };
+        let (found, _) = driver.begin(transfer).await?;
+        if found.amount != amount.minor_units {
+            let problem = format!("refund {refund_id:?} was made of another amount");
+            return Err(Error::internal(problem));
+        }
+        let Step::Done(reached) = driver.advance(found).await? else {
+            return Ok(Step::Done(false));
+        };
+        if reached.state.is_final() && !reached.state.has_arrived() {
+            return Err(Error::internal(format!("refund {refund_id:?} is {:?}", reached.state)));
+        }
+        Ok(Step::Done(reached.state.has_arrived()))
+    })
+    .await
 }
 
 /// Payments from before `before` that are neither captured nor voided, oldest first. Each comes with its holder,
@@ -182,13 +195,18 @@ pub async fn open_authorisations(
     Ok(payments.into_iter().map(|payment| (payment.id, payment.holder)).collect())
 }
 
-/// Calls `each` for every captured payment and every arrived refund, with the payment's id and the amount,
+/// Calls `each` for every committed payment and every arrived refund, with the payment's id and the amount,
 /// which is negative for a refund.
 pub async fn for_each_payment(app: &App, mut each: impl FnMut(&str, i64)) -> Result<(), Error> {
     store::for_each(app, |transfer: TransferDocument| match (transfer.kind, &transfer.reverses) {
-        _ if !transfer.state.has_arrived() => {}
-        (TransferKind::Payment, _) => each(&transfer.id, transfer.amount),
-        (TransferKind::Refund, Some(payment)) => each(payment, -transfer.amount),
+        (TransferKind::Payment, _)
+            if transfer.state.has_arrived() || transfer.state == TransferState::Committed =>
+        {
+            each(&transfer.id, transfer.amount);
+        }
+        (TransferKind::Refund, Some(payment)) if transfer.state.has_arrived() => {
+            each(payment, -transfer.amount);
+        }
         _ => {}
     })
     .await
@@ -201,6 +219,6 @@ fn payment(found: Option<TransferDocument>, id: &str) -> Result<TransferDocument
 }
 
 /// A payment or a refund has its `_id` from what is paid, and no input of a client.
-fn op(id: &str) -> Op {
+pub(super) fn op(id: &str) -> Op {
     Op { id: id.to_owned(), input: String::new() }
 }

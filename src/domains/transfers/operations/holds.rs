@@ -1,0 +1,139 @@
+//! Payments of checkouts without a claim. The payer's money is held under the checkout's tag before the cart decides. The
+//! payment is inserted after it, as COMMITTED, and is credited by the attempt that inserted it.
+//!
+//! The payer's mark stays longer than the merchant's. A repeat of the checkout that has read the cart before the
+//! decision may still be about to hold the money under the same tag, and nothing would release that: the tag has decided.
+//! So the claim on the payment ends one grace period later than the checkout. Only another claim removes the mark, and
+//! such a repeat is past its deadline then.
+
+use mongodb::bson::DateTime;
+
+use super::{
+    super::{
+        documents::{TransferDocument, TransferKind, TransferState, TransferStep},
+        store::{self, NotHeld, Payment},
+    },
+    drive::{Driver, receiving_account},
+    payments::{Authorisation, op},
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::{Attempt, Verdict, later},
+    mongo::guarded::Sends,
+};
+
+/// Holds the money of a payment on the payer's account; a repeat changes nothing.
+///
+/// # Errors
+/// The outcome is unknown, or the attempt is over.
+pub async fn hold(
+    app: &App,
+    payment: Payment<'_>,
+    attempt: &Attempt,
+) -> Result<Authorisation, Error> {
+    let reason = match store::accounts(app).write(&store::hold(&payment), attempt).await? {
+        Verdict::Applied(_) | Verdict::Refused(NotHeld::Already, _) => {
+            return Ok(Authorisation::Authorised);
+        }
+        Verdict::Missing | Verdict::Refused(NotHeld::Other, _) => {
+            "the account can't pay in this currency"
+        }
+        Verdict::Refused(NotHeld::Closed, _) => "the account is closed",
+        Verdict::Refused(NotHeld::Short, _) => "the account holds less than the total",
+        Verdict::Refused(NotHeld::Busy, _) => {
+            return Err(Error::unavailable("the account has too many pending transfers"));
+        }
+    };
+    Ok(Authorisation::Declined(reason.into()))
+}
+
+/// Returns what was held under the id of a payment. The tag must be void: it never decides.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn release(app: &App, account: &str, payment: &str) -> Result<(), Error> {
+    store::release(app, account, payment).held().await.map(|_was_held| ())
+}
+
+/// Inserts the payment of a checkout that has decided, of which the money is held. Returns it if this call inserted it:
+/// the attempt then has the claim on it. `by` is the subject who pays.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn insert_payment(
+    app: &App,
+    payment: &Payment<'_>,
+    by: Option<String>,
+    attempt: &Attempt,
+) -> Result<Option<TransferDocument>, Error> {
+    let (driver, state) = (Driver { app, attempt }, TransferState::Committed);
+    let receiving = receiving_account(app, payment.amount.currency);
+    let accounts = [payment.payer, &receiving];
+    let transfer = TransferDocument {
+        by,
+        holder: Some(payment.cart.to_owned()),
+        state,
+        deadline: later(attempt.deadline(), app.bounds().grace_period()),
+        history: vec![TransferStep { state, at: attempt.now().into() }],
+        ..driver.pending(&op(payment.id), TransferKind::Payment, accounts, payment.amount)
+    };
+    let inserted = store::transfers(app).insert(transfer.clone()).await.decided()?;
+    Ok(inserted.map(|()| transfer))
+}
+
+/// Credits the merchant with a payment that the attempt inserted, and retires the merchant's mark.
+///
+/// # Errors
+/// The outcome is unknown: the sweep carries on.
+pub async fn credit_payment(
+    app: &App,
+    payment: TransferDocument,
+    attempt: &Attempt,
+) -> Result<(), Error> {
+    let (driver, mut sends) = (Driver { app, attempt }, Sends::Once);
+    let reached = driver.drive(payment, TransferState::is_answerable, &mut sends).await?;
+    let TransferDocument { id, destination, state, .. } = &reached;
+    if !state.has_arrived() {
+        return Err(Error::internal(format!("payment {id:?} was captured and is {state:?}")));
+    }
+    if sends == Sends::Once {
+        store::retire(app, destination, id).held().await?;
+    }
+    Ok(())
+}
+
+/// A hold on an account.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// The account.
+    pub account: String,
+    /// Id of the payment.
+    pub payment: String,
+    /// The cart that is checked out.
+    pub cart: String,
+    /// Tag of the checkout.
+    pub tag: String,
+}
+
+/// Holds from before `before`, of the accounts with the oldest ones. Their carts tell what becomes of them.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn holds_before(app: &App, before: DateTime, limit: i64) -> Result<Vec<Held>, Error> {
+    let mut found = Vec::new();
+    for account in store::list_with_holds(app, before, limit).await? {
+        let known = found.len();
+        for mark in account.pending {
+            if let (Some(cart), Some(tag), Some(_)) =
+                (mark.cart, mark.tag, mark.at.filter(|at| *at < before))
+            {
+                found.push(Held { account: account.id.clone(), payment: mark.id, cart, tag });
+            }
+        }
+        if found.len() == known {
+            store::derive_holds_at(app, &account.id).held().await?;
+        }
+    }
+    Ok(found)
+}

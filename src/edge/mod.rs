@@ -147,6 +147,8 @@ impl Edge {
         if domains::is_on(config, "assets") {
             routes = routes.route("/assets/{*path}", assets::routes());
         }
+        // Inside the layers: a preflight is answered for any method.
+        routes = routes.method_not_allowed_fallback(error_response::no_such_method);
         if let Some(cors) = cors(&config.cors_origins) {
             routes = routes.layer(cors);
         }
@@ -154,13 +156,14 @@ impl Edge {
             routes = routes.layer(from_fn(traces::trace));
         }
         if config.explorer {
-            routes = routes.merge(pages());
+            let pages = pages();
+            routes =
+                routes.merge(pages.method_not_allowed_fallback(error_response::no_such_method));
         }
         if config.admin_listen.is_none() {
             routes = routes.merge(Self::admin_routes());
         }
-        let routes = routes.fallback(error_response::no_such_path);
-        routes.method_not_allowed_fallback(error_response::no_such_method).with_state(self)
+        routes.fallback(error_response::no_such_path).with_state(self)
     }
 
     /// The routes for operators: health and metrics.

@@ -584,12 +584,12 @@ async fn an_order_is_cancelled_before_its_goods_and_its_money_moved() {
     let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id}) { \
         ... on Order { state refunded { minorUnits } } } }";
     let other = gateway.sibling().await;
-    let (cancelled, ()) =
-        tokio::join!(other.shopper("ann").field(cancel, json!({ "id": order })), async {
-            proxy.reached().await;
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            proxy.release().await;
-        });
+    let canceller = other.shopper("ann");
+    let (cancelled, ()) = tokio::join!(canceller.field(cancel, json!({ "id": order })), async {
+        proxy.reached().await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        proxy.release().await;
+    });
     assert_eq!(cancelled["state"], "CANCELLED", "{cancelled:#}");
     assert_eq!(cancelled["refunded"]["minorUnits"], 200, "{cancelled:#}");
     settled(&gateway).await;

@@ -807,7 +807,10 @@ async fn a_key_that_was_refused_too_often_needs_a_new_one() {
     let last = anna.field(TRANSFER, order(&from, &to, 10, Some("op"))).await;
     assert_eq!(last["code"], "INVALID_INPUT", "{last}");
     assert_eq!(last["field"], "input.idempotencyKey");
-    assert_eq!(last["message"], "idempotencyKey: was used for 100 refused calls: use a new one");
+    assert_eq!(
+        last["message"],
+        "input.idempotencyKey: was used for 100 refused calls: use a new one"
+    );
     let next = anna.field(TRANSFER, order(&from, &to, 10, Some("another"))).await;
     assert_eq!(next["state"], "CREDITED", "{next}");
 }

@@ -123,8 +123,8 @@ async fn a_demos_cut_flows_are_finished_before_its_users_eyes() {
     let address = running.address("demo serves on http://");
     let mongodb = running.says("MongoDB   mongodb://");
     let uri = mongodb.split_whitespace().nth(1).expect("a URI").to_owned();
-    let line = running.says("  shopper");
-    let shopper = line.split_whitespace().nth(1).expect("a token");
+    let line = running.says("export SHOPPER=");
+    let (_, shopper) = line.split_once('=').expect("a token");
     let flows = cut_flows(&running);
     let said: Vec<&str> = flows.iter().map(|(state, _)| state.as_str()).collect();
     assert_eq!(states(&address, shopper, &flows).await, said);

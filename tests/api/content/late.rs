@@ -200,7 +200,7 @@ async fn a_lock_that_nobody_gave_back_runs_out() {
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "nodes" && seen.command == "findAndModify");
     proxy.cut_all_from(0, Cut::BeforeForwarding);
-    let input = json!({ "contentId": page, "slug": "moved" });
+    let input = json!({ "contentId": page, "parentId": null, "slug": "moved" });
     let sent = mutation("moveContent");
     let code = editor(&gateway).error_code(&sent, json!({ "input": input.clone() })).await;
     assert_eq!(code, "UNAVAILABLE");

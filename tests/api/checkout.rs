@@ -89,6 +89,7 @@ async fn what_can_be_refused_early_changes_nothing() {
     let theirs = account(&gateway, "bob", 5_000).await;
     let empty = cart(&shopper, "RESERVE", &[]).await;
     let full = cart(&shopper, "RESERVE", &[("a", 1)]).await;
+    settled(&gateway).await;
     let before = gateway.snapshot().await;
     assert_eq!(checkout(&shopper, &empty, &purse, "op").await["code"], "CART_EMPTY");
     assert_eq!(

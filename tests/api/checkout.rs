@@ -585,8 +585,8 @@ async fn an_order_is_cancelled_before_its_goods_and_its_money_moved() {
     let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id}) { \
         ... on Order { state refunded { minorUnits } } } }";
     let other = gateway.sibling().await;
-    let canceller = other.shopper("ann");
-    let (cancelled, ()) = tokio::join!(canceller.field(cancel, json!({ "id": order })), async {
+    let ann = other.shopper("ann");
+    let (cancelled, ()) = tokio::join!(ann.field(cancel, json!({ "id": order })), async {
         proxy.reached().await;
         tokio::time::sleep(Duration::from_millis(300)).await;
         proxy.release().await;

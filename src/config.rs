@@ -261,9 +261,6 @@ pub enum PaymentProvider {
     Http,
     /// No provider: only orders with a total of zero can be checked out.
     None,
-    /// An in-process provider that approves everything, for measurements.
-    #[cfg(feature = "bench")]
-    Approving,
 }
 
 /// Storage layout of a discussion's comments.

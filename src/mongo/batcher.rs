@@ -33,7 +33,7 @@ use tracing::{Instrument as _, Span};
 use super::{
     driver::REPLY_TIMEOUT,
     queue::Queue,
-    queueing::{OpenLane, open_after_poll},
+    scheduling::{OpenLane, open_after_poll},
 };
 use crate::{error::Error, traces::ItemSpan};
 
@@ -79,6 +79,17 @@ pub(super) struct Item<S: Source> {
     /// Receives the answer.
     pub(super) answer: oneshot::Sender<S::Answer>,
     span: ItemSpan,
+}
+
+/// The receiver of an item's answer.
+type Receiver<S> = oneshot::Receiver<<S as Source>::Answer>;
+
+impl<S: Source> Item<S> {
+    /// An item, and the receiver of its answer.
+    fn new(value: S::Value, span: &ItemSpan) -> (Self, Receiver<S>) {
+        let (answer, receiver) = oneshot::channel();
+        (Self { value, answer, span: span.clone() }, receiver)
+    }
 }
 
 /// The batcher of one kind of item.
@@ -136,22 +147,18 @@ impl<S: Source> Batcher<S> {
         value: S::Value,
         span: &ItemSpan,
     ) -> Result<S::Answer, Error> {
-        let (answer, receiver) = oneshot::channel();
-        self.answer(vec![Item { value, answer, span: span.clone() }]).await;
+        let (item, receiver) = Item::new(value, span);
+        self.answer(vec![item]).await;
         received(receiver).await
     }
 
     /// Queues an item. If the queue is ready for another command, a lane is opened: at once, or at the end of
     /// the current poll of [`batched`](super::batched).
-    fn enqueue(
-        self: &Arc<Self>,
-        value: S::Value,
-        span: &ItemSpan,
-    ) -> Result<oneshot::Receiver<S::Answer>, Error> {
-        let (answer, receiver) = oneshot::channel();
+    fn enqueue(self: &Arc<Self>, value: S::Value, span: &ItemSpan) -> Result<Receiver<S>, Error> {
+        let (item, receiver) = Item::new(value, span);
         let mut queue = self.queue();
         queue.demand_room(S::MAX_QUEUE)?;
-        queue.items.push_back(Item { value, answer, span: span.clone() });
+        queue.items.push_back(item);
         self.waiting.inc();
         // The first item in an empty queue hasn't waited yet.
         queue.has_progressed |= queue.items.len() == 1;
@@ -168,11 +175,11 @@ impl<S: Source> Batcher<S> {
         self: &Arc<Self>,
         value: S::Value,
         span: &ItemSpan,
-    ) -> Result<oneshot::Receiver<S::Answer>, Error> {
-        let (answer, receiver) = oneshot::channel();
+    ) -> Result<Receiver<S>, Error> {
+        let (item, receiver) = Item::new(value, span);
         let mut queue = self.queue();
         queue.demand_room(S::MAX_QUEUE)?;
-        queue.late.push_back(Item { value, answer, span: span.clone() });
+        queue.late.push_back(item);
         self.waiting.inc();
         if queue.late.len() == 1 {
             queue.late_since = Some(Instant::now());

@@ -18,6 +18,7 @@ use super::{
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     raw_writes::{Modified, find_and_modify, update},
+    statement,
     writer::{self, After},
 };
 use crate::error::Error;
@@ -151,7 +152,7 @@ impl<T: DeserializeOwned> Guarded<T> {
         };
         let Self { write, loader, .. } = self;
         let (collection, id) =
-            (write.collection.name, writer::id_of(&write).map(ToOwned::to_owned));
+            (write.collection.name, statement::id_of(&write).map(ToOwned::to_owned));
         let after = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
             None => return Ok(None),
             Some(After::Exact(after)) => {

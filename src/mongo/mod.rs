@@ -11,13 +11,14 @@
 //! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
 //! - `queue`: the queue of a batcher, and when it is sent
-//! - `queueing`: how a future queues the items of batchers
+//! - `scheduling`: how a future queues the items of batchers
 //! - `loader`: reads by key and of the server's clock, batched over all requests
 //! - `lookup`: the kinds of reads by key that the loader batches
 //! - [`counts`]: counters with many writers, batched over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - `inserter`: inserts of single documents, batched over all requests
 //! - `writer`: guarded writes, batched over all requests
+//! - `statement`: a guarded write as a statement of a shared command
 //! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the contents of files, in chunks
@@ -53,10 +54,11 @@ mod lookup;
 pub mod observe;
 mod pool;
 mod queue;
-mod queueing;
 pub mod raw_bson;
 mod raw_writes;
+mod scheduling;
 mod sessions;
+mod statement;
 mod stored;
 pub mod watch;
 mod writer;
@@ -65,4 +67,4 @@ pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::Outcome;
 pub use loader::Loader;
-pub use queueing::{batched, unhurried};
+pub use scheduling::{batched, unhurried};

@@ -36,19 +36,17 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use mongodb::{
-    bson::{Bson, Document, RawDocumentBuf, doc},
-    options::UpdateModifications,
-};
+use mongodb::bson::{Document, RawDocumentBuf};
 use tracing::Span;
 
 use super::{
     batcher::{Batcher, Batchers, Item, Source},
-    driver::{DUPLICATE_KEY, Raw, encode},
+    driver::{DUPLICATE_KEY, Raw},
     guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
-    queueing::is_unhurried,
     raw_writes::{self, FailedUpdate, Reply},
+    scheduling::is_unhurried,
+    statement::{Conjuncts, REFUSED, element, is_batchable},
 };
 use crate::{
     error::Error,
@@ -64,8 +62,6 @@ const FIND_AND_MODIFY: &str = "findAndModify";
 const MAX_BYTES: usize = 1 << 20;
 /// Maximum number of writes that are combined into one statement.
 const MAX_COMBINED: usize = 32;
-/// The text that a refused statement fails to convert to a number.
-const REFUSED: &str = "docgate:refused:";
 /// The server's error code for a failed conversion.
 const CONVERSION_FAILURE: i32 = 241;
 
@@ -173,39 +169,6 @@ impl QueuedWrite {
     }
 }
 
-/// The `_id` of the document that a write selects, if the write can be part of a batch.
-pub(super) fn id_of(write: &Write) -> Option<&str> {
-    Some(Conjuncts::of(&write.filter)?.id)
-}
-
-/// Whether a write can be part of a batch; see the head of this file.
-fn is_batchable(write: &Write) -> bool {
-    matches!(write.update, UpdateModifications::Pipeline(_))
-        && Conjuncts::of(&write.filter).is_some()
-}
-
-/// The writes of one document as a statement of a batch, or `None` if they can't be part of one; see the head of this
-/// file. If there are several, their filters have no conjuncts beside `_id` and `$expr`.
-fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<RawDocumentBuf> {
-    let (mut query, mut pipeline) = (Document::new(), Vec::new());
-    for write in writes {
-        let UpdateModifications::Pipeline(stages) = &write.update else { return None };
-        let Conjuncts { id, fields, conditions } = Conjuncts::of(&write.filter)?;
-        query.insert("_id", id);
-        if !fields.is_empty() {
-            let fields = fields.into_iter().map(|(key, value)| doc! { key: value.clone() });
-            query.insert("$and", fields.collect::<Vec<_>>());
-        }
-        let is_stored: Bson = doc! { "$ne": [{ "$type": "$v" }, "missing"] }.into();
-        let conditions: Vec<_> = conditions.into_iter().cloned().chain([is_stored]).collect();
-        let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
-        pipeline
-            .push(doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } });
-        pipeline.extend(stages.iter().cloned());
-    }
-    encode(&doc! { "q": query, "u": pipeline, "upsert": true }).ok()
-}
-
 /// Writes that are one statement of a batch.
 type Group = Vec<Item<Writer>>;
 
@@ -229,55 +192,6 @@ fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
         }
     }
     groups
-}
-
-/// The conjuncts of the filter of a write that can be part of a batch.
-struct Conjuncts<'a> {
-    /// The `_id`.
-    id: &'a str,
-    /// The conditions of `$expr`.
-    conditions: Vec<&'a Bson>,
-    /// The others, which stay in the filter.
-    fields: Vec<(&'a str, &'a Bson)>,
-}
-
-impl<'a> Conjuncts<'a> {
-    fn of(filter: &'a Document) -> Option<Self> {
-        let (mut ids, mut conditions, mut fields) = (Vec::new(), Vec::new(), Vec::new());
-        let mut filters = vec![filter];
-        while let Some(filter) = filters.pop() {
-            for (key, value) in filter {
-                let key = key.as_str();
-                match (key, value) {
-                    ("$and", Bson::Array(all)) => {
-                        let all: Option<Vec<_>> = all.iter().map(Bson::as_document).collect();
-                        filters.extend(all?);
-                    }
-                    ("$expr", condition) => conditions.push(condition),
-                    ("_id", id) => ids.push(id.as_str()?),
-                    // An upsert would write this value of `v` to its new document.
-                    ("v", _) => return None,
-                    (_, value) if contains_expr(value) => return None,
-                    ("$or" | "$nor", value) => fields.push((key, value)),
-                    (operator, _) if operator.starts_with('$') => return None,
-                    (field, value) => fields.push((field, value)),
-                }
-            }
-        }
-        let id = *ids.first()?;
-        ids.iter().all(|other| *other == id).then_some(Self { id, conditions, fields })
-    }
-}
-
-/// Whether the value contains `$expr` at any depth.
-fn contains_expr(value: &Bson) -> bool {
-    match value {
-        Bson::Array(all) => all.iter().any(contains_expr),
-        Bson::Document(fields) => {
-            fields.iter().any(|(key, value)| key == "$expr" || contains_expr(value))
-        }
-        _ => false,
-    }
 }
 
 impl Source for Writer {

@@ -396,6 +396,19 @@ async fn a_statement_that_no_command_can_carry_harms_only_itself() {
     assert!(outcomes.iter().all(|one| matches!(one, Outcome::Applied(()))), "{outcomes:?}");
 }
 
+/// Of these writes those that are queued are refused by their guard, and the others because the queue is full.
+async fn assert_bounded(queued: Vec<tokio::task::JoinHandle<Outcome<()>>>) {
+    let (mut refused, mut turned_away) = (0, 0);
+    for outcome in join_all(queued).await {
+        match outcome.expect("an outcome") {
+            Outcome::Refused => refused += 1,
+            Outcome::Unknown(Error::Unavailable(_)) => turned_away += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(refused >= 8_192 && turned_away >= 100, "{refused} refused, {turned_away} turned away");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn while_mongodb_is_silent_the_queue_is_bounded() {
     let gateway = Gateway::behind_proxy(|_| {}).await;
@@ -411,15 +424,7 @@ async fn while_mongodb_is_silent_the_queue_is_bounded() {
     assert!(sent <= 2, "{sent} commands on their way");
     proxy.heal();
     proxy.release().await;
-    let (mut refused, mut turned_away) = (0, 0);
-    for outcome in join_all(queued).await {
-        match outcome.expect("an outcome") {
-            Outcome::Refused => refused += 1,
-            Outcome::Unknown(Error::Unavailable(_)) => turned_away += 1,
-            other => panic!("{other:?}"),
-        }
-    }
-    assert!(refused >= 8_192 && turned_away >= 100, "{refused} refused, {turned_away} turned away");
+    assert_bounded(queued).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -556,15 +561,7 @@ async fn while_mongodb_is_silent_the_second_queue_is_bounded() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     proxy.heal();
     proxy.release().await;
-    let (mut refused, mut turned_away) = (0, 0);
-    for outcome in join_all(queued).await {
-        match outcome.expect("an outcome") {
-            Outcome::Refused => refused += 1,
-            Outcome::Unknown(Error::Unavailable(_)) => turned_away += 1,
-            other => panic!("{other:?}"),
-        }
-    }
-    assert!(refused >= 8_192 && turned_away >= 100, "{refused} refused, {turned_away} turned away");
+    assert_bounded(queued).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

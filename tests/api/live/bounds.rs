@@ -200,6 +200,17 @@ async fn stuck(gateway: &Gateway) -> Socket {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_reads_slowly_gets_the_newest_state_and_hears_what_it_missed() {
+    // The state may be read before the gateway hears of the last changes. It then isn't sent again for them.
+    for _ in 0..3 {
+        if reads_slowly().await > 0 {
+            return;
+        }
+    }
+    panic!("nothing was missed");
+}
+
+/// Makes ten changes while a subscriber doesn't read. Returns the number of changes that it is told to have missed.
+async fn reads_slowly() -> u64 {
     let gateway = Gateway::start().await;
     let mut socket = stuck(&gateway).await;
     let mut changes = gateway.app.hub().watch("inventory", "a");
@@ -226,9 +237,8 @@ async fn who_reads_slowly_gets_the_newest_state_and_hears_what_it_missed() {
             asked += 1;
         }
     }
-    // Usually one message tells of all ten changes, or a second one of the nine last. A state that was read after changes of
-    // which the gateway hadn't heard isn't sent again for them.
-    assert!(messages <= 4 && missed > 0, "{messages} messages, {missed} missed");
+    // Usually one message tells of all ten changes, or a second one of the nine last.
+    assert!(messages <= 4, "{messages} messages, {missed} missed");
     // Nothing else was lost.
     while asked < 100 {
         assert_ne!(socket.hear().await["id"], "follow");
@@ -241,6 +251,7 @@ async fn who_reads_slowly_gets_the_newest_state_and_hears_what_it_missed() {
         assert_eq!(available(&next), n);
         assert!(n == 12 || next.get("extensions").is_none(), "{next}");
     }
+    missed
 }
 
 #[tokio::test(flavor = "multi_thread")]

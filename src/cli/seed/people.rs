@@ -121,6 +121,8 @@ fn post(random: &mut Random, number: usize) -> (String, Value) {
         "audience": if is_private { "NAMED" } else { "PUBLIC" },
         "circles": if is_private { json!(["friends"]) } else { Value::Null },
         "text": THOUGHTS.pick(random),
+        // Some are written on the shopper's wall.
+        "toUserId": (number % 12 == 0).then_some(SHOPPER),
         "detail": detail,
         "idempotencyKey": format!("post-{number}"),
     });

@@ -65,8 +65,7 @@ impl SocialQuery {
         Ok(operations::post(cx(context), &id).await?.map(Post::from))
     }
 
-    /// Posts of the users whom the caller follows, newest first, from the time of following on. Posts of users with very
-    /// many followers are also listed from before.
+    /// Posts of the users whom the caller follows, newest first, from the time of following on.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]

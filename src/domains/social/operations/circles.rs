@@ -67,7 +67,7 @@ pub async fn circle_user(
                     by: by.to_owned(),
                     of: user_id.to_string(),
                     circles: vec![circle.clone()],
-                    at: cx.clock(),
+                    at: cx.begin().await?.now(),
                     v: Version,
                 };
                 if edges(&cx).insert(edge).await.decided()?.is_some() {

@@ -4,7 +4,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{HashSet, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     time::Duration,
 };
 
@@ -17,7 +17,7 @@ use mongodb::bson::{Bson, DateTime};
 
 use super::{
     super::{
-        documents::{FeedPage, PostDocument, Shown, month_of, news_of, wall_of},
+        documents::{EdgeDocument, FeedPage, PostDocument, Shown, month_of, news_of, wall_of},
         store::{
             self,
             feeds::list_pages,
@@ -148,27 +148,26 @@ fn times_of(month: &str) -> Result<(DateTime, DateTime), Error> {
 }
 
 /// The users whom the caller follows and whose posts aren't delivered.
-async fn followed_celebrities(cx: Cx<'_>, own: &str) -> Result<Vec<String>, Error> {
+async fn followed_celebrities(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>, Error> {
     let celebrities = store::list_celebrities(&cx).await?;
-    let check = |of: String| async move {
-        let edge = store::edge(&cx, own, &of).await?;
-        Ok::<_, Error>(edge.map(|_follows| of))
-    };
-    Ok(try_join_all(celebrities.into_iter().map(check)).await?.into_iter().flatten().collect())
+    let edges = celebrities.iter().map(|of| store::edge(&cx, own, of));
+    Ok(try_join_all(edges).await?.into_iter().flatten().collect())
 }
 
-/// The posts of these authors that the caller may see after the position of the page, the newest first.
+/// The posts of the followed authors that the caller may see after the position of the page, the newest first. Posts from
+/// before the caller followed the author are left out.
 async fn merged(
     cx: Cx<'_>,
     viewer: &Viewer,
-    authors: &[String],
+    followed: &[EdgeDocument],
     times: Option<(DateTime, DateTime)>,
     page: &Page,
 ) -> Result<VecDeque<Shown>, Error> {
-    if authors.is_empty() {
+    let (begin, end) = times.unwrap_or((DateTime::from_millis(0), DateTime::MAX));
+    let Some(first) = followed.iter().map(|edge| edge.at).min() else {
         return Ok(VecDeque::new());
-    }
-    let (since, end) = times.unwrap_or((DateTime::from_millis(0), DateTime::MAX));
+    };
+    let since = begin.max(first);
     let until = match position(page) {
         // A copy that came late is older than the time of its page. What is to be merged into that page was listed before.
         Some((from, at, _)) if at < from => Until::Before(from),
@@ -177,13 +176,22 @@ async fn merged(
     };
     // What isn't visible must not take the place of what is: the page ends where the last of these posts is.
     let (mut until, mut shown) = (until, VecDeque::new());
+    let since_of: HashMap<&str, DateTime> =
+        followed.iter().map(|edge| (edge.of.as_str(), edge.at)).collect();
     loop {
-        let found = list_merged(&cx, authors, (since, &until), page.wanted()).await?;
+        // An author whose posts before `until` are all too old isn't asked for again. So a long past of an author whom the
+        // caller has just followed costs one command at most.
+        let is_left = |edge: &&EdgeDocument| edge.at <= until.at();
+        let authors: Vec<&str> =
+            followed.iter().filter(is_left).map(|edge| edge.of.as_str()).collect();
+        let found = list_merged(&cx, &authors, (since, &until), page.wanted()).await?;
         let is_end = found.len() < page.wanted();
-        let posts: Vec<Shown> = found.into_iter().map(|post: PostDocument| post.shown).collect();
+        let mut posts: Vec<Shown> =
+            found.into_iter().map(|post: PostDocument| post.shown).collect();
         if let Some(last) = posts.last() {
             until = Until::Beyond(last.at, last.id.clone());
         }
+        posts.retain(|post| since_of.get(post.by.as_str()).is_some_and(|at| *at <= post.at));
         shown.extend(viewer.visible(&cx, posts).await?);
         if is_end || shown.len() >= page.wanted() {
             return Ok(shown);
@@ -335,6 +343,6 @@ async fn topics(cx: Cx<'_>, own: &str) -> Result<Vec<Topic>, Error> {
     Ok(pages
         .into_iter()
         .map(Topic::Page)
-        .chain(celebrities.into_iter().map(Topic::Posts))
+        .chain(celebrities.into_iter().map(|edge| Topic::Posts(edge.of)))
         .collect())
 }

@@ -137,7 +137,7 @@ pub(in super::super) fn spread(app: &App, id: &str, version: i64) -> Guarded<Pos
 /// The newest posts of these authors that news merge in, from `since` on and up to `until`.
 pub(in super::super) async fn list_merged(
     app: &App,
-    authors: &[String],
+    authors: &[&str],
     (since, until): (DateTime, &Until),
     limit: usize,
 ) -> Result<Vec<PostDocument>, Error> {
@@ -167,6 +167,15 @@ pub(in super::super) enum Until {
     Before(DateTime),
     /// After the post of this time and `_id` in the order of news.
     Beyond(DateTime, String),
+}
+
+impl Until {
+    /// The moment.
+    pub(in super::super) fn at(&self) -> DateTime {
+        match self {
+            Self::Before(at) | Self::Beyond(at, _) => *at,
+        }
+    }
 }
 
 /// Removes what is left of a deleted post, unless copies of it may be left or appear. Returns whether it did.

@@ -4,7 +4,10 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index};
+use crate::mongo::{
+    Stored, Version,
+    indexes::{Index, Kind},
+};
 
 /// A user.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -55,7 +58,7 @@ pub struct EdgeDocument {
     pub of: String,
     /// Names of the circles, at least one.
     pub circles: Vec<String>,
-    /// Time at which it was created.
+    /// Server time at which it was created. News merge in posts from this time on.
     pub at: DateTime,
     /// Version of the document's shape.
     pub v: Version<1>,
@@ -281,11 +284,6 @@ impl FeedPage {
             v: Version,
         }
     }
-
-    /// Whether it has a copy of the post.
-    pub(super) fn has(&self, post: &str) -> bool {
-        self.posts.iter().any(|copy| copy.id == post)
-    }
 }
 
 impl PostDocument {
@@ -340,6 +338,12 @@ impl Stored for FeedPage {
     const COLLECTION: &'static str = "feedPages";
     const INDEXES: &'static [Index] = &[
         Index::plain("time", "feed month from", "the pages of a feed by time"),
-        Index::plain("copies", "posts.id feed", "the copies of a post"),
+        Index {
+            name: "copies",
+            keys: "posts.id feed",
+            // A feed has one copy of a post, on whichever page. Within a page the guard of the update says so.
+            kind: Kind::UniqueWhere("posts.id"),
+            serves: "the copies of a post, one in each feed",
+        },
     ];
 }

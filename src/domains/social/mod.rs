@@ -20,8 +20,9 @@
 //!
 //! A post decides its own changes: each is one guarded update. `delivering` and `due` are its outbox. The jobs of the work
 //! queue apply it; their ids follow from the post and the version or batch. If a call is cut before it has added the job,
-//! the sweep adds it, or does its work. Copies aren't reserved and have no marks: a page takes one copy of a post, and a
-//! copy is only overwritten by a later version.
+//! the sweep adds it, or does its work. Copies aren't reserved and have no marks: a unique index lets a feed
+//! have one copy of a post, and a copy is only overwritten by a later version. A job that is a dead letter after its
+//! attempts is made available again by the sweep.
 //!
 //! A vote is a document of its own, which exists once for each user and poll. The post's number of votes is raised to the
 //! number of these documents. `due` on the vote says that this isn't done yet.
@@ -30,8 +31,8 @@
 //! |---|---|---|
 //! | insert of a post | its id is free | a repeat or the sweep adds the job |
 //! | change of a post | it isn't deleted; version of the text, or the comment isn't there | a repeat adds the job; the sweep does the work |
-//! | copy to the open page | the page has no copy and is open | the job is repeated |
-//! | new page | its id is free | the job is repeated |
+//! | copy to the open page | the feed has no copy, and the page is open | the job is repeated |
+//! | new page | its id is free, and the feed has no copy | the job is repeated |
 //! | overwriting of copies | their version is lower | the job is repeated |
 //! | end of `due` | the version is the one that was spread | (done) |
 //! | end of `delivering` | it is set | (done) |

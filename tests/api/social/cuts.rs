@@ -209,7 +209,7 @@ async fn a_delivery_survives_a_cut_at_every_command() {
 }
 
 /// The jobs of a user's posts, as a worker gets them.
-async fn jobs_of(gateway: &Gateway, by: &str) -> Vec<JobDocument> {
+pub(super) async fn jobs_of(gateway: &Gateway, by: &str) -> Vec<JobDocument> {
     let mut stored = gateway.snapshot().await;
     let posts = stored.remove("posts").unwrap_or_default();
     let is_own = |post: &&Document| author(post) == by;

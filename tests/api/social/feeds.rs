@@ -15,7 +15,7 @@ use super::{
 use crate::support::{Gateway, commands, key};
 
 /// Every page of the news, read with this page size.
-async fn all_news(gateway: &Gateway, by: &str, month: Value, first: i32) -> Vec<String> {
+pub(super) async fn all_news(gateway: &Gateway, by: &str, month: Value, first: i32) -> Vec<String> {
     let (mut found, mut after) = (Vec::new(), Value::Null);
     loop {
         let variables = json!({ "month": month, "first": first, "after": after });

@@ -2,8 +2,10 @@
 
 mod circles;
 mod cuts;
+mod delivery;
 mod feeds;
 mod posts;
+mod privacy;
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! Delivery: jobs put copies of a post on walls and into the news of followers, and bring copies up to date.
 //!
 //! A job delivers to one batch of followers. Before it ends it adds the job of the next batch, whose id follows from the
-//! post and the batch; so a repeated job adds nothing. A page takes a copy only if it has none of that post, and a new
-//! page is begun only after a look for one on the pages before; so a repeated job doubles nothing.
+//! post and the batch; so a repeated job adds nothing. A unique index
+//! refuses a second copy of a post in a feed, whichever page it is on; so a repeated job doubles nothing.
 //!
 //! A job may put a copy of an old version after the post has changed. So it looks at the post again afterwards. A copy is
 //! only overwritten by a later version.
@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
+use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -94,6 +95,12 @@ async fn next(app: &App, post: &str, after: Option<String>) -> Result<(), Error>
     add(app, &["deliver", post, &key], &task).await
 }
 
+/// Makes jobs that have failed too often available again. The job of any batch may be one of them, and adding it again
+/// does nothing as long as it exists. For the sweep.
+pub(in super::super) async fn revive(app: &App, before: DateTime) -> Result<u64, Error> {
+    queue::revive_own(app, QUEUE, before).await
+}
+
 /// Adds the job that begins a delivery that was cut. For the sweep.
 pub(in super::super) async fn deliver_again(app: &App, post: &str) -> Result<bool, Error> {
     begin(app, post).await?;
@@ -176,7 +183,8 @@ async fn entitled(
     Ok(checked.into_iter().flatten().collect())
 }
 
-/// Puts a copy of the post into each of the feeds that has none.
+/// Puts a copy of the post into each of the feeds that has none. The reads only choose what to try: a unique index refuses
+/// a second copy, so that a repeat, or a worker that has lost its lease, adds none to any page.
 async fn put(app: &App, mut to: Vec<String>, post: &Shown) -> Result<(), Error> {
     let (limit, month) = (app.bounds().command, month_of(post.at));
     for _ in 0..ROUNDS {
@@ -185,15 +193,9 @@ async fn put(app: &App, mut to: Vec<String>, post: &Shown) -> Result<(), Error> 
         }
         let there = feeds_with(app, &to, &post.id).await?;
         to.retain(|feed| !there.contains(feed));
-        // The newest page is read before the look for copies: a page that was full then takes no copy later.
         let last = try_join_all(to.iter().map(|feed| newest(app, feed, &month))).await?;
-        let there = feeds_with(app, &to, &post.id).await?;
         let (mut left, mut new) = (Vec::new(), Vec::new());
         for (feed, last) in to.into_iter().zip(last) {
-            let has = |page: &FeedPage| page.has(&post.id);
-            if there.contains(&feed) || last.as_ref().is_some_and(has) {
-                continue;
-            }
             if last.as_ref().is_none_or(|page| page.full) {
                 new.push(FeedPage::after(last.as_ref(), &feed, post));
             } else {

@@ -21,7 +21,8 @@ pub(in super::super) fn pages(app: &App) -> Collection<FeedPage> {
     app.collection()
 }
 
-/// Adds a copy of the post to the open page of each feed that has one without such a copy. Returns whether each had.
+/// Adds a copy of the post to the open page of each feed that has one, unless the feed has a copy. Returns whether it added
+/// a copy to each. The guard looks at the open page, the unique index at the others.
 pub(in super::super) async fn push_each(
     app: &App,
     feeds: &[String],

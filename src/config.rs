@@ -119,6 +119,9 @@ settings! {
 
         /// How long a comment can be edited after it was posted, in seconds.
         pub comment_edit_seconds: u64 = 900,
+        /// Maximum number of followers to whose news a post is delivered. Posts of users with more followers are merged
+        /// into the news when they are read.
+        pub post_delivery_followers: u64 = 5_000,
         /// Storage layout of a discussion that is opened by a product's first review.
         pub discussion_layout: DiscussionLayout = DiscussionLayout::PerDocument,
         /// Idle time after which a cart expires, in seconds.

@@ -13,7 +13,7 @@
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `content → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
+//! `{content, social} → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
 //! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
 //! [`extends`](Room::extends).
 
@@ -30,6 +30,7 @@ pub mod orders;
 pub mod payments;
 pub mod people;
 pub mod queue;
+pub mod social;
 pub mod transfers;
 
 pub mod audiences;
@@ -63,6 +64,7 @@ pub const ROOMS: &[&Room] = &[
     &comments::ROOM,
     &people::ROOM,
     &content::ROOM,
+    &social::ROOM,
     &identities::ROOM,
     &assets::ROOM,
     &hits::ROOM,
@@ -94,6 +96,7 @@ root! {
     // therefore last.
     MergedObject pub struct Queries as "Query" by of:
         queue::QueueQuery,
+        social::SocialQuery,
         hits::HitsQuery,
         identities::IdentitiesQuery,
         transfers::TransfersQuery,
@@ -124,6 +127,7 @@ root! {
         assets::AssetsMutation,
         hits::HitsMutation,
         queue::QueueMutation,
+        social::SocialMutation,
 }
 
 root! {
@@ -133,6 +137,7 @@ root! {
         inventory::InventorySubscription,
         orders::OrdersSubscription,
         queue::QueueSubscription,
+        social::SocialSubscription,
         transfers::TransfersSubscription,
 }
 

@@ -46,7 +46,8 @@ impl CopyPath {
         };
         collection
             .update_many(
-                doc! { self.array: { "$elemMatch": lower } },
+                // The first condition lets the read use a partial index of documents that have `array.key`.
+                doc! { format!("{}.{}", self.array, self.key): &id, self.array: { "$elemMatch": lower } },
                 doc! { "$set": set },
                 vec![element],
             )

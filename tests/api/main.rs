@@ -51,6 +51,7 @@ mod rooms;
 mod rules;
 mod shares;
 mod shop;
+mod social;
 mod storm;
 mod support;
 mod texts;

@@ -14,7 +14,7 @@ use crate::roles::Contract;
 pub type Path = Vec<String>;
 
 /// Ids that are the caller's to choose, or that aren't of things.
-pub const OTHERS: [&str; 4] = ["idempotencyKey", "version", "userId", "authorId"];
+pub const OTHERS: [&str; 5] = ["idempotencyKey", "version", "userId", "toUserId", "authorId"];
 /// Every place below a root field for which `is_wanted` holds: of this name, and of this type.
 fn places(
     contract: &Contract,
@@ -67,6 +67,7 @@ pub fn kind(path: &[String]) -> Option<NodeKind> {
         "sku" => return None,
         "sourceId" | "destinationId" => NodeKind::ACCOUNT,
         "subjectId" | "ids" => NodeKind::PRODUCT,
+        "pictureId" => NodeKind::ASSET,
         "replyToId" => NodeKind::COMMENT,
         "parentId" if root.ends_with("Category") => NodeKind::CATEGORY,
         "parentId" => NodeKind::CONTENT,

@@ -75,6 +75,7 @@ fn objects_of_a_room_that_is_switched_off_are_no_fields() {
         (&["catalog", "categories", "comments", "people"], "interface Product", "stock: Stock"),
         (&["people"], "type Work", "product("),
         (&["assets", "comments", "identities"], "type Asset", "parent: Content"),
+        (&["identities"], "type UserReference", "user: User"),
     ] {
         assert!(fields_of(&all, owner).contains(field), "{owner} has no {field}");
         let sdl = sdl_of(rooms);

@@ -1,5 +1,6 @@
 //! What people write: what may stand in it, and how moments and amounts are written for them.
 
+use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
@@ -117,6 +118,21 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             &["/uniqueKey", "/idempotencyKey"],
         ),
         ("claimJob", json!({ "queue": "mail", "idempotencyKey": "op" }), &["/idempotencyKey"]),
+        ("createUser", json!({ "name": "Name" }), &["/name"]),
+        ("circleUser", json!({ "userId": "u", "circle": "c" }), &["/userId", "/circle"]),
+        (
+            "createPost",
+            json!({
+                "audience": "NAMED", "circles": ["c"], "text": "Text", "toUserId": "u",
+                "detail": { "poll": { "choices": ["a", "b"] } }, "idempotencyKey": "op",
+            }),
+            &["/circles/0", "/toUserId", "/detail/poll/choices/0", "/idempotencyKey"],
+        ),
+        (
+            "commentOnPost",
+            json!({ "postId": NodeKind::POST.id("a"), "text": "Text", "idempotencyKey": "op" }),
+            &["/text", "/idempotencyKey"],
+        ),
         (
             "recordHits",
             json!({ "hits": [{ "site": "s", "page": "/p" }] }),

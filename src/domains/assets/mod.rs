@@ -76,7 +76,8 @@ use crate::{
     },
 };
 pub use documents::{AssetDocument, BlobDocument, ChunkDocument, FileFacts};
-use types::{Asset, AssetBy};
+pub use types::Asset;
+use types::AssetBy;
 
 impl NodeKind {
     /// An asset: a file with its metadata.

@@ -2,17 +2,21 @@
 
 use std::ops::RangeInclusive;
 
-use async_graphql::{ID, OneofObject, SimpleObject};
+use async_graphql::{Context, ID, Object, OneofObject, Result, SimpleObject};
 
 use super::{
     documents::{IdentityDocument, Kind, Name},
     normal,
 };
-use crate::graphql::{
-    codes::refusal,
-    declared::{input, result},
-    refusals::{AlreadyExists, InvalidInput, NotFound},
-    scalars::DateTime,
+use crate::{
+    domains::social::{self, User},
+    graphql::{
+        codes::refusal,
+        cx::cx,
+        declared::{input, result},
+        refusals::{AlreadyExists, InvalidInput, NotFound},
+        scalars::DateTime,
+    },
 };
 
 /// A name by which a user can be found. A name belongs to one user.
@@ -37,10 +41,24 @@ impl From<IdentityDocument> for Identity {
 }
 
 /// The user to whom a name belongs.
-#[derive(Debug, SimpleObject)]
+#[derive(Debug)]
 pub struct UserReference {
+    pub(super) id: ID,
+}
+
+/// The user to whom a name belongs.
+#[Object]
+impl UserReference {
     /// Subject of the user's tokens.
-    pub id: ID,
+    async fn id(&self) -> &ID {
+        &self.id
+    }
+
+    /// The user with the profile. Null if the user has none.
+    async fn user(&self, context: &Context<'_>) -> Result<Option<User>> {
+        let found = social::operations::user_by_subject(cx(context), &self.id).await?;
+        Ok(found.map(User::from))
+    }
 }
 
 /// Proof that a name belongs to a user. The service that requested it hands it to the user.

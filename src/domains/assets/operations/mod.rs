@@ -65,6 +65,11 @@ pub async fn asset(cx: Cx<'_>, by: &AssetBy) -> Result<Option<AssetDocument>, Er
     Ok(found.filter(may_read).map(|(_, asset)| asset))
 }
 
+/// The asset with this `_id`, if the caller may read it; see [`asset`].
+pub async fn asset_by_id(cx: Cx<'_>, id: &str) -> Result<Option<AssetDocument>, Error> {
+    asset(cx, &AssetBy::Id(NodeKind::ASSET.id(id))).await
+}
+
 /// A page of assets that the caller may read.
 ///
 /// # Errors

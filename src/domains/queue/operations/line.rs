@@ -104,9 +104,11 @@ impl Line {
     }
 }
 
-/// Takes claims of up to [`MAX_JOBS`] jobs from the front of the line.
+/// Takes claims of up to [`MAX_JOBS`] jobs from the front of the line. Callers who no longer wait are dropped from it, so
+/// that no job is claimed for them.
 fn take_some(line: &Line) -> Vec<(Wanted, oneshot::Sender<Answer>)> {
     let mut waiting = lock(&line.waiting);
+    waiting.retain(|(_, sender)| !sender.is_closed());
     let mut jobs = 0;
     let is_beyond = |(wanted, _): &(Wanted, _)| {
         jobs += wanted.count;
@@ -259,4 +261,28 @@ fn shuffle<T>(app: &App, all: &mut [T]) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_job_is_claimed_for_a_caller_who_no_longer_waits() {
+        let line = Line::default();
+        let wait = |by: &str| {
+            let lease = Duration::from_secs(60);
+            let wanted = Wanted { count: MAX_JOBS, lease, by: by.to_owned(), op: None };
+            let (sender, receiver) = oneshot::channel();
+            lock(&line.waiting).push((wanted, sender));
+            receiver
+        };
+        let _first = wait("first");
+        drop(wait("gone"));
+        let _last = wait("last");
+        let taken = |line: &Line| take_some(line).pop().map(|(wanted, _)| wanted.by);
+        assert_eq!(taken(&line).as_deref(), Some("first"));
+        assert_eq!(taken(&line).as_deref(), Some("last"));
+        assert_eq!(taken(&line), None);
+    }
 }

@@ -267,16 +267,35 @@ pub async fn retry_dead_jobs(
     let input = input.checked()?;
     let max = input.max.map_or(MAX_RETRIED, i64::from);
     let dead = store::list_oldest_dead(&cx, &input.queue, max).await?;
+    let (count, skipped) = revive(&cx, &dead).await?;
+    Ok(RetriedJobs { count: int(count), skipped: int(skipped) })
+}
+
+/// Makes these dead letters available again. Returns the number of those that are, and of those that were no dead letters
+/// any more.
+async fn revive(app: &App, dead: &[JobDocument]) -> Result<(i64, i64), Error> {
     let (mut count, mut skipped) = (0, 0);
     for some in dead.chunks(AT_ONCE) {
-        let revived = some.iter().map(|job| store::revive(&cx, job).done());
+        let revived = some.iter().map(|job| store::revive(app, job).done());
         for outcome in futures_util::future::join_all(revived).await {
             match outcome {
                 Outcome::Applied(()) => count += 1,
                 Outcome::Refused => skipped += 1,
-                Outcome::Unknown(error) => return Err(error.into()),
+                Outcome::Unknown(error) => return Err(error),
             }
         }
     }
-    Ok(RetriedJobs { count: int(count), skipped: int(skipped) })
+    Ok((count, skipped))
+}
+
+/// Makes dead letters of a queue of docgate itself available again that are so since before `before`. For the sweeps of
+/// rooms whose jobs have to be done in the end. Returns their number.
+///
+/// # Errors
+/// An unknown outcome; the next sweep repeats it.
+pub async fn revive_own(app: &App, queue: &str, before: DateTime) -> Result<u64, Error> {
+    let mut dead = store::list_oldest_dead(app, &format!("{OWN}{queue}"), MAX_RETRIED).await?;
+    dead.retain(|job| job.dead_at.is_some_and(|at| at < before));
+    let (count, _) = revive(app, &dead).await?;
+    Ok(count.unsigned_abs())
 }

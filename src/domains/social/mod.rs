@@ -1,0 +1,119 @@
+//! People, their circles, posts, and the feeds in which others read them.
+//!
+//! - `users`: a user is the subject of tokens, with a profile and the users whom they block
+//! - `circles`: one document for each pair of users of whom one follows the other
+//! - `posts`: each with its comments; `votes` in polls
+//! - `feedPages`: news and walls, as copies of posts
+//!
+//! # The graph
+//!
+//! A user follows another one by putting them into circles. The names of these circles are one document, which is found by
+//! either user: from one side as a user that is followed, from the other as a follower. So each change is one guarded
+//! update, and there is no other side that could disagree.
+//!
+//! # Posts and their copies
+//!
+//! ```text
+//!   createPost ──▶ post, with `delivering` ──▶ job: walls, first 500 followers ──▶ job: next 500 … ──▶ `delivering` goes
+//!   edit, comment, vote, delete ──▶ post, with `version` + 1 and `due` ──▶ job: copies ──▶ `due` goes
+//! ```
+//!
+//! A post decides its own changes: each is one guarded update. `delivering` and `due` are its outbox. The jobs of the work
+//! queue apply it; their ids follow from the post and the version or batch. If a call is cut before it has added the job,
+//! the sweep adds it, or does its work. Copies aren't reserved and have no marks: a unique index lets a feed
+//! have one copy of a post, and a copy is only overwritten by a later version. A job that is a dead letter after its
+//! attempts is made available again by the sweep.
+//!
+//! A vote is a document of its own, which exists once for each user and poll. The post's number of votes is raised to the
+//! number of these documents. `due` on the vote says that this isn't done yet.
+//!
+//! | command | guard | if the process dies after it |
+//! |---|---|---|
+//! | insert of a post | its id is free | a repeat or the sweep adds the job |
+//! | change of a post | it isn't deleted; version of the text, or the comment isn't there | a repeat adds the job; the sweep does the work |
+//! | copy to the open page | the feed has no copy, and the page is open | the job is repeated |
+//! | new page | its id is free, and the feed has no copy | the job is repeated |
+//! | overwriting of copies | their version is lower | the job is repeated |
+//! | end of `due` | the version is the one that was spread | (done) |
+//! | end of `delivering` | it is set | (done) |
+//!
+//! None of these writes needs a deadline. A job that has lost its lease may put a copy after others have brought the copies
+//! up to date; it is then repeated by another worker, which looks at the post after that.
+//!
+//! A deleted post stays as a tombstone, without its contents, for as long as idempotency keys are remembered.
+//!
+//! # Who sees a post
+//!
+//! The author's circles decide, when a copy is delivered and at each read: a reader's page is read first, then the
+//! circles of those authors whose posts on it aren't public. Posts of users whom the reader blocks are left out. So a copy
+//! that shouldn't be there isn't shown.
+//!
+//! # Feeds
+//!
+//! A feed is a user's news or wall. Its pages hold up to 50 copies of posts of one month. A page covers the time from its
+//! first copy on (`from`); a copy that comes late stands on a later page than its time says.
+//!
+//! Posts of authors with more than `post_delivery_followers` followers aren't delivered to news. They are found by
+//! `merged`, and each reader's news put them among the copies of the page that covers their time.
+//!
+//! # Invariants
+//!
+//! An edge is of two users that exist, and has at least one circle. Numbers of comments and votes equal what they count. A
+//! copy is of a post that exists and is as new, unless the post has `delivering` or `due`. No feed has two copies of a
+//! post.
+
+mod documents;
+pub mod import;
+pub mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+mod sweep;
+pub mod types;
+
+use super::{
+    Room,
+    nodes::{Node, NodeType, ObjectType},
+    room::declared,
+};
+use crate::graphql::node_id::NodeKind;
+pub use documents::{EdgeDocument, FeedPage, PostDocument, Shown, UserDocument, VoteDocument};
+use types::Post;
+pub use types::User;
+
+impl NodeKind {
+    /// A user. The key is the subject of the user's tokens.
+    pub const USER: Self = Self::new("user");
+    /// A post.
+    pub const POST: Self = Self::new("post");
+}
+
+/// The room.
+pub const ROOM: Room = Room {
+    needs: &["assets", "queue"],
+    extends: &[("UserReference", "user")],
+    nodes: &[
+        NodeType::new(NodeKind::USER, &[ObjectType::of::<User>()], |cx, id| {
+            Box::pin(async move {
+                let found = operations::user(cx, Some(id)).await?;
+                Ok(found.map(User::from).map(Node::of))
+            })
+        }),
+        NodeType::new(NodeKind::POST, &[ObjectType::of::<Post>()], |cx, id| {
+            Box::pin(
+                async move { Ok(operations::post(cx, id).await?.map(Post::from).map(Node::of)) },
+            )
+        }),
+    ],
+    collections: &[
+        declared::<UserDocument>(),
+        declared::<EdgeDocument>(),
+        declared::<PostDocument>(),
+        declared::<VoteDocument>(),
+        declared::<FeedPage>(),
+    ],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    work: Some(operations::work),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("social")
+};

@@ -1,0 +1,144 @@
+//! The rules of people, posts and feeds.
+
+mod circles;
+mod delivery;
+mod feeds;
+mod posts;
+mod votes;
+
+pub use circles::{
+    block_user, circle_user, follower_count, followers, following, is_blocked, own_circles,
+    unblock_user, uncircle_user,
+};
+pub use delivery::work;
+pub(super) use delivery::{bring_up_to_date, deliver_again, revive};
+pub use feeds::{incoming, news, news_changed, wall};
+pub use posts::{comment_on_post, comments, create_post, delete_post, edit_post, post, unblocked};
+pub(super) use votes::count as count_vote;
+pub use votes::{own_choice, vote_poll};
+
+use async_graphql::ID;
+use futures_util::future::try_join_all;
+
+use super::{
+    documents::{Profile, UserDocument},
+    store::{self, users},
+    types::{CreateUserInput, CreateUserResult, UpdateProfileInput, UpdateProfileResult},
+};
+use crate::{
+    domains::assets::operations::asset_by_id,
+    error::Error,
+    graphql::{
+        cx::Cx,
+        declared::Input,
+        node_id::NodeKind,
+        refusals::{AlreadyExists, Conflict, NotFound, Stop},
+    },
+    mongo::Version,
+};
+
+/// Maximum length of a user's subject in bytes; a global id has no room for a longer one.
+const SUBJECT: usize = 180;
+
+/// A user by global id, or the caller. Nobody is visible to callers who aren't signed in.
+pub async fn user(cx: Cx<'_>, id: Option<&ID>) -> Result<Option<UserDocument>, Error> {
+    let Some(own) = &cx.requester.subject else { return Ok(None) };
+    let subject = match id {
+        None => own.clone(),
+        Some(id) => match NodeKind::USER.key(id) {
+            Some(subject) => subject,
+            None => return Ok(None),
+        },
+    };
+    user_by_subject(cx, &subject).await
+}
+
+/// The user with this subject.
+pub async fn user_by_subject(cx: Cx<'_>, subject: &str) -> Result<Option<UserDocument>, Error> {
+    if subject.len() > SUBJECT {
+        return Ok(None);
+    }
+    users(&cx).get(subject).await
+}
+
+/// The user with this subject, or the refusal that there is none.
+async fn demand_user<U: From<NotFound>>(
+    cx: Cx<'_>,
+    subject: &str,
+) -> Result<UserDocument, Stop<U>> {
+    let found = user_by_subject(cx, subject).await?;
+    Ok(found.ok_or_else(|| NotFound::given("user", subject))?)
+}
+
+/// Checks that the caller can see these assets.
+async fn demand_assets<U: From<NotFound>>(cx: Cx<'_>, ids: Vec<&str>) -> Result<(), Stop<U>> {
+    let look = |id| async move { Ok::<_, Error>((id, asset_by_id(cx, id).await?.is_some())) };
+    let found = try_join_all(ids.into_iter().map(look)).await?;
+    match found.into_iter().find(|(_, is_there)| !is_there) {
+        Some((id, _)) => Err(NotFound::of(NodeKind::ASSET, id).into()),
+        None => Ok(()),
+    }
+}
+
+/// Creates the caller's user. A repeat with the same profile returns it.
+pub async fn create_user(
+    cx: Cx<'_>,
+    input: CreateUserInput,
+) -> Result<UserDocument, Stop<CreateUserResult>> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?.into_inner());
+    if subject.len() > SUBJECT {
+        let reason = "has a subject of more than 180 bytes, which can't be a user's";
+        return Err(Error::bad_input("token", reason).into());
+    }
+    let CreateUserInput { name, about, picture_id } = input;
+    demand_assets::<CreateUserResult>(cx, picture_id.iter().map(|id| id.as_str()).collect())
+        .await?;
+    let user = UserDocument {
+        id: subject.to_owned(),
+        profile: profile(name, about, picture_id),
+        version: 0,
+        at: cx.clock(),
+        blocked: Vec::new(),
+        celebrity_at: None,
+        v: Version,
+    };
+    if users(&cx).insert(user.clone()).await.decided()?.is_some() {
+        return Ok(user);
+    }
+    let found = users(&cx).get_settled(subject).await?;
+    let found = found.ok_or_else(|| Error::unavailable("the user isn't settled yet"))?;
+    if found.profile == user.profile {
+        return Ok(found);
+    }
+    Err(AlreadyExists::new("user", subject).into())
+}
+
+fn profile(name: String, about: Option<String>, picture: Option<ID>) -> Profile {
+    Profile { name, about: about.unwrap_or_default(), picture: picture.map(|id| id.0) }
+}
+
+/// Replaces the caller's profile.
+pub async fn update_profile(
+    cx: Cx<'_>,
+    input: UpdateProfileInput,
+) -> Result<UserDocument, Stop<UpdateProfileResult>> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?.into_inner());
+    let UpdateProfileInput { version, name, about, picture_id } = input;
+    demand_assets::<UpdateProfileResult>(cx, picture_id.iter().map(|id| id.as_str()).collect())
+        .await?;
+    let profile = profile(name, about, picture_id);
+    if let Ok(version) = version.parse::<i64>()
+        && let Some(user) = store::update_profile(&cx, subject, version, &profile).after().await?
+    {
+        return Ok(user);
+    }
+    let found = users(&cx).get_settled(subject).await?;
+    let found = found.ok_or_else(|| NotFound::given("user", subject))?;
+    // The same call was made before.
+    let is_next =
+        version.parse::<i64>().is_ok_and(|version| version.checked_add(1) == Some(found.version));
+    if is_next && found.profile == profile {
+        return Ok(found);
+    }
+    Err(Conflict::stale_version(found.version.to_string()).into())
+}

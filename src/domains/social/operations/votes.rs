@@ -1,0 +1,75 @@
+//! Votes in polls. A vote is a document that exists once for each user and poll. The number of votes on the post is
+//! raised to the number of these documents, which never falls; so counting can be repeated and overtaken.
+
+use super::{
+    super::{
+        documents::{Detail, PostDocument, Shown, VoteDocument, vote_id},
+        store::posts::{count_votes, counted, posts, raise_votes, votes},
+        types::{AlreadyVoted, VotePollInput, VotePollResult},
+    },
+    delivery, demand_user,
+    posts::demand_post,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        cx::Cx,
+        declared::Input,
+        node_id::NodeKind,
+        refusals::{InvalidInput, NotFound, Stop},
+    },
+    mongo::Version,
+};
+
+/// Votes in a poll, once for each user.
+pub async fn vote_poll(cx: Cx<'_>, input: VotePollInput) -> Result<Shown, Stop<VotePollResult>> {
+    let (by, input) = (cx.requester.subject()?, input.checked()?);
+    let (id, choice) = (&*input.post_id, input.choice);
+    let post = demand_post::<VotePollResult>(cx, id).await?;
+    demand_user::<VotePollResult>(cx, by).await?;
+    let Some(Detail::Poll { choices }) = &post.detail else {
+        return Err(InvalidInput::new("postId", "isn't a poll").into());
+    };
+    if !usize::try_from(choice).is_ok_and(|at| at < choices.len()) {
+        let reason = format!("must be between 0 and {}", choices.len() - 1);
+        return Err(InvalidInput::new("choice", reason).into());
+    }
+    let vote = VoteDocument {
+        id: vote_id(id, by),
+        post: id.to_owned(),
+        choice,
+        at: cx.clock(),
+        due: Some(cx.clock()),
+        v: Version,
+    };
+    if votes(&cx).insert(vote.clone()).await.decided()?.is_none() {
+        let found = votes(&cx).get_settled(&vote.id).await?;
+        let found = found.ok_or_else(|| Error::unavailable("the vote isn't settled yet"))?;
+        if found.choice != choice {
+            return Err(AlreadyVoted::new(found.choice).into());
+        }
+    }
+    count(&cx, &vote).await?;
+    let found = posts(&cx).get_part_settled(id, PostDocument::PART).await?;
+    let found = found.filter(|post| post.deleted_at.is_none());
+    Ok(found.ok_or_else(|| NotFound::of(NodeKind::POST, id))?.shown)
+}
+
+/// Lets the post count a vote.
+pub(in super::super) async fn count(app: &App, vote: &VoteDocument) -> Result<(), Error> {
+    let VoteDocument { id, post, choice, .. } = vote;
+    let number = i64::try_from(count_votes(app, post, *choice).await?).unwrap_or(i64::MAX);
+    // A refusal means that the post has this number or a higher one, or was deleted.
+    if let Some(post) = raise_votes(app, post, *choice, number).after().await? {
+        delivery::refresh(app, &post.shown).await?;
+    }
+    counted(app, id).held().await?;
+    Ok(())
+}
+
+/// The choice for which the caller has voted.
+pub async fn own_choice(cx: Cx<'_>, post: &str) -> Result<Option<i32>, Error> {
+    let Some(own) = &cx.requester.subject else { return Ok(None) };
+    Ok(votes(&cx).get(&vote_id(post, own)).await?.map(|vote| vote.choice))
+}

@@ -1,0 +1,122 @@
+//! MongoDB access of feeds.
+
+use std::{collections::HashSet, time::Duration};
+
+use mongodb::bson::{Bson, DateTime, doc};
+
+use super::super::documents::{FeedPage, Shown, month_of};
+use crate::{
+    app::App,
+    error::Error,
+    mongo::{
+        Collection,
+        collection::List,
+        copies::CopyPath,
+        expression::{append, count, literal, stored, stored_fields},
+    },
+};
+
+/// The collection of the pages of feeds.
+pub(in super::super) fn pages(app: &App) -> Collection<FeedPage> {
+    app.collection()
+}
+
+/// Adds a copy of the post to the open page of each feed that has one, unless the feed has a copy. Returns whether it added
+/// a copy to each. The guard looks at the open page, the unique index at the others.
+pub(in super::super) async fn push_each(
+    app: &App,
+    feeds: &[String],
+    post: &Shown,
+    limit: Duration,
+) -> Result<bool, Error> {
+    let month = month_of(post.at);
+    let copy = literal(stored(post));
+    let is_full = doc! { "$gte": [{ "$size": "$posts" }, count(FeedPage::CAP)] };
+    let update = vec![
+        doc! { "$set": { "posts": append("$posts", vec![copy]) } },
+        doc! { "$set": { "full": is_full } },
+    ];
+    let one = |feed: &String| {
+        let open = doc! {
+            "feed": feed, "month": &month, "full": false, "posts.id": { "$ne": &post.id },
+        };
+        (open, update.clone())
+    };
+    pages(app).update_all(feeds.iter().map(one).collect(), limit).await
+}
+
+/// Those of the feeds that have a copy of the post.
+pub(in super::super) async fn feeds_with(
+    app: &App,
+    feeds: &[String],
+    post: &str,
+) -> Result<HashSet<String>, Error> {
+    let list = List {
+        filter: doc! { "posts.id": post, "feed": { "$in": feeds } },
+        limit: count(feeds.len()),
+        projection: Some(doc! { "posts": 0 }),
+        hint: Some("copies"),
+        ..List::default()
+    };
+    Ok(pages(app).list(list).await?.into_iter().map(|page| page.feed).collect())
+}
+
+/// The newest page of a feed in a month, as the primary has it.
+pub(in super::super) async fn newest(
+    app: &App,
+    feed: &str,
+    month: &str,
+) -> Result<Option<FeedPage>, Error> {
+    let list = List {
+        filter: doc! { "feed": feed, "month": month },
+        sort: doc! { "from": -1 },
+        projection: Some(doc! { "posts": 0 }),
+        hint: Some("time"),
+        ..List::default()
+    };
+    match pages(app).first(list).await? {
+        Some(page) => pages(app).get(&page.id).await,
+        None => Ok(None),
+    }
+}
+
+/// Writes the post to its copies of lower versions.
+pub(in super::super) async fn overwrite(app: &App, post: &Shown) -> Result<u64, Error> {
+    const COPIES: CopyPath = CopyPath { array: "posts", key: "id", version: "version" };
+    let mut fields = stored_fields(post);
+    fields.remove("id");
+    fields.remove("version");
+    COPIES.spread(&pages(app), &post.id, post.version, fields).await
+}
+
+/// Removes the copies of a post.
+pub(in super::super) async fn withdraw(app: &App, post: &str) -> Result<u64, Error> {
+    let copies = doc! { "$pull": { "posts": { "id": post } } };
+    pages(app).update_many(doc! { "posts.id": post }, copies, Vec::new()).await
+}
+
+/// Up to `limit` pages of a feed, the newest first, from one that begins at `from` or before; in one month if it is
+/// given.
+pub(in super::super) async fn list_pages(
+    app: &App,
+    feed: &str,
+    month: Option<&str>,
+    from: Option<(DateTime, bool)>,
+    limit: i64,
+) -> Result<Vec<FeedPage>, Error> {
+    let mut filter = doc! { "feed": feed };
+    let months = match (month, from) {
+        (Some(month), _) => Some(Bson::from(month)),
+        (None, Some((from, _))) => Some(doc! { "$lte": month_of(from) }.into()),
+        (None, None) => None,
+    };
+    if let Some(months) = months {
+        filter.insert("month", months);
+    }
+    if let Some((from, is_included)) = from {
+        let operator = if is_included { "$lte" } else { "$lt" };
+        filter.insert("from", doc! { operator: from });
+    }
+    let sort = doc! { "month": -1, "from": -1 };
+    pages(app).list(List { filter, sort, limit, hint: Some("time"), ..List::default() }).await
+}

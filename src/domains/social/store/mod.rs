@@ -1,0 +1,157 @@
+//! MongoDB access of users and circles. The guarded writes are values: the caller adds its attempt and sends them.
+
+pub(super) mod feeds;
+pub(super) mod posts;
+
+use mongodb::bson::doc;
+
+use super::documents::{EdgeDocument, Profile, UserDocument, edge_id};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::page::Page,
+    mongo::{
+        Collection,
+        collection::List,
+        expression::{append, array, count, filter, literal, stored},
+        guarded::Guarded,
+    },
+};
+
+/// The collection of the users.
+pub(super) fn users(app: &App) -> Collection<UserDocument> {
+    app.collection()
+}
+
+/// The collection of the edges between users.
+pub(super) fn edges(app: &App) -> Collection<EdgeDocument> {
+    app.collection()
+}
+
+/// The edge between two users.
+pub(super) async fn edge(app: &App, by: &str, of: &str) -> Result<Option<EdgeDocument>, Error> {
+    edges(app).get(&edge_id(by, of)).await
+}
+
+/// Replaces the profile of this version.
+pub(super) fn update_profile(
+    app: &App,
+    id: &str,
+    version: i64,
+    profile: &Profile,
+) -> Guarded<UserDocument> {
+    let set = doc! { "profile": literal(stored(profile)), "version": version.saturating_add(1) };
+    users(app).set(doc! { "_id": id, "version": version }, set)
+}
+
+/// Adds a circle to an edge that has at most `most` circles afterwards.
+pub(super) fn add_circle(
+    app: &App,
+    by: &str,
+    of: &str,
+    circle: &str,
+    most: usize,
+) -> Guarded<EdgeDocument> {
+    let has_room = doc! { "$expr": { "$lt": [{ "$size": "$circles" }, count(most)] } };
+    let mut guard = doc! { "_id": edge_id(by, of), "circles": { "$ne": circle } };
+    guard.extend(has_room);
+    edges(app).set(guard, doc! { "circles": append("$circles", vec![literal(circle)]) })
+}
+
+/// Takes a circle from an edge that has others.
+pub(super) fn remove_circle(app: &App, by: &str, of: &str, circle: &str) -> Guarded<EdgeDocument> {
+    let guard =
+        doc! { "_id": edge_id(by, of), "circles": circle, "circles.1": { "$exists": true } };
+    let others = filter("$circles", doc! { "$ne": ["$$this", literal(circle)] });
+    edges(app).set(guard, doc! { "circles": others })
+}
+
+/// Removes an edge that has no other circle. Returns whether it did.
+pub(super) async fn remove_edge(
+    app: &App,
+    by: &str,
+    of: &str,
+    circle: &str,
+) -> Result<bool, Error> {
+    let last = doc! { "_id": edge_id(by, of), "circles": [circle] };
+    Ok(edges(app).remove(last).await.decided()?.is_some())
+}
+
+/// Adds a user to those whom a user blocks; there are at most `most` of them afterwards.
+pub(super) fn block(app: &App, id: &str, blocked: &str, most: usize) -> Guarded<UserDocument> {
+    let has_room = doc! { "$lt": [{ "$size": array("blocked") }, count(most)] };
+    let guard = doc! { "_id": id, "blocked": { "$ne": blocked }, "$expr": has_room };
+    users(app).set(guard, doc! { "blocked": append(array("blocked"), vec![literal(blocked)]) })
+}
+
+/// Removes a user from those whom a user blocks.
+pub(super) fn unblock(app: &App, id: &str, blocked: &str) -> Guarded<UserDocument> {
+    let others = filter(array("blocked"), doc! { "$ne": ["$$this", literal(blocked)] });
+    users(app).set(doc! { "_id": id, "blocked": blocked }, doc! { "blocked": others })
+}
+
+/// Notes that the news of the user's followers merge in the user's posts.
+pub(super) fn celebrate(app: &App, id: &str) -> Guarded<UserDocument> {
+    let guard = doc! { "_id": id, "celebrityAt": { "$exists": false } };
+    users(app).set(guard, doc! { "celebrityAt": "$$NOW" })
+}
+
+/// More than there are users with very many followers.
+const CELEBRITIES: i64 = 100_000;
+
+/// The subjects of the users whose posts news merge in.
+pub(super) async fn list_celebrities(app: &App) -> Result<Vec<String>, Error> {
+    let list = List {
+        filter: doc! { "celebrityAt": { "$exists": true } },
+        limit: CELEBRITIES,
+        projection: Some(doc! { "blocked": 0 }),
+        hint: Some("celebrities"),
+        ..List::default()
+    };
+    Ok(users(app).list(list).await?.into_iter().map(|user| user.id).collect())
+}
+
+/// A page of the followers of a user.
+pub(super) async fn list_followers(
+    app: &App,
+    page: &Page,
+    of: &str,
+) -> Result<Vec<EdgeDocument>, Error> {
+    edges(app).list(List { hint: Some("of"), ..page.list(doc! { "of": of }) }).await
+}
+
+/// A page of the users whom a user follows, or of those in one circle.
+pub(super) async fn list_following(
+    app: &App,
+    page: &Page,
+    by: &str,
+    circle: Option<&str>,
+) -> Result<Vec<EdgeDocument>, Error> {
+    let mut filter = doc! { "by": by };
+    if let Some(circle) = circle {
+        filter.insert("circles", circle);
+    }
+    let hint = if circle.is_some() { "circle" } else { "by" };
+    edges(app).list(List { hint: Some(hint), ..page.list(filter) }).await
+}
+
+/// The next followers of a user, by the `_id` of their edges.
+pub(super) async fn next_followers(
+    app: &App,
+    of: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<EdgeDocument>, Error> {
+    let mut filter = doc! { "of": of };
+    if let Some(after) = after {
+        filter.insert("_id", doc! { "$gt": after });
+    }
+    let sort = doc! { "_id": 1 };
+    let list = List { filter, sort, limit: count(limit), hint: Some("of"), ..List::default() };
+    edges(app).list(list).await
+}
+
+/// Number of followers of a user, counted up to `most`.
+pub(super) async fn count_followers(app: &App, of: &str, most: u64) -> Result<u64, Error> {
+    edges(app).count(doc! { "of": of }, most).await
+}

@@ -1,0 +1,191 @@
+//! MongoDB access of posts and votes.
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::super::documents::{CommentEntry, PostDocument, VoteDocument};
+use crate::{
+    app::App,
+    error::Error,
+    mongo::{
+        Collection,
+        collection::List,
+        expression::{append, array, count, literal, whole},
+        guarded::Guarded,
+        keyset,
+    },
+};
+
+/// The collection of the posts.
+pub(in super::super) fn posts(app: &App) -> Collection<PostDocument> {
+    app.collection()
+}
+
+/// The collection of the votes.
+pub(in super::super) fn votes(app: &App) -> Collection<VoteDocument> {
+    app.collection()
+}
+
+/// Guard: the post exists and isn't deleted.
+fn live(id: &str) -> Document {
+    doc! { "_id": id, "deletedAt": { "$exists": false } }
+}
+
+/// The fields of a change: a new version, and the note that the copies are behind.
+fn changed(mut set: Document) -> Document {
+    set.insert("shown.version", doc! { "$add": ["$shown.version", 1_i64] });
+    set.insert("due", "$$NOW");
+    set
+}
+
+/// Replaces the text of the author's post that has been edited this many times.
+pub(in super::super) fn edit(
+    app: &App,
+    id: &str,
+    by: &str,
+    edits: i64,
+    text: &str,
+) -> Guarded<PostDocument> {
+    let mut guard = live(id);
+    guard.extend(doc! { "shown.by": by, "shown.edits": edits });
+    let set = changed(doc! { "shown.text": literal(text), "shown.edits": edits.saturating_add(1) });
+    posts(app).set(guard, set)
+}
+
+/// Deletes the author's post. The document stays for some time, without its contents.
+pub(in super::super) fn delete(app: &App, id: &str, by: &str) -> Guarded<PostDocument> {
+    let mut guard = live(id);
+    guard.insert("shown.by", by);
+    let set = changed(doc! {
+        "deletedAt": "$$NOW",
+        "shown.text": "",
+        "shown.detail": "$$REMOVE",
+        "shown.commentCount": 0_i64,
+        "shown.latest": [],
+        "comments": [],
+        "merged": "$$REMOVE",
+    });
+    posts(app).set(guard, set)
+}
+
+/// Adds a comment to a post that has less than `most` of them. The time and the number are set by the update.
+pub(in super::super) fn add_comment(
+    app: &App,
+    post: &str,
+    CommentEntry { id, input, by, text, .. }: &CommentEntry,
+    most: usize,
+) -> Guarded<PostDocument> {
+    let mut guard = live(post);
+    guard.insert("comments.id", doc! { "$ne": id });
+    guard.insert("$expr", doc! { "$lt": ["$shown.commentCount", count(most)] });
+    let number = doc! { "$add": ["$shown.commentCount", 1_i64] };
+    let entry = whole(doc! {
+        "id": literal(id), "input": literal(input), "by": literal(by), "text": literal(text),
+        "at": "$$NOW", "n": number.clone(),
+    });
+    let set = changed(doc! {
+        "comments": append(array("comments"), vec![entry]), "shown.commentCount": number,
+    });
+    let newest = doc! { "shown.latest": { "$slice": ["$comments", -3] } };
+    posts(app).guarded(guard, vec![doc! { "$set": set }, doc! { "$set": newest }])
+}
+
+/// Raises the votes of a choice to this number.
+pub(in super::super) fn raise_votes(
+    app: &App,
+    post: &str,
+    choice: i32,
+    votes: i64,
+) -> Guarded<PostDocument> {
+    let field = PostDocument::votes_of(choice);
+    let mut guard = live(post);
+    guard.insert(field.clone(), doc! { "$lt": votes });
+    let update = doc! {
+        "$max": { field: votes },
+        "$inc": { "shown.version": 1_i64 },
+        "$currentDate": { "due": true },
+    };
+    posts(app).guarded(guard, update)
+}
+
+/// Number of votes for a choice.
+pub(in super::super) async fn count_votes(
+    app: &App,
+    post: &str,
+    choice: i32,
+) -> Result<u64, Error> {
+    votes(app).count(doc! { "post": post, "choice": choice }, u64::from(u32::MAX)).await
+}
+
+/// Notes that the post counts the vote.
+pub(in super::super) fn counted(app: &App, vote: &str) -> Guarded<VoteDocument> {
+    let guard = doc! { "_id": vote, "due": { "$exists": true } };
+    votes(app).set(guard, doc! { "due": "$$REMOVE" })
+}
+
+/// Notes that all copies of the post have been delivered.
+pub(in super::super) fn delivered(app: &App, id: &str) -> Guarded<PostDocument> {
+    let guard = doc! { "_id": id, "delivering": { "$exists": true } };
+    posts(app).set(guard, doc! { "delivering": "$$REMOVE" })
+}
+
+/// Notes that all copies are of this version, unless the post has changed since.
+pub(in super::super) fn spread(app: &App, id: &str, version: i64) -> Guarded<PostDocument> {
+    let guard = doc! { "_id": id, "shown.version": version, "due": { "$exists": true } };
+    posts(app).set(guard, doc! { "due": "$$REMOVE" })
+}
+
+/// The newest posts of these authors that news merge in, from `since` on and up to `until`.
+pub(in super::super) async fn list_merged(
+    app: &App,
+    authors: &[&str],
+    (since, until): (DateTime, &Until),
+    limit: usize,
+) -> Result<Vec<PostDocument>, Error> {
+    let keys = [("shown.at", -1), ("shown.id", -1)];
+    let filter = doc! { "merged": { "$in": authors }, "shown.at": { "$gte": since } };
+    let filter = match until {
+        Until::Before(at) => {
+            doc! { "merged": { "$in": authors }, "shown.at": { "$gte": since, "$lt": *at } }
+        }
+        Until::Beyond(at, id) => keyset::beyond(filter, &keys, &[(*at).into(), Bson::from(id)]),
+    };
+    let projection = Some(doc! { "comments": 0 });
+    let list = List {
+        filter,
+        sort: keyset::sort(&keys),
+        limit: count(limit),
+        projection,
+        ..List::default()
+    };
+    posts(app).list(list).await
+}
+
+/// The end of a time.
+#[derive(Debug, Clone)]
+pub(in super::super) enum Until {
+    /// Before this moment.
+    Before(DateTime),
+    /// After the post of this time and `_id` in the order of news.
+    Beyond(DateTime, String),
+}
+
+impl Until {
+    /// The moment.
+    pub(in super::super) fn at(&self) -> DateTime {
+        match self {
+            Self::Before(at) | Self::Beyond(at, _) => *at,
+        }
+    }
+}
+
+/// Removes what is left of a deleted post, unless copies of it may be left or appear. Returns whether it did.
+pub(in super::super) async fn forget(app: &App, id: &str) -> Result<bool, Error> {
+    votes(app).remove_many(doc! { "post": id }).await?;
+    let gone = doc! {
+        "_id": id,
+        "deletedAt": { "$exists": true },
+        "due": { "$exists": false },
+        "delivering": { "$exists": false },
+    };
+    Ok(posts(app).remove(gone).await.decided()?.is_some())
+}

@@ -51,7 +51,7 @@ pub struct TopicEntry {
 /// A message in a ring. The first document of a ring is a mark with the ring's name as `_id`, so that a topic without
 /// messages has a position too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct MessageDocument {
+pub(super) struct MessageDocument {
     /// The op that published it, and its number in the call.
     #[serde(rename = "_id")]
     pub id: String,

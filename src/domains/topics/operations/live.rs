@@ -137,7 +137,9 @@ impl Channels {
                 return;
             }
             match store::find(&app, &channel.topic.name).await {
-                Ok(found) if found.is_none_or(|found| found.ring != channel.topic.ring) => {
+                Ok(found)
+                    if found.as_ref().is_none_or(|found| found.ring != channel.topic.ring) =>
+                {
                     self.all().remove(&channel.topic.ring);
                     channel.signal.send_modify(|signal| signal.is_over = true);
                     return;

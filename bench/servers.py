@@ -157,7 +157,7 @@ class Server:
         process = processes.start(self.name, self.command, environment, self.folder)
         address = ("127.0.0.1", port)
         if self.name in (DOCGATE, EARLIER, APART):
-            _wait_until_healthy(process, address)
+            wait_until_healthy(process, address)
         else:
             process.wait_for(r"^ready\s*$", 120)
         return Running(self.name, process, address, (time.monotonic() - process.started) * 1000)
@@ -178,7 +178,7 @@ class Running:
         return self.process.pid
 
 
-def _wait_until_healthy(process: Process, address: Address) -> None:
+def wait_until_healthy(process: Process, address: Address) -> None:
     end = time.monotonic() + 60
     while time.monotonic() < end:
         process.must_run("before it was ready")

@@ -122,6 +122,12 @@ settings! {
         /// Maximum number of followers to whose news a post is delivered. Posts of users with more followers are merged
         /// into the news when they are read.
         pub post_delivery_followers: u64 = 5_000,
+        /// Maximum number of topics.
+        pub topics_most: u32 = 100,
+        /// Maximum of the sum of the topics' sizes, in bytes.
+        pub topics_bytes: u64 = 1 << 30,
+        /// Size of the last messages of a topic that a gateway keeps in memory while the topic has subscribers, in bytes.
+        pub topic_window_bytes: usize = 4 << 20,
         /// Storage layout of a discussion that is opened by a product's first review.
         pub discussion_layout: DiscussionLayout = DiscussionLayout::PerDocument,
         /// Idle time after which a cart expires, in seconds.

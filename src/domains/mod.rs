@@ -31,6 +31,7 @@ pub mod payments;
 pub mod people;
 pub mod queue;
 pub mod social;
+pub mod topics;
 pub mod transfers;
 
 pub mod audiences;
@@ -69,6 +70,7 @@ pub const ROOMS: &[&Room] = &[
     &assets::ROOM,
     &hits::ROOM,
     &queue::ROOM,
+    &topics::ROOM,
 ];
 
 /// A root type of the schema, made of the fields of rooms.
@@ -95,6 +97,7 @@ root! {
     // The rooms are searched for a field from the last one to the first; the rooms that are read most are
     // therefore last.
     MergedObject pub struct Queries as "Query" by of:
+        topics::TopicsQuery,
         queue::QueueQuery,
         social::SocialQuery,
         hits::HitsQuery,
@@ -128,6 +131,7 @@ root! {
         hits::HitsMutation,
         queue::QueueMutation,
         social::SocialMutation,
+        topics::TopicsMutation,
 }
 
 root! {
@@ -138,6 +142,7 @@ root! {
         orders::OrdersSubscription,
         queue::QueueSubscription,
         social::SocialSubscription,
+        topics::TopicsSubscription,
         transfers::TransfersSubscription,
 }
 

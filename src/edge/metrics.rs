@@ -7,6 +7,7 @@ use axum::{
 };
 
 use super::Edge;
+use crate::{domains::topics, mongo::Stored};
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -14,7 +15,9 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 pub(super) async fn metrics(State(edge): State<Edge>) -> impl IntoResponse {
     let (app, metrics) = (&edge.app, edge.app.metrics());
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    metrics.streams().set_subscribers(app.hub().subscribers());
+    let followers = Some(topics::operations::subscribers(app)).filter(|count| *count > 0);
+    let followers = followers.map(|count| (topics::TopicsDocument::COLLECTION, count));
+    metrics.streams().set_subscribers(app.hub().subscribers().into_iter().chain(followers));
     metrics.tasks().awaited.set(number(app.tasks().len()));
     let runtime = tokio::runtime::Handle::current().metrics();
     metrics.tasks().all.set(number(runtime.num_alive_tasks()));

@@ -97,6 +97,25 @@ pub fn is_key(value: &str) -> bool {
     (1..=128).contains(&value.len()) && value.bytes().all(fits)
 }
 
+/// Checks the name of a queue or topic.
+///
+/// # Errors
+/// `InvalidInput` that names the field.
+pub fn plain_name(field: &str, name: &str) -> Result<(), InvalidInput> {
+    /// Maximum length.
+    const LONGEST: usize = 64;
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let mut bytes = name.bytes();
+    let is_name = name.len() <= LONGEST
+        && bytes.next().is_some_and(is_plain)
+        && bytes.all(|byte| is_plain(byte) || b"-_.".contains(&byte));
+    if !is_name {
+        let reason = "takes 1 to 64 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
+        return Err(InvalidInput::new(field, reason));
+    }
+    Ok(())
+}
+
 /// Validates a country: an assigned code of [ISO 3166-1](https://www.iso.org/iso-3166-country-codes.html).
 ///
 /// # Errors

@@ -57,6 +57,16 @@ impl Raw {
         Self { collection: database.collection(name), name, commands, sessions }
     }
 
+    /// The same with another collection, whose commands are counted as those of this one.
+    pub(super) fn with(self, collection: mongodb::Collection<RawDocumentBuf>) -> Self {
+        Self { collection, ..self }
+    }
+
+    /// The driver's own handle.
+    pub(super) fn clone_collection(&self) -> mongodb::Collection<RawDocumentBuf> {
+        self.collection.clone()
+    }
+
     /// The sessions of the collection's database.
     pub(super) fn sessions(&self) -> &Sessions {
         &self.sessions

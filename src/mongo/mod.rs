@@ -24,6 +24,7 @@
 //! - [`gridfs`]: the contents of files, in chunks
 //! - [`expression`]: the aggregation expressions of guards and updates
 //! - [`keyset`]: keyset pages
+//! - [`rings`]: capped collections that are followed by tailable cursors
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`lazy_document`]: documents of which only the selected fields are decoded
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
@@ -56,6 +57,7 @@ mod pool;
 mod queue;
 pub mod raw_bson;
 mod raw_writes;
+pub mod rings;
 mod scheduling;
 mod sessions;
 mod statement;

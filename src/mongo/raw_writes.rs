@@ -73,6 +73,19 @@ pub(super) async fn insert(
     send(collection, "insert", doc! { "ordered": false }, batch, is_single, limit).await
 }
 
+/// Inserts documents in their order by one command, up to the first that fails.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: some of the documents may have been inserted.
+pub(super) async fn insert_in_order(
+    collection: &Raw,
+    documents: Vec<RawDocumentBuf>,
+    limit: Duration,
+) -> Result<Reply, Error> {
+    let batch = Some((cstr!("documents"), documents));
+    send(collection, "insert", doc! { "ordered": true }, batch, false, limit).await
+}
+
 /// What a `findAndModify` did.
 pub(super) enum Modified {
     /// It was applied; contains the document after it.

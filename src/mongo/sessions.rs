@@ -60,7 +60,11 @@ impl Sessions {
         Ok(batches)
     }
 
-    async fn acquire(&self) -> Result<ClientSession> {
+    /// A session, which may have been used before.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub(super) async fn acquire(&self) -> Result<ClientSession> {
         let latest = self.idle().pop();
         match latest {
             Some((session, since)) if since.elapsed() < MAX_AGE => Ok(session),

@@ -55,6 +55,7 @@ mod social;
 mod storm;
 mod support;
 mod texts;
+mod topics;
 mod traces;
 mod transfers;
 mod writes;

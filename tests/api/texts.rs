@@ -118,6 +118,16 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             &["/uniqueKey", "/idempotencyKey"],
         ),
         ("claimJob", json!({ "queue": "mail", "idempotencyKey": "op" }), &["/idempotencyKey"]),
+        (
+            "createTopic",
+            json!({ "name": "t", "bytes": 4_096, "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
+        (
+            "publish",
+            json!({ "topic": "t", "messages": ["a"], "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
         ("createUser", json!({ "name": "Name" }), &["/name"]),
         ("circleUser", json!({ "userId": "u", "circle": "c" }), &["/userId", "/circle"]),
         (

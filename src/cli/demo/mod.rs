@@ -144,7 +144,10 @@ impl Demo {
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
         terminal::print(welcome::text(&app, home, mongod, &tokens, &cuts));
-        gateway::serve(app, edge, listeners, stop).await;
+        tokio::join!(
+            seed::run_ticker(app.clone(), self.products, stop.clone()),
+            gateway::serve(app, edge, listeners, stop),
+        );
         Ok(())
     }
 

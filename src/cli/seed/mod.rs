@@ -9,6 +9,7 @@ mod people;
 mod pictures;
 mod shoppers;
 mod site;
+mod ticker;
 
 use docgate_demo::{people::Cast, products, random::Random, tree};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -24,6 +25,7 @@ use shoppers::Visits;
 
 pub(super) use cut::Cut;
 pub(super) use docgate_demo::products::FIRST_SKU;
+pub(super) use ticker::run as run_ticker;
 
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";

@@ -54,23 +54,13 @@ const ATTEMPTS: i32 = 5;
 const COUNTED: u64 = 100_000;
 /// The queues of docgate itself begin with this.
 const OWN: &str = "docgate.";
-/// Maximum length of a queue's name.
-const NAME: usize = 64;
 
 /// Checks the name of a queue that clients use.
 ///
 /// # Errors
 /// `InvalidInput` that names the field.
 pub(super) fn check_queue(field: &str, name: &str) -> Result<(), InvalidInput> {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let mut bytes = name.bytes();
-    let is_name = name.len() <= NAME
-        && bytes.next().is_some_and(is_plain)
-        && bytes.all(|byte| is_plain(byte) || b"-_.".contains(&byte));
-    if !is_name {
-        let reason = "takes 1 to 64 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
-        return Err(InvalidInput::new(field, reason));
-    }
+    input::plain_name(field, name)?;
     if name.starts_with(OWN) {
         return Err(InvalidInput::new(field, "names that begin with `docgate.` are reserved"));
     }

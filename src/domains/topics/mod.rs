@@ -1,0 +1,51 @@
+//! Topics: services publish messages, and every subscriber gets every message in order.
+//!
+//! # States
+//!
+//! ```text
+//!   createTopic ──▶ listed ──ring created──▶ ready ──deleteTopic──▶ (not listed) ──ring dropped──▶ (gone)
+//! ```
+//!
+//! - The list of all topics is one document, the decider. One guarded update of it adds a topic, or removes it. So the
+//!   bounds on their number and size hold whoever creates topics at the same time.
+//! - The messages of a topic are in a capped collection of its own, its *ring*, whose name is random and is used once. A
+//!   listed topic gets its ring by its creator, by the next call that uses the topic, or by the sweep. A ring whose topic
+//!   isn't listed is dropped by the sweep. A message that arrives at a ring too late makes such a collection.
+//! - Messages of one call have ids that follow from its idempotency key, and are inserted in order. A repeat finds them as
+//!   long as they are in the ring, and inserts the rest.
+//! - A gateway follows a ring by one tailable cursor, as long as the topic has subscribers. The last messages are in a
+//!   window in memory that all subscribers share (`operations::window`). Each subscriber has a position. A subscriber
+//!   that comes back with a position before the window first reads the ring itself (`operations::live`).
+//!
+//! # Invariants
+//!
+//! Each ready topic has its capped collection, each such collection has its topic, and no two topics have the same name.
+
+mod documents;
+pub mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+mod sweep;
+pub mod types;
+
+use super::{
+    Room,
+    room::{declared, unmet},
+};
+pub use documents::TopicsDocument;
+
+/// The room.
+pub const ROOM: Room = Room {
+    faults: Some(|config| {
+        unmet([
+            (config.topics_most >= 1, "topics_most must be at least 1"),
+            (config.topics_bytes >= 4_096, "topics_bytes must be at least 4096"),
+            (config.topic_window_bytes >= 1 << 16, "topic_window_bytes must be at least 65536"),
+        ])
+    }),
+    collections: &[declared::<TopicsDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("topics")
+};

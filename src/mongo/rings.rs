@@ -1,0 +1,286 @@
+//! Rings: capped collections, whose names are made at run time. A ring keeps its documents in the order in which they
+//! were inserted, and overwrites the oldest ones.
+//!
+//! A ring is read from its start, with an empty filter: MongoDB reads it in natural order, also with `notablescan`, and a
+//! tailable cursor then waits for further documents. The reads have read concern `local`. With `majority` a waiting
+//! cursor isn't woken by an insert, because the majority has it only afterwards.
+//! <https://www.mongodb.com/docs/manual/core/tailable-cursors/>
+
+use std::time::Duration;
+
+use mongodb::{
+    ClientSession, Database,
+    bson::{self, Bson, Document, doc},
+    error::ErrorKind,
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    collection::{Collection, List, Stored},
+    driver::{DUPLICATE_KEY, Raw, decode, encode, find_many},
+    expression::{count, millis, starts_with},
+    raw_writes,
+};
+use crate::error::Error;
+
+/// `maxTimeMS` of inserts and of reads of a few documents.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Time for which the server waits for further documents before it answers without any.
+const AWAIT: Duration = Duration::from_secs(1);
+/// Maximum number of documents of a batch.
+const BATCH: i32 = 100;
+/// The server's error code for a collection that exists.
+const EXISTS: i32 = 48;
+
+/// One ring. Cheap to clone.
+#[derive(Clone)]
+pub struct Ring {
+    raw: Raw,
+}
+
+/// How much a ring contains.
+#[derive(Debug, Clone, Copy)]
+pub struct Contents {
+    /// Number of documents.
+    pub documents: i64,
+    /// Size of the documents in bytes.
+    pub bytes: i64,
+}
+
+impl<T: Stored> Collection<T> {
+    /// The ring with this name. Its commands are counted as those of this collection.
+    pub fn ring(&self, name: &str) -> Ring {
+        let raw = self.inner();
+        let collection = database(&raw).collection(name);
+        Ring { raw: raw.with(collection) }
+    }
+
+    /// The collections whose names begin with `prefix`, each with whether it is capped.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn rings(&self, prefix: &str) -> Result<Vec<(String, bool)>, Error> {
+        let raw = self.inner();
+        let filter = doc! { "name": starts_with(prefix) };
+        let database = database(&raw);
+        let command =
+            doc! { "listCollections": 1, "filter": filter, "cursor": { "batchSize": 100_000 } };
+        let reply = raw.send("listCollections", async move { database.run_command(command).await });
+        let found = batch(&mut reply.await?)?.1.into_iter().filter_map(|one| {
+            let is_capped =
+                one.get_document("options").is_ok_and(|of| of.get_bool("capped").unwrap_or(false));
+            Some((one.get_str("name").ok()?.to_owned(), is_capped))
+        });
+        Ok(found.collect())
+    }
+}
+
+impl Ring {
+    /// Creates the ring with the maximum size of its documents in bytes, and their maximum number. It may exist already.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`: it can be repeated.
+    pub async fn create(&self, bytes: i64, documents: Option<i64>) -> Result<(), Error> {
+        let (database, mut command) = (
+            database(&self.raw),
+            doc! { "create": self.raw.name(), "capped": true, "size": bytes, "writeConcern": { "w": "majority" } },
+        );
+        command.extend(documents.map(|max| ("max".to_owned(), Bson::from(max))));
+        self.raw
+            .send("create", async move {
+                match database.run_command(command).await {
+                    Err(error) if matches!(error.kind.as_ref(), ErrorKind::Command(of) if of.code == EXISTS) => Ok(()),
+                    reply => reply.map(|_| ()),
+                }
+            })
+            .await
+    }
+
+    /// Drops the ring. It may not exist.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`: it can be repeated.
+    pub async fn drop(&self) -> Result<(), Error> {
+        let raw = self.raw.clone();
+        self.raw.send("drop", async move { raw.clone_collection().drop().await }).await
+    }
+
+    /// Number and size of its documents.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn contents(&self) -> Result<Contents, Error> {
+        let (database, command) = (database(&self.raw), doc! { "collStats": self.raw.name() });
+        let reply =
+            self.raw.send("collStats", async move { database.run_command(command).await }).await?;
+        let number = |name: &str| match reply.get(name) {
+            Some(Bson::Int32(number)) => i64::from(*number),
+            Some(Bson::Int64(number)) => *number,
+            _ => 0,
+        };
+        Ok(Contents { documents: number("count"), bytes: number("size") })
+    }
+
+    /// Inserts documents in their order. Returns whether all were inserted: at a document whose `_id` is taken it stops.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of them may have been inserted.
+    pub async fn insert(&self, documents: &[impl Serialize]) -> Result<bool, Error> {
+        let documents = documents.iter().map(encode).collect::<Result<_, _>>()?;
+        let reply = raw_writes::insert_in_order(&self.raw, documents, LIMIT).await?;
+        match reply.failed()?.pop() {
+            None => Ok(true),
+            Some(failed) if failed.code == DUPLICATE_KEY => Ok(false),
+            Some(failed) => Err(failed.error),
+        }
+    }
+
+    /// The documents with these `_id`s that a majority holds.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn list_settled<D: DeserializeOwned>(&self, ids: &[&str]) -> Result<Vec<D>, Error> {
+        find_many(self.raw.clone(), List::of_ids(ids), LIMIT).await?.iter().map(decode).collect()
+    }
+
+    /// The documents with these `_id`s.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn list<D: DeserializeOwned>(&self, ids: &[&str]) -> Result<Vec<D>, Error> {
+        let command =
+            doc! { "filter": { "_id": { "$in": ids } }, "batchSize": count(ids.len() + 1) };
+        self.find(command).await
+    }
+
+    /// The newest document.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn newest<D: DeserializeOwned>(&self) -> Result<Option<D>, Error> {
+        Ok(self.find(doc! { "sort": { "$natural": -1 }, "limit": 1 }).await?.pop())
+    }
+
+    async fn find<D: DeserializeOwned>(&self, fields: Document) -> Result<Vec<D>, Error> {
+        let mut command = doc! { "find": self.raw.name(), "maxTimeMS": millis(LIMIT) };
+        command.extend(fields);
+        let database = database(&self.raw);
+        let mut reply =
+            self.raw.send("find", async move { database.run_command(command).await }).await?;
+        typed(batch(&mut reply)?.1)
+    }
+
+    /// Reads the ring from its start to its present end, and returns the first documents.
+    ///
+    /// # Errors
+    /// `Unread` or `Internal`.
+    pub async fn scan<D: DeserializeOwned>(&self) -> Result<(Scan, Vec<D>), Error> {
+        self.open(doc! { "sort": { "$natural": 1 } }, false).await
+    }
+
+    /// Reads the ring from its start, and then waits for further documents.
+    ///
+    /// # Errors
+    /// `Unread` or `Internal`.
+    pub async fn follow<D: DeserializeOwned>(&self) -> Result<(Scan, Vec<D>), Error> {
+        self.open(doc! { "tailable": true, "awaitData": true }, true).await
+    }
+
+    async fn open<D: DeserializeOwned>(
+        &self,
+        fields: Document,
+        waits: bool,
+    ) -> Result<(Scan, Vec<D>), Error> {
+        let mut command = doc! { "find": self.raw.name(), "batchSize": BATCH };
+        command.extend(fields);
+        let (database, handle) = (database(&self.raw), self.raw.clone());
+        let opened = self.raw.send("find", async move {
+            let mut session = handle.sessions().acquire().await?;
+            let reply = database.run_command(command).session(&mut session).await?;
+            Ok((session, reply))
+        });
+        let (session, mut reply) = opened.await?;
+        let (cursor, found) = batch(&mut reply)?;
+        let scan = Scan { raw: self.raw.clone(), session: Some(session), cursor, waits };
+        Ok((scan, typed(found)?))
+    }
+}
+
+/// A read of a ring. When it is dropped, its cursor is closed.
+pub struct Scan {
+    raw: Raw,
+    /// The session of the cursor. It is away while a command is under way.
+    session: Option<ClientSession>,
+    /// 0 if there is no more to read.
+    cursor: i64,
+    waits: bool,
+}
+
+impl Scan {
+    /// The next documents, or `None` if the server has closed the cursor: at the end of the ring, or because the ring is
+    /// empty. A scan that waits returns an empty list about every second.
+    ///
+    /// # Errors
+    /// The read is over: documents were overwritten before they were read, the ring was dropped, the cursor was killed,
+    /// or MongoDB doesn't answer.
+    pub async fn next<D: DeserializeOwned>(&mut self) -> Result<Option<Vec<D>>, Error> {
+        let Some(mut session) = self.session.take().filter(|_| self.cursor != 0) else {
+            return Ok(None);
+        };
+        let mut command =
+            doc! { "getMore": self.cursor, "collection": self.raw.name(), "batchSize": BATCH };
+        if self.waits {
+            command.insert("maxTimeMS", millis(AWAIT));
+        }
+        let database = database(&self.raw);
+        let (session, mut reply) = self
+            .raw
+            .send("getMore", async move {
+                let reply = database.run_command(command).session(&mut session).await?;
+                Ok((session, reply))
+            })
+            .await?;
+        let (cursor, found) = batch(&mut reply)?;
+        (self.session, self.cursor) = (Some(session), cursor);
+        typed(found).map(Some)
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.cursor != 0 {
+            let command = doc! { "killCursors": self.raw.name(), "cursors": [self.cursor] };
+            let database = database(&self.raw);
+            let kill =
+                self.raw.send("killCursors", async move { database.run_command(command).await });
+            runtime.spawn(async move {
+                // A cursor that isn't closed times out.
+                let _left = kill.await;
+            });
+        }
+    }
+}
+
+fn database(raw: &Raw) -> Database {
+    raw.client().database(&raw.database_name())
+}
+
+/// The cursor and the documents of a reply.
+fn batch(reply: &mut Document) -> Result<(i64, Vec<Document>), Error> {
+    let malformed = || Error::internal("a reply without a batch");
+    let Some(Bson::Document(mut cursor)) = reply.remove("cursor") else { return Err(malformed()) };
+    let id = cursor.get_i64("id").map_err(Error::internal)?;
+    let found = cursor.remove("firstBatch").or_else(|| cursor.remove("nextBatch"));
+    let Some(Bson::Array(found)) = found else { return Err(malformed()) };
+    let documents = found.into_iter().map(|one| match one {
+        Bson::Document(document) => Ok(document),
+        _ => Err(malformed()),
+    });
+    Ok((id, documents.collect::<Result<_, _>>()?))
+}
+
+fn typed<D: DeserializeOwned>(found: Vec<Document>) -> Result<Vec<D>, Error> {
+    let read = |document| bson::deserialize_from_document(document).map_err(Error::internal);
+    found.into_iter().map(read).collect()
+}

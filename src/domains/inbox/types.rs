@@ -8,7 +8,7 @@ use crate::{
     graphql::{
         codes::refusal,
         cx::cx,
-        declared::{each, idempotency_key, input, result, verbatim},
+        declared::{each, input, result, verbatim},
         node_id::NodeKind,
         object_of::ObjectOf,
         refusals::{Conflict, InvalidInput, NotFound},

@@ -118,7 +118,7 @@ pub async fn mark_read(cx: Cx<'_>, input: MarkReadInput) -> Result<ReadMark, Sto
     let (own, input) = (cx.requester.subject()?, input.checked()?);
     let id = &*input.message_id;
     let found = store::bucket_with(&cx, own, id).await?;
-    let number = found.and_then(|bucket| bucket.numbered().find(|(_, message)| message.id == id));
+    let number = found.and_then(|bucket| bucket.numbered().find(|(_, message)| message.id == *id));
     let (number, _) = number.ok_or_else(|| NotFound::of(NodeKind::MESSAGE, id))?;
     for _ in 0..TRIES {
         let is_read = store::raise_read(&cx, own, number).await?

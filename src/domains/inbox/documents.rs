@@ -46,10 +46,20 @@ impl MessageDocument {
     /// Fields of a message without its recipients.
     pub(super) const PART: &'static [&'static str] = &["_id", "shown", "input", "delivering", "v"];
 
+    /// Whether this user is a recipient.
+    pub(super) fn is_to(&self, user: &str) -> bool {
+        has(&self.to, user)
+    }
+
     /// Whether it doesn't arrive at this recipient.
     pub(super) fn is_withheld(&self, from: &str) -> bool {
-        self.withheld.binary_search_by(|user| user.as_str().cmp(from)).is_ok()
+        has(&self.withheld, from)
     }
+}
+
+/// Whether a sorted list has the value.
+fn has(sorted: &[String], value: &str) -> bool {
+    sorted.binary_search_by(|one| one.as_str().cmp(value)).is_ok()
 }
 
 /// A part of an inbox: up to [`InboxBucket::CAP`] messages in the order of arrival.
@@ -80,7 +90,7 @@ impl InboxBucket {
     /// Maximum number of messages in a bucket.
     pub(super) const CAP: usize = 50;
     /// The same, for numbers of messages.
-    const SIZE: i64 = 50;
+    pub(super) const SIZE: i64 = 50;
 
     /// The bucket number `n` of an inbox, with its first message.
     pub(super) fn new(owner: &str, n: i64, first: &MessageCopy) -> Self {

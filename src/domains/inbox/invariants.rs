@@ -57,7 +57,7 @@ async fn check_buckets(
         }
         for copy in &bucket.messages {
             let is_due = messages.get(&copy.id).is_some_and(|message| {
-                message.shown == *copy && message.to.contains(owner) && !message.is_withheld(owner)
+                message.shown == *copy && message.is_to(owner) && !message.is_withheld(owner)
             });
             if !is_due || !copies.insert((copy.id.clone(), owner.clone())) {
                 report.broken(format!("{} in {id}", copy.id));
@@ -70,9 +70,9 @@ async fn check_buckets(
     let mut arrived = HashMap::new();
     for (owner, mut sizes) in sizes {
         sizes.sort_unstable();
-        let full = |n: i64| InboxBucket::of_number(n);
+        let is_full = |(n, last): &(i64, i64)| *last == (n + 1) * InboxBucket::SIZE;
         let is_gapless = sizes.iter().zip(0..).all(|((n, _), expected)| *n == expected)
-            && sizes.windows(2).all(|pair| matches!(pair, [(n, last), (next, _)] if full(*last) == *n && full(*last + 1) == *next));
+            && sizes.iter().rev().skip(1).all(is_full);
         if !is_gapless {
             faults.push(format!("the buckets of {owner}"));
         }
@@ -94,7 +94,7 @@ async fn check_entries(
         let found = messages.get(&entry.message.id).and_then(|message| {
             let to = entry.id.split_once(' ')?.1;
             let due = ConversationEntry::new(message, to);
-            let is_due = message.to.iter().any(|user| user == to)
+            let is_due = message.is_to(to)
                 && (&due.id, &due.views, &due.message) == (&entry.id, &entry.views, &entry.message);
             is_due.then(|| (message.id.clone(), to.to_owned()))
         });

@@ -13,7 +13,7 @@
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `{content, social} → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
+//! `{content, inbox → social} → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
 //! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
 //! [`extends`](Room::extends).
 
@@ -25,6 +25,7 @@ pub mod comments;
 pub mod content;
 pub mod hits;
 pub mod identities;
+pub mod inbox;
 pub mod inventory;
 pub mod orders;
 pub mod payments;
@@ -65,6 +66,7 @@ pub const ROOMS: &[&Room] = &[
     &comments::ROOM,
     &people::ROOM,
     &content::ROOM,
+    &inbox::ROOM,
     &social::ROOM,
     &identities::ROOM,
     &assets::ROOM,
@@ -99,6 +101,7 @@ root! {
     MergedObject pub struct Queries as "Query" by of:
         topics::TopicsQuery,
         queue::QueueQuery,
+        inbox::InboxQuery,
         social::SocialQuery,
         hits::HitsQuery,
         identities::IdentitiesQuery,
@@ -132,12 +135,14 @@ root! {
         queue::QueueMutation,
         social::SocialMutation,
         topics::TopicsMutation,
+        inbox::InboxMutation,
 }
 
 root! {
     /// Subscription fields of all rooms.
     MergedSubscription pub struct Subscription as "Subscription" by of_subscription:
         comments::CommentsSubscription,
+        inbox::InboxSubscription,
         inventory::InventorySubscription,
         orders::OrdersSubscription,
         queue::QueueSubscription,

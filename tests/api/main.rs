@@ -31,6 +31,7 @@ mod hot;
 mod http;
 mod identities;
 mod ids;
+mod inbox;
 mod inventory;
 mod kit;
 mod limits;

@@ -76,6 +76,11 @@ fn objects_of_a_room_that_is_switched_off_are_no_fields() {
         (&["people"], "type Work", "product("),
         (&["assets", "comments", "identities"], "type Asset", "parent: Content"),
         (&["identities"], "type UserReference", "user: User"),
+        (
+            &["assets", "comments", "identities", "queue", "social"],
+            "type User",
+            "unreadMessageCount: Int",
+        ),
     ] {
         assert!(fields_of(&all, owner).contains(field), "{owner} has no {field}");
         let sdl = sdl_of(rooms);

@@ -144,6 +144,11 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             &["/text", "/idempotencyKey"],
         ),
         (
+            "sendMessage",
+            json!({ "to": ["u"], "text": "Text", "idempotencyKey": "op" }),
+            &["/to/0", "/text", "/idempotencyKey"],
+        ),
+        (
             "recordHits",
             json!({ "hits": [{ "site": "s", "page": "/p" }] }),
             &["/hits/0/site", "/hits/0/page"],

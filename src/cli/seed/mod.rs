@@ -5,6 +5,7 @@ mod client;
 mod cut;
 mod discussions;
 mod goods;
+mod messages;
 mod people;
 mod pictures;
 mod shoppers;
@@ -55,6 +56,7 @@ pub(super) async fn fill(
     goods::add_stock(&client, &products, &steps).await?;
 
     people::create(&app, &client, &steps).await?;
+    messages::send(&client, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;

@@ -36,7 +36,7 @@ const COMMENT: &str = "mutation($input: CommentOnPostInput!) { commentOnPost(inp
     __typename ... on UserError { code message } } }";
 
 /// The subject of a person. Everyone follows the first one.
-fn subject(person: usize) -> String {
+pub(super) fn subject(person: usize) -> String {
     format!("person-{person}")
 }
 

@@ -23,9 +23,9 @@ const CIRCLE: &str = "mutation($input: CircleUserInput!) { circleUser(input: $in
     __typename ... on User { userId circles } ... on UserError { code message } ... on InvalidInput { field } } }";
 const UNCIRCLE: &str = "mutation($input: UncircleUserInput!) { uncircleUser(input: $input) {
     __typename ... on User { userId circles } ... on UserError { code message } ... on InvalidInput { field } } }";
-const BLOCK: &str = "mutation($input: BlockUserInput!) { blockUser(input: $input) {
+pub const BLOCK: &str = "mutation($input: BlockUserInput!) { blockUser(input: $input) {
     __typename ... on User { userId isBlocked } ... on UserError { code message } ... on InvalidInput { field } } }";
-const UNBLOCK: &str = "mutation($input: UnblockUserInput!) { unblockUser(input: $input) {
+pub const UNBLOCK: &str = "mutation($input: UnblockUserInput!) { unblockUser(input: $input) {
     __typename ... on User { userId isBlocked } ... on UserError { code message } } }";
 const CREATE_POST: &str = "mutation($input: CreatePostInput!) { createPost(input: $input) {
     __typename ... on Post { id text version type } ... on UserError { code message } ... on InvalidInput { field } } }";
@@ -50,7 +50,7 @@ const WALL: &str = "query($userId: ID) { wall(userId: $userId) { nodes { text } 
 const INCOMING: &str = "query { incoming { nodes { text } } }";
 
 /// Creates users with these subjects.
-async fn people(gateway: &Gateway, subjects: &[&str]) {
+pub async fn people(gateway: &Gateway, subjects: &[&str]) {
     for subject in subjects {
         let input = json!({ "input": { "name": subject } });
         let made = gateway.shopper(subject).field(CREATE_USER, input).await;
@@ -59,7 +59,7 @@ async fn people(gateway: &Gateway, subjects: &[&str]) {
 }
 
 /// Sends a mutation as this user, and returns its answer.
-async fn does(gateway: &Gateway, subject: &str, mutation: &str, input: Value) -> Value {
+pub async fn does(gateway: &Gateway, subject: &str, mutation: &str, input: Value) -> Value {
     gateway.shopper(subject).field(mutation, json!({ "input": input })).await
 }
 
@@ -86,7 +86,7 @@ async fn posted_with(gateway: &Gateway, by: &str, input: Value) -> String {
 }
 
 /// The texts of a list.
-fn texts(list: &Value) -> Vec<String> {
+pub fn texts(list: &Value) -> Vec<String> {
     let nodes = list["nodes"].as_array().unwrap_or_else(|| panic!("a list: {list:#}"));
     nodes.iter().map(|node| node["text"].as_str().expect("a text").to_owned()).collect()
 }
@@ -115,7 +115,7 @@ async fn pending(gateway: &Gateway) -> u64 {
 }
 
 /// Lets the gateway's workers do all jobs.
-async fn deliver(gateway: &Gateway) {
+pub async fn deliver(gateway: &Gateway) {
     let stop = CancellationToken::new();
     let working = tokio::spawn(background::work(gateway.app.clone(), stop.clone()));
     let begin = Instant::now();

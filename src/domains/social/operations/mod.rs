@@ -17,6 +17,8 @@ pub use posts::{comment_on_post, comments, create_post, delete_post, edit_post, 
 pub(super) use votes::count as count_vote;
 pub use votes::{own_choice, vote_poll};
 
+use std::collections::HashMap;
+
 use async_graphql::ID;
 use futures_util::future::try_join_all;
 
@@ -26,6 +28,7 @@ use super::{
     types::{CreateUserInput, CreateUserResult, UpdateProfileInput, UpdateProfileResult},
 };
 use crate::{
+    app::App,
     domains::assets::operations::asset_by_id,
     error::Error,
     graphql::{
@@ -68,6 +71,36 @@ async fn demand_user<U: From<NotFound>>(
 ) -> Result<UserDocument, Stop<U>> {
     let found = user_by_subject(cx, subject).await?;
     Ok(found.ok_or_else(|| NotFound::given("user", subject))?)
+}
+
+/// What a sender has to know of the recipients of a message.
+#[derive(Debug, Default)]
+pub struct Recipients {
+    /// Subjects that no user has, sorted.
+    pub unknown: Vec<String>,
+    /// Subjects of the users who block the sender, sorted.
+    pub blocking: Vec<String>,
+}
+
+/// Number of recipients that one command reads.
+const RECIPIENTS: usize = 1_000;
+
+/// Looks at the recipients of a message. `subjects` are sorted.
+pub async fn recipients(app: &App, sender: &str, subjects: &[String]) -> Result<Recipients, Error> {
+    let mut seen = Recipients::default();
+    for subjects in subjects.chunks(RECIPIENTS) {
+        let found = store::list_recipients(app, sender, subjects).await?;
+        let found: HashMap<_, _> =
+            found.into_iter().map(|user| (user.id, !user.blocked.is_empty())).collect();
+        for subject in subjects {
+            match found.get(subject) {
+                None => seen.unknown.push(subject.clone()),
+                Some(true) => seen.blocking.push(subject.clone()),
+                Some(false) => {}
+            }
+        }
+    }
+    Ok(seen)
 }
 
 /// Checks that the caller can see these assets.

@@ -90,6 +90,17 @@ pub(super) fn unblock(app: &App, id: &str, blocked: &str) -> Guarded<UserDocumen
     users(app).set(doc! { "_id": id, "blocked": blocked }, doc! { "blocked": others })
 }
 
+/// Those of the users who exist. Of the users whom each blocks, only the sender is read.
+pub(super) async fn list_recipients(
+    app: &App,
+    sender: &str,
+    subjects: &[String],
+) -> Result<Vec<UserDocument>, Error> {
+    let sender = doc! { "$elemMatch": { "$eq": sender } };
+    let projection = doc! { "profile": 1, "version": 1, "at": 1, "v": 1, "blocked": sender };
+    users(app).list(List { projection: Some(projection), ..List::of_ids(subjects) }).await
+}
+
 /// Notes that the news of the user's followers merge in the user's posts.
 pub(super) fn celebrate(app: &App, id: &str) -> Guarded<UserDocument> {
     let guard = doc! { "_id": id, "celebrityAt": { "$exists": false } };

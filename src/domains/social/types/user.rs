@@ -7,7 +7,10 @@ use super::super::{
     operations,
 };
 use crate::{
-    domains::assets::{Asset, operations::asset_by_id},
+    domains::{
+        assets::{Asset, operations::asset_by_id},
+        inbox,
+    },
     graphql::{
         cx::cx,
         node_id::NodeKind,
@@ -71,6 +74,12 @@ impl User {
     /// Circles of the caller that the user is in. Empty if the caller doesn't follow the user.
     async fn circles(&self, context: &Context<'_>) -> Result<Vec<String>> {
         Ok(operations::own_circles(cx(context), &self.0.id).await?)
+    }
+
+    /// Number of messages in the user's inbox that aren't read. Null for everyone but the user.
+    async fn unread_message_count(&self, context: &Context<'_>) -> Result<Option<i32>> {
+        let count = inbox::operations::unread_count(cx(context), &self.0.id).await?;
+        Ok(count.map(int))
     }
 
     /// Whether the caller blocks the user.

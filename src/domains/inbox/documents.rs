@@ -1,0 +1,199 @@
+//! Stored documents of messages.
+
+use mongodb::bson::DateTime;
+use serde::{Deserialize, Serialize};
+
+use crate::mongo::{Stored, Version, indexes::Index};
+
+/// A message as its sender and its recipients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageCopy {
+    /// `_id` of the message.
+    pub id: String,
+    /// Subject of the sender.
+    pub by: String,
+    /// Text. Some reads leave it out.
+    #[serde(default)]
+    pub text: String,
+    /// Time at which it was sent.
+    pub at: DateTime,
+}
+
+/// A message: the decider of its delivery.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MessageDocument {
+    /// Derived from the idempotency key, or random.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// What is copied; its `id` is that of the message.
+    pub shown: MessageCopy,
+    /// Subjects of the recipients, sorted, each once.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// Subjects of the recipients who blocked the sender when it was sent, sorted.
+    #[serde(default)]
+    pub withheld: Vec<String>,
+    /// Digest of the input.
+    pub input: String,
+    /// Set as long as it has to be delivered: the time at which it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivering: Option<DateTime>,
+    /// Version of the document's shape.
+    pub v: Version<1>,
+}
+
+impl MessageDocument {
+    /// Fields of a message without its recipients.
+    pub(super) const PART: &'static [&'static str] = &["_id", "shown", "input", "delivering", "v"];
+
+    /// Whether this user is a recipient.
+    pub(super) fn is_to(&self, user: &str) -> bool {
+        has(&self.to, user)
+    }
+
+    /// Whether it doesn't arrive at this recipient.
+    pub(super) fn is_withheld(&self, from: &str) -> bool {
+        has(&self.withheld, from)
+    }
+}
+
+/// Whether a sorted list has the value.
+fn has(sorted: &[String], value: &str) -> bool {
+    sorted.binary_search_by(|one| one.as_str().cmp(value)).is_ok()
+}
+
+/// A part of an inbox: up to [`InboxBucket::CAP`] messages in the order of arrival.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InboxBucket {
+    /// See [`bucket_id`].
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Subject of the user whose inbox it is.
+    pub owner: String,
+    /// Number of the bucket within the inbox, from 0.
+    pub n: i64,
+    /// The owner, as long as the bucket takes messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<String>,
+    /// The messages.
+    pub messages: Vec<MessageCopy>,
+    /// Version of the document's shape.
+    pub v: Version<1>,
+}
+
+/// The `_id` of a bucket. The number is behind the last space, so that no two buckets have the same id.
+pub(super) fn bucket_id(owner: &str, n: i64) -> String {
+    format!("{owner} {n}")
+}
+
+impl InboxBucket {
+    /// Maximum number of messages in a bucket.
+    pub(super) const CAP: usize = 50;
+    /// The same, for numbers of messages.
+    pub(super) const SIZE: i64 = 50;
+
+    /// The bucket number `n` of an inbox, with its first message.
+    pub(super) fn new(owner: &str, n: i64, first: &MessageCopy) -> Self {
+        Self {
+            id: bucket_id(owner, n),
+            owner: owner.to_owned(),
+            n,
+            open: Some(owner.to_owned()),
+            messages: vec![first.clone()],
+            v: Version,
+        }
+    }
+
+    /// The number of the bucket that has the message with this number, which counts from 1.
+    pub(super) fn of_number(number: i64) -> i64 {
+        number.saturating_sub(1).div_euclid(Self::SIZE)
+    }
+
+    /// The messages with their numbers.
+    pub(super) fn numbered(self) -> impl DoubleEndedIterator<Item = (i64, MessageCopy)> {
+        let first = self.n * Self::SIZE + 1;
+        let messages = self.messages.into_iter().enumerate();
+        messages.map(move |(at, message)| (first + i64::try_from(at).unwrap_or_default(), message))
+    }
+
+    /// Number of messages that have arrived, if this is the last bucket.
+    pub(super) fn arrived(&self) -> i64 {
+        self.n * Self::SIZE + i64::try_from(self.messages.len()).unwrap_or_default()
+    }
+}
+
+/// A message in the conversation of its sender with one recipient.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ConversationEntry {
+    /// See [`entry_id`].
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// The [`view`]s in which it is: the sender's, and the recipient's unless it is withheld.
+    pub views: Vec<String>,
+    /// The message.
+    pub message: MessageCopy,
+    /// Version of the document's shape.
+    pub v: Version<1>,
+}
+
+/// The `_id` of the entry of a message and a recipient. No `_id` of a message has a space.
+pub(super) fn entry_id(message: &str, to: &str) -> String {
+    format!("{message} {to}")
+}
+
+/// Key of the conversation with a user, as its reader sees it. The length keeps two pairs of subjects from having the
+/// same key.
+pub(super) fn view(reader: &str, with: &str) -> String {
+    format!("{} {reader} {with}", reader.len())
+}
+
+impl ConversationEntry {
+    /// The entry of a message and one of its recipients.
+    pub(super) fn new(message: &MessageDocument, to: &str) -> Self {
+        let by = &message.shown.by;
+        let mut views = vec![view(by, to)];
+        if !message.is_withheld(to) {
+            views.push(view(to, by));
+        }
+        Self { id: entry_id(&message.id, to), views, message: message.shown.clone(), v: Version }
+    }
+}
+
+/// How far a user has read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadDocument {
+    /// Subject of the user.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Number of the last message that is read.
+    pub read_to: i64,
+    /// Version of the document's shape.
+    pub v: Version<1>,
+}
+
+impl Stored for MessageDocument {
+    const COLLECTION: &'static str = "messages";
+    const INDEXES: &'static [Index] =
+        &[Index::of_field("delivering", "delivering", "the sweep of deliveries that were cut")];
+}
+
+impl Stored for InboxBucket {
+    const COLLECTION: &'static str = "inboxBuckets";
+    const INDEXES: &'static [Index] = &[
+        Index::unique("owner", "owner n", "inboxes"),
+        Index::unique_of("open", "open", "the bucket that takes the next message"),
+        Index::unique("copies", "messages.id owner", "the one copy of a message in an inbox"),
+    ];
+}
+
+impl Stored for ConversationEntry {
+    const COLLECTION: &'static str = "conversationEntries";
+    const INDEXES: &'static [Index] =
+        &[Index::plain("view", "views message.at message.id", "conversations")];
+}
+
+impl Stored for ReadDocument {
+    const COLLECTION: &'static str = "inboxReads";
+    const INDEXES: &'static [Index] = &[];
+}

@@ -1,0 +1,154 @@
+//! MongoDB access of messages.
+
+use std::{collections::HashSet, time::Duration};
+
+use mongodb::bson::doc;
+
+use super::documents::{
+    ConversationEntry, InboxBucket, MessageCopy, MessageDocument, ReadDocument, view,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::page::Page,
+    mongo::{
+        Collection, Version,
+        collection::List,
+        expression::{append, choose, count, literal, stored, stored_fields},
+        guarded::Guarded,
+    },
+};
+
+/// The collection of the messages.
+pub(super) fn messages(app: &App) -> Collection<MessageDocument> {
+    app.collection()
+}
+
+/// The collection of the buckets.
+pub(super) fn buckets(app: &App) -> Collection<InboxBucket> {
+    app.collection()
+}
+
+/// The collection of the entries of conversations.
+pub(super) fn entries(app: &App) -> Collection<ConversationEntry> {
+    app.collection()
+}
+
+/// The collection that tells how far users have read.
+pub(super) fn reads(app: &App) -> Collection<ReadDocument> {
+    app.collection()
+}
+
+/// Notes that a message has been delivered to all of its recipients.
+pub(super) fn delivered(app: &App, id: &str) -> Guarded<MessageDocument> {
+    let guard = doc! { "_id": id, "delivering": { "$exists": true } };
+    messages(app).set(guard, doc! { "delivering": "$$REMOVE" })
+}
+
+/// Adds a copy of the message to the open bucket of each of these owners, unless they have one. Returns whether each had
+/// such a bucket, and no copy.
+pub(super) async fn push_each(
+    app: &App,
+    owners: &[String],
+    message: &MessageCopy,
+    limit: Duration,
+) -> Result<bool, Error> {
+    let copy = literal(stored(message));
+    let is_full = doc! { "$gte": [{ "$size": "$messages" }, count(InboxBucket::CAP)] };
+    let update = vec![
+        doc! { "$set": { "messages": append("$messages", vec![copy]) } },
+        doc! { "$set": { "open": choose(is_full, "$$REMOVE", "$open") } },
+    ];
+    let one = |owner: &String| {
+        let open = doc! { "open": owner, "messages.id": { "$ne": &message.id } };
+        (open, update.clone())
+    };
+    buckets(app).update_all(owners.iter().map(one).collect(), limit).await
+}
+
+/// Those of the owners who have a copy of the message.
+pub(super) async fn owners_with(
+    app: &App,
+    owners: &[String],
+    message: &str,
+) -> Result<HashSet<String>, Error> {
+    let list = List {
+        filter: doc! { "messages.id": message, "owner": { "$in": owners } },
+        limit: count(owners.len()),
+        projection: Some(doc! { "messages.text": 0 }),
+        hint: Some("copies"),
+        ..List::default()
+    };
+    Ok(buckets(app).list(list).await?.into_iter().map(|bucket| bucket.owner).collect())
+}
+
+/// The bucket of an owner that has the message, without texts.
+pub(super) async fn bucket_with(
+    app: &App,
+    owner: &str,
+    message: &str,
+) -> Result<Option<InboxBucket>, Error> {
+    let list = List {
+        filter: doc! { "messages.id": message, "owner": owner },
+        projection: Some(doc! { "messages.text": 0 }),
+        hint: Some("copies"),
+        ..List::default()
+    };
+    buckets(app).first(list).await
+}
+
+/// The last bucket of an owner, without texts.
+pub(super) async fn last(app: &App, owner: &str) -> Result<Option<InboxBucket>, Error> {
+    let list = List {
+        filter: doc! { "owner": owner },
+        sort: doc! { "n": -1 },
+        projection: Some(doc! { "messages.text": 0 }),
+        hint: Some("owner"),
+        ..List::default()
+    };
+    buckets(app).first(list).await
+}
+
+/// Up to `limit` buckets of an owner, the newest first, from bucket `n` or else from the last one.
+pub(super) async fn list_down(
+    app: &App,
+    owner: &str,
+    n: Option<i64>,
+    limit: usize,
+) -> Result<Vec<InboxBucket>, Error> {
+    let mut filter = doc! { "owner": owner };
+    if let Some(n) = n {
+        filter.insert("n", doc! { "$lte": n });
+    }
+    let (sort, limit) = (doc! { "n": -1 }, count(limit));
+    buckets(app).list(List { filter, sort, limit, hint: Some("owner"), ..List::default() }).await
+}
+
+/// Up to `limit` buckets of an owner, the oldest first, from bucket `n` on.
+pub(super) async fn list_up(
+    app: &App,
+    owner: &str,
+    n: i64,
+    limit: i64,
+) -> Result<Vec<InboxBucket>, Error> {
+    let (filter, sort) = (doc! { "owner": owner, "n": { "$gte": n } }, doc! { "n": 1 });
+    buckets(app).list(List { filter, sort, limit, hint: Some("owner"), ..List::default() }).await
+}
+
+/// A page of the conversation of `reader` with a user.
+pub(super) async fn list_conversation(
+    app: &App,
+    page: &Page,
+    (reader, with): (&str, &str),
+) -> Result<Vec<ConversationEntry>, Error> {
+    entries(app).list(page.list(doc! { "views": view(reader, with) })).await
+}
+
+/// Notes that a user has read up to this number, unless they have read further. Returns whether it did.
+pub(super) async fn raise_read(app: &App, user: &str, number: i64) -> Result<bool, Error> {
+    let guard = doc! { "_id": user, "readTo": { "$lt": number } };
+    let read = ReadDocument { id: user.to_owned(), read_to: number, v: Version };
+    let mut fields = stored_fields(&read);
+    fields.remove("_id");
+    Ok(reads(app).upsert_each(vec![(guard, vec![doc! { "$set": fields }])]).await?.is_empty())
+}

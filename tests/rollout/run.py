@@ -3,7 +3,7 @@
 
 Usage: run.py NEW_BINARY OLD_BINARY MONGOD [SECONDS]
 
-Starts a mongod and both gateways. Eight callers open carts, add lines and check out, each call at a random gateway, half
+Starts a mongod and both gateways. Eight callers open carts, add lines, check out and transfer, each call at a random gateway, half
 of the checkouts at two at once. Then every acknowledged order is read back, the payers' balances are compared with the
 orders, and the new binary's `docgate check` has to find nothing. Needs the standard library only.
 """
@@ -134,9 +134,31 @@ def main():
         with lock:
             answers[key] = answers.get(key, 0) + 1
 
+    moved = {user: 0 for user in accounts}
+
+    def transfer(either, user, rnd):
+        """One transfer, sent to both gateways under one key: it moves its amount once."""
+        other = rnd.choice([one for one in accounts if one != user])
+        value = {"sourceId": accounts[user], "destinationId": accounts[other], "amount": 7,
+                 "idempotencyKey": uuid.uuid4().hex}
+        for _ in range(30):
+            answer = call(either(), user, "transfer", "TransferInput", value)
+            repeat = call(either(), user, "transfer", "TransferInput", value)
+            if "error" not in answer and answer == repeat and answer["__typename"] == "Transfer":
+                tally("transfer")
+                with lock:
+                    moved[user] -= 7
+                    moved[other] += 7
+                return
+            time.sleep(1)
+        with lock:
+            faults.append(f"no outcome of a transfer: {answer} {repeat}")
+
     def worker(user, rnd, end):
         while time.time() < end:
             either = lambda: rnd.choice(["new", "old"])
+            if rnd.random() < 0.3:
+                transfer(either, user, rnd)
             cart = call(either(), user, "openCart", "OpenCartInput", {
                 "policy": rnd.choice(["RESERVE", "AT_CHECKOUT"]), "currency": "EUR"}, "... on Cart { id }")
             if "id" not in cart:
@@ -201,7 +223,7 @@ def main():
         read = send("new", user, "query($id: ID!) { node(id: $id) { ... on Account { balance { minorUnits } } } }",
                     {"id": account})
         paid = sum(total for owner, _, total in orders if owner == user)
-        if not read or read.get("balance") != {"minorUnits": FUNDS - paid}:
+        if not read or read.get("balance") != {"minorUnits": FUNDS - paid + moved[user]}:
             faults.append(f"{user} has paid {paid}, but: {read}")
     check = subprocess.run([new_binary, "check"], env=env, capture_output=True, text=True)
     if check.returncode:

@@ -168,7 +168,8 @@ const MARK: &str = "mark";
 
 /// A write of a batch, on a document of its own.
 struct Case {
-    name: String,
+    /// `_id` of the document, which names the case.
+    id: String,
     before: Option<Tally>,
     write: Write,
     /// What its caller is told by itself.
@@ -195,10 +196,6 @@ enum Write {
 }
 
 impl Case {
-    fn id(&self) -> String {
-        self.before.as_ref().map_or_else(|| self.name.clone(), |tally| tally.id.clone())
-    }
-
     /// The document after the write was applied.
     fn after(&self) -> Option<Tally> {
         let mut after = self.before.clone()?;
@@ -213,12 +210,11 @@ impl Case {
         tallies: &Collection<Tally>,
         attempt: Attempt,
     ) -> BoxFuture<'static, (Told, Option<Tally>)> {
-        let id = self.id();
         match &self.write {
             Write::Plain { filter, set, is_recognised, wants_document } => {
                 let mut write = tallies.set(filter.clone(), set.clone());
                 if *is_recognised {
-                    write = write.applied_if(doc! { "_id": id, "marks": MARK });
+                    write = write.applied_if(doc! { "_id": &self.id, "marks": MARK });
                 }
                 if !wants_document {
                     return write.done().map(|outcome| (Told::of(&outcome), None)).boxed();
@@ -274,7 +270,7 @@ fn marking(count: impl Into<Bson>) -> Document {
     doc! { "count": count.into(), "marks": append("$marks", vec![literal(MARK)]) }
 }
 
-/// Writes whose fates are named, twice each with the two ways of asking, and random ones.
+/// Writes with named fates, each once recognised by its mark and once with the document after it, and random ones.
 fn cases(many: usize) -> Vec<Case> {
     let mut random = StdRng::seed_from_u64(20);
     let mut cases: Vec<Case> = Vec::new();
@@ -294,7 +290,7 @@ fn cases(many: usize) -> Vec<Case> {
                 wants_document: round == 1 || name == "read",
             };
             let is_marked = again == refused;
-            cases.push(Case { name: id(name), before, write, told, again, to: 9, is_marked });
+            cases.push(Case { id: id(name), before, write, told, again, to: 9, is_marked });
         };
         let first = ["first"];
         let new = || doc! { "marks": { "$ne": MARK } };
@@ -324,7 +320,7 @@ fn cases(many: usize) -> Vec<Case> {
             ];
             let write = Write::Ruled(Change::ruled(id(name), rules, set));
             let again = Told::Refused(Some("made"));
-            cases.push(Case { name: id(name), before, write, told, again, to: 9, is_marked: true });
+            cases.push(Case { id: id(name), before, write, told, again, to: 9, is_marked: true });
         };
         let because = |reason| Told::Refused(Some(reason));
         ruled("ruled", tally("ruled", 5, &first), nine(), applied);
@@ -345,7 +341,7 @@ fn cases(many: usize) -> Vec<Case> {
         let before =
             Tally { id: id.clone(), count: found, marks: vec!["first".into()], v: Version };
         let (before, again) = (Some(before), Told::Refused(None));
-        cases.push(Case { name: id, before, write, told, again, to, is_marked: true });
+        cases.push(Case { id, before, write, told, again, to, is_marked: true });
     }
     cases
 }
@@ -386,12 +382,12 @@ async fn a_batch_that_is_cut_harms_nothing() {
 
         for (case, (told, document)) in cases.iter().zip(outcomes) {
             let (expected, is_applied) = case.expected(way);
-            assert_eq!(told, expected, "{way:?} {}", case.name);
+            assert_eq!(told, expected, "{way:?} {}", case.id);
             let after = if is_applied { case.after() } else { case.before.clone() };
-            let now = tallies.get(&case.id()).await.expect("read");
-            assert_eq!(now, after, "{way:?} {}", case.name);
+            let now = tallies.get(&case.id).await.expect("read");
+            assert_eq!(now, after, "{way:?} {}", case.id);
             if document.is_some() {
-                assert_eq!(document, after, "{way:?} {}", case.name);
+                assert_eq!(document, after, "{way:?} {}", case.id);
             }
         }
 
@@ -401,10 +397,10 @@ async fn a_batch_that_is_cut_harms_nothing() {
         for (case, (told, _)) in cases.iter().zip(join_all(calls).await) {
             let (_, was_applied) = case.expected(way);
             let expected = if was_applied { case.again } else { case.told };
-            assert_eq!(told, expected, "{way:?} {} again", case.name);
+            assert_eq!(told, expected, "{way:?} {} again", case.id);
             let after = if case.told == Told::Applied { case.after() } else { case.before.clone() };
-            let now = tallies.get(&case.id()).await.expect("read");
-            assert_eq!(now, after, "{way:?} {} again", case.name);
+            let now = tallies.get(&case.id).await.expect("read");
+            assert_eq!(now, after, "{way:?} {} again", case.id);
         }
         let again = ["x", "y", "z"].map(|mark| take(&tallies, "hot", mark).done());
         for outcome in join_all(again).await {

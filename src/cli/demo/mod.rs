@@ -144,7 +144,8 @@ impl Demo {
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
         terminal::print(welcome::text(&app, home, mongod, &tokens, &cuts));
-        gateway::serve(app, edge, listeners, stop).await;
+        let serve = gateway::serve(app.clone(), edge, listeners, stop.clone());
+        tokio::join!(serve, stop.run_until_cancelled(seed::live(&app)));
         Ok(())
     }
 

@@ -144,10 +144,14 @@ impl Demo {
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
         terminal::print(welcome::text(&app, home, mongod, &tokens, &cuts));
-        tokio::join!(
-            seed::run_ticker(app.clone(), self.products, stop.clone()),
-            gateway::serve(app, edge, listeners, stop),
-        );
+        let moving = async {
+            tokio::join!(
+                seed::live(&app),
+                seed::run_ticker(app.clone(), self.products, stop.clone()),
+            )
+        };
+        let serve = gateway::serve(app.clone(), edge, listeners, stop.clone());
+        tokio::join!(serve, stop.run_until_cancelled(moving));
         Ok(())
     }
 

@@ -1,10 +1,11 @@
-//! Fills the demo's shop with the data of the crate `docgate-demo`. Categories, products and one discussion are
-//! imported; everything else is created through the schema, as by clients.
+//! Fills the demo's shop with the data of the crate `docgate-demo`. Categories, products, one discussion, and people with
+//! their posts are imported; everything else is created through the schema, as by clients.
 
 mod client;
 mod cut;
 mod discussions;
 mod goods;
+mod life;
 mod messages;
 mod people;
 mod pictures;
@@ -27,6 +28,7 @@ use shoppers::Visits;
 pub(super) use cut::Cut;
 pub(super) use docgate_demo::products::FIRST_SKU;
 pub(super) use ticker::run as run_ticker;
+pub(super) use life::live;
 
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";
@@ -55,7 +57,7 @@ pub(super) async fn fill(
     goods::create_products(&app, &products, &people, &steps).await?;
     goods::add_stock(&client, &products, &steps).await?;
 
-    people::create(&app, &client, &steps).await?;
+    people::create(&app, count, &steps).await?;
     messages::send(&client, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;

@@ -1,87 +1,83 @@
-//! People who follow each other, one of them a celebrity, and their posts.
+//! People who follow each other, one of them a celebrity, and two years of their posts.
 
 use docgate_demo::{
     people::Cast,
     phrases::{REMARKS, THOUGHTS},
     random::Random,
 };
-use futures_util::{StreamExt, TryStreamExt, stream};
-use serde_json::{Value, json};
+use mongodb::bson::DateTime;
 
-use super::{
-    SHOPPER, Steps,
-    client::{DemoClient, someone},
-    goods::{AT_ONCE, text},
-};
+use super::{SHOPPER, Steps};
 use crate::{
     app::App,
     cli::failure::Failure,
-    domains::social::import::{NewMember, NewUser, import},
+    domains::social::import::{Choice, Detail, NewMember, NewPost, NewUser, import, import_posts},
 };
 
 /// Number of people, and how many others each of them follows.
 const PEOPLE: usize = 2_000;
 const FOLLOWED: usize = 12;
-/// Number of posts, and of comments on the first one.
-const POSTS: usize = 120;
-const COMMENTS: usize = 5;
+/// Maximum number of followers of the celebrity, and of posts. A small shop has fewer.
+const FOLLOWERS: usize = 50_000;
+const POSTS: usize = 1_500;
 /// Number of people whom the shopper follows.
-const SHOPPERS_OWN: usize = 40;
+pub(super) const SHOPPERS_OWN: usize = 40;
+/// Number of people who write posts.
+const AUTHORS: usize = 400;
 /// The circles of the demo.
 const CIRCLES: [&str; 3] = ["friends", "family", "music"];
+/// The choices of the polls.
+pub(super) const CHOICES: [&str; 3] = ["Vinyl", "Compact disc", "Neither"];
 
-const POST: &str = "mutation($input: CreatePostInput!) { createPost(input: $input) {
-    ... on Post { id } ... on UserError { code message } } }";
-const COMMENT: &str = "mutation($input: CommentOnPostInput!) { commentOnPost(input: $input) {
-    __typename ... on UserError { code message } } }";
+/// Time that the posts cover, in milliseconds.
+const TWO_YEARS: i64 = 730 * 24 * 3_600 * 1_000;
 
 /// The subject of a person. Everyone follows the first one.
 pub(super) fn subject(person: usize) -> String {
     format!("person-{person}")
 }
 
-/// Creates the people and their posts. Jobs deliver the posts once the gateway runs.
-pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Result<(), Failure> {
+/// Creates the people and their posts. `count` is the number of products of the shop.
+pub(super) async fn create(app: &App, count: usize, steps: &Steps) -> Result<(), Failure> {
     let mut random = Random::new(23);
     let cast = Cast::of(&mut random, 4_000, 4_000, 4_000);
-    let bar = steps.begin("people", PEOPLE);
-    let (users, members) = people(&mut random, &cast.names);
-    import(app, &users, &members).await?;
-    bar.inc(PEOPLE as u64);
+    let fans = (10 * count).min(FOLLOWERS).saturating_sub(PEOPLE);
+    let now = app.clock().timestamp_millis();
+    let bar = steps.begin("people", PEOPLE + fans);
+    let (users, members) = people(&mut random, &cast.names, fans);
+    let began = DateTime::from_millis(now - TWO_YEARS);
+    import(app, &users, &members, began).await?;
+    bar.inc((PEOPLE + fans) as u64);
     bar.finish();
 
-    let bar = steps.begin("posts", POSTS);
-    let inputs: Vec<_> = (0..POSTS).map(|number| post(&mut random, number)).collect();
-    let posts = inputs.into_iter().map(|(by, input)| async move {
-        let data = client.execute(&someone(&by, &[]), POST, json!({ "input": input })).await?;
-        Ok::<_, Failure>(text(&data["createPost"]["id"]))
+    let posts = (count * 3 / 10).clamp(240, POSTS);
+    let bar = steps.begin("posts", posts);
+    let step = TWO_YEARS / i64::try_from(posts).unwrap_or(i64::MAX);
+    let all = (0..posts).zip(0..).map(|(number, steps)| {
+        let from = now - TWO_YEARS + step * steps;
+        let at = from + random.between(0, step - 1);
+        post(&mut random, number, at, now)
     });
-    let posts: Vec<String> =
-        stream::iter(posts).buffered(AT_ONCE).inspect_ok(|_| bar.inc(1)).try_collect().await?;
+    import_posts(app, all.collect(), &members).await?;
+    bar.inc(posts as u64);
     bar.finish();
-    for (number, post) in posts.iter().take(COMMENTS).enumerate() {
-        let input = json!({
-            "postId": post,
-            "text": REMARKS.pick(&mut random),
-            "idempotencyKey": format!("comment-{number}"),
-        });
-        client.execute(&someone(SHOPPER, &[]), COMMENT, json!({ "input": input })).await?;
-    }
     Ok(())
 }
 
-fn people(random: &mut Random, names: &[String]) -> (Vec<NewUser>, Vec<NewMember>) {
-    let person = |(number, name): (usize, &String)| NewUser {
-        subject: subject(number),
-        name: name.clone(),
-        about: String::new(),
+fn people(random: &mut Random, names: &[String], fans: usize) -> (Vec<NewUser>, Vec<NewMember>) {
+    let person = |subject: String, name: &str, about: &str| NewUser {
+        subject,
+        name: name.to_owned(),
+        about: about.to_owned(),
     };
-    let mut users: Vec<_> = names.iter().take(PEOPLE).enumerate().map(person).collect();
-    users.push(NewUser {
-        subject: SHOPPER.to_owned(),
-        name: "The shopper".to_owned(),
-        about: "I look around.".to_owned(),
-    });
+    let named = names.iter().cycle();
+    let mut users: Vec<_> = named
+        .clone()
+        .take(PEOPLE)
+        .enumerate()
+        .map(|(number, name)| person(subject(number), name, ""))
+        .collect();
+    users.push(person(SHOPPER.to_owned(), "The shopper", "I look around."));
     let mut members = Vec::new();
     let mut add = |by: String, of: String, circle: &str| {
         if by != of {
@@ -100,31 +96,61 @@ fn people(random: &mut Random, names: &[String]) -> (Vec<NewUser>, Vec<NewMember
         add(SHOPPER.to_owned(), subject(number), random.pick(&CIRCLES));
         add(subject(number), SHOPPER.to_owned(), "friends");
     }
+    for (number, name) in named.skip(PEOPLE).take(fans).enumerate() {
+        let fan = format!("fan-{number}");
+        add(fan.clone(), subject(0), "stars");
+        users.push(person(fan, name, ""));
+    }
     (users, members)
 }
 
-/// The author of a post, and the input of `createPost`.
-fn post(random: &mut Random, number: usize) -> (String, Value) {
-    let by = if number % 10 == 9 { 0 } else { 1 + random.below(SHOPPERS_OWN) };
-    let detail = match number % 6 {
-        2 => json!({ "poll": { "choices": ["Vinyl", "Compact disc", "Neither"] } }),
-        3 => {
-            json!({ "link": { "url": format!("https://shop.example/{number}"), "title": "A find" } })
-        }
-        4 => {
-            json!({ "checkIn": { "place": random.pick(&["Lisbon", "Oslo", "Cologne", "Ghent"]) } })
-        }
-        _ => Value::Null,
+/// A post of this time, with comments and votes until `now`.
+fn post(random: &mut Random, number: usize, at: i64, now: i64) -> NewPost {
+    let by = match number % 10 {
+        9 => 0,
+        0..=5 => 1 + random.below(SHOPPERS_OWN),
+        _ => 1 + random.below(AUTHORS),
     };
+    let choice = |text: &&str| Choice { text: (*text).to_owned(), votes: 0 };
+    let detail = match number % 6 {
+        2 => Some(Detail::Poll { choices: CHOICES.iter().map(choice).collect() }),
+        3 => Some(Detail::Link {
+            url: format!("https://shop.example/{number}"),
+            title: "A find".to_owned(),
+        }),
+        4 => Some(Detail::CheckIn {
+            place: random.pick(&["Lisbon", "Oslo", "Cologne", "Ghent"]).to_owned(),
+        }),
+        _ => None,
+    };
+    // Everyone who comments and votes can see the post.
     let is_private = number % 4 == 1;
-    let input = json!({
-        "audience": if is_private { "NAMED" } else { "PUBLIC" },
-        "circles": if is_private { json!(["friends"]) } else { Value::Null },
-        "text": THOUGHTS.pick(random),
-        // Some are written on the shopper's wall.
-        "toUserId": (number % 12 == 0).then_some(SHOPPER),
-        "detail": detail,
-        "idempotencyKey": format!("post-{number}"),
+    let most = if is_private { 0 } else { 6 };
+    let mut later = at;
+    let comments = (0..random.below(most + 1)).map(|_| {
+        later = (later + random.between(60_000, 7_200_000)).min(now);
+        let by = subject(1 + random.below(PEOPLE - 1));
+        (by, REMARKS.pick(random), DateTime::from_millis(later))
     });
-    (subject(by), input)
+    let comments = comments.collect();
+    let voters = if matches!(detail, Some(Detail::Poll { .. })) { random.below(30) } else { 0 };
+    let first = random.below(PEOPLE / 2);
+    let choices = random.below(CHOICES.len());
+    let votes = (0..voters).map(|voter| {
+        let voted = random.below(CHOICES.len()).min(choices);
+        (subject(1 + first + voter), i32::try_from(voted).unwrap_or(0))
+    });
+    let votes = votes.collect();
+    NewPost {
+        key: format!("post-{number}"),
+        by: subject(by),
+        // Some are written on the shopper's wall.
+        to: (number % 12 == 0).then(|| SHOPPER.to_owned()),
+        circle: is_private.then(|| "friends".to_owned()),
+        text: THOUGHTS.pick(random),
+        votes,
+        detail,
+        at: DateTime::from_millis(at),
+        comments,
+    }
 }

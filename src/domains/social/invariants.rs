@@ -1,9 +1,17 @@
-//! Invariants of people, posts and feeds, for `docgate check`.
+//! Invariants of people, posts and feeds, for `docgate check`. Collections are read one after the other, and posts change
+//! meanwhile. So what seems wrong is looked at again.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
-use super::documents::{
-    Detail, EdgeDocument, FeedPage, PostDocument, UserDocument, VoteDocument, edge_id, wall_of,
+use super::{
+    documents::{
+        Detail, EdgeDocument, FeedPage, PostDocument, Shown, UserDocument, VoteDocument, edge_id,
+        wall_of,
+    },
+    store::posts::count_votes,
 };
 use crate::{app::App, error::Error, invariants::Report};
 
@@ -15,6 +23,33 @@ struct Seen {
     is_pending: bool,
 }
 
+impl Seen {
+    fn of(post: &PostDocument) -> Self {
+        Self {
+            by: post.shown.by.clone(),
+            version: post.shown.version,
+            is_deleted: post.deleted_at.is_some(),
+            is_pending: post.delivering.is_some() || post.due.is_some(),
+        }
+    }
+
+    /// What is wrong with a copy of the post.
+    fn fault(post: Option<&Self>, copy: &Shown) -> Option<&'static str> {
+        match post {
+            None => Some("no post"),
+            Some(post) if post.is_pending => None,
+            Some(post) if post.is_deleted => Some("deleted"),
+            Some(post) => (post.version != copy.version).then_some("an old copy"),
+        }
+    }
+}
+
+/// Maximum number of suspects of each rule that are looked at again, and how often each.
+const SUSPECTS: usize = 50;
+const LOOKS: usize = 3;
+/// Pause before such a look.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Checks the graph, the copies and the counts.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut users = HashSet::new();
@@ -24,21 +59,21 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     app.collection().for_each(each).await?;
     check_edges(app, &users, report).await?;
     let (votes, uncounted) = votes(app).await?;
-    let mut posts = HashMap::new();
+    let (mut posts, mut suspects) = (HashMap::new(), Vec::new());
     report.rule("social: the numbers of a post equal what they count");
     let each = |post: PostDocument| {
         if let Some(fault) = fault(&post, &votes, &uncounted) {
-            report.broken(format!("post {}: {fault}", post.id));
+            suspects.push((post.id.clone(), fault));
         }
-        let seen = Seen {
-            by: post.shown.by,
-            version: post.shown.version,
-            is_deleted: post.deleted_at.is_some(),
-            is_pending: post.delivering.is_some() || post.due.is_some(),
-        };
+        let seen = Seen::of(&post);
         posts.insert(post.id, seen);
     };
     app.collection().for_each(each).await?;
+    for (number, (id, fault)) in suspects.into_iter().enumerate() {
+        if number >= SUSPECTS || is_miscounted(app, &id).await? {
+            report.broken(format!("post {id}: {fault}"));
+        }
+    }
     check_feeds(app, &posts, report).await
 }
 
@@ -99,29 +134,55 @@ fn fault(
     (!all).then_some("the votes")
 }
 
+/// Whether the numbers of a post are wrong at each of some looks.
+async fn is_miscounted(app: &App, id: &str) -> Result<bool, Error> {
+    for _ in 0..LOOKS {
+        tokio::time::sleep(PAUSE).await;
+        let Some(post) = app.collection::<PostDocument>().get(id).await? else { return Ok(false) };
+        let mut votes = HashMap::new();
+        if let Some(Detail::Poll { choices }) = &post.shown.detail {
+            for (choice, _) in (0..).zip(choices) {
+                let count = count_votes(app, id, choice).await?;
+                votes.insert((id.to_owned(), choice), i64::try_from(count).unwrap_or(i64::MAX));
+            }
+        }
+        if fault(&post, &votes, &HashSet::new()).is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the copy of a post on a page is wrong at each of some looks.
+async fn is_astray(app: &App, page: &str, post: &str) -> Result<bool, Error> {
+    for _ in 0..LOOKS {
+        tokio::time::sleep(PAUSE).await;
+        let page = app.collection::<FeedPage>().get(page).await?;
+        let copies = page.map(|page| page.posts).unwrap_or_default();
+        let Some(copy) = copies.into_iter().find(|copy| copy.id == post) else { return Ok(false) };
+        let seen = app.collection::<PostDocument>().get(post).await?.as_ref().map(Seen::of);
+        if Seen::fault(seen.as_ref(), &copy).is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Checks the pages of the feeds.
 async fn check_feeds(
     app: &App,
     posts: &HashMap<String, Seen>,
     report: &mut Report,
 ) -> Result<(), Error> {
-    let (mut copies, mut faults) = (HashSet::new(), Vec::new());
+    let (mut copies, mut faults, mut suspects) = (HashSet::new(), Vec::new(), Vec::new());
     report.rule("social: every copy is of a post that exists and is as new, unless work on the post is pending");
     let each = |page: FeedPage| {
         if page.posts.len() > FeedPage::CAP || page.posts.len() == FeedPage::CAP && !page.full {
             faults.push(format!("page {} has {} copies", page.id, page.posts.len()));
         }
         for copy in page.posts {
-            match posts.get(&copy.id) {
-                None => report.broken(format!("{} on {}: no post", copy.id, page.id)),
-                Some(post) if post.is_pending => {}
-                Some(post) if post.is_deleted => {
-                    report.broken(format!("{} on {}: deleted", copy.id, page.id));
-                }
-                Some(post) if post.version != copy.version => {
-                    report.broken(format!("{} on {}: an old copy", copy.id, page.id));
-                }
-                Some(_) => {}
+            if let Some(fault) = Seen::fault(posts.get(&copy.id), &copy) {
+                suspects.push((page.id.clone(), copy.id.clone(), fault));
             }
             if !copies.insert((page.feed.clone(), copy.id.clone())) {
                 faults.push(format!("{} is twice in {}", copy.id, page.feed));
@@ -129,6 +190,11 @@ async fn check_feeds(
         }
     };
     app.collection().for_each(each).await?;
+    for (number, (page, post, fault)) in suspects.into_iter().enumerate() {
+        if number >= SUSPECTS || is_astray(app, &page, &post).await? {
+            report.broken(format!("{post} on {page}: {fault}"));
+        }
+    }
     for (id, post) in posts {
         let has_copy = copies.contains(&(wall_of(&post.by), id.clone()));
         if !has_copy && !post.is_deleted && !post.is_pending {

@@ -133,7 +133,8 @@ async fn a_delivery_survives_a_cut_at_every_command() {
         async |gateway, n| {
             if gateway.raw("users").find_one(doc! { "_id": "ann" }).await.expect("read").is_none() {
                 people(gateway, &["ann"]).await;
-                crowd(gateway, 102).await;
+                // Each of them has a bucket, so that all cases send the same commands.
+                to_all(gateway, &crowd(gateway, 102).await, "before").await;
             }
             // What earlier cases have left is done first.
             deliver(gateway).await;

@@ -78,6 +78,8 @@ async fn a_message_with_an_unusable_recipient_is_not_sent() {
     assert_eq!(answer["code"], "UNKNOWN_RECIPIENTS", "{answer:#}");
     assert_eq!(answer["userIds"], json!(["$x", "a.b"]));
     let many: Vec<String> = (0..=10_000).map(|number| number.to_string()).collect();
+    let answer = refused(json!({ "to": many[1..], "text": "hello" })).await;
+    assert_eq!(answer["userIds"].as_array().map(Vec::len), Some(10_000));
     for (to, field) in [
         (json!([]), "input.to"),
         (json!(["bob", "ann"]), "input.to"),
@@ -190,6 +192,8 @@ async fn sending_sends_only() {
         send(gateway, "ann", &["bob", "cid"], "second").await;
     };
     let expected = [
+        // The sender, the recipients, and the sender of the message in the answer.
+        "find users",
         "find users",
         "find users",
         "insert messages",

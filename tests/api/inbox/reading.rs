@@ -152,7 +152,7 @@ async fn what_arrives_while_others_are_marked_stays_unread() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_are_visible_to_sender_and_recipients_alone() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(|config| config.federation = true).await;
     people(&gateway, &["ann", "bob", "eve"]).await;
     let id = send(&gateway, "ann", &["bob"], "secret").await;
     let node = "query($id: ID!) { node(id: $id) { id ... on Message { text } } }";

@@ -42,7 +42,7 @@ MESSAGE = re.compile(rb"n=(\d{9}) t=(\d{16});")
 LONGEST = 28
 MISSED = re.compile(rb'"missed":(null|[1-9]\d*)')
 #: Time for the last messages to arrive, in seconds.
-PATIENCE = 20
+PATIENCE = 60
 
 
 def now() -> int:

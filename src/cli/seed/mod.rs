@@ -27,8 +27,8 @@ use shoppers::Visits;
 
 pub(super) use cut::Cut;
 pub(super) use docgate_demo::products::FIRST_SKU;
-pub(super) use ticker::run as run_ticker;
 pub(super) use life::live;
+pub(super) use ticker::run as run_ticker;
 
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";

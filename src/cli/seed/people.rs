@@ -70,8 +70,8 @@ fn people(random: &mut Random, names: &[String], fans: usize) -> (Vec<NewUser>, 
         name: name.to_owned(),
         about: about.to_owned(),
     };
-    let named = names.iter().cycle();
-    let mut users: Vec<_> = named
+    let cycle = names.iter().cycle();
+    let mut users: Vec<_> = cycle
         .clone()
         .take(PEOPLE)
         .enumerate()
@@ -96,7 +96,7 @@ fn people(random: &mut Random, names: &[String], fans: usize) -> (Vec<NewUser>, 
         add(SHOPPER.to_owned(), subject(number), random.pick(&CIRCLES));
         add(subject(number), SHOPPER.to_owned(), "friends");
     }
-    for (number, name) in named.skip(PEOPLE).take(fans).enumerate() {
+    for (number, name) in cycle.skip(PEOPLE).take(fans).enumerate() {
         let fan = format!("fan-{number}");
         add(fan.clone(), subject(0), "stars");
         users.push(person(fan, name, ""));
@@ -133,10 +133,10 @@ fn post(random: &mut Random, number: usize, at: i64, now: i64) -> NewPost {
         (by, REMARKS.pick(random), DateTime::from_millis(later))
     });
     let comments = comments.collect();
-    let voters = if matches!(detail, Some(Detail::Poll { .. })) { random.below(30) } else { 0 };
+    let count = if matches!(detail, Some(Detail::Poll { .. })) { random.below(30) } else { 0 };
     let first = random.below(PEOPLE / 2);
     let choices = random.below(CHOICES.len());
-    let votes = (0..voters).map(|voter| {
+    let votes = (0..count).map(|voter| {
         let voted = random.below(CHOICES.len()).min(choices);
         (subject(1 + first + voter), i32::try_from(voted).unwrap_or(0))
     });
@@ -145,7 +145,7 @@ fn post(random: &mut Random, number: usize, at: i64, now: i64) -> NewPost {
         key: format!("post-{number}"),
         by: subject(by),
         // Some are written on the shopper's wall.
-        to: (number % 12 == 0).then(|| SHOPPER.to_owned()),
+        to: number.is_multiple_of(12).then(|| SHOPPER.to_owned()),
         circle: is_private.then(|| "friends".to_owned()),
         text: THOUGHTS.pick(random),
         votes,

@@ -336,7 +336,7 @@ fn cases(many: usize) -> Vec<Case> {
         let (filter, mut set, told, to) = statement(&mut random, SHARED_GUARDS, &id, Some(found));
         set.insert("marks", append("$marks", vec![literal(MARK)]));
         let filter = both(filter, doc! { "marks": { "$ne": MARK } });
-        let is_recognised = cases.len() % 2 == 0;
+        let is_recognised = cases.len().is_multiple_of(2);
         let write = Write::Plain { filter, set, is_recognised, wants_document: false };
         let before =
             Tally { id: id.clone(), count: found, marks: vec!["first".into()], v: Version };

@@ -128,6 +128,22 @@ async fn a_demos_cut_flows_are_finished_before_its_users_eyes() {
     let flows = cut_flows(&running);
     let said: Vec<&str> = flows.iter().map(|(state, _)| state.as_str()).collect();
     assert_eq!(states(&address, shopper, &flows).await, said);
+    let newest = async || {
+        let query = "{ news(first: 1) { nodes { id createdAt } } }";
+        let answer = ask(&address, Some(shopper), query).await;
+        answer["data"]["news"]["nodes"][0].clone()
+    };
+    let seeded = newest().await;
+    let month = seeded["createdAt"].as_str().expect("a time")[..7].to_owned();
+    let (year, rest) = month.split_at(4);
+    let last_year = format!("{}{rest}", year.parse::<i32>().expect("a year") - 1);
+    let query = "query($month: String!) { news(month: $month, first: 50) { nodes { createdAt } } }";
+    let variables = json!({ "month": last_year });
+    let answer = ask_with(&address, Some(shopper), query, variables).await;
+    let old = answer["data"]["news"]["nodes"].as_array().expect("a list");
+    let times: Vec<&str> = old.iter().filter_map(|post| post["createdAt"].as_str()).collect();
+    assert!(times.len() > 2 && times.is_sorted_by(|one, next| one > next), "{answer}");
+    assert!(times.iter().all(|time| time.starts_with(&last_year)), "{answer}");
 
     let ends = ["EXPIRED", "CANCELLED", "COMPLETE", "CANCELLED"];
     let mut now = Vec::new();
@@ -139,6 +155,16 @@ async fn a_demos_cut_flows_are_finished_before_its_users_eyes() {
         }
     }
     assert_eq!(now, ends);
+    // Its people write as long as it runs.
+    let mut moved = false;
+    for _ in 0..240 {
+        moved = newest().await["id"] != seeded["id"];
+        if moved {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    assert!(moved, "the shopper's news have moved");
     let check = docgate(&["check", "--mongodb-uri", &uri, "--database", "docgate_demo"]);
     let (code, says, said) = done(check);
     assert_eq!(code, 0, "{says}{said}");

@@ -174,10 +174,11 @@ async fn both_sides_agree_after_a_thousand_follows_and_unfollows_at_once() {
     let pairs = [("ann", "bob"), ("bob", "ann")];
     for round in 0..10 {
         let calls = (0..100).map(|n: usize| {
-            let gateway = if n % 3 == 0 { &sibling } else { &gateway };
-            let ((by, of), name) = (pairs[n % 2], if n % 5 == 0 { "other" } else { "friends" });
+            let gateway = if n.is_multiple_of(3) { &sibling } else { &gateway };
+            let ((by, of), name) =
+                (pairs[n % 2], if n.is_multiple_of(5) { "other" } else { "friends" });
             async move {
-                if (n / 2) % 2 == 0 {
+                if (n / 2).is_multiple_of(2) {
                     circle(gateway, by, of, name).await;
                 } else {
                     uncircle(gateway, by, of, name).await;

@@ -152,3 +152,30 @@ async fn new_followers_of_celebrities_see_posts_from_then_on() {
     assert_eq!(all_news(&gateway, "early", Value::Null, 7).await.len(), 25);
     gateway.assert_sound().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_finds_copies_and_numbers_that_are_wrong() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann"]).await;
+    posted(&gateway, "ann", "first").await;
+    deliver(&gateway).await;
+    gateway.assert_sound().await;
+    let faults = [
+        ("feedPages", doc! { "posts.0.version": 7_i64 }, "posts.0.version"),
+        ("feedPages", doc! { "posts.0.id": "nowhere" }, "posts.0.id"),
+        ("posts", doc! { "shown.commentCount": 3_i64 }, "shown.commentCount"),
+    ];
+    for (collection, wrong, field) in faults {
+        let raw = gateway.raw(collection);
+        let before = gateway.snapshot().await.remove(collection).expect("documents").remove(0);
+        raw.update_one(doc! { "_id": before.get("_id").expect("an id") }, doc! { "$set": wrong })
+            .await
+            .expect("set");
+        let report = docgate::domains::check(&gateway.app).await.expect("a report");
+        assert!(!report.is_clean(), "{field}");
+        raw.replace_one(doc! { "_id": before.get("_id").expect("an id") }, &before)
+            .await
+            .expect("mended");
+        gateway.assert_sound().await;
+    }
+}

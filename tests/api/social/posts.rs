@@ -171,11 +171,11 @@ async fn a_poll_is_voted_once_by_each_user() {
     let poll = json!({ "poll": { "choices": ["a", "b", "c"] } });
     let input = json!({ "audience": "PUBLIC", "detail": poll });
     let id = posted_with(&gateway, "ann", input).await;
-    let votes = (0..48).map(|n: usize| {
+    let calls = (0..48).map(|n: usize| {
         let (voter, choice) = (&voters[n % 12], n / 12 % 2 + (n % 2));
         does(&gateway, voter, VOTE, json!({ "postId": id, "choice": choice }))
     });
-    for said in join_all(votes).await {
+    for said in join_all(calls).await {
         assert!(
             ["Post", "AlreadyVoted"].contains(&said["__typename"].as_str().expect("a name")),
             "{said:#}"

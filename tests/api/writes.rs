@@ -1,25 +1,26 @@
 //! Guarded writes that share commands: each has the outcome that it has by itself.
 
+mod fates;
+
 use std::time::{Duration, Instant};
 
 use docgate::{
     error::Error,
     mongo::{
         Collection, Outcome, Stored, Version,
-        expression::{append, before, both, literal},
+        expression::{append, literal},
         guarded::Guarded,
         indexes::Index,
         unhurried,
     },
 };
 use futures_util::{StreamExt as _, future::join_all};
-use mongodb::bson::{Bson, DateTime, Document, doc};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use mongodb::bson::doc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     metrics::Samples,
-    support::{Gateway, commands, now_seconds, proxy::Cut},
+    support::{Gateway, commands, proxy::Cut},
 };
 
 /// A document of these tests.
@@ -56,109 +57,6 @@ async fn count(tallies: &Collection<Tally>, id: &str) -> Option<i64> {
     tallies.get(id).await.expect("read").map(|tally| tally.count)
 }
 
-/// What a statement has to do, according to the rules of guards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// The count is this one afterwards.
-    Applied(i64),
-    Refused,
-    /// MongoDB can't evaluate the update.
-    Impossible,
-}
-
-fn fate(outcome: &Outcome<()>, to: i64) -> Option<Fate> {
-    match outcome {
-        Outcome::Applied(()) => Some(Fate::Applied(to)),
-        Outcome::Refused => Some(Fate::Refused),
-        Outcome::Unknown(Error::Internal(_)) => Some(Fate::Impossible),
-        Outcome::Unknown(_) => None,
-    }
-}
-
-/// A guard of a document whose count is `count`, and whether it holds.
-fn guard(random: &mut StdRng, count: i64) -> (Document, bool) {
-    let other = random.random_range(0..4_i64);
-    let hour = 3_600_000;
-    let now = i64::try_from(now_seconds() * 1_000).expect("a moment");
-    match random.random_range(0..10) {
-        0 => (doc! { "count": other }, count == other),
-        1 => (doc! { "count": { "$gte": other } }, count >= other),
-        2 => (doc! { "$expr": { "$lt": ["$count", other] } }, count < other),
-        3 => (before(DateTime::from_millis(now + hour)), true),
-        4 => (before(DateTime::from_millis(now - hour)), false),
-        5 => (
-            doc! { "$and": [{ "count": other }, { "count": 1_i64 }] },
-            count == other && other == 1,
-        ),
-        6 => (doc! { "$or": [{ "count": other }, { "marks": "none" }] }, count == other),
-        7 => (doc! { "marks": { "$ne": "first" } }, false),
-        8 => (doc! { "marks.0": "first", "marks": { "$size": 1 } }, true),
-        _ => (doc! { "$or": [{ "$expr": { "$eq": ["$count", other] } }] }, count == other),
-    }
-}
-
-/// A statement for the document, which has this count or is missing, and its fate.
-fn statement(random: &mut StdRng, id: &str, count: Option<i64>) -> (Document, Document, Fate, i64) {
-    let mut filter = doc! { "_id": id };
-    let mut holds = count.is_some();
-    for _ in 0..random.random_range(0..3) {
-        let (guard, this_holds) = guard(random, count.unwrap_or(0));
-        filter = both(filter, guard);
-        holds &= this_holds;
-    }
-    let more = random.random_range(1..100_i64);
-    let to = count.unwrap_or(0) + more;
-    let (set, is_possible): (Bson, bool) = match random.random_range(0..5) {
-        // On a new document both fail, and so does the last one on a stored document.
-        0 => (
-            doc! { "$add": ["$count", { "$multiply": [{ "$size": "$marks" }, more] }] }.into(),
-            true,
-        ),
-        1 => (doc! { "$toInt": "$_id" }.into(), false),
-        2 => (literal(to), true),
-        _ => (doc! { "$add": ["$count", more] }.into(), true),
-    };
-    let fate = match (holds, is_possible) {
-        (false, _) => Fate::Refused,
-        (true, true) => Fate::Applied(to),
-        (true, false) => Fate::Impossible,
-    };
-    (filter, doc! { "count": set }, fate, to)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_statements_in_batches_have_the_outcomes_that_they_have_alone() {
-    let gateway = Gateway::start().await;
-    let mut random = StdRng::seed_from_u64(20);
-    for round in 0..50 {
-        let prefix = format!("{round}-");
-        let counts: Vec<i64> = (0..180).map(|_| random.random_range(0..4)).collect();
-        let tallies = with_tallies(&gateway, &prefix, &counts).await;
-        let calls = (0..200).map(|number| {
-            // The last twenty documents don't exist.
-            let id = format!("{prefix}{number}");
-            let found = counts.get(number).copied();
-            let (filter, set, fate, to) = statement(&mut random, &id, found);
-            let write = tallies.set(filter.clone(), set.clone());
-            let said = tokio::spawn(write.done());
-            async move { (id, found, (filter, set), fate, to, said.await.expect("an outcome")) }
-        });
-        for (id, found, sent, expected, to, outcome) in join_all(calls).await {
-            assert_eq!(fate(&outcome, to), Some(expected), "{sent:?} on {found:?}: {outcome:?}");
-            let now = match expected {
-                Fate::Applied(to) => Some(to),
-                _ => found,
-            };
-            assert_eq!(count(&tallies, &id).await, now, "{sent:?}");
-        }
-    }
-    let samples = Samples::of(&gateway).await;
-    let shared =
-        |of: &str| samples.get(&format!("docgate_write_statements_{of}{{collection=\"tallies\"}}"));
-    assert!(shared("sum") > 5_000.0, "{} statements shared a command", shared("sum"));
-    assert!(shared("sum") / shared("count") > 10.0, "in {} commands", shared("count"));
-}
-
 /// Queues a step of each tally from 1 to 2 while commands are held, and then lets all go. `way` is what happens to the
 /// first command that wasn't held, which is that of a batch. With `is_marked`, each step names the count by which it
 /// is recognised.
@@ -184,74 +82,56 @@ async fn together(
     writes: Vec<Guarded<Tally>>,
     way: Option<Cut>,
 ) -> Vec<Outcome<()>> {
+    let ahead =
+        ["first", "second"].map(|id| tallies.set(doc! { "_id": id }, doc! { "count": 1_i64 }));
+    let calls = writes.into_iter().map(Guarded::done).collect();
+    behind(gateway, "update", ahead.map(Guarded::done), calls, way).await
+}
+
+/// Makes the calls while two commands of this name, which those `ahead` send, are held, and then lets all go. `way` is
+/// what happens to the first command after these two, which is that of all calls.
+async fn behind<A, C>(
+    gateway: &Gateway,
+    command: &'static str,
+    ahead: [A; 2],
+    calls: Vec<C>,
+    way: Option<Cut>,
+) -> Vec<C::Output>
+where
+    A: Future<Output: Send> + Send + 'static,
+    C: Future<Output: Send> + Send + 'static,
+{
     let proxy = gateway.proxy.as_ref().expect("a proxy");
-    proxy.count_only(|seen| seen.collection == "tallies" && seen.command == "update");
+    proxy.count_only(move |seen| seen.collection == "tallies" && seen.command == command);
     proxy.cut_all_from(0, Cut::Hold);
-    let mut ahead = Vec::new();
-    for id in ["first", "second"] {
-        ahead.push(tokio::spawn(tallies.set(doc! { "_id": id }, doc! { "count": 1_i64 }).done()));
-        while proxy.seen().len() < ahead.len() {
+    let mut held = Vec::new();
+    for call in ahead {
+        held.push(tokio::spawn(call));
+        while proxy.seen().len() < held.len() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-    let queued: Vec<_> = writes.into_iter().map(|write| tokio::spawn(write.done())).collect();
+    let count = u32::try_from(calls.len()).expect("some calls");
+    let queued: Vec<_> = calls.into_iter().map(tokio::spawn).collect();
     tokio::time::sleep(Duration::from_millis(100)).await;
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let samples = Samples::of(gateway).await;
+        let waiting = samples.get("docgate_writes_waiting{collection=\"tallies\"}");
+        if waiting >= f64::from(count) {
+            break;
+        }
+        assert!(Instant::now() < until, "{waiting} of {count} calls wait for a shared command");
+    }
     match way {
         Some(way) => proxy.cut(0, way),
         None => proxy.heal(),
     }
     proxy.release().await;
-    for outcome in join_all(ahead).await {
-        let _outcome = outcome.expect("an outcome");
+    for call in held {
+        let _outcome = call.await.expect("an outcome");
     }
-    let outcomes = join_all(queued).await;
-    outcomes.into_iter().map(|outcome| outcome.expect("an outcome")).collect()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_batch_that_is_cut_harms_nothing() {
-    for (way, is_known) in [
-        (None, true),
-        // Sent again, which the server carries out for the first time.
-        (Some(Cut::BeforeForwarding), true),
-        (Some(Cut::Refused), false),
-        (Some(Cut::Unsure), false),
-        (Some(Cut::ReplyLost), false),
-    ] {
-        let gateway = Gateway::behind_proxy(|_| {}).await;
-        let mut counts = vec![1; 50];
-        // Refused in any case.
-        counts[7] = 5;
-        let tallies = with_tallies(&gateway, "t", &counts).await;
-        let ids: Vec<_> = (0..50).map(|number| format!("t{number}")).collect();
-        let proxy = gateway.proxy.as_ref().expect("a proxy");
-        let outcomes = steps(&gateway, &tallies, &ids, way, false).await;
-        if way.is_some() {
-            proxy.reached().await;
-        }
-        proxy.heal();
-        for (number, (id, outcome)) in ids.iter().zip(&outcomes).enumerate() {
-            let now = count(&tallies, id).await.expect("there");
-            match outcome {
-                Outcome::Applied(()) => assert_eq!((now, number == 7), (2, false), "{way:?} {id}"),
-                Outcome::Refused => assert_eq!((now, number), (5, 7), "{way:?} {id}"),
-                Outcome::Unknown(error) => {
-                    // A refusal by the second command may be the work of the first.
-                    let is_sent_again = way == Some(Cut::BeforeForwarding);
-                    let may_be_unknown = !is_known || is_sent_again && number == 7;
-                    assert!(may_be_unknown, "{way:?} {id}: {error:?}");
-                    assert!(now <= 2 || number == 7, "{way:?} {id}");
-                }
-            }
-        }
-        // Each caller repeats: what was applied is refused, and everything is done once.
-        for (number, id) in ids.iter().enumerate() {
-            let again = tallies.set(doc! { "_id": id, "count": 1_i64 }, doc! { "count": 2_i64 });
-            assert!(!matches!(again.done().await, Outcome::Unknown(_)));
-            let expected = if number == 7 { 5 } else { 2 };
-            assert_eq!(count(&tallies, id).await, Some(expected), "{way:?} {id}");
-        }
-    }
+    join_all(queued).await.into_iter().map(|outcome| outcome.expect("an outcome")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,245 +3,294 @@
 
 Usage: run.py NEW_BINARY OLD_BINARY MONGOD [SECONDS]
 
-Starts a mongod and both gateways. Eight callers open carts, add lines, check out and transfer, each call at a random gateway, half
-of the checkouts at two at once. Then every acknowledged order is read back, the payers' balances are compared with the
-orders, and the new binary's `docgate check` has to find nothing. Needs the standard library only.
+Eight callers open carts, add lines, check out and cancel carts and orders, transfer money, comment, receive stock, and
+create and move categories. Each call goes to a random gateway, half of the checkouts to two gateways at once, and most
+calls are repeated at a random gateway under the same idempotency key: each has one outcome. Afterwards everything that
+was acknowledged is counted again, and the new binary's `docgate check` has to find nothing.
 """
-import json, os, random, secrets, shutil, socket, struct, subprocess, sys, tempfile, threading, time
-import urllib.error, urllib.request, uuid
+import json, random, sys, threading, time, uuid
 
-new_binary, old_binary, mongod = sys.argv[1:4]
-seconds = float(sys.argv[4]) if len(sys.argv) > 4 else 20
-FUNDS, PRICE, CALLERS, SKUS = 1_000_000, 100, 8, "abcd"
+from servers import Servers
 
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+CALLERS, FUNDS, PRICE, STOCK = 8, 1_000_000, 100, 50_000
+# The products, and the layouts of their discussions. EMBEDDED ends with a hundred comments.
+SKUS = {"a": "PER_DOCUMENT", "b": "PER_DOCUMENT", "c": "PAGED", "d": "EMBEDDED"}
+SHELVES = ["upper", "lower"]
+# How long the gateways may finish what they have acknowledged, in seconds.
+PATIENCE = 90
 
 
-def bson(document):
-    """The few kinds of BSON that `replSetInitiate` needs."""
-    body = b""
-    for name, value in document.items():
-        key = name.encode() + b"\0"
-        if isinstance(value, int):
-            body += b"\x10" + key + struct.pack("<i", value)
-        elif isinstance(value, str):
-            text = value.encode() + b"\0"
-            body += b"\x02" + key + struct.pack("<i", len(text)) + text
-        elif isinstance(value, list):
-            body += b"\x04" + key + bson({str(i): v for i, v in enumerate(value)})
-        else:
-            body += b"\x03" + key + bson(value)
-    return struct.pack("<i", len(body) + 5) + body + b"\0"
+def key():
+    return uuid.uuid4().hex
 
 
-def initiate(port):
-    body = struct.pack("<I", 0) + b"\0" + bson({
-        "replSetInitiate": {"_id": "rollout", "members": [{"_id": 0, "host": f"127.0.0.1:{port}"}]}, "$db": "admin"})
-    for _ in range(150):
-        try:
-            with socket.create_connection(("127.0.0.1", port), 2) as s:
-                s.sendall(struct.pack("<iiii", 16 + len(body), 1, 0, 2013) + body)
-                assert s.recv(4096)
-                return
-        except OSError:
-            time.sleep(0.2)
-    sys.exit("mongod doesn't answer")
+class Books:
+    """What was acknowledged, and the faults found meanwhile."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.answers, self.faults = {}, []
+        self.products, self.accounts, self.moved = {}, {}, {}
+        self.received = {sku: STOCK for sku in SKUS}
+        # By id: orders with the keys user, total, skus and is_cancelled; comments with sku, text and is_removed;
+        # categories with parent and child.
+        self.orders, self.comments, self.categories, self.shelves = {}, {}, {}, []
+        self.cancelled_carts = []
+
+    def tally(self, what):
+        with self.lock:
+            self.answers[what] = self.answers.get(what, 0) + 1
+
+    def fault(self, *what):
+        with self.lock:
+            self.faults.append(" ".join(map(str, what)))
 
 
-folder = tempfile.mkdtemp(prefix="docgate-rollout-")
-started = []
+class Caller:
+    """One signed-in user, who does one thing after the other."""
 
+    def __init__(self, servers, books, user, seed):
+        self.servers, self.books, self.user, self.rnd = servers, books, user, random.Random(seed)
+        self.own_categories = []
 
-def start(name, command, **more):
-    log = open(os.path.join(folder, name + ".log"), "wb")
-    started.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, **more))
-
-
-def main():
-    db_port = free_port()
-    os.mkdir(os.path.join(folder, "db"))
-    start("mongod", [mongod, "--dbpath", os.path.join(folder, "db"), "--port", str(db_port), "--bind_ip", "127.0.0.1",
-                     "--nounixsocket", "--replSet", "rollout", "--setParameter", "notablescan=true"])
-    initiate(db_port)
-    env = {k: v for k, v in os.environ.items() if not k.startswith("DOCGATE_")} | {
-        "DOCGATE_MONGODB_URI": f"mongodb://127.0.0.1:{db_port}/?replicaSet=rollout", "DOCGATE_DATABASE": "rollout",
-        "DOCGATE_SECRET": secrets.token_hex(32), "DOCGATE_AUTH_HS256_SECRET": secrets.token_hex(32),
-        "DOCGATE_REQUESTS_PER_SECOND": "100000", "DOCGATE_SITE_LOCALE": "en", "DOCGATE_PAYMENTS": "ledger",
-        "DOCGATE_PAYMENTS_MERCHANT": "the-merchant"}
-    for attempt in range(30):
-        built = subprocess.run([new_binary, "indexes", "apply"], env=env, capture_output=True, text=True)
-        if built.returncode == 0:
-            break
-        time.sleep(1)
-    else:
-        sys.exit("indexes apply: " + built.stdout + built.stderr)
-    ports = {"new": free_port(), "old": free_port()}
-    for name, binary in (("new", new_binary), ("old", old_binary)):
-        start(name, [binary, "serve"], env=env | {"DOCGATE_LISTEN": f"127.0.0.1:{ports[name]}"})
-
-    def token(sub, roles=None):
-        command = [new_binary, "token", "--sub", sub] + (["--roles", roles] if roles else [])
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.split()[-1]
-
-    tokens = {"merchant": token("the-merchant", "merchant"), "service": token("the-service", "service")}
-    tokens |= {f"u{i}": token(f"u{i}") for i in range(CALLERS)}
-
-    def call(gateway, who, field, kind, value, fields=""):
-        query = f"mutation($input: {kind}!) {{ {field}(input: $input) {{ __typename {fields} " \
-                "... on UserError { code message } } }"
-        return send(gateway, who, query, {"input": value})
-
-    def send(gateway, who, query, variables):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{ports[gateway]}/graphql",
-            json.dumps({"query": query, "variables": variables}).encode(),
-            {"content-type": "application/json", "authorization": "Bearer " + tokens[who]})
-        try:
-            body = json.load(urllib.request.urlopen(request, timeout=30))
-        except urllib.error.HTTPError as fault:
-            body = json.load(fault)
-        return {"error": body["errors"]} if body.get("errors") else next(iter(body["data"].values()))
-
-    for name in ports:
-        for _ in range(150):
-            try:
-                socket.create_connection(("127.0.0.1", ports[name]), 1).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-        else:
-            sys.exit(f"the {name} gateway doesn't listen")
-    for sku in SKUS:
-        made = call("new", "merchant", "createProduct", "CreateProductInput", {
-            "sku": sku, "content": {"title": sku, "details": {"book": {}}},
-            "pricing": {"list": PRICE, "retail": PRICE, "currency": "EUR"}})
-        stocked = call("old", "merchant", "receiveStock", "ReceiveStockInput", {"sku": sku, "quantity": 50_000})
-        assert "error" not in made and "error" not in stocked, (made, stocked)
-    accounts = {}
-    for i in range(CALLERS):
-        opened = call("new", f"u{i}", "openAccount", "OpenAccountInput", {"currency": "EUR"}, "... on Account { id }")
-        accounts[f"u{i}"] = opened["id"]
-        call("old", "service", "deposit", "DepositInput", {"accountId": opened["id"], "amount": FUNDS})
-
-    lock, answers, orders, open_ends, faults = threading.Lock(), {}, [], [], []
-    order_fields = "... on Order { id total { minorUnits } }"
-
-    def tally(key):
-        with lock:
-            answers[key] = answers.get(key, 0) + 1
-
-    moved = {user: 0 for user in accounts}
-
-    def transfer(either, user, rnd):
-        """One transfer, sent to both gateways under one key: it moves its amount once."""
-        other = rnd.choice([one for one in accounts if one != user])
-        value = {"sourceId": accounts[user], "destinationId": accounts[other], "amount": 7,
-                 "idempotencyKey": uuid.uuid4().hex}
-        for _ in range(30):
-            answer = call(either(), user, "transfer", "TransferInput", value)
-            repeat = call(either(), user, "transfer", "TransferInput", value)
-            if "error" not in answer and answer == repeat and answer["__typename"] == "Transfer":
-                tally("transfer")
-                with lock:
-                    moved[user] -= 7
-                    moved[other] += 7
-                return
-            time.sleep(1)
-        with lock:
-            faults.append(f"no outcome of a transfer: {answer} {repeat}")
-
-    def worker(user, rnd, end):
+    def work(self, end):
+        deeds = [self.shop] * 6 + [self.transfer] * 2 + [self.comment] * 2 + [self.receive, self.categorize]
         while time.time() < end:
-            either = lambda: rnd.choice(["new", "old"])
-            if rnd.random() < 0.3:
-                transfer(either, user, rnd)
-            cart = call(either(), user, "openCart", "OpenCartInput", {
-                "policy": rnd.choice(["RESERVE", "AT_CHECKOUT"]), "currency": "EUR"}, "... on Cart { id }")
-            if "id" not in cart:
-                tally("openCart " + json.dumps(cart)[:150])
-                continue
-            added = 0
-            for sku in rnd.sample(SKUS, 2):
-                answer = call(either(), user, "addCartLine", "AddCartLineInput", {
-                    "cartId": cart["id"], "sku": sku, "quantity": 1, "idempotencyKey": uuid.uuid4().hex})
-                added += answer.get("__typename") == "Cart"
-                if answer.get("__typename") != "Cart":
-                    tally("addCartLine " + json.dumps(answer)[:150])
-            if not added:
-                continue
-            value = {"cartId": cart["id"], "payment": {"accountId": accounts[user]}, "idempotencyKey": uuid.uuid4().hex,
-                     "shipping": {"name": "N", "street": "S 1", "city": "C", "country": "DE"}}
-            found = []
+            try:
+                self.rnd.choice(deeds)()
+            except Exception as error:
+                self.books.fault(self.user, "got an answer of another shape:", repr(error))
 
-            def checkout(gateway):
-                answer = call(gateway, user, "checkoutCart", "CheckoutCartInput", value, order_fields)
-                if answer.get("__typename") == "Order":
-                    tally(f"order of {gateway}")
-                    found.append((answer["id"], answer["total"]["minorUnits"]))
-                else:
-                    tally(f"checkoutCart of {gateway} " + json.dumps(answer)[:150])
+    def either(self):
+        return self.rnd.choice(["new", "old"])
 
-            both = [threading.Thread(target=checkout, args=(either(),)) for _ in range(rnd.choice([1, 2]))]
-            for one in both: one.start()
-            for one in both: one.join()
-            with lock:
-                if len(set(found)) > 1:
-                    faults.append(f"two orders of one checkout: {found}")
-                orders.extend((user, *one) for one in set(found))
-                if not found:
-                    open_ends.append((user, value))
+    def settle(self, expected, mutation, value, fields="", who=None, may=()):
+        """The result of a mutation, or `None` if it is refused with one of `may`. Everything else is a fault."""
+        answer = self.servers.settle(who or self.user, mutation, value, fields, self.rnd)
+        if answer.get("__typename") == expected:
+            self.books.tally(mutation)
+            return answer
+        kind = answer.get("__typename") or json.dumps(answer)[:300]
+        self.books.tally(f"{mutation}: {kind}")
+        if kind not in may:
+            self.books.fault(f"{mutation} has no outcome or another one:", kind, value)
+        return None
 
-    end = time.time() + seconds
-    workers = [threading.Thread(target=worker, args=(f"u{i}", random.Random(i), end)) for i in range(CALLERS)]
-    for one in workers: one.start()
-    for one in workers: one.join()
-    for count, key in sorted(((n, k) for k, n in answers.items()), reverse=True)[:20]:
-        print(count, key)
-    # What has no order yet is repeated until it has one: a repeat finds the outcome of the first call.
-    for user, value in open_ends:
-        for _ in range(60):
-            answer = call("new", user, "checkoutCart", "CheckoutCartInput", value, order_fields)
-            if answer.get("__typename") == "Order":
-                orders.append((user, answer["id"], answer["total"]["minorUnits"]))
-                break
-            time.sleep(1)
+    def twice(self, expected, mutation, value, fields, who=None, may=()):
+        """As `settle`, with a repeat that has to have the same result."""
+        answers = [self.settle(expected, mutation, value, fields, who, may) for _ in range(2)]
+        if answers[0] and answers[0] != answers[1]:
+            self.books.fault(f"two outcomes of {mutation}:", *answers)
+        return answers[0]
+
+    def transfer(self):
+        accounts = self.books.accounts
+        other = self.rnd.choice([one for one in accounts if one != self.user])
+        value = {"sourceId": accounts[self.user], "destinationId": accounts[other], "amount": 7,
+                 "idempotencyKey": key()}
+        if self.twice("Transfer", "transfer", value, "... on Transfer { id }"):
+            with self.books.lock:
+                self.books.moved[self.user] -= 7
+                self.books.moved[other] += 7
+
+    def comment(self):
+        sku, text = self.rnd.choice(list(SKUS)), key()
+        value = {"subjectId": self.books.products[sku], "text": text, "idempotencyKey": key()}
+        made = self.twice("Comment", "postComment", value, "... on Comment { id }", may=["DiscussionFull"])
+        if made:
+            is_removed = self.rnd.random() < 0.2
+            with self.books.lock:
+                self.books.comments[made["id"]] = {"sku": sku, "text": text, "is_removed": is_removed}
+            if is_removed:
+                self.settle("Comment", "removeComment", {"commentId": made["id"]})
+
+    def receive(self):
+        sku = self.rnd.choice(list(SKUS))
+        value = {"sku": sku, "quantity": 3, "idempotencyKey": key()}
+        # The stock in the answers differs: others sell meanwhile.
+        if self.twice("Stock", "receiveStock", value, "... on Stock { sku }", "merchant"):
+            with self.books.lock:
+                self.books.received[sku] += 3
+
+    def categorize(self):
+        """Creates a category with a child, unless there are enough of them, and moves one of the own with its child."""
+        if len(self.own_categories) < 3 and not self.create_categories():
+            return
+        moved, shelf = self.rnd.choice(self.own_categories), self.rnd.choice(self.books.shelves)
+        if self.settle("Category", "moveCategory", {"categoryId": moved, "parentId": shelf}, who="merchant"):
+            self.books.categories[moved]["parent"] = shelf
+
+    def create_categories(self):
+        """Whether a category and its child were created."""
+        shelf = parent = self.rnd.choice(self.books.shelves)
+        made = []
+        for _ in range(2):
+            value = {"slug": "c" + key(), "names": [{"locale": "en", "name": "C"}], "parentId": parent,
+                     "idempotencyKey": key()}
+            answer = self.twice("Category", "createCategory", value, "... on Category { id }", "merchant")
+            if not answer:
+                return False
+            parent = answer["id"]
+            made.append(parent)
+        with self.books.lock:
+            self.books.categories[made[0]] = {"parent": shelf, "child": made[1]}
+        self.own_categories.append(made[0])
+        return True
+
+    def shop(self):
+        value = {"policy": self.rnd.choice(["RESERVE", "AT_CHECKOUT"]), "currency": "EUR"}
+        cart = self.settle("Cart", "openCart", value, "... on Cart { id }")
+        skus = self.rnd.sample(list(SKUS), 2)
+        for sku in skus:
+            value = {"cartId": cart["id"], "sku": sku, "quantity": 1, "idempotencyKey": key()}
+            self.settle("Cart", "addCartLine", value)
+        if self.rnd.random() < 0.15:
+            if self.twice("Cart", "cancelCart", {"cartId": cart["id"]}, "... on Cart { id }"):
+                with self.books.lock:
+                    self.books.cancelled_carts.append(cart["id"])
         else:
-            faults.append(f"no outcome of a checkout: {answer}")
-    for gateway in ports:
-        if not answers.get(f"order of {gateway}"):
-            faults.append(f"no order through the {gateway} gateway")
-    for user, order, total in orders:
-        read = send("old", user, "query($id: ID!) { node(id: $id) { ... on Order { id total { minorUnits } } } }",
-                    {"id": order})
-        if not read or read.get("total") != {"minorUnits": total}:
-            faults.append(f"acknowledged order {order}: {read}")
-    for user, account in accounts.items():
-        read = send("new", user, "query($id: ID!) { node(id: $id) { ... on Account { balance { minorUnits } } } }",
-                    {"id": account})
-        paid = sum(total for owner, _, total in orders if owner == user)
-        if not read or read.get("balance") != {"minorUnits": FUNDS - paid + moved[user]}:
-            faults.append(f"{user} has paid {paid}, but: {read}")
-    check = subprocess.run([new_binary, "check"], env=env, capture_output=True, text=True)
-    if check.returncode:
-        faults.append("docgate check: " + check.stdout[-3000:] + check.stderr[-1000:])
-    print(f"{len(orders)} orders, {len(faults)} faults")
-    print("\n".join(faults[:20]))
+            self.check_out(cart["id"], skus)
+
+    def check_out(self, cart, skus):
+        value = {"cartId": cart, "payment": {"accountId": self.books.accounts[self.user]}, "idempotencyKey": key(),
+                 "shipping": {"name": "N", "street": "S 1", "city": "C", "country": "DE"}}
+        fields, found = "... on Order { id total { minorUnits } }", []
+
+        def checkout(gateway):
+            answer = self.servers.call(gateway, self.user, "checkoutCart", value, fields)
+            if answer.get("__typename") == "Order":
+                self.books.tally(f"order of {gateway}")
+                found.append((answer["id"], answer["total"]["minorUnits"]))
+            else:
+                self.books.tally(f"checkoutCart of {gateway}: {json.dumps(answer)[:150]}")
+
+        calls = [threading.Thread(target=checkout, args=(self.either(),)) for _ in range(self.rnd.choice([1, 2]))]
+        for call in calls: call.start()
+        for call in calls: call.join()
+        # What has no order yet is repeated until it has one: a repeat finds the outcome of the first call.
+        if not found:
+            answer = self.settle("Order", "checkoutCart", value, fields)
+            if not answer:
+                return
+            found.append((answer["id"], answer["total"]["minorUnits"]))
+        if len(set(found)) > 1:
+            self.books.fault("two orders of one checkout:", found)
+        is_cancelled = self.rnd.random() < 0.25
+        with self.books.lock:
+            for order, total in set(found):
+                self.books.orders[order] = {"user": self.user, "total": total, "skus": skus,
+                                            "is_cancelled": is_cancelled}
+        if is_cancelled:
+            value = {"orderId": found[0][0], "idempotencyKey": key()}
+            self.twice("Order", "cancelOrder", value, "... on Order { id }")
+
+
+def prepare(servers, books):
+    for who, role in (("merchant", "merchant"), ("service", "service")):
+        servers.sign_in(who, f"the-{who}", role)
+
+    def made(who, mutation, value, fields="", gateway="new"):
+        answer = servers.call(gateway, who, mutation, value, fields)
+        if "error" in answer or "code" in answer:
+            sys.exit(f"{mutation} at the {gateway} gateway: {answer}")
+        return answer
+
+    for sku, layout in SKUS.items():
+        pricing = {"list": PRICE, "retail": PRICE, "currency": "EUR"}
+        content = {"title": sku, "details": {"book": {}}}
+        product = made("merchant", "createProduct", {"sku": sku, "content": content, "pricing": pricing},
+                       "... on Node { id }")
+        books.products[sku] = product["id"]
+        made("merchant", "receiveStock", {"sku": sku, "quantity": STOCK}, gateway="old")
+        made("merchant", "openDiscussion", {"subjectId": product["id"], "layout": layout}, gateway="old")
+    for slug in SHELVES:
+        value = {"slug": slug, "names": [{"locale": "en", "name": slug}]}
+        books.shelves.append(made("merchant", "createCategory", value, "... on Category { id }")["id"])
+    for user in (f"u{number}" for number in range(CALLERS)):
+        servers.sign_in(user)
+        account = made(user, "openAccount", {"currency": "EUR"}, "... on Account { id }")["id"]
+        made("service", "deposit", {"accountId": account, "amount": FUNDS}, gateway="old")
+        books.accounts[user], books.moved[user] = account, 0
+
+
+def recount(servers, books):
+    """The differences between what was acknowledged and what is there."""
+    wrong = []
+
+    def compare(what, found, expected):
+        if found != expected:
+            wrong.append(f"{what}: found {found}, expected {expected}")
+
+    def money(amount):
+        return {"minorUnits": amount}
+
+    placed = [order for order in books.orders.values() if not order["is_cancelled"]]
+    for id, order in books.orders.items():
+        found = servers.node("old", order["user"], "Order", id,
+                             "state total { minorUnits } refunded { minorUnits } lines { sku quantity }")
+        if found and found.get("lines"):
+            found["lines"].sort(key=lambda line: line["sku"])
+        compare(f"acknowledged order {id}", found, {
+            "state": "CANCELLED" if order["is_cancelled"] else "PLACED", "total": money(order["total"]),
+            "refunded": money(order["total"] if order["is_cancelled"] else 0),
+            "lines": [{"sku": sku, "quantity": 1} for sku in sorted(order["skus"])]})
+    for id in books.cancelled_carts:
+        found = servers.node("new", "service", "Cart", id, "state")
+        compare(f"cancelled cart {id}", found, {"state": "CANCELLED"})
+    for user, account in books.accounts.items():
+        paid = sum(order["total"] for order in placed if order["user"] == user)
+        found = servers.node("new", user, "Account", account, "balance { minorUnits }")
+        compare(f"account of {user}", found, {"balance": money(FUNDS - paid + books.moved[user])})
+    for sku, received in books.received.items():
+        sold = sum(order["skus"].count(sku) for order in placed)
+        found = servers.send("old", "merchant", "query($sku: ID!) { stock(sku: $sku) { "
+                             "received sold reserved available } }", sku=sku)
+        compare(f"stock of {sku}", found,
+                {"received": received, "sold": sold, "reserved": 0, "available": received - sold})
+        found = servers.send("old", "merchant", "query($id: ID!) { node(id: $id) { ... on Product { "
+                             "discussion { commentCount } } } }", id=books.products[sku])
+        count = sum(comment["sku"] == sku and not comment["is_removed"] for comment in books.comments.values())
+        compare(f"discussion of {sku}", found, {"discussion": {"commentCount": count}})
+    for id, comment in books.comments.items():
+        found = servers.node("old", "merchant", "Comment", id, "text")
+        compare(f"comment {id}", found, {"text": None if comment["is_removed"] else comment["text"]})
+    for id, category in books.categories.items():
+        found = servers.node("old", "merchant", "Category", id, "parentId path")
+        compare(f"category {id}", found and found.get("parentId"), category["parent"])
+        child = servers.node("new", "merchant", "Category", category["child"], "parentId parentPath")
+        compare(f"child of category {id}", child, {"parentId": id, "parentPath": found and found.get("path")})
+    return wrong
+
+
+def main(new_binary, old_binary, mongod, seconds="20"):
+    books = Books()
+    with Servers(new_binary, old_binary, mongod) as servers:
+        prepare(servers, books)
+        end = time.time() + float(seconds)
+        callers = [Caller(servers, books, user, number) for number, user in enumerate(books.accounts)]
+        threads = [threading.Thread(target=caller.work, args=(end,)) for caller in callers]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        for what, count in sorted(books.answers.items(), key=lambda answer: -answer[1]):
+            print(count, what)
+        for needed in ("order of new", "order of old", "cancelOrder", "cancelCart", "transfer", "postComment",
+                       "receiveStock", "moveCategory"):
+            if not books.answers.get(needed):
+                books.fault("none made:", needed)
+        until = time.time() + PATIENCE
+        while (wrong := recount(servers, books)) and time.time() < until:
+            time.sleep(3)
+        check = servers.run("check")
+        if check.returncode:
+            broken = [line for line in check.stdout.splitlines() if not line.startswith("✓")]
+            wrong.append("\n".join(["docgate check:", *broken[:50], check.stderr[-1000:]]))
+        faults = books.faults + wrong
+        servers.is_fine = not faults
+        print(f"{len(books.orders)} orders, {len(books.comments)} comments, {len(books.categories)} categories; "
+              f"{len(faults)} faults")
+        print("\n".join(faults[:20]))
     return 1 if faults else 0
 
 
-result = 1
-try:
-    result = main()
-finally:
-    for process in reversed(started):
-        process.terminate()
-        process.wait()
-    if result == 0:
-        shutil.rmtree(folder)
-    else:
-        print("logs are in", folder)
-sys.exit(result)
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -13,6 +13,9 @@ skip() {
     exit 0
 }
 
+command -v python3 >/dev/null || skip "python3 isn't installed; it runs the test"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || skip "python3 is older than 3.9"
+
 old=${ROLLOUT_OLD:-$target/rollout/docgate-$commit}
 if [[ ! -x $old ]]; then
     git cat-file -e "$commit^{commit}" 2>/dev/null || skip "commit $commit isn't in this clone (is it shallow?)"

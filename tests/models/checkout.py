@@ -530,7 +530,9 @@ class Checkout:
             if run.waits is None:
                 yield from self.steps(state, me, run)
             if run.alive and run.todo is not None and (run.todo or any(me == number for number, _ in state.landing)):
-                yield f"{self.name(me, run)}: the deadline passes", self.with_run(state, me, run._replace(alive=False))
+                waits = run.waits and (run.waits[0], run.waits[1]._replace(alive=False))
+                overdue = run._replace(alive=False, waits=waits)
+                yield f"{self.name(me, run)}: the deadline passes", self.with_run(state, me, overdue)
         for index, (me, command) in enumerate(state.landing):
             after, verdict = self.apply(state.world, command, state.runs[me].alive)
             landing = state.landing[:index] + state.landing[index + 1:]

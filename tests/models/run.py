@@ -38,6 +38,8 @@ CONFIGURATIONS = {
     "two keys, enough for both": dict(runs=[A, B, SWEEP], stock=(4, 2), balance=6),
     "election": dict(runs=[A, SWEEP], elections=1),
     "election, repeat": dict(runs=[A, A], elections=1, lines=ONE, stock=(2, 0), balance=2),
+    "election, repeat and sweep": dict(
+        runs=[A, A, SWEEP], elections=1, lines=(((1, 1), (0, 0)),), stock=(1, 0), balance=2),
     "order cancelled beside it": dict(runs=[A, CANCEL, SWEEP], lines=ONE),
     "cancelled order, a late command": dict(runs=[A, CANCEL], flights=1, lines=ONE),
     "order cancelled twice": dict(runs=[A, CANCEL, CANCEL], lines=ONE, stock=(2, 0), balance=2),
@@ -60,7 +62,7 @@ NEEDED = {
     "hold-deadline": "repeat, enough for two",
     "credit-deadline": "line lowered beside it",
     "void-first": "election",
-    "void-guard": "election",
+    "void-guard": "repeat, enough for two",
     "void-loses": "election",
     "active-guard": "cart closed beside it",
     "line-guard": "line lowered beside it",
@@ -82,7 +84,7 @@ NEEDED = {
     "majority-take": "election",
     "majority-hold": "election",
     "majority-decide": "election",
-    "majority-void": "election",
+    "majority-void": "election, repeat and sweep",
     "majority-order": "election",
     "majority-verdict": "election",
     "majority-read": "election",
@@ -99,7 +101,7 @@ SPARE = {
 # Spare rules of which one is needed: the configuration fails without both.
 PAIRS = {("one-mark", "sweep-ended"): "repeat, enough for two"}
 
-LIMIT = 60_000
+LIMIT = 100_000
 
 
 def line(name, result, verdict):

@@ -45,13 +45,15 @@ pub(super) fn delivered(app: &App, id: &str) -> Guarded<MessageDocument> {
     messages(app).set(guard, doc! { "delivering": "$$REMOVE" })
 }
 
+/// `maxTimeMS` of the command that puts a message into many inboxes. No deadline depends on it.
+const LIMIT: Duration = Duration::from_secs(10);
+
 /// Adds a copy of the message to the open bucket of each of these owners, unless they have one. Returns whether each had
 /// such a bucket, and no copy.
 pub(super) async fn push_each(
     app: &App,
     owners: &[String],
     message: &MessageCopy,
-    limit: Duration,
 ) -> Result<bool, Error> {
     let copy = literal(stored(message));
     let is_full = doc! { "$gte": [{ "$size": "$messages" }, count(InboxBucket::CAP)] };
@@ -63,7 +65,7 @@ pub(super) async fn push_each(
         let open = doc! { "open": owner, "messages.id": { "$ne": &message.id } };
         (open, update.clone())
     };
-    buckets(app).update_all(owners.iter().map(one).collect(), limit).await
+    buckets(app).update_all(owners.iter().map(one).collect(), LIMIT).await
 }
 
 /// Those of the owners who have a copy of the message.

@@ -150,9 +150,8 @@ async fn deliver(
 
 /// Puts a copy of the message into each of the inboxes that has none.
 async fn put(app: &App, mut to: Vec<String>, message: &MessageCopy) -> Result<(), Error> {
-    let limit = app.bounds().command;
     for _ in 0..ROUNDS {
-        if to.is_empty() || store::push_each(app, &to, message, limit).await? {
+        if to.is_empty() || store::push_each(app, &to, message).await? {
             return Ok(());
         }
         let there = store::owners_with(app, &to, &message.id).await?;

@@ -87,7 +87,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
     runtime.block_on(async {
         match command {
             Command::Serve(serve) => serve.run().await,
-            Command::Demo(demo) => demo.run().await,
+            Command::Demo(demo) => Box::pin(demo.run()).await,
             Command::Indexes(indexes) => indexes.run().await,
             Command::Import(import) => import.run().await,
             Command::Check(check) => check.run().await,

@@ -47,7 +47,7 @@ fn message(random: &mut Random, number: usize) -> (String, Value) {
         1 | 2 => (subject(first), vec![SHOPPER.to_owned()]),
         _ => (subject(first), (1..=GROUP).map(|next| subject(first + next)).collect()),
     };
-    let text = if number % 3 == 0 { THOUGHTS } else { REMARKS }.pick(random);
+    let text = if number.is_multiple_of(3) { THOUGHTS } else { REMARKS }.pick(random);
     let key = format!("message-{number}");
     (by, json!({ "to": to, "text": text, "idempotencyKey": key }))
 }

@@ -16,16 +16,14 @@ use super::{
         types::TopicMessages,
     },
     check_name, is_visible,
+    older::Older,
     window::{Joining, Taken, Window},
 };
 use crate::{
     app::App,
     error::Error,
     graphql::{cx::Cx, input, subscription::Progress},
-    mongo::{
-        Stored,
-        rings::{Ring, Scan},
-    },
+    mongo::{Stored, rings::Ring},
 };
 
 /// Pause before a ring is read again after an error, or because it is empty.
@@ -124,15 +122,7 @@ impl Channels {
     /// Reads a ring while the topic exists and has subscribers.
     async fn follow(self: Arc<Self>, app: App, channel: Arc<Channel>) {
         while self.is_wanted(&channel) {
-            if let Err(error) = channel.read(&app, &self).await {
-                app.metrics().streams().restarted(TopicsDocument::COLLECTION);
-                tracing::warn!(
-                    event = "topic_unread",
-                    topic = channel.topic.name,
-                    %error,
-                    "a topic couldn't be read; it is read again"
-                );
-            }
+            let read = channel.read(&app, &self).await;
             if !self.is_wanted(&channel) {
                 return;
             }
@@ -144,8 +134,18 @@ impl Channels {
                     channel.signal.send_modify(|signal| signal.is_over = true);
                     return;
                 }
-                _ => tokio::time::sleep(PAUSE).await,
+                _ => {}
             }
+            if let Err(error) = read {
+                app.metrics().streams().restarted(TopicsDocument::COLLECTION);
+                tracing::warn!(
+                    event = "topic_unread",
+                    topic = channel.topic.name,
+                    ?error,
+                    "a topic couldn't be read; it is read again"
+                );
+            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
@@ -224,17 +224,6 @@ enum Place {
     Window(u64),
 }
 
-/// A read of messages before the window.
-struct Older {
-    scan: Scan,
-    found: Vec<MessageDocument>,
-    /// The message after which it begins, until that was met.
-    skip_to: Option<String>,
-    end: String,
-    next: u64,
-    is_after_gap: bool,
-}
-
 impl Subscriber {
     fn new(app: &App, topic: TopicEntry, position: Option<String>) -> Self {
         let ring = store::ring(app, &topic);
@@ -254,7 +243,7 @@ impl Subscriber {
                 Place::Ring(older) => {
                     let (messages, is_after_gap) = older.next().await?;
                     let is_last = messages.is_empty();
-                    let next = older.next;
+                    let next = older.continues();
                     if is_last {
                         self.place = Place::Window(next);
                     }
@@ -330,16 +319,8 @@ impl Subscriber {
             self.place = Place::Window(next);
             return Ok(Some(self.respond(Taken { is_after_gap: true, ..Taken::default() })));
         }
-        let (scan, found) = self.ring.scan().await?;
-        let mut older = Older {
-            scan,
-            found,
-            skip_to: has(&since).then_some(since),
-            end,
-            next,
-            is_after_gap: false,
-        };
-        older.is_after_gap = older.skip_to.is_none();
+        let skip_to = has(&since).then_some(since);
+        let mut older = Older::read(&self.ring, skip_to, end, next).await?;
         if !older.skip().await? {
             // The position is after the end of the window: this gateway hasn't read so far yet.
             let is_new = |signal: &Signal| signal.changes != seen || signal.is_over;
@@ -356,49 +337,5 @@ impl Subscriber {
         }
         let position = self.position.clone().unwrap_or_else(|| self.channel.topic.ring.clone());
         TopicMessages::new(taken.messages, position, (!taken.is_after_gap).then_some(taken.missed))
-    }
-}
-
-impl Older {
-    /// Skips the messages up to the position. Returns whether it was met before the end of the window.
-    async fn skip(&mut self) -> Result<bool, Error> {
-        let Some(since) = self.skip_to.take() else { return Ok(true) };
-        loop {
-            if let Some(at) = self.found.iter().position(|message| message.id == since) {
-                self.found.drain(..=at);
-                return Ok(true);
-            }
-            if self.found.iter().any(|message| message.id == self.end) {
-                return Ok(false);
-            }
-            match self.scan.next().await {
-                Ok(Some(next)) => self.found = next,
-                // It was overwritten meanwhile.
-                Ok(None) | Err(Error::Internal(_)) => {
-                    self.found.clear();
-                    self.is_after_gap = true;
-                    return Ok(true);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// The next messages, with whether some before them were missed. There are none at the end of the window.
-    async fn next(&mut self) -> Result<(Vec<Arc<MessageDocument>>, bool), Error> {
-        let is_after_gap = std::mem::take(&mut self.is_after_gap);
-        while self.found.is_empty() && !self.end.is_empty() {
-            match self.scan.next().await {
-                Ok(Some(next)) => self.found = next,
-                Ok(None) | Err(Error::Internal(_)) => return Ok((Vec::new(), true)),
-                Err(error) => return Err(error),
-            }
-        }
-        let mut found = std::mem::take(&mut self.found);
-        if let Some(at) = found.iter().position(|message| message.id == self.end) {
-            found.truncate(at + 1);
-            self.end.clear();
-        }
-        Ok((found.into_iter().map(Arc::new).collect(), is_after_gap))
     }
 }

@@ -1,6 +1,7 @@
 //! The rules of topics.
 
 mod live;
+mod older;
 mod window;
 
 pub use live::{subscribers, topic};

@@ -29,7 +29,7 @@ pub struct TopicsDocument {
 pub struct TopicEntry {
     /// Name of the topic.
     pub name: String,
-    /// Name of the capped collection, with a random part. No two topics ever have the same.
+    /// Name of the capped collection. It follows from the op that created the topic.
     pub ring: String,
     /// Maximum size of the stored messages in bytes.
     pub bytes: i64,

@@ -112,6 +112,12 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             json!({ "currency": "EUR", "policy": "RESERVE", "idempotencyKey": "op" }),
             &["/idempotencyKey"],
         ),
+    ]
+}
+
+/// Those of people, messages and services.
+fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
+    vec![
         (
             "enqueue",
             json!({ "queue": "mail", "payload": "", "uniqueKey": "k", "idempotencyKey": "op" }),
@@ -167,7 +173,7 @@ fn with(input: &Value, place: &str, text: &str) -> Value {
 async fn a_text_of_which_nothing_is_seen_is_refused_by_its_field() {
     let gateway = Gateway::start().await;
     let client = writer(&gateway);
-    let texts = texts(&gateway).await;
+    let texts = [texts(&gateway).await, texts_of_people()].concat();
     let before = gateway.snapshot().await;
     for (name, input, places) in &texts {
         for place in *places {

@@ -207,7 +207,7 @@ async fn sending_sends_only() {
 /// Creates users without profiles of their own, at once.
 async fn crowd(gateway: &Gateway, count: usize) -> Vec<String> {
     let names: Vec<String> = (0..count).map(|number| format!("r-{number:05}")).collect();
-    let now = mongodb::bson::DateTime::now();
+    let now = mongodb::bson::DateTime::from_millis(1_000_000_000_000);
     let user = |name: &String| {
         let profile = doc! { "name": name, "about": "" };
         doc! { "_id": name, "profile": profile, "version": 0_i64, "at": now, "blocked": [], "v": 1 }

@@ -79,10 +79,10 @@ impl Follower {
     async fn next(&mut self) -> Vec<String> {
         let response = self.live.next().await;
         let found = &response["data"]["topic"];
-        self.position = found["position"]
-            .as_str()
+        let position = found["position"].as_str();
+        position
             .unwrap_or_else(|| panic!("a position: {response:#}"))
-            .to_owned();
+            .clone_into(&mut self.position);
         if found["missed"] != json!(0) {
             self.missed.push(found["missed"].clone());
         }

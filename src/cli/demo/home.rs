@@ -92,7 +92,7 @@ impl Home {
             "secret": self.state.secret,
             "auth_hs256_secret": self.state.auth_secret,
             "payments": "ledger",
-            // The demo's celebrity has 2,000 followers.
+            // The demo's celebrity has at least 2,000 followers.
             "post_delivery_followers": 1_000,
             "cart_idle_seconds": WEEK,
             "reservation_seconds": 2 * WEEK,

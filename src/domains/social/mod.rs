@@ -20,9 +20,9 @@
 //!
 //! A post decides its own changes: each is one guarded update. `delivering` and `due` are its outbox. The jobs of the work
 //! queue apply it; their ids follow from the post and the version or batch. If a call is cut before it has added the job,
-//! the sweep adds it, or does its work. Copies aren't reserved and have no marks: a unique index lets a feed
-//! have one copy of a post, and a copy is only overwritten by a later version. A job that is a dead letter after its
-//! attempts is made available again by the sweep.
+//! the sweep adds it, or does its work. Copies aren't reserved and have no marks: a unique index lets a feed have one copy
+//! of a post, and a copy is only overwritten by a later version. The sweep of the queue makes a job available again that
+//! has become a dead letter.
 //!
 //! A vote is a document of its own, which exists once for each user and poll. The post's number of votes is raised to the
 //! number of these documents. `due` on the vote says that this isn't done yet.

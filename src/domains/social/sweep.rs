@@ -2,7 +2,7 @@
 
 use super::{
     documents::{PostDocument, VoteDocument},
-    operations::{bring_up_to_date, count_vote, deliver_again, revive},
+    operations::{bring_up_to_date, count_vote, deliver_again},
     store::posts::{forget, posts, votes},
 };
 use crate::{app::App, flow::Sweep};
@@ -10,8 +10,8 @@ use crate::{app::App, flow::Sweep};
 /// Maximum number of documents of each kind per pass.
 const LIMIT: i64 = 200;
 
-/// Counts votes that weren't counted, brings copies up to date, begins deliveries that were cut, makes jobs available
-/// again that have failed too often, and removes what is left of deleted posts. The jobs of a delivery carry it on by themselves, so beginning it again adds nothing to one that is
+/// Counts votes that weren't counted, brings copies up to date, begins deliveries that were cut, and removes what is left
+/// of deleted posts. The jobs of a delivery carry it on by themselves, so beginning it again adds nothing to one that is
 /// under way.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
@@ -33,8 +33,6 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
     let cut = posts(app).list_older(("delivering", "delivering"), before, LIMIT).await;
     sweep.each(cut, name, |post| async move { deliver_again(app, &post.id).await }).await;
-
-    sweep.count("dead deliveries", revive(app, before).await);
 
     let expired = sweep.ops_expired_before().min(before);
     let deleted = posts(app).list_older(("deletedAt", "deleted"), expired, LIMIT).await;

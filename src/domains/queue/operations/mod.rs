@@ -27,6 +27,7 @@ use super::{
 };
 use crate::{
     app::App,
+    domains,
     error::Error,
     flow::Op,
     graphql::{
@@ -278,14 +279,18 @@ async fn revive(app: &App, dead: &[JobDocument]) -> Result<(i64, i64), Error> {
     Ok((count, skipped))
 }
 
-/// Makes dead letters of a queue of docgate itself available again that are so since before `before`. For the sweeps of
-/// rooms whose jobs have to be done in the end. Returns their number.
+/// Makes jobs of docgate itself available again that have failed too often, and for the last time before `before`. They
+/// have to be done in the end, and a room that adds such a job again finds that it exists. Returns their number.
 ///
 /// # Errors
 /// An unknown outcome; the next sweep repeats it.
-pub async fn revive_own(app: &App, queue: &str, before: DateTime) -> Result<u64, Error> {
-    let mut dead = store::list_oldest_dead(app, &format!("{OWN}{queue}"), MAX_RETRIED).await?;
-    dead.retain(|job| job.dead_at.is_some_and(|at| at < before));
-    let (count, _) = revive(app, &dead).await?;
-    Ok(count.unsigned_abs())
+pub(super) async fn revive_own(app: &App, before: DateTime) -> Result<u64, Error> {
+    let mut total = 0;
+    for work in domains::work(app.config()) {
+        let mut dead = store::list_oldest_dead(app, &work.queue, MAX_RETRIED).await?;
+        dead.retain(|job| job.dead_at.is_some_and(|at| at < before));
+        let (count, _) = revive(app, &dead).await?;
+        total += count.unsigned_abs();
+    }
+    Ok(total)
 }

@@ -1,8 +1,8 @@
 //! Delivery: jobs put copies of a post on walls and into the news of followers, and bring copies up to date.
 //!
 //! A job delivers to one batch of followers. Before it ends it adds the job of the next batch, whose id follows from the
-//! post and the batch; so a repeated job adds nothing. A unique index
-//! refuses a second copy of a post in a feed, whichever page it is on; so a repeated job doubles nothing.
+//! post and the batch; so a repeated job adds nothing. A unique index refuses a second copy of a post in a feed, whichever
+//! page it is on; so a repeated job doubles nothing.
 //!
 //! A job may put a copy of an old version after the post has changed. So it looks at the post again afterwards. A copy is
 //! only overwritten by a later version.
@@ -10,7 +10,6 @@
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -93,12 +92,6 @@ async fn next(app: &App, post: &str, after: Option<String>) -> Result<(), Error>
     let key = after.clone().unwrap_or_default();
     let task = Task::Deliver { post: post.to_owned(), after };
     add(app, &["deliver", post, &key], &task).await
-}
-
-/// Makes jobs that have failed too often available again. The job of any batch may be one of them, and adding it again
-/// does nothing as long as it exists. For the sweep.
-pub(in super::super) async fn revive(app: &App, before: DateTime) -> Result<u64, Error> {
-    queue::revive_own(app, QUEUE, before).await
 }
 
 /// Adds the job that begins a delivery that was cut. For the sweep.
@@ -186,9 +179,9 @@ async fn entitled(
 /// Puts a copy of the post into each of the feeds that has none. The reads only choose what to try: a unique index refuses
 /// a second copy, so that a repeat, or a worker that has lost its lease, adds none to any page.
 async fn put(app: &App, mut to: Vec<String>, post: &Shown) -> Result<(), Error> {
-    let (limit, month) = (app.bounds().command, month_of(post.at));
+    let month = month_of(post.at);
     for _ in 0..ROUNDS {
-        if to.is_empty() || push_each(app, &to, post, limit).await? {
+        if to.is_empty() || push_each(app, &to, post).await? {
             return Ok(());
         }
         let there = feeds_with(app, &to, &post.id).await?;

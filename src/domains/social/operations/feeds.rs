@@ -279,11 +279,11 @@ pub fn news_changed(
         let mut sent = None;
         loop {
             let read = async {
-                let topics = topics(cx, &own).await?;
+                let wanted = to_watch(cx, &own).await?;
                 // A subscription begins before the read, so that no change is missed.
-                if topics != watched {
-                    changes = topics.iter().map(|topic| topic.watch(cx)).collect();
-                    watched = topics;
+                if wanted != watched {
+                    changes = wanted.iter().map(|one| one.watch(cx)).collect();
+                    watched = wanted;
                 }
                 let first = Paging { first: Some(1), ..Paging::default() };
                 Ok::<_, Error>(news(cx, None, first).await?.edges.pop().map(|edge| edge.node))
@@ -312,14 +312,14 @@ pub fn news_changed(
 
 /// What changes with the news of a user.
 #[derive(Debug, PartialEq, Eq)]
-enum Topic {
+enum Watched {
     /// A page of the news.
     Page(String),
     /// The posts of a celebrity.
     Posts(String),
 }
 
-impl Topic {
+impl Watched {
     fn watch(&self, cx: Cx<'_>) -> Changes {
         match self {
             Self::Page(id) => cx.hub().watch(FeedPage::COLLECTION, id.clone()),
@@ -329,7 +329,7 @@ impl Topic {
 }
 
 /// The newest page of the news, the page after it, the first page of this month, and the celebrities.
-async fn topics(cx: Cx<'_>, own: &str) -> Result<Vec<Topic>, Error> {
+async fn to_watch(cx: Cx<'_>, own: &str) -> Result<Vec<Watched>, Error> {
     let key = news_of(own);
     let newest = list_pages(&cx, &key, None, None, 1);
     let (newest, celebrities) = tokio::try_join!(newest, followed_celebrities(cx, own))?;
@@ -342,7 +342,7 @@ async fn topics(cx: Cx<'_>, own: &str) -> Result<Vec<Topic>, Error> {
     pages.dedup();
     Ok(pages
         .into_iter()
-        .map(Topic::Page)
-        .chain(celebrities.into_iter().map(|edge| Topic::Posts(edge.of)))
+        .map(Watched::Page)
+        .chain(celebrities.into_iter().map(|edge| Watched::Posts(edge.of)))
         .collect())
 }

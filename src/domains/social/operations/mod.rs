@@ -11,7 +11,7 @@ pub use circles::{
     unblock_user, uncircle_user,
 };
 pub use delivery::work;
-pub(super) use delivery::{bring_up_to_date, deliver_again, revive};
+pub(super) use delivery::{bring_up_to_date, deliver_again};
 pub use feeds::{incoming, news, news_changed, wall};
 pub use posts::{comment_on_post, comments, create_post, delete_post, edit_post, post, unblocked};
 pub(super) use votes::count as count_vote;

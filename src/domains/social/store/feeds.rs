@@ -21,13 +21,15 @@ pub(in super::super) fn pages(app: &App) -> Collection<FeedPage> {
     app.collection()
 }
 
+/// `maxTimeMS` of the command that puts a post into many feeds. No deadline depends on it.
+const LIMIT: Duration = Duration::from_secs(10);
+
 /// Adds a copy of the post to the open page of each feed that has one, unless the feed has a copy. Returns whether it added
 /// a copy to each. The guard looks at the open page, the unique index at the others.
 pub(in super::super) async fn push_each(
     app: &App,
     feeds: &[String],
     post: &Shown,
-    limit: Duration,
 ) -> Result<bool, Error> {
     let month = month_of(post.at);
     let copy = literal(stored(post));
@@ -42,7 +44,7 @@ pub(in super::super) async fn push_each(
         };
         (open, update.clone())
     };
-    pages(app).update_all(feeds.iter().map(one).collect(), limit).await
+    pages(app).update_all(feeds.iter().map(one).collect(), LIMIT).await
 }
 
 /// Those of the feeds that have a copy of the post.
@@ -61,7 +63,7 @@ pub(in super::super) async fn feeds_with(
     Ok(pages(app).list(list).await?.into_iter().map(|page| page.feed).collect())
 }
 
-/// The newest page of a feed in a month, as the primary has it.
+/// The newest page of a feed in a month, without its posts.
 pub(in super::super) async fn newest(
     app: &App,
     feed: &str,
@@ -74,10 +76,7 @@ pub(in super::super) async fn newest(
         hint: Some("time"),
         ..List::default()
     };
-    match pages(app).first(list).await? {
-        Some(page) => pages(app).get(&page.id).await,
-        None => Ok(None),
-    }
+    pages(app).first(list).await
 }
 
 /// Writes the post to its copies of lower versions.

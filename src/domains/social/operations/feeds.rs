@@ -179,8 +179,8 @@ async fn merged(
     let since_of: HashMap<&str, DateTime> =
         followed.iter().map(|edge| (edge.of.as_str(), edge.at)).collect();
     loop {
-        // An author whose posts before `until` are all too old isn't asked for again. So a long past of an author whom the
-        // caller has just followed costs one command at most.
+        // An author whose posts before `until` are all too old isn't read again. So a long past of an author whom the caller
+        // has just followed costs one command at most.
         let is_left = |edge: &&EdgeDocument| edge.at <= until.at();
         let authors: Vec<&str> =
             followed.iter().filter(is_left).map(|edge| edge.of.as_str()).collect();

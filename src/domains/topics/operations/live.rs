@@ -216,7 +216,7 @@ struct Subscriber {
 
 /// Where a subscriber reads.
 enum Place {
-    /// It hasn't begun.
+    /// Nothing is read yet.
     Start,
     /// In the ring, up to the message of this id. The window continues with the message of this number.
     Ring(Box<Older>),

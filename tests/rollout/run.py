@@ -3,10 +3,11 @@
 
 Usage: run.py NEW_BINARY OLD_BINARY MONGOD [SECONDS]
 
-Eight callers open carts, add lines, check out and cancel carts and orders, transfer money, comment, receive stock, and
-create and move categories. Each call goes to a random gateway, half of the checkouts to two gateways at once, and most
-calls are repeated at a random gateway under the same idempotency key: each has one outcome. Afterwards everything that
-was acknowledged is counted again, and the new binary's `docgate check` has to find nothing.
+Eight callers open carts, add lines, check out, cancel carts and orders, raise and lower lines of orders, transfer
+money and return it, comment, receive stock, and create and move categories. Each call goes to a random gateway, half
+of the checkouts to two gateways at once, and most calls are repeated at a random gateway under the same idempotency
+key: each has one outcome. Afterwards everything that was acknowledged is counted again, and the new binary's `docgate
+check` has to find nothing.
 """
 import json, random, sys, threading, time, uuid
 
@@ -32,7 +33,8 @@ class Books:
         self.answers, self.faults = {}, []
         self.products, self.accounts, self.moved = {}, {}, {}
         self.received = {sku: STOCK for sku in SKUS}
-        # By id: orders with the keys user, total, skus and is_cancelled; comments with sku, text and is_removed;
+        # By id: orders with the keys user, lines (the quantity of each SKU), paid and is_cancelled; comments with sku,
+        # text and is_removed;
         # categories with parent and child.
         self.orders, self.comments, self.categories, self.shelves = {}, {}, {}, []
         self.cancelled_carts = []
@@ -54,7 +56,8 @@ class Caller:
         self.own_categories = []
 
     def work(self, end):
-        deeds = [self.shop] * 6 + [self.transfer] * 2 + [self.comment] * 2 + [self.receive, self.categorize]
+        deeds = [self.shop] * 6 + [self.transfer] * 2 + [self.comment] * 2 + [
+            self.reverse, self.receive, self.categorize]
         while time.time() < end:
             try:
                 self.rnd.choice(deeds)()
@@ -92,6 +95,16 @@ class Caller:
             with self.books.lock:
                 self.books.moved[self.user] -= 7
                 self.books.moved[other] += 7
+
+    def reverse(self):
+        """A transfer that is returned, so that no money has moved."""
+        accounts = self.books.accounts
+        other = self.rnd.choice([one for one in accounts if one != self.user])
+        value = {"sourceId": accounts[self.user], "destinationId": accounts[other], "amount": 11,
+                 "idempotencyKey": key()}
+        made = self.settle("Transfer", "transfer", value, "... on Transfer { id }")
+        if made:
+            self.twice("Transfer", "reverseTransfer", {"transferId": made["id"]}, "... on Transfer { id }", "service")
 
     def comment(self):
         sku, text = self.rnd.choice(list(SKUS)), key()
@@ -175,14 +188,26 @@ class Caller:
             found.append((answer["id"], answer["total"]["minorUnits"]))
         if len(set(found)) > 1:
             self.books.fault("two orders of one checkout:", found)
-        is_cancelled = self.rnd.random() < 0.25
         with self.books.lock:
             for order, total in set(found):
-                self.books.orders[order] = {"user": self.user, "total": total, "skus": skus,
-                                            "is_cancelled": is_cancelled}
-        if is_cancelled:
-            value = {"orderId": found[0][0], "idempotencyKey": key()}
-            self.twice("Order", "cancelOrder", value, "... on Order { id }")
+                self.books.orders[order] = {"user": self.user, "lines": {sku: 1 for sku in skus}, "paid": total,
+                                            "is_cancelled": False}
+        order, fate = found[0][0], self.rnd.random()
+        if fate < 0.25:
+            self.adjust(order, self.rnd.choice(skus), self.rnd.choice([0, 2]))
+        elif fate < 0.5:
+            self.books.orders[order]["is_cancelled"] = True
+            self.twice("Order", "cancelOrder", {"orderId": order, "idempotencyKey": key()}, "... on Order { id }")
+
+    def adjust(self, order, sku, quantity):
+        """Raises or lowers a line of one piece."""
+        value = {"orderId": order, "sku": sku, "quantity": quantity, "idempotencyKey": key(),
+                 "payment": {"accountId": self.books.accounts[self.user]}}
+        if self.twice("Order", "adjustOrderLine", value, "... on Order { id }"):
+            with self.books.lock:
+                placed = self.books.orders[order]
+                placed["lines"][sku] = quantity
+                placed["paid"] += PRICE * max(0, quantity - 1)
 
 
 def prepare(servers, books):
@@ -224,6 +249,9 @@ def recount(servers, books):
     def money(amount):
         return {"minorUnits": amount}
 
+    def total(order):
+        return PRICE * sum(order["lines"].values())
+
     placed = [order for order in books.orders.values() if not order["is_cancelled"]]
     for id, order in books.orders.items():
         found = servers.node("old", order["user"], "Order", id,
@@ -231,18 +259,18 @@ def recount(servers, books):
         if found and found.get("lines"):
             found["lines"].sort(key=lambda line: line["sku"])
         compare(f"acknowledged order {id}", found, {
-            "state": "CANCELLED" if order["is_cancelled"] else "PLACED", "total": money(order["total"]),
-            "refunded": money(order["total"] if order["is_cancelled"] else 0),
-            "lines": [{"sku": sku, "quantity": 1} for sku in sorted(order["skus"])]})
+            "state": "CANCELLED" if order["is_cancelled"] else "PLACED", "total": money(total(order)),
+            "refunded": money(order["paid"] - (0 if order["is_cancelled"] else total(order))),
+            "lines": [{"sku": sku, "quantity": count} for sku, count in sorted(order["lines"].items()) if count]})
     for id in books.cancelled_carts:
         found = servers.node("new", "service", "Cart", id, "state")
         compare(f"cancelled cart {id}", found, {"state": "CANCELLED"})
     for user, account in books.accounts.items():
-        paid = sum(order["total"] for order in placed if order["user"] == user)
+        paid = sum(total(order) for order in placed if order["user"] == user)
         found = servers.node("new", user, "Account", account, "balance { minorUnits }")
         compare(f"account of {user}", found, {"balance": money(FUNDS - paid + books.moved[user])})
     for sku, received in books.received.items():
-        sold = sum(order["skus"].count(sku) for order in placed)
+        sold = sum(order["lines"].get(sku, 0) for order in placed)
         found = servers.send("old", "merchant", "query($sku: ID!) { stock(sku: $sku) { "
                              "received sold reserved available } }", sku=sku)
         compare(f"stock of {sku}", found,
@@ -273,8 +301,8 @@ def main(new_binary, old_binary, mongod, seconds="20"):
         for thread in threads: thread.join()
         for what, count in sorted(books.answers.items(), key=lambda answer: -answer[1]):
             print(count, what)
-        for needed in ("order of new", "order of old", "cancelOrder", "cancelCart", "transfer", "postComment",
-                       "receiveStock", "moveCategory"):
+        for needed in ("order of new", "order of old", "cancelOrder", "adjustOrderLine", "cancelCart", "transfer",
+                       "reverseTransfer", "postComment", "receiveStock", "moveCategory"):
             if not books.answers.get(needed):
                 books.fault("none made:", needed)
         until = time.time() + PATIENCE

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the old gateway of the roll-out test from the commit in `old-commit`, and the new one from this tree, then runs
-# `run.py`. ROLLOUT_OLD and ROLLOUT_NEW name binaries that are there already.
+# `run.py`. With --build it only builds. ROLLOUT_OLD and ROLLOUT_NEW name binaries that are there already.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
@@ -9,12 +9,13 @@ commit=$(grep -v '^#' "$here/old-commit")
 
 skip() {
     echo "skipped: roll-out: $1" >&2
-    [[ ${CLIENTS:-} == required ]] && exit 1
-    exit 0
+    exit "${2:-0}"
 }
+# Where no suite may be skipped, what is missing is a fault.
+missing() { skip "$1" "$([[ ${CLIENTS:-} == required ]] && echo 1 || echo 0)"; }
 
-command -v python3 >/dev/null || skip "python3 isn't installed; it runs the test"
-python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || skip "python3 is older than 3.9"
+command -v python3 >/dev/null || missing "python3 isn't installed; it runs the test"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || missing "python3 is older than 3.9"
 
 old=${ROLLOUT_OLD:-$target/rollout/docgate-$commit}
 if [[ ! -x $old ]]; then
@@ -33,11 +34,12 @@ if [[ -z $new ]]; then
     cargo build --locked --bin docgate
     new=$target/debug/docgate
 fi
+[[ ${1:-} != --build ]] || exit 0
 
 # The same mongod as the tests': the one that is named, on PATH, or fetched by them.
 mongod=${DOCGATE_MONGOD:-$(command -v mongod || true)}
 for fetched in "${XDG_CACHE_HOME:-$HOME/.cache}"/docgate/mongod-*/mongod; do
     [[ -n $mongod || ! -x $fetched ]] || mongod=$fetched
 done
-[[ -n $mongod ]] || skip "no mongod; the other tests fetch one"
+[[ -n $mongod ]] || missing "no mongod; the other tests fetch one"
 exec python3 -B "$here/run.py" "$new" "$old" "$mongod" "${ROLLOUT_SECONDS:-20}"

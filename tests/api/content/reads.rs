@@ -296,6 +296,24 @@ async fn text_is_found_by_stems_of_its_language_and_titles_count_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn restricted_content_is_read_under_the_configured_names_of_its_roles() {
+    let gateway = Gateway::with(|config| {
+        let grants = [("editor", "editor"), ("number-cruncher", "analyst"), ("clerk", "merchant")];
+        config.roles = grants.map(|(name, role)| (name.to_owned(), vec![role.to_owned()])).into();
+    })
+    .await;
+    let page = put(&gateway, "PAGE", "figures", None).await;
+    let keep = json!({ "contentId": page, "roles": ["ANALYST"] });
+    assert_eq!(ask(&gateway, "setContentAccess", keep).await["access"], json!(["ANALYST"]));
+    let cruncher = gateway.user("c", &["number-cruncher"]);
+    assert_eq!(by_id(&cruncher, &page).await["path"], "/figures");
+    assert_eq!(at(&cruncher, "/figures").await["id"], page);
+    for role in ["analyst", "clerk", "merchant"] {
+        assert_eq!(by_id(&gateway.user("c", &[role]), &page).await, Value::Null, "{role}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn editors_list_what_isnt_published() {
     let gateway = Gateway::start().await;
     let [en, blog, ..] = site(&gateway).await;

@@ -47,8 +47,11 @@ const REVIEW: &str = "mutation($sku: ID!, $stars: Int!, $text: String!) {
     }
 }";
 
-/// Number of comments in the long discussion, a long one in pages, and a short one.
+/// Maximum number of comments in the long discussion: two for each product of the shop, and in a small shop at least so
+/// many.
 const LONG: usize = 10_000;
+const LONG_AT_LEAST: usize = 400;
+/// Number of comments in a discussion in pages, and in a short one.
 const PAGED: usize = 250;
 const SHORT: usize = 30;
 /// Number of comments on a blog entry, and its path.
@@ -71,8 +74,9 @@ pub(super) async fn create(
     let [_, short, paged, long, others @ ..] = products else { return Ok(()) };
     let merchant = someone(MERCHANT, &[Role::Merchant]);
     let of = |product: &Product| NodeKind::PRODUCT.id(&product.sku);
-    let bar = steps.begin("comments", LONG + PAGED + SHORT + BLOG);
-    for lines in long_discussion(&long.sku).chunks(1_000) {
+    let most = (2 * products.len()).clamp(LONG_AT_LEAST, LONG);
+    let bar = steps.begin("comments", most + PAGED + SHORT + BLOG);
+    for lines in long_discussion(&long.sku, most).chunks(1_000) {
         for result in import::import(app, lines).await? {
             result.map_err(|invalid| {
                 Failure::trouble(format!("the shop can't be filled: {}", invalid.message))
@@ -159,12 +163,12 @@ async fn post(
 }
 
 /// Comments over one year. Some start a thread, most reply to a recent comment.
-fn long_discussion(sku: &str) -> Vec<ImportComment> {
+fn long_discussion(sku: &str, count: usize) -> Vec<ImportComment> {
     let mut random = Random::new(6_000);
     let mut at = BEGAN;
-    let mut all: Vec<ImportComment> = Vec::with_capacity(LONG);
+    let mut all: Vec<ImportComment> = Vec::with_capacity(count);
     let key = |number: usize| format!("comment-{number}");
-    for number in 0..LONG {
+    for number in 0..count {
         at += random.between(1_000, 5_000_000);
         let reply_to = (number > 0 && random.chance(70))
             .then(|| number - 1 - random.below(number.min(40)).min(random.below(40)));

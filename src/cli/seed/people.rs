@@ -14,7 +14,7 @@ use crate::{
     domains::social::import::{Choice, Detail, NewMember, NewPost, NewUser, import, import_posts},
 };
 
-/// Number of people, and how many others each of them follows.
+/// Maximum number of people, and how many others each of them follows. A small shop has fewer people.
 const PEOPLE: usize = 2_000;
 const FOLLOWED: usize = 12;
 /// Maximum number of followers of the celebrity, and of posts. A small shop has fewer.
@@ -41,13 +41,14 @@ pub(super) fn subject(person: usize) -> String {
 pub(super) async fn create(app: &App, count: usize, steps: &Steps) -> Result<(), Failure> {
     let mut random = Random::new(23);
     let cast = Cast::of(&mut random, 4_000, 4_000, 4_000);
-    let fans = (10 * count).min(FOLLOWERS).saturating_sub(PEOPLE);
+    let number = (2 * count).clamp(AUTHORS + 1, PEOPLE);
+    let fans = (10 * count).min(FOLLOWERS).saturating_sub(number);
     let now = app.clock().timestamp_millis();
-    let bar = steps.begin("people", PEOPLE + fans);
-    let (users, members) = people(&mut random, &cast.names, fans);
+    let bar = steps.begin("people", number + fans);
+    let (users, members) = people(&mut random, &cast.names, number, fans);
     let began = DateTime::from_millis(now - TWO_YEARS);
     import(app, &users, &members, began).await?;
-    bar.inc((PEOPLE + fans) as u64);
+    bar.inc((number + fans) as u64);
     bar.finish();
 
     let posts = (count * 3 / 10).clamp(240, POSTS);
@@ -64,7 +65,13 @@ pub(super) async fn create(app: &App, count: usize, steps: &Steps) -> Result<(),
     Ok(())
 }
 
-fn people(random: &mut Random, names: &[String], fans: usize) -> (Vec<NewUser>, Vec<NewMember>) {
+/// `count` people who follow each other, and `fans` who follow the first of them only.
+fn people(
+    random: &mut Random,
+    names: &[String],
+    count: usize,
+    fans: usize,
+) -> (Vec<NewUser>, Vec<NewMember>) {
     let person = |subject: String, name: &str, about: &str| NewUser {
         subject,
         name: name.to_owned(),
@@ -73,7 +80,7 @@ fn people(random: &mut Random, names: &[String], fans: usize) -> (Vec<NewUser>, 
     let cycle = names.iter().cycle();
     let mut users: Vec<_> = cycle
         .clone()
-        .take(PEOPLE)
+        .take(count)
         .enumerate()
         .map(|(number, name)| person(subject(number), name, ""))
         .collect();
@@ -84,10 +91,10 @@ fn people(random: &mut Random, names: &[String], fans: usize) -> (Vec<NewUser>, 
             members.push(NewMember { by, of, circle: circle.to_owned() });
         }
     };
-    for number in 0..PEOPLE {
+    for number in 0..count {
         add(subject(number), subject(0), "stars");
         for _ in 0..FOLLOWED {
-            let other = 1 + random.below(PEOPLE - 1);
+            let other = 1 + random.below(count - 1);
             add(subject(number), subject(other), random.pick(&CIRCLES));
         }
     }
@@ -96,7 +103,7 @@ fn people(random: &mut Random, names: &[String], fans: usize) -> (Vec<NewUser>, 
         add(SHOPPER.to_owned(), subject(number), random.pick(&CIRCLES));
         add(subject(number), SHOPPER.to_owned(), "friends");
     }
-    for (number, name) in cycle.skip(PEOPLE).take(fans).enumerate() {
+    for (number, name) in cycle.skip(count).take(fans).enumerate() {
         let fan = format!("fan-{number}");
         add(fan.clone(), subject(0), "stars");
         users.push(person(fan, name, ""));
@@ -129,12 +136,12 @@ fn post(random: &mut Random, number: usize, at: i64, now: i64) -> NewPost {
     let mut later = at;
     let comments = (0..random.below(most + 1)).map(|_| {
         later = (later + random.between(60_000, 7_200_000)).min(now);
-        let by = subject(1 + random.below(PEOPLE - 1));
+        let by = subject(1 + random.below(AUTHORS));
         (by, REMARKS.pick(random), DateTime::from_millis(later))
     });
     let comments = comments.collect();
     let count = if matches!(detail, Some(Detail::Poll { .. })) { random.below(30) } else { 0 };
-    let first = random.below(PEOPLE / 2);
+    let first = random.below(AUTHORS / 2);
     let choices = random.below(CHOICES.len());
     let votes = (0..count).map(|voter| {
         let voted = random.below(CHOICES.len()).min(choices);

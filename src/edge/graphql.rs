@@ -378,10 +378,15 @@ impl Edge {
         self.limits.address(&head.headers, peer)
     }
 
-    /// Whether the response lists the MongoDB commands.
+    /// Whether the response lists the MongoDB commands. In development mode it does, unless the header says
+    /// `false`.
     fn is_explained(&self, headers: &HeaderMap, caller: &Caller) -> bool {
-        self.app.config().development
-            || (headers.contains_key(EXPLAIN) && caller.requester.has(Role::Admin))
+        let asked = headers.get(EXPLAIN).map(|value| value != "false");
+        if self.app.config().development {
+            asked.unwrap_or(true)
+        } else {
+            asked.unwrap_or(false) && caller.requester.has(Role::Admin)
+        }
     }
 }
 

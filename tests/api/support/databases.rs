@@ -23,7 +23,7 @@ use mongodb::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{fresh_name, mongod_port};
+use super::{fresh_name, mongod_port, of_each};
 
 /// How long after its test a database may still hear of it: the test's tasks have ended with its runtime, but a
 /// command may have been sent before.
@@ -129,15 +129,22 @@ async fn kill_cursors(database: &Database) -> mongodb::error::Result<()> {
 async fn renewed(database: &Database) -> Result<bool, Error> {
     kill_cursors(database).await.map_err(Error::internal)?;
     let names = database.list_collection_names().await.map_err(Error::internal)?;
-    for name in &names {
-        let collection = database.collection::<Document>(name);
-        if domains::collections(&Config::default()).iter().any(|(declared, _)| declared == name) {
-            collection.delete_many(doc! {}).await.map_err(Error::internal)?;
-        } else if name == "system.profile" {
-            return Ok(false);
-        } else {
-            collection.drop().await.map_err(Error::internal)?;
-        }
+    let declared = domains::collections(&Config::default());
+    let (own, others): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| declared.iter().any(|(declared, _)| declared == name));
+    if others.iter().any(|name| name == "system.profile") {
+        return Ok(false);
+    }
+    for name in others {
+        database.collection::<Document>(&name).drop().await.map_err(Error::internal)?;
+    }
+    let first = [doc! { "$limit": 1 }, doc! { "$project": { "_id": 0, "is": { "$literal": 1 } } }];
+    for (name, _) in of_each(database, &own, &first).await.map_err(Error::internal)? {
+        database
+            .collection::<Document>(&name)
+            .delete_many(doc! {})
+            .await
+            .map_err(Error::internal)?;
     }
     let plan = indexes::plan(database, &domains::collections(&Config::default())).await?;
     Ok(plan.iter().all(|planned| planned.step == Step::Keep))

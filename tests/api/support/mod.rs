@@ -22,7 +22,7 @@ use docgate::{
 use futures_util::TryStreamExt;
 use mongodb::{
     Client as MongoClient, Database,
-    bson::{Document, doc},
+    bson::{Bson, Document, doc},
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -273,14 +273,11 @@ impl Gateway {
 
     /// Every document of every collection, to prove that a refusal changed nothing.
     pub async fn snapshot(&self) -> BTreeMap<String, Vec<Document>> {
-        let mut all = BTreeMap::new();
-        for name in self.database.list_collection_names().await.expect("collections") {
-            let collection = self.database.collection::<Document>(&name);
-            let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await.expect("a cursor");
-            let documents: Vec<Document> = found.try_collect().await.expect("documents");
-            if !documents.is_empty() {
-                all.insert(name, documents);
-            }
+        let names = self.database.list_collection_names().await.expect("collections");
+        let whole = doc! { "$project": { "_id": 0, "document": "$$ROOT" } };
+        let mut all = BTreeMap::<_, Vec<_>>::new();
+        for (name, found) in of_each(&self.database, &names, &[whole]).await.expect("documents") {
+            all.entry(name).or_default().push(found.get_document("document").expect("one").clone());
         }
         all
     }
@@ -319,6 +316,26 @@ impl Gateway {
         admin.run_command(set).await.expect("the fail point is set");
         FailPoint { admin, _lock: lock }
     }
+}
+
+/// What the stages make of each of these collections, whose documents they get in the order of `_id`, with the
+/// collection's name: one command for all of them.
+async fn of_each(
+    database: &Database,
+    names: &[String],
+    stages: &[Document],
+) -> mongodb::error::Result<Vec<(String, Document)>> {
+    let union = names.iter().map(|name| {
+        let all = doc! { "$match": { "_id": { "$gte": Bson::MinKey } } };
+        let mut pipeline = vec![all, doc! { "$sort": { "_id": 1 } }];
+        pipeline.extend_from_slice(stages);
+        pipeline.push(doc! { "$set": { "collection": { "$literal": name } } });
+        doc! { "$unionWith": { "coll": name, "pipeline": pipeline } }
+    });
+    let pipeline = std::iter::once(doc! { "$documents": [] }).chain(union);
+    let found: Vec<Document> = database.aggregate(pipeline).await?.try_collect().await?;
+    let named = |one: Document| (one.get_str("collection").unwrap_or_default().to_owned(), one);
+    Ok(found.into_iter().map(named).collect())
 }
 
 /// A fail point that is on.
@@ -396,7 +413,15 @@ impl Client {
     }
 
     async fn post(&self, query: &str, variables: Value) -> reqwest::Result<reqwest::Response> {
-        let mut request = self.http.post(&self.url);
+        self.ask(self.http.post(&self.url), query, variables).await
+    }
+
+    async fn ask(
+        &self,
+        mut request: reqwest::RequestBuilder,
+        query: &str,
+        variables: Value,
+    ) -> reqwest::Result<reqwest::Response> {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
@@ -409,9 +434,12 @@ impl Client {
         self.send(query, variables).await.expect("an answer").1
     }
 
-    /// `data` of a response without errors.
+    /// `data` of a response without errors. Nobody looks at the commands that were sent for it, so the gateway
+    /// needn't explain them.
     pub async fn data(&self, query: &str, variables: Value) -> Value {
-        let response = self.run(query, variables).await;
+        let request = self.http.post(&self.url).header("x-docgate-explain", "false");
+        let response = self.ask(request, query, variables).await.expect("an answer");
+        let response: Value = response.json().await.expect("an answer");
         assert!(response.get("errors").is_none(), "{response:#}");
         response["data"].clone()
     }

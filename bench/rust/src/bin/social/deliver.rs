@@ -42,10 +42,10 @@ fn millis(since: Instant) -> f64 {
 
 /// The author's followers, by their feeds.
 async fn feeds(database: &Database) -> io::Result<Vec<String>> {
-    let followers =
-        database.collection::<Document>("circles").count_documents(doc! { "of": HERALD });
-    let count = usize::try_from(followers.await.map_err(io::Error::other)?);
-    Ok((0..count.map_err(io::Error::other)?).map(news_of_reader).collect())
+    let circles = database.collection::<Document>("circles");
+    let followers = circles.count_documents(doc! { "of": HERALD }).await;
+    let count = usize::try_from(followers.map_err(io::Error::other)?).map_err(io::Error::other)?;
+    Ok((0..count).map(news_of_reader).collect())
 }
 
 /// Fails unless so many feeds have a copy of the post.

@@ -299,11 +299,11 @@ One author with {social.READERS:,} followers posts; each follower's news get a c
 `createPost` until the post isn't being delivered any more, which the bench looks for every 2 ms. That includes the
 insert of the post, and jobs of the work queue, each of which reads 500 followers and writes their copies. The driver
 (Rust) knows the followers, and writes the copies alone: commands `update` of 1,000 upserts with `$push`, unordered and
-one after the other, which is what a driver's `bulkWrite` sends. Both write with `majority` into pages of up to 50
-copies with the same indexes, in two collections that begin as the same; pages are of all lengths, so that each post
-fills one page of 50. Both sides post in turn, one post at a time. After each post every feed has to have its copy, and
-after each round the feeds of both sides have as many pages and copies. The time of a round is that of the post in the
-middle."""
+one after the other, which is what a driver's `bulkWrite` sends. Both write with `majority`, neither with the record of
+retryable writes, into pages of up to 50 copies with the same indexes, in two collections that begin as the same. The
+pages are of all lengths, so that with each post one in fifty becomes full. Both sides post in turn, one post at a time.
+After each post every feed has to have its copy, and after each round the feeds of both sides have as many pages and
+copies. The time of a round is that of the post in the middle."""
 
 TRANSFER_TEXT = """\
 One file of {size:,} MiB that no compression makes smaller: put and got through docgate over HTTP, by a client

@@ -22,13 +22,14 @@ import load
 import scenarios
 import servers
 import shop
+import social
 import transfers
 import works
 from client import send_all
 from options import ROOT, settings
 from processes import MostResident, Processes, Trouble, busy_seconds, cpu_seconds, resident_bytes
 from results import counted, digits, median
-from servers import ASSURED, DOCGATE, EARLIER, TRANSACTIONS, Running, Server
+from servers import ASSURED, BY_KEY, DOCGATE, EARLIER, TRANSACTIONS, Running, Server
 
 #: Requests whose answers are compared before the work is measured.
 COMPARED = 12
@@ -56,6 +57,7 @@ class Bench:
             "scenarios": [],
             "growth": [],
             "transfers": [],
+            "delivery": [],
             "works": [],
         }
         self.running: Dict[str, Running] = {}
@@ -86,6 +88,8 @@ class Bench:
             self.measure_scenarios()
         if "growth" in options.only:
             self.measure_growth(next(server for server in wanted if server.name == DOCGATE))
+        if "delivery" in options.only:
+            self.measure_delivery(next(server for server in wanted if server.name == DOCGATE))
         if "assets" in options.only:
             self.measure_transfers(next(server for server in wanted if server.name == DOCGATE))
         if options.against:
@@ -135,6 +139,8 @@ class Bench:
                 continue
             if work.name == "hit" and servers.APART in self.options.servers:
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
+            if work.name == "news" and not self.fill_news(len(shelf.viewers)):
+                continue
             work.by.update({EARLIER: before[work.name]} if work.name in before else {})
             by = {name: making for name, making in work.by.items() if name in self.running}
             self.results["works"].append({"name": work.name, "title": work.title, "what": work.what})
@@ -144,6 +150,23 @@ class Bench:
                 self.save()
             if apart := self.running.pop(servers.APART, None):
                 self.processes.end(apart.process)
+            self.running.pop(BY_KEY, None)
+
+    def fill_news(self, viewers: int) -> bool:
+        """Makes the news, and lets docgate be asked for products beside them. Whether that can be done."""
+        if not self.has_social("News page"):
+            return False
+        say("Filling the news …")
+        social.run(self.places, self.database, "viewers", str(viewers))
+        until_quiet([self.database.pid])
+        if BY_KEY in self.options.servers:
+            self.running[BY_KEY] = dataclasses.replace(self.running[DOCGATE], name=BY_KEY)
+        return True
+
+    def has_social(self, what: str) -> bool:
+        if not social.is_built(self.places):
+            self.results["remarks"].append(f"{what}: not measured, the binary `{social.BINARY}` wasn't built.")
+        return social.is_built(self.places)
 
     def start_earlier(self, shelf: works.Shelf) -> Dict[str, works.Making]:
         """Starts the earlier docgate on a copy of the shop, and returns what it is sent."""
@@ -186,7 +209,10 @@ class Bench:
             names = [f"reviewer-{number}" for number in range(shop.REVIEWERS)]
             reviewers = [servers.token(self.places, self.database, name) for name in names]
             shop.discuss(address, [sku for sku, _ in discussed], merchant, reviewers)
-        return works.Shelf(address, keys, free, token, counting, accounts, discussed, self.options.carts)
+        names = social.viewers(social.FEW_VIEWERS if self.options.quick else social.VIEWERS)
+        viewers = list(zip(names, servers.tokens(self.database, names)))
+        carts = self.options.carts
+        return works.Shelf(address, keys, free, token, counting, accounts, discussed, carts, viewers)
 
     def compare(self, work: works.Work) -> None:
         """Every server must answer as docgate does, or it would be measured at something else."""
@@ -270,8 +296,12 @@ class Bench:
             else:
                 threads = self.options.threads
                 outcome = load.wrk(running.address, request, how, self.folder, threads, checked)
-                size = self.sizes.setdefault(key, outcome["answerBytes"])
-                if not checked and abs(outcome["answerBytes"] / size - 1) > SIZE_TOLERANCE:
+                # A slow server may have answered nothing yet.
+                if not outcome["done"]:
+                    pass
+                elif checked:
+                    self.sizes.setdefault(key, outcome["answerBytes"])
+                elif abs(outcome["answerBytes"] / self.sizes[key] - 1) > SIZE_TOLERANCE:
                     raise Trouble(f"{name}: the answers of {running.name} are of another size than before")
         running.process.must_run("under load")
         outcome.update({key: cpu_seconds(pid) - before[key] for key, pid in pids.items()})
@@ -405,6 +435,27 @@ class Bench:
             kept = "" if growth.keeps_bounds(found) else ", MORE THAN IT MAY"
             say(f"{read.title}: {digits(small)} and {digits(large)} ms{kept}")
             self.save()
+
+    # Posts to many followers
+
+    def measure_delivery(self, docgate: Server) -> None:
+        if not self.has_social("A post to many followers"):
+            return
+        say(f"Filling the news of {social.READERS:,} followers …")
+        social.run(self.places, self.database, "readers", str(social.READERS))
+        running = docgate.start(self.processes, self.database)
+        token = servers.token(self.places, self.database, social.HERALD)
+        count = social.FEW_POSTS if self.options.quick else social.POSTS
+        # The first round isn't counted: connections are opened, and the server has the pages in memory.
+        for number in range(self.options.rounds + 1):
+            until_quiet([running.pid, self.database.pid])
+            found = social.one_round(self.places, self.database, running, token, count, number)
+            if number:
+                self.results["delivery"] += found
+                told = [f"{side} {digits(social.millis(found, side)[number])}" for side in social.SIDES]
+                say(f"{social.READERS:,} followers, round {number}: {', '.join(told)} ms a post")
+            self.save()
+        self.processes.end(running.process)
 
     # Files
 

@@ -6,12 +6,13 @@ from html import escape
 from typing import Any, Dict, List, Tuple
 
 from results import MAIN, Found, digits, median
-from servers import ALL, APART, ASSURED, BARE, DOCGATE, EARLIER, LIBRARY, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
+from servers import ALL, APART, ASSURED, BARE, BY_KEY, DOCGATE, EARLIER, LIBRARY, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
 
 #: Colours that people with colour blindness can tell apart (after Okabe and Ito).
 COLOURS = {
     DOCGATE: "#0072B2",
     APART: "#CC79A7",
+    BY_KEY: "#B8A6D9",
     MEMORY: "#56B4E9",
     BARE: "#8A8A8A",
     TRANSACTIONS: "#009E73",
@@ -23,6 +24,7 @@ LIBRARY_COLOUR = "#D55E00"
 SHORT = {
     **TITLES,
     APART: "each by itself",
+    BY_KEY: "product by key",
     MEMORY: "schema from memory",
     BARE: "axum + driver",
     "library": "a loader per request",
@@ -139,6 +141,7 @@ def legend(shown: "set[str]", y: float) -> str:
     rust = {
         MEMORY: "docgate's schema without a database",
         APART: "docgate, each hit by itself",
+        BY_KEY: "docgate, another read",
         BARE: "bare endpoint, no GraphQL",
         TRANSACTIONS: "MongoDB transaction",
         ASSURED: "the same with docgate's guarantees",

@@ -28,6 +28,7 @@ SAME = ["product", "children"]
 SKIPPED = {
     "jobs": "it has no work queue",
     "jobs-many": "it has no work queue",
+    "news": "it has no feeds",
 }
 #: The databases of the earlier docgate: copies of today's, with its own indexes.
 SUFFIX = "_earlier"

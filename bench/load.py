@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Union
 
-from client import SIGNS_OF_FAILURE, Address, Headers, bearer, encoded
+from client import SIGNS_OF_FAILURE, Address, bearer, encoded
 from processes import Trouble
 
 #: Where an idempotency key stands in a text: another one each time.
@@ -37,7 +37,8 @@ class Request:
     body: Text = ()
     columns: Sequence[Column] = ()
     method: str = "POST"
-    headers: Headers = field(default_factory=dict)
+    #: A value that isn't the same each time is in pieces too.
+    headers: Dict[str, Union[str, List[Union[str, int]]]] = field(default_factory=dict)
 
     def is_steady(self) -> bool:
         """Whether there are only as many different ones as values to draw."""
@@ -53,7 +54,23 @@ class Request:
                 piece if isinstance(piece, str) else op if piece == OP else values[piece] for piece in text
             )
 
-        return encoded(self.method, filled(self.path), filled(self.body), self.headers)
+        headers = {name: filled(pieces(value)) for name, value in self.headers.items()}
+        return encoded(self.method, filled(self.path), filled(self.body), headers)
+
+
+def pieces(value: Union[str, Text]) -> Text:
+    return [value] if isinstance(value, str) else value
+
+
+def joined(text: Text) -> Text:
+    """The same text in as few pieces as it takes."""
+    whole: List[Union[str, int]] = []
+    for piece in text:
+        if whole and isinstance(piece, str) and isinstance(whole[-1], str):
+            whole[-1] += piece
+        else:
+            whole.append(piece)
+    return whole
 
 
 def graphql(
@@ -61,7 +78,7 @@ def graphql(
 ) -> Request:
     """A GraphQL request; `variables` are the pieces of a JSON object."""
     body = ['{"query":' + json.dumps(query) + ',"variables":', *variables, "}"]
-    return Request(["/graphql"], body, columns, headers=bearer(token))
+    return Request(["/graphql"], body, columns, headers=dict(bearer(token)))
 
 
 @dataclass(frozen=True)
@@ -113,7 +130,7 @@ end
 
 local function written()
   local content = filled(body)
-  local head = method .. " " .. filled(path) .. " HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n" .. headers
+  local head = method .. " " .. filled(path) .. " HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n" .. filled(headers)
   if method ~= "GET" then head = head .. "Content-Length: " .. #content .. "\\r\\n" end
   return head .. "\\r\\n" .. content
 end
@@ -197,9 +214,10 @@ def script(request: Request, load: Load, threads: int, folder: Path, checked: bo
         if request.method != "GET"
         else request.headers
     )
+    head = [piece for name, value in headers.items() for piece in (f"{name}: ", *pieces(value), "\r\n")]
     text = _SCRIPT.format(
         method=lua(request.method),
-        headers=lua("".join(f"{name}: {value}\r\n" for name, value in headers.items())),
+        headers=lua(joined(head)),
         path=lua(list(request.path)),
         body=lua(list(request.body)),
         files=lua(files),

@@ -14,7 +14,7 @@ from servers import DOCGATE
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 TARGET = ROOT / "target"
-STAGES = ["start", *works.NAMES, "scenarios", "growth", "assets"]
+STAGES = ["start", *works.NAMES, "scenarios", "growth", "delivery", "assets"]
 
 DESCRIPTION = """docgate's benchmark: starts a mongod with a filled shop, docgate and its peers on the same
 documents, drives each in turn with the same load, and writes RESULTS.md, results.svg and results.json.
@@ -27,6 +27,7 @@ without it. Everything runs on this machine and listens on loopback only. Ctrl-C
   bench/run.py --only product --only cart   some of the work, into target/bench
   bench/run.py --only assets --servers docgate --products 50
                                             a file of 1 GiB up and down, into target/bench
+  bench/run.py --only news,delivery         the news, and a post to 2,000 followers, into target/bench
   bench/run.py --against PATH               beside an earlier docgate: what has become slower?
   bench/run.py --report-only                the report again, from results.json
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 import growth
+import social
 import targets
 import transfers
 from options import command
@@ -114,6 +115,24 @@ def transfer_table(found: List[Dict[str, Any]]) -> List[str]:
     return lines
 
 
+def delivery_table(found: List[Dict[str, Any]]) -> List[str]:
+    lines = [
+        "| | ms until all have it | ms until answered | CPU of docgate, ms each | CPU of mongod, ms each "
+        "| time of docgate : of it |",
+        "|---|---|---|---:|---:|---|",
+    ]
+    for side in social.SIDES:
+        times = spread(list(social.millis(found, side).values()))
+        cpu = digits(social.cpu_millis(found, side, "mongodCpu"))
+        if side == "docgate":
+            answered = spread(list(social.millis(found, side, "answered").values()))
+            own = digits(social.cpu_millis(found, side, "serverCpu"))
+            lines.append(f"| docgate | {times} | {answered} | {own} | {cpu} |  |")
+        else:
+            lines.append(f"| the driver's writes alone | {times} |  |  | {cpu} | {spread(social.ratios(found))} |")
+    return lines
+
+
 def server_table(found: Found) -> List[str]:
     lines = [
         "| server | start to ready, in ms | resident when idle | under 256 connections, at the most |",
@@ -219,6 +238,8 @@ def write(results: Results) -> str:
     if results.get("growth"):
         parts += ["## What reads look at", "", growth_text(results["growth"]), ""]
         parts += [*growth_table(results["growth"]), ""]
+    if results.get("delivery"):
+        parts += ["## A post to many followers", "", DELIVERY_TEXT, "", *delivery_table(results["delivery"]), ""]
     if results.get("transfers"):
         size = results["transfers"][0]["bytes"] // 2**20
         parts += ["## Large files", "", TRANSFER_TEXT.format(size=size), ""]
@@ -272,6 +293,17 @@ keys after they were asked for once: so of what the server has in memory, with a
 demo's 0.5. Reads whose bounds are
 one range of an index may look at no other document and at one key more. Text search is an aggregation, of
 which docgate tells no figures."""
+
+DELIVERY_TEXT = f"""\
+One author with {social.READERS:,} followers posts; each follower's news get a copy. docgate: from the request of
+`createPost` until the post isn't being delivered any more, which the bench looks for every 2 ms. That includes the
+insert of the post, and jobs of the work queue, each of which reads 500 followers and writes their copies. The driver
+(Rust) knows the followers, and writes the copies alone: commands `update` of 1,000 upserts with `$push`, unordered and
+one after the other, which is what a driver's `bulkWrite` sends. Both write with `majority`, neither with the record of
+retryable writes, into pages of up to 50 copies with the same indexes, in two collections that begin as the same. The
+pages are of all lengths, so that with each post one in fifty becomes full. Both sides post in turn, one post at a time.
+After each post every feed has to have its copy, and after each round the feeds of both sides have as many pages and
+copies. The time of a round is that of the post in the middle."""
 
 TRANSFER_TEXT = """\
 One file of {size:,} MiB that no compression makes smaller: put and got through docgate over HTTP, by a client

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import os
 import shutil
@@ -22,6 +24,8 @@ EARLIER = "earlier"
 EARLIER_LACKS = ["DOCGATE_CLIENT_SHARE_PERCENT"]
 #: docgate that sends each hit by itself.
 APART = "apart"
+#: docgate beside its own feeds: it is asked for a product by key.
+BY_KEY = "by-key"
 MEMORY = "memory"
 BARE = "bare"
 TRANSACTIONS = "transactions"
@@ -44,12 +48,13 @@ LIBRARY = {
 }
 LIBRARY_BINARY = "library"
 #: In the order of tables and charts.
-ALL = [DOCGATE, EARLIER, APART, MEMORY, BARE, *LIBRARY, *NODE_PEERS, TRANSACTIONS, ASSURED]
+ALL = [DOCGATE, EARLIER, APART, BY_KEY, MEMORY, BARE, *LIBRARY, *NODE_PEERS, TRANSACTIONS, ASSURED]
 
 TITLES = {
     DOCGATE: "docgate",
     EARLIER: "docgate as it was",
     APART: "docgate, each by itself",
+    BY_KEY: "docgate, a product by key instead",
     MEMORY: "docgate's schema, answered from memory",
     BARE: "bare axum + driver",
     "library": "async-graphql, a DataLoader per request",
@@ -137,6 +142,22 @@ def token(places: Places, database: Database, subject: str, *roles: str) -> str:
     return made.stdout.strip()
 
 
+def tokens(database: Database, subjects: List[str]) -> List[str]:
+    """Tokens of many subjects without roles, signed as `docgate token` does it."""
+
+    def part(content: bytes) -> str:
+        return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+    now, made = int(time.time()), []
+    head = part(b'{"typ":"JWT","alg":"HS256"}')
+    for subject in subjects:
+        claims = {"sub": subject, "iat": now, "exp": now + 2 * 86_400}
+        signed = f"{head}.{part(json.dumps(claims).encode())}"
+        signature = hmac.digest(database.token_secret.encode(), signed.encode(), "sha256")
+        made.append(f"{signed}.{part(signature)}")
+    return made
+
+
 @dataclass
 class Server:
     """One that can be started."""
@@ -214,7 +235,7 @@ def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Ser
     if set(wanted) & set(LIBRARY) and not library.is_file():
         remarks.append(f"async-graphql's own loader and HTTP: not measured, the binary `{library.name}` wasn't built.")
     for name in ALL:
-        if name not in wanted or name in (APART, EARLIER):
+        if name not in wanted or name in (APART, BY_KEY, EARLIER):
             continue
         if name == DOCGATE:
             servers.append(Server(name, [str(places.docgate), "serve"]))

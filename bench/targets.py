@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Callable, List, Optional, Sequence, Tuple
 
 import growth
+import social
 import transfers
 from results import MAIN, Found, cpu_each, digits, mebibytes, median, quotients, spread
 from scenarios import CARTS, COMMANDS
 from scenarios import TITLES as SCENARIOS
-from servers import APART, ASSURED, BARE, DOCGATE, EARLIER, MEMORY, TITLES, TRANSACTIONS
+from servers import APART, ASSURED, BARE, BY_KEY, DOCGATE, EARLIER, MEMORY, TITLES, TRANSACTIONS
 from works import READS
 
 #: A number to be compared, and how it is shown; nothing where it wasn't measured.
@@ -128,6 +129,11 @@ def _transfer_memory(found: Found) -> Measured:
     return (max(grown), f"**{max(grown):.0f} MiB**") if grown else (None, "")
 
 
+def _delivery(found: Found) -> Measured:
+    ratios = social.ratios(found.results.get("delivery", []))
+    return (median(ratios), spread(ratios)) if ratios else (None, "")
+
+
 def _ready(found: Found) -> Measured:
     times = found.results["servers"].get(DOCGATE, {}).get("readyMillis")
     return (median(times), f"{spread(times)} ms") if times else (None, "")
@@ -238,6 +244,29 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
             ("transfer", "transfer", 1, "transaction with the same guarantees", ASSURED, None, 1.0),
             ("one hot SKU, checkouts", "hot", MAIN, "docgate as it was", EARLIER, 15, 50),
         ]
+    ),
+    *(
+        (
+            f"news page of 20 posts{'' if connections == MAIN else ' at 1 connection'}, docgate : {peer}",
+            _ratio("news", connections, DOCGATE, server),
+            floor,
+            goal,
+            "",
+            True,
+        )
+        for connections in (MAIN, 1)
+        for peer, server, floor, goal in [
+            ("its own product by key", BY_KEY, 0.5, 0.7),
+            ("bare axum + driver that joins when it reads", BARE, 5, 8),
+        ]
+    ),
+    (
+        f"a post to {social.READERS:,} followers, time of docgate : of the driver's writes alone",
+        _delivery,
+        1.5,
+        1.2,
+        "",
+        False,
     ),
     ("every read, docgate : docgate as it was, each", _reads_before, 0.95, 1.0, "", True),
     ("likewise, CPU time of docgate and mongod", _reads_cpu_before, 1.05, 1.0, "", False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Tuple, Union
@@ -9,7 +10,7 @@ from typing import Any, Callable, Dict, List, Tuple, Union
 import shop
 from client import Address
 from load import OP, Column, Load, Request, graphql
-from servers import APART, ASSURED, BARE, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, TRANSACTIONS
+from servers import APART, ASSURED, BARE, BY_KEY, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, TRANSACTIONS
 
 FIELDS = """__typename id sku type title description language
   pricing {
@@ -64,6 +65,11 @@ HIT = """mutation Hit($page: String!) {
     __typename ... on HitsRecorded { count } ... on UserError { code message }
   }
 }"""
+NEWS = """query News {
+  news(first: 20) {
+    nodes { id text createdAt commentCount author { name } latestComments { text author { name } } }
+  }
+}"""
 #: Pages that are hit, as many as the simulator has series.
 PAGES = 1_000
 
@@ -116,6 +122,8 @@ class Shelf:
     #: SKU and path of those that are discussed.
     discussed: List[Tuple[str, str]]
     carts: int
+    #: Subject and token of those who read their news.
+    viewers: List[Tuple[str, str]]
 
 
 def works(shelf: Shelf) -> List[Work]:
@@ -152,6 +160,11 @@ def works(shelf: Shelf) -> List[Work]:
             DOCGATE: lambda _: Flow("checkout", ours),
             ASSURED: lambda _: Flow("checkoutByTransaction", theirs),
         }
+
+    by_token = Column([token for _, token in shelf.viewers])
+    news = graphql(NEWS, ["{}"], [by_token])
+    news = dataclasses.replace(news, headers={"Authorization": ["Bearer ", 0]})
+    joined = Request(["/news/", 0], (), [Column([viewer for viewer, _ in shelf.viewers])], "GET")
 
     columns = [Column([pair[1:-1] for pair in by_key])]
     pieces = ["{", 0, ',"by":"%s","op":"' % shop.SUBJECT, OP, '"}']
@@ -260,6 +273,26 @@ def works(shelf: Shelf) -> List[Work]:
             },
             [],
         ),
+        Work(
+            "news",
+            "News page",
+            f"The last 20 posts of the news of one of {len(shelf.viewers)} viewers, each with a token of their own: text, time, number of "
+            "comments, the author's name, and the last three comments with their authors' names. Each viewer follows "
+            "200 of 1,000 authors with 30 posts each. docgate reads the copies that were delivered; no post here is of "
+            "an author whose posts are merged in. The handler (`GET /news/VIEWER`, axum and the driver as above) joins "
+            "when it reads: one `find_one` of a document that holds the list of the 200, one `find` by "
+            "`{author: {$in: …}}`, by time, limit 20, with the index `{author: 1, at: -1}`, and one `find` of the users "
+            "whose names it shows. Its posts are a collection of their own, which holds no more than the answer takes. "
+            "The answers are compared whole. The handler checks no token, no circles (all posts are public) and no "
+            "blocked users, and has no cursors. Neither tells a viewer's votes: no post has a poll. The last row of "
+            "docgate is the same process, which is asked for a product by key in the same rounds.",
+            {
+                DOCGATE: lambda _: news,
+                BY_KEY: reading(PRODUCT, [{"sku": sku} for sku in keys.skus])[DOCGATE],
+                BARE: lambda _: joined,
+            },
+            [BARE],
+        ),
     ]
 
 
@@ -270,4 +303,4 @@ READS = {
     "children": "category children",
     "catalog": "catalog page",
 }
-NAMES = [*READS, "cart", "hit", "checkout", "paid", "hot", "transfer"]
+NAMES = [*READS, "cart", "hit", "checkout", "paid", "hot", "transfer", "news"]

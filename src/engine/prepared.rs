@@ -183,7 +183,12 @@ impl PreparedOperation {
     pub fn shape(&self, request: &Request) -> [u8; 32] {
         let mut used = HashSet::new();
         let operation = self.definition();
-        shape::add_variables(&operation.selection_set.node, &self.document.fragments, true, &mut used);
+        shape::add_variables(
+            &operation.selection_set.node,
+            &self.document.fragments,
+            true,
+            &mut used,
+        );
         shape::digest(&request.query, self.index, &request.variables, &used)
     }
 

@@ -115,7 +115,9 @@ mod tests {
              fragment F on T {{ position @include(if: $a) }}"
         );
         assert_eq!(used(&below), ["a", "b"]);
-        let root = format!("{head} {{ ...R }} fragment R on S {{ topic(name: $name) @skip(if: $a) {{ x }} }}");
+        let root = format!(
+            "{head} {{ ...R }} fragment R on S {{ topic(name: $name) @skip(if: $a) {{ x }} }}"
+        );
         assert_eq!(used(&root), ["a"]);
     }
 

@@ -1,4 +1,5 @@
-//! Objects that many subscribers get. Their fields are resolved once for all subscribers whose operations select the same.
+//! Objects that many subscribers get. Their fields are resolved once for all subscribers whose operations select the same,
+//! if the responses are [text](async_graphql::text).
 
 use std::{
     borrow::Cow,
@@ -9,13 +10,15 @@ use async_graphql::{
     ContextSelectionSet, Name, OutputType, Positioned, ServerResult, Value, parser::types::Field,
     registry::Registry,
 };
+use bytes::Bytes;
 
 /// Identifies what an operation selects below its root fields. It is part of a subscription's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape(pub [u8; 32]);
 
-/// Number of selections whose values are kept for one object. Others are resolved for each subscriber.
-const SELECTIONS: usize = 8;
+/// Number and size of the texts that are kept for one object. Other selections are resolved for each subscriber.
+const TEXTS: usize = 8;
+const BYTES: usize = 512 << 10;
 
 /// An object of a subscription that many subscribers get. Cheap to clone.
 ///
@@ -25,8 +28,15 @@ pub struct Shared<T>(Arc<Inner<T>>);
 
 struct Inner<T> {
     object: T,
-    /// The values so far, by selection and response key.
-    values: Mutex<Vec<(Shape, Name, Value)>>,
+    texts: Mutex<Vec<Text>>,
+}
+
+/// What was resolved for a selection.
+struct Text {
+    shape: Shape,
+    /// Response key of the root field.
+    key: Name,
+    text: Bytes,
 }
 
 impl<T> Clone for Shared<T> {
@@ -38,24 +48,24 @@ impl<T> Clone for Shared<T> {
 impl<T> Shared<T> {
     /// Nothing is resolved yet.
     pub fn new(object: T) -> Self {
-        Self(Arc::new(Inner { object, values: Mutex::default() }))
+        Self(Arc::new(Inner { object, texts: Mutex::default() }))
     }
 
-    fn values(&self) -> MutexGuard<'_, Vec<(Shape, Name, Value)>> {
-        self.0.values.lock().unwrap_or_else(PoisonError::into_inner)
+    fn texts(&self) -> MutexGuard<'_, Vec<Text>> {
+        self.0.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, shape: Shape, key: &Name) -> Option<Value> {
-        let values = self.values();
-        let found = values.iter().find(|(of, name, _)| *of == shape && name == key)?;
-        // As text it is shared, not copied.
-        Some(found.2.clone())
+    fn find(&self, shape: Shape, key: &Name) -> Option<Bytes> {
+        let texts = self.texts();
+        let found = texts.iter().find(|text| text.shape == shape && text.key == *key)?;
+        Some(found.text.clone())
     }
 
-    fn keep(&self, shape: Shape, key: &Name, value: &Value) {
-        let mut values = self.values();
-        if values.len() < SELECTIONS {
-            values.push((shape, key.clone(), value.clone()));
+    fn keep(&self, shape: Shape, key: &Name, text: &Bytes) {
+        let mut texts = self.texts();
+        let bytes: usize = texts.iter().map(|text| text.text.len()).sum();
+        if texts.len() < TEXTS && bytes + text.len() <= BYTES {
+            texts.push(Text { shape, key: key.clone(), text: text.clone() });
         }
     }
 }
@@ -86,13 +96,13 @@ impl<T: OutputType> OutputType for Shared<T> {
             return self.0.object.resolve(context, field).await;
         };
         let key = &field.node.response_key().node;
-        if let Some(value) = self.find(shape, key) {
-            return Ok(value);
+        if let Some(text) = self.find(shape, key) {
+            return Ok(Value::Binary(text));
         }
         let value = self.0.object.resolve(context, field).await?;
         let has_errors = context.query_env.errors.lock().is_ok_and(|errors| !errors.is_empty());
-        if !has_errors {
-            self.keep(shape, key, &value);
+        if let (Value::Binary(text), false) = (&value, has_errors) {
+            self.keep(shape, key, text);
         }
         Ok(value)
     }
@@ -102,7 +112,7 @@ impl<T: OutputType> OutputType for Shared<T> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    use async_graphql::{EmptyMutation, Object, Request, Schema, Subscription};
+    use async_graphql::{EmptyMutation, Object, Request, Response, Schema, Subscription, text};
     use futures_util::{Stream, StreamExt, stream};
 
     use super::*;
@@ -140,10 +150,11 @@ mod tests {
         }
     }
 
-    async fn asked(schema: &Schema<Query, EmptyMutation, Root>, query: &str, shape: u8) -> Value {
-        let request = Request::new(query).data(Shape([shape; 32]));
-        let response = schema.execute_stream(request).next().await.expect("a response");
-        response.data
+    type Counts = Schema<Query, EmptyMutation, Root>;
+
+    async fn asked(schema: &Counts, query: &str, shape: u8) -> Response {
+        let request = text::requested(Request::new(query).data(Shape([shape; 32])));
+        schema.execute_stream(request).next().await.expect("a response")
     }
 
     #[tokio::test]
@@ -151,8 +162,9 @@ mod tests {
         let root = Root(Shared::new(Counted::default()));
         let schema = Schema::new(Query, EmptyMutation, root);
         let counted = async |query: &str, shape| {
-            let data = asked(&schema, query, shape).await;
-            data.into_json().expect("JSON").to_string()
+            let mut json = Vec::new();
+            text::write(&asked(&schema, query, shape).await.data, &mut json);
+            String::from_utf8(json).expect("text")
         };
         let query = "subscription { counted { resolved } }";
         for _ in 0..3 {
@@ -176,9 +188,7 @@ mod tests {
         let schema = Schema::new(Query, EmptyMutation, root);
         let query = "subscription { counted { fails } }";
         for expected in ["the 0.", "the 1."] {
-            let request = Request::new(query).data(Shape([1; 32]));
-            let response = schema.execute_stream(request).next().await.expect("a response");
-            assert_eq!(response.errors[0].message, expected);
+            assert_eq!(asked(&schema, query, 1).await.errors[0].message, expected);
         }
     }
 }

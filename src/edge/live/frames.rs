@@ -30,8 +30,10 @@ const BAD_FRAME: End = End::close(1002, "Protocol error");
 const NOT_TEXT: End = End::close(1007, "Not UTF-8");
 const TOO_BIG: u16 = 1009;
 const TOO_MANY_BYTES: End = End::close(1013, "Too many bytes are held, try again later");
-pub(super) const TOO_MANY_CONNECTIONS: End = End::close(1013, "Too many connections, try again later");
-pub(super) const TOO_MANY_OPERATIONS: End = End::close(1013, "Too many operations, try again later");
+pub(super) const TOO_MANY_CONNECTIONS: End =
+    End::close(1013, "Too many connections, try again later");
+pub(super) const TOO_MANY_OPERATIONS: End =
+    End::close(1013, "Too many operations, try again later");
 pub(super) const UNAUTHORIZED: End = End::close(4401, "Unauthorized");
 /// Clients of `graphql-transport-ws` reconnect after 4403, with another token if they have one. They treat
 /// 4401 as final.
@@ -84,7 +86,9 @@ pub(super) fn release(received: &ReceivedBytes, message: &Message) {
 }
 
 /// The text of a message; none for pings and pongs, which the library handles.
-pub(super) fn read(message: Option<Result<Message, axum::Error>>) -> Result<Option<Utf8Bytes>, End> {
+pub(super) fn read(
+    message: Option<Result<Message, axum::Error>>,
+) -> Result<Option<Utf8Bytes>, End> {
     match message {
         Some(Ok(Message::Text(text))) => Ok(Some(text)),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),

@@ -4,8 +4,8 @@
 //! If a client doesn't read, the gateway therefore doesn't read from it either, and no queue grows.
 
 use std::{
-    collections::HashMap, convert::Infallible, future::poll_fn, net::IpAddr, pin::Pin,
-    sync::Arc, task::Poll, time::Duration,
+    collections::HashMap, convert::Infallible, future::poll_fn, net::IpAddr, pin::Pin, sync::Arc,
+    task::Poll, time::Duration,
 };
 
 use async_graphql::Response as GraphqlResponse;
@@ -36,8 +36,8 @@ use super::{
 };
 use crate::{
     edge::{
-        Edge, auth::Caller, execution::Call, parameters::Parameters,
-        received_bytes::ReceivedBytes, shares::Client,
+        Edge, auth::Caller, execution::Call, parameters::Parameters, received_bytes::ReceivedBytes,
+        shares::Client,
     },
     error::Error,
 };

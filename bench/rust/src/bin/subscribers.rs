@@ -30,7 +30,8 @@ const STEP: u64 = 100;
 const STEPS: usize = 1_200_000;
 /// Number of subscribers that connect at once.
 const CONNECTING: usize = 64;
-const FOLLOW: &str = r#"{"query":"subscription { topic(name: \"bench\") { messages { payload } missed } }"}"#;
+const FOLLOW: &str =
+    r#"{"query":"subscription { topic(name: \"bench\") { messages { payload } missed } }"}"#;
 
 /// What has arrived so far, and the buffer that all connections read into.
 struct Arrived {
@@ -227,9 +228,8 @@ fn publish(
             thread::sleep(Duration::from_millis(1));
             continue;
         }
-        let texts = (number..number + due).map(|number| {
-            format!("\"{:.<LENGTH$}\"", format!("n={number:09} t={:016};", now()))
-        });
+        let texts = (number..number + due)
+            .map(|number| format!("\"{:.<LENGTH$}\"", format!("n={number:09} t={:016};", now())));
         let texts = texts.collect::<Vec<_>>().join(",");
         let body = format!(
             r#"{{"query":"mutation($input: PublishInput!) {{ publish(input: $input) {{ __typename }} }}","variables":{{"input":{{"topic":"bench","messages":[{texts}]}}}}}}"#
@@ -307,7 +307,8 @@ fn main() -> io::Result<()> {
     let watched = Arc::clone(&shared);
     let count = subscribers as u64;
     let watch = thread::spawn(move || -> io::Result<_> {
-        let (published, longest) = publish(address, &token, rate, Duration::from_secs_f64(seconds))?;
+        let (published, longest) =
+            publish(address, &token, rate, Duration::from_secs_f64(seconds))?;
         let end = Instant::now() + PATIENCE;
         while lock(&watched).messages < published * count && Instant::now() < end {
             thread::sleep(Duration::from_millis(20));

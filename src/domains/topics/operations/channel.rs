@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Number of reads of messages before a window that this gateway has under way at once. The others wait in their order.
 const READS: usize = 8;
 /// Number of responses that subscribers share, for each topic.
-const RESPONSES: usize = 16;
+const RESPONSES: usize = 4;
 /// Time that sending to one subscriber takes about. A signal is followed by a pause of so long for each subscriber.
 const SENDING: Duration = Duration::from_micros(20);
 /// Bounds of the pause after a signal: a timer isn't finer, and nobody waits longer.
@@ -157,7 +157,10 @@ impl Channel {
 
 impl Channels {
     /// Subscribes to a topic, whose ring is followed from then on.
-    pub(super) fn subscribe(app: &App, topic: TopicEntry) -> (Arc<Channel>, watch::Receiver<Signal>) {
+    pub(super) fn subscribe(
+        app: &App,
+        topic: TopicEntry,
+    ) -> (Arc<Channel>, watch::Receiver<Signal>) {
         let channels = app.shared::<Self>();
         let mut all = channels.all();
         if let Some(channel) = all.get(&topic.ring) {
@@ -237,4 +240,3 @@ impl Channels {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_response_is_bounded_in_number_and_size() {
         let mut window = Window::new(1 << 20);
-        for at in 0..MOST + 1 {
+        for at in 0..=MOST {
             window.push(Arc::new(message(&at.to_string())), false);
         }
         assert_eq!(window.part(0).next, MOST as u64);

@@ -25,7 +25,10 @@ async fn each_subscriber_gets_what_it_selects() {
         (optional, json!({ "more": true })),
         (optional, json!({ "more": false })),
         (aliased, json!({ "name": "prices" })),
-        ("subscription { topic(name: \"prices\") { __typename messages { __typename payload } } }", json!({})),
+        (
+            "subscription { topic(name: \"prices\") { __typename messages { __typename payload } } }",
+            json!({}),
+        ),
     ] {
         let mut follower = client.follow(query, variables).await;
         follower.next().await;
@@ -54,7 +57,10 @@ async fn each_subscriber_gets_what_it_selects() {
     let mut of_two = [socket.hear().await, socket.hear().await];
     of_two.sort_by_key(|message| message["id"].to_string());
     let of_two = of_two.map(|message| message["payload"]["data"].clone());
-    assert_eq!(of_two, [json!({ "topic": { "missed": 0 } }), json!({ "topic": { "position": ids[0] } })]);
+    assert_eq!(
+        of_two,
+        [json!({ "topic": { "missed": 0 } }), json!({ "topic": { "position": ids[0] } })]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,7 +85,8 @@ async fn other_transports_send_the_same() {
 /// Number of reads of the gateway's rings that are under way.
 async fn most_reads(gateway: &Gateway) -> usize {
     let all = doc! { "$currentOp": { "allUsers": true } };
-    let here = doc! { "command.find": { "$regex": "^topic_" }, "command.$db": gateway.database.name() };
+    let here =
+        doc! { "command.find": { "$regex": "^topic_" }, "command.$db": gateway.database.name() };
     let admin = gateway.database.client().database("admin");
     let found = admin.aggregate([all, doc! { "$match": here }]).await.expect("operations");
     found.try_collect::<Vec<Document>>().await.expect("operations").len()
@@ -96,8 +103,7 @@ async fn of_many_that_come_back_a_few_read_at_once() {
     let slow = gateway.fail_point(doc! { "times": 100_000 }, data).await;
     let since = Instant::now();
     let came_back = (0..40).map(async |_| {
-        let (mut again, mut heard) =
-            Follower::new(&client, "prices", Some(&first.position)).await;
+        let (mut again, mut heard) = Follower::new(&client, "prices", Some(&first.position)).await;
         heard.extend(again.hear(600 - heard.len()).await);
         assert_eq!(heard, texts(0..600));
         assert!(again.missed.is_empty());

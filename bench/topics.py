@@ -1,21 +1,31 @@
 #!/usr/bin/env python3
-"""Many subscribers of one topic: the delay of the delivery, lost messages, cursors, and memory per subscriber.
+"""Many subscribers of one topic: the delay of the delivery, lost messages, cursors, memory per subscriber, and who used the
+processors.
 
-    bench/topics.py --docgate target/dist/docgate --mongodb mongodb://127.0.0.1:27017/ --subscribers 5000 --seconds 30
+Build the gateway as it is shipped, and the subscribers, which need nothing of it:
 
-It starts a gateway on the replica set of one at that address, in a database of its own, which it leaves there. The
-publisher and the subscribers, which use server-sent events, are two processes of their own on the same machine: their
-share of the processors is a part of every figure."""
+    cargo build --profile dist --locked
+    CARGO_TARGET_DIR=target cargo build --profile dist --locked --manifest-path bench/rust/Cargo.toml \\
+        --no-default-features --bin subscribers
+
+Start a replica set of one, and run, with each transport:
+
+    mongod --replSet bench --dbpath /tmp/bench-topics --port 27117
+    mongosh --port 27117 --eval 'rs.initiate()'
+    bench/topics.py --mongodb "mongodb://127.0.0.1:27117/?directConnection=true" --subscribers 5000 --seconds 30
+    bench/topics.py --mongodb "mongodb://127.0.0.1:27117/?directConnection=true" --subscribers 5000 --seconds 30 --transport ws
+
+The limit of open files has to be more than the subscribers for each process (`ulimit -n`). It starts a gateway with a
+database of its own, which it leaves there. Publisher and subscribers are one process on the same machine, whose share of
+the processors is in the result, as are those of the gateway and of MongoDB. The target is: none lost, one cursor, and
+less than 64 KiB per subscriber, with 5,000 subscribers at 100 messages per second on two processors."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
-import re
 import resource
-import selectors
 import socket
 import struct
 import subprocess
@@ -24,182 +34,155 @@ import tempfile
 import time
 import urllib.parse
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 import servers
-from client import Address, ask, encoded
-from processes import MostResident, Processes, Trouble, free_port, resident_bytes
+from client import ask
+from processes import MostResident, Process, Processes, Trouble, cpu_seconds, free_port, resident_bytes
 from servers import Database
 
 CREATE = """mutation($input: CreateTopicInput!) { createTopic(input: $input) {
   __typename ... on UserError { message } } }"""
-PUBLISH = """mutation($input: PublishInput!) { publish(input: $input) {
-  __typename ... on UserError { message } } }"""
-FOLLOW = """subscription { topic(name: "bench") { messages { payload } missed } }"""
 TOPIC_BYTES = 64 << 20
-#: A message: its number, and the time at which it was sent in microseconds. Then as much as makes 100 bytes.
-MESSAGE = re.compile(rb"n=(\d{9}) t=(\d{16});")
-LONGEST = 28
-MISSED = re.compile(rb'"missed":(null|[1-9]\d*)')
-#: Time for the last messages to arrive, in seconds.
-PATIENCE = 60
+ROOT = Path(__file__).resolve().parent.parent
 
 
-def now() -> int:
-    return time.time_ns() // 1000
+class Status:
+    """What the server says of itself: `serverStatus` in MongoDB's wire protocol."""
+
+    def __init__(self, uri: str):
+        host = urllib.parse.urlsplit(uri)
+        body = b"\x10serverStatus\0" + struct.pack("<i", 1) + b"\x02$db\0" + struct.pack("<i", 6) + b"admin\0\0"
+        message = struct.pack("<i", 0) + b"\0" + struct.pack("<i", len(body) + 4) + body
+        with socket.create_connection((host.hostname or "127.0.0.1", host.port or 27017), 5) as connection:
+            connection.sendall(struct.pack("<iiii", len(message) + 16, 1, 0, 2013) + message)
+            received = b""
+            while len(received) < 4 or len(received) < struct.unpack("<i", received[:4])[0]:
+                received += connection.recv(1 << 20)
+        open_cursors = received.index(b"\x03open\0", received.index(b"\x03cursor\0"))
+        #: Number of open cursors.
+        self.cursors = self._number(received, b"total", open_cursors)
+        #: CPU time so far.
+        self.cpu_seconds = sum(self._number(received, name, 0) for name in (b"user_time_us", b"system_time_us")) / 1e6
+
+    @staticmethod
+    def _number(reply: bytes, name: bytes, begin: int) -> int:
+        place = reply.index(b"\x12" + name + b"\0", begin) + len(name) + 2
+        return struct.unpack("<q", reply[place : place + 8])[0]
 
 
-def cursors(uri: str) -> int:
-    """Number of open cursors of the server: `serverStatus` in MongoDB's wire protocol."""
-    host = urllib.parse.urlsplit(uri)
-    body = b"\x10serverStatus\0" + struct.pack("<i", 1) + b"\x02$db\0" + struct.pack("<i", 6) + b"admin\0\0"
-    message = struct.pack("<i", 0) + b"\0" + struct.pack("<i", len(body) + 4) + body
-    with socket.create_connection((host.hostname or "127.0.0.1", host.port or 27017), 5) as connection:
-        connection.sendall(struct.pack("<iiii", len(message) + 16, 1, 0, 2013) + message)
-        received = b""
-        while len(received) < 4 or len(received) < struct.unpack("<i", received[:4])[0]:
-            received += connection.recv(1 << 20)
-    place = received.index(b"\x03open\0", received.index(b"\x03cursor\0"))
-    place = received.index(b"\x12total\0", place) + len(b"\x12total\0")
-    return struct.unpack("<q", received[place : place + 8])[0]
+class Subscribers:
+    """The process of the publisher and the subscribers."""
 
-
-class Subscriber:
-    """One connection."""
-
-    def __init__(self, address: Address, token: str):
-        self.rest = b""
-        self.numbers = 0
-        self.next = 0
-        self.out_of_order = 0
-        self.missed = 0
-        self.socket = socket.create_connection(address)
-        headers = {"accept": "text/event-stream", "authorization": f"Bearer {token}"}
-        self.socket.sendall(encoded("POST", "/graphql", json.dumps({"query": FOLLOW}), headers))
-        while b'"messages":[]' not in self.rest:
-            received = self.socket.recv(1 << 16)
-            if not received:
-                raise Trouble(f"a subscriber was refused: {self.rest[:500]!r}")
-            self.rest += received
-        self.rest = b""
-        self.socket.setblocking(False)
-
-    def take(self, received: bytes, at: int, delays: List[int]) -> None:
-        text = self.rest + received
-        end = 0
-        for found in MESSAGE.finditer(text):
-            number, end = int(found[1]), found.end()
-            self.out_of_order += number < self.next
-            self.next = number + 1
-            self.numbers += 1
-            delays.append(at - int(found[2]))
-        self.missed += len(MISSED.findall(text, max(0, len(self.rest) - 16)))
-        self.rest = text[max(end, len(text) - LONGEST) :]
-
-
-def subscribe(address: Address, token: str, count: int, results: Any, sent: Any) -> None:
-    """Reads until all messages have come, or no more do."""
-    subscribers = [Subscriber(address, token) for _ in range(count)]
-    selector = selectors.DefaultSelector()
-    for subscriber in subscribers:
-        selector.register(subscriber.socket, selectors.EVENT_READ, subscriber)
-    results.put("ready")
-    delays: List[int] = []
-    wanted, end = -1, float("inf")
-    while wanted < 0 or sum(one.numbers for one in subscribers) < wanted * count:
-        if wanted < 0 and sent.value >= 0:
-            wanted, end = sent.value, time.monotonic() + PATIENCE
-        if time.monotonic() > end:
-            break
-        for _ in range(100):
-            for key, _ in selector.select(0.05):
-                received = key.fileobj.recv(1 << 17)
-                if not received:
-                    raise Trouble("the gateway closed a connection")
-                key.data.take(received, now(), delays)
-    delays.sort()
-    at = lambda part: delays[min(len(delays) - 1, int(len(delays) * part))] / 1000 if delays else 0.0
-    results.put(
-        {
-            "delivered": len(delays),
-            "lost": wanted * count - len(delays),
-            "out of order": sum(one.out_of_order for one in subscribers),
-            "told as missed": sum(one.missed for one in subscribers),
-            "p50 ms": round(at(0.5), 1),
-            "p99 ms": round(at(0.99), 1),
+    def __init__(self, options: argparse.Namespace, port: int, token: str):
+        told = {
+            "ADDRESS": f"127.0.0.1:{port}",
+            "TOKEN": token,
+            "SUBSCRIBERS": str(options.subscribers),
+            "RATE": str(options.rate),
+            "SECONDS": str(options.seconds),
+            "TRANSPORT": options.transport,
         }
-    )
+        self._process = subprocess.Popen(
+            [options.client], env=told, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.pid = self._process.pid
+
+    def __enter__(self) -> "Subscribers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def go(self) -> None:
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+    def line(self) -> str:
+        line = self._process.stdout.readline().strip()
+        if not line:
+            raise Trouble("the subscribers ended")
+        return line
 
 
-def publish(address: Address, token: str, rate: int, seconds: float, sent: Any) -> int:
-    """Publishes at this rate. If the gateway is too slow, some are published together."""
-    begin, number = time.monotonic(), 0
-    while (passed := time.monotonic() - begin) < seconds:
-        due = min(100, int(passed * rate) - number)
-        if due <= 0:
-            time.sleep(0.002)
-            continue
-        messages = [f"n={number + at:09} t={now():016};".ljust(100, ".") for at in range(due)]
-        ask(address, PUBLISH, {"input": {"topic": "bench", "messages": messages}}, token)
-        number += due
-    sent.value = number
-    return number
-
-
-def run(options: argparse.Namespace, processes: Processes) -> Dict[str, Any]:
+def start(options: argparse.Namespace, processes: Processes, port: int) -> "tuple[Process, str]":
+    """The gateway, and a token of its topic's publisher."""
     secret = "a secret of the bench, of 32 bytes at least"
     database = Database(options.mongodb, f"bench_topics_{os.getpid()}", secret, secret, 0)
-    port = free_port()
     most = str(options.subscribers + 1_000)
     environment = database.environment(
-        DOCGATE_LISTEN=f"127.0.0.1:{port}", DOCGATE_MAX_CONNECTIONS=most, DOCGATE_LIVE_CONNECTIONS=most
+        DOCGATE_LISTEN=f"127.0.0.1:{port}",
+        DOCGATE_MAX_CONNECTIONS=most,
+        DOCGATE_LIVE_CONNECTIONS=most,
+        # The subscribers answer no pings.
+        DOCGATE_LIVE_PING_MILLIS="600000",
     )
     command = [str(options.docgate)]
     subprocess.run([*command, "indexes", "apply"], env=environment, check=True, capture_output=True)
     gateway = processes.start("docgate", [*command, "serve"], environment)
-    address = ("127.0.0.1", port)
-    servers.wait_until_healthy(gateway, address)
+    servers.wait_until_healthy(gateway, ("127.0.0.1", port))
     token = subprocess.run(
         [*command, "token", "--sub", "bench", "--ttl", "1d", "--roles", "service"],
         env=environment, capture_output=True, text=True, check=True,
     ).stdout.strip()
-    answer = ask(address, CREATE, {"input": {"name": "bench", "bytes": TOPIC_BYTES}}, token)
+    return gateway, token
+
+
+def run(options: argparse.Namespace, processes: Processes) -> Dict[str, Any]:
+    port = free_port()
+    gateway, token = start(options, processes, port)
+    answer = ask(("127.0.0.1", port), CREATE, {"input": {"name": "bench", "bytes": TOPIC_BYTES}}, token)
     if answer["createTopic"]["__typename"] != "Topic":
         raise Trouble(f"no topic: {answer}")
-
-    before, open_before = resident_bytes(gateway.pid), cursors(options.mongodb)
-    results: Any = multiprocessing.Queue()
-    sent = multiprocessing.Value("q", -1)
-    readers = multiprocessing.Process(
-        target=subscribe, args=(address, token, options.subscribers, results, sent), daemon=True
-    )
-    readers.start()
-    results.get(timeout=300)
-    idle, open_with = resident_bytes(gateway.pid), cursors(options.mongodb)
-    with MostResident(gateway.pid) as most_resident:
-        begin = time.monotonic()
-        number = publish(address, token, options.rate, options.seconds, sent)
-        passed = time.monotonic() - begin
-        found = results.get(timeout=options.seconds + 10 * PATIENCE)
+    before, closed = resident_bytes(gateway.pid), Status(options.mongodb)
+    with Subscribers(options, port, token) as subscribers:
+        subscribers.line()
+        idle, opened = resident_bytes(gateway.pid), Status(options.mongodb)
+        used = lambda: {
+            "gateway": cpu_seconds(gateway.pid),
+            "publisher and subscribers": cpu_seconds(subscribers.pid),
+            "MongoDB": Status(options.mongodb).cpu_seconds,
+        }
+        with MostResident(gateway.pid) as most_resident:
+            begin, so_far = time.monotonic(), used()
+            subscribers.go()
+            found = json.loads(subscribers.line())
+            passed, then = time.monotonic() - begin, used()
     per = lambda resident: round((resident - before) / options.subscribers / 1024, 1)
     return {
+        "transport": options.transport,
         "subscribers": options.subscribers,
-        "published": number,
-        "published per second": round(number / passed, 1),
-        **found,
-        "cursors": open_with - open_before,
+        "published": found["published"],
+        "published per second": round(found["published"] / options.seconds, 1),
+        "slowest publish, ms": found["slowest_publish"],
+        "delivered": found["delivered"],
+        "lost": found["lost"],
+        "out of order": found["out_of_order"],
+        "closed connections": found["closed"],
+        "messages per read": round(found["delivered"] / max(1, found["reads"]), 1),
+        "delay ms": {part: found[part] for part in ("p50", "p99", "max")},
+        "cursors": opened.cursors - closed.cursors,
         "KiB per subscriber, idle": per(idle),
         "KiB per subscriber, at most": per(most_resident.bytes),
+        "processors used": {of: round((then[of] - so_far[of]) / passed, 2) for of in then},
+        "seconds": round(passed, 1),
     }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--docgate", type=Path, required=True, help="binary of the gateway")
+    parser.add_argument("--docgate", type=Path, default=ROOT / "target/dist/docgate", help="binary of the gateway")
+    parser.add_argument("--client", type=Path, default=ROOT / "target/dist/subscribers", help="binary of the subscribers")
     parser.add_argument("--mongodb", required=True, help="URI of a replica set of one, without users")
-    parser.add_argument("--subscribers", type=int, default=500)
+    parser.add_argument("--subscribers", type=int, default=5_000)
     parser.add_argument("--rate", type=int, default=100, help="messages per second")
-    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--transport", choices=["sse", "ws"], default="sse", help="server-sent events or WebSockets")
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -127,7 +127,7 @@ settings! {
         /// Maximum of the sum of the topics' sizes, in bytes.
         pub topics_bytes: u64 = 1 << 30,
         /// Size of the last messages of a topic that a gateway keeps in memory while the topic has subscribers, in bytes.
-        pub topic_window_bytes: usize = 4 << 20,
+        pub topic_window_bytes: usize = 1 << 20,
         /// Storage layout of a discussion that is opened by a product's first review.
         pub discussion_layout: DiscussionLayout = DiscussionLayout::PerDocument,
         /// Idle time after which a cart expires, in seconds.

@@ -7,13 +7,19 @@
 use bytes::Bytes;
 use serde::Serialize;
 use upstream::{
-    Name, Value,
+    Name, Request, Value,
     indexmap::{IndexMap, map::Entry},
 };
 
 /// Data of an operation whose response is requested as text.
 #[derive(Debug)]
 pub(crate) struct AsText;
+
+/// The request, whose response is to be text. This requires an operation without any fragments and directives.
+#[must_use]
+pub fn requested(request: Request) -> Request {
+    request.data(AsText)
+}
 
 /// The fields of an object that are resolved so far.
 pub(crate) enum Object {
@@ -151,6 +157,10 @@ pub fn read(value: Value) -> Value {
     match value {
         #[expect(clippy::expect_used, reason = "it was written here")]
         Value::Binary(text) => serde_json::from_slice(&text).expect("JSON"),
+        Value::List(values) => Value::List(values.into_iter().map(read).collect()),
+        Value::Object(values) => {
+            Value::Object(values.into_iter().map(|(key, value)| (key, read(value))).collect())
+        }
         value => value,
     }
 }

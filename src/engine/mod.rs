@@ -9,6 +9,7 @@
 //! - `merging`: checks that fields with the same response key can be merged
 //! - `typename`: adds an aliased `__typename` wherever the concrete type isn't known statically
 //! - `flatten`: replaces fragments by their selections and merges fields with the same response key
+//! - `shape`: identifies what an operation selects below its root fields
 //! - `completion`: completes the library's responses as the specification demands
 
 pub mod caching;
@@ -18,6 +19,7 @@ mod document;
 mod flatten;
 mod merging;
 pub mod prepared;
+mod shape;
 mod typename;
 pub mod types;
 pub mod wording;

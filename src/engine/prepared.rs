@@ -24,6 +24,7 @@ use super::{
     completion::Completion,
     cost::{Limits, MAX_COST, Measured, Seen, measure, measure_unused},
     document::{Operation, PreparedDocument},
+    shape,
     types::{Types, root},
 };
 use crate::error::Error;
@@ -175,6 +176,20 @@ impl PreparedOperation {
                 fragment.is_some_and(|fragment| below(&fragment.node.selection_set))
             }
         })
+    }
+
+    /// Identifies the selections below the root fields, with the values of the variables in them: two requests of
+    /// one caller with the same digest show the same of the same object.
+    pub fn shape(&self, request: &Request) -> [u8; 32] {
+        let mut used = HashSet::new();
+        let operation = self.definition();
+        shape::add_variables(
+            &operation.selection_set.node,
+            &self.document.fragments,
+            true,
+            &mut used,
+        );
+        shape::digest(&request.query, self.index, &request.variables, &used)
     }
 
     /// Completes the `data` of a response as the specification demands. `is_ordered` states that the root fields

@@ -15,6 +15,7 @@
 //! - [`page`]: connections with keyset cursors
 //! - [`upload`]: files in a request
 //! - [`node_id`]: opaque global ids
+//! - [`shared`]: objects that many subscribers get, resolved once per operation
 //! - [`subscription`]: the state of one document after each change
 //! - [`errors`]: conversion of errors for the client
 
@@ -32,6 +33,7 @@ pub mod page;
 pub mod refusals;
 pub mod requester;
 pub mod scalars;
+pub mod shared;
 pub mod subscription;
 pub mod text;
 pub mod upload;

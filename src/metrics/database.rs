@@ -49,7 +49,7 @@ impl Commands {
         let what = "Commands by collection, name and outcome: ok, unavailable (no reply, or an uncertain \
             one), failed";
         registry.register("mongodb_commands", what, commands.outcomes.clone());
-        let what = "Time from sending a command to the whole reply";
+        let what = "Time from sending a command to the whole reply, except where the server waits for new documents";
         registry.register("mongodb_command_duration_seconds", what, commands.durations.clone());
         commands
     }
@@ -77,8 +77,14 @@ pub struct Command {
 }
 
 impl Command {
-    /// Counts a reply. `failure` is its outcome label if it failed.
+    /// Counts a reply, and records its duration. `failure` is its outcome label if it failed.
     pub fn answered(&self, took: Duration, failure: Option<&'static str>) {
+        self.awaited(failure);
+        self.duration.time(took);
+    }
+
+    /// Counts a reply for which the server waited until there was something to say. Its duration says nothing.
+    pub fn awaited(&self, failure: Option<&'static str>) {
         match failure {
             None => self.ok.inc(),
             Some(outcome) => {
@@ -87,7 +93,6 @@ impl Command {
                 self.outcomes.get_or_create(&labels).inc()
             }
         };
-        self.duration.time(took);
     }
 }
 

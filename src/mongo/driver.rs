@@ -92,6 +92,22 @@ impl Raw {
         self.send_within(REPLY_TIMEOUT, command, call)
     }
 
+    /// Like [`send`](Self::send), for a command that waits in the server until there is something to say. It is counted,
+    /// without its duration and without a span.
+    pub(super) fn send_waiting<T, C>(
+        &self,
+        command: &'static str,
+        call: C,
+    ) -> impl Future<Output = Result<T, Error>> + use<T, C>
+    where
+        T: Send + 'static,
+        C: Future<Output = mongodb::error::Result<T>> + Send + 'static,
+    {
+        let counted = self.commands.of(self.name, command);
+        let sent = send(self.name, command, call);
+        sent.inspect(move |reply| counted.awaited(reply.as_ref().err().map(failure)))
+    }
+
     pub(super) fn send_within<T, C>(
         &self,
         time_limit: Duration,
@@ -116,13 +132,18 @@ pub(super) fn record_batched(sent: &Command, since: Instant, error: Option<&Erro
 }
 
 fn record(sent: &Command, since: Instant, span: &Span, error: Option<&Error>) {
-    let failure = error.map(|error| match error {
-        Error::Unavailable(_) | Error::Unread(_) | Error::Timeout(_) => "unavailable",
-        _ => "failed",
-    });
+    let failure = error.map(failure);
     sent.answered(since.elapsed(), failure);
     if let Some(failure) = failure {
         traces::failed(span, failure);
+    }
+}
+
+/// The outcome of a failed command in the metrics.
+fn failure(error: &Error) -> &'static str {
+    match error {
+        Error::Unavailable(_) | Error::Unread(_) | Error::Timeout(_) => "unavailable",
+        _ => "failed",
     }
 }
 

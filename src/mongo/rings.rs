@@ -5,6 +5,9 @@
 //! tailable cursor then waits for further documents. The reads have read concern `local`. With `majority` a waiting
 //! cursor isn't woken by an insert, because the majority has it only afterwards.
 //! <https://www.mongodb.com/docs/manual/core/tailable-cursors/>
+//!
+//! A single read can begin after a document, whose record number it names (`$_resumeAfter`, since MongoDB 4.4; the manual
+//! doesn't describe it). A tailable cursor can't: MongoDB 6.0 stops if one is asked for.
 
 use std::time::Duration;
 
@@ -13,7 +16,7 @@ use mongodb::{
     bson::{self, Bson, Document, doc},
     error::ErrorKind,
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     collection::{Collection, List, Stored},
@@ -28,7 +31,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Time for which the server waits for further documents before it answers without any.
 const AWAIT: Duration = Duration::from_secs(1);
 /// Maximum number of documents of a batch.
-const BATCH: i32 = 100;
+pub const BATCH: usize = 100;
+/// Number of times that a read is tried while members take turns as primary.
+const TRIES: usize = 3;
 /// The server's error code for a collection that exists.
 const EXISTS: i32 = 48;
 
@@ -170,12 +175,47 @@ impl Ring {
         typed(batch(&mut reply)?.1)
     }
 
-    /// Reads the ring from its start to its present end, and returns the first documents.
+    /// The oldest documents, at most `most`.
     ///
     /// # Errors
     /// `Unread` or `Internal`.
-    pub async fn scan<D: DeserializeOwned>(&self) -> Result<(Scan, Vec<D>), Error> {
-        self.open(doc! { "sort": { "$natural": 1 } }, false).await
+    pub async fn oldest<D: DeserializeOwned>(&self, most: usize) -> Result<Vec<D>, Error> {
+        self.find(doc! { "sort": { "$natural": 1 }, "limit": count(most) }).await
+    }
+
+    /// The documents after the one with this `_id`, at most `most`. `None` if the ring doesn't have it.
+    ///
+    /// # Errors
+    /// `Unread` or `Internal`.
+    pub async fn after<D: DeserializeOwned>(
+        &self,
+        id: &str,
+        most: usize,
+    ) -> Result<Option<Vec<D>>, Error> {
+        for _ in 0..TRIES {
+            let Some(record) = self.record(id).await? else { return Ok(None) };
+            let found = self
+                .find(doc! {
+                    "hint": { "$natural": 1 },
+                    "batchSize": count(most),
+                    "singleBatch": true,
+                    "$_requestResumeToken": true,
+                    "$_resumeAfter": { "$recordId": record },
+                })
+                .await;
+            // Each member has its own numbers. If this is still the number, the same member answered all three.
+            if self.record(id).await? == Some(record) {
+                return found.map(Some);
+            }
+        }
+        Err(Error::unavailable("the primary changes too often").for_read())
+    }
+
+    /// The number of a document's record, which rises along the ring.
+    async fn record(&self, id: &str) -> Result<Option<i64>, Error> {
+        let by_id = doc! { "_id": id };
+        let command = doc! { "filter": by_id, "projection": { "_id": 1 }, "showRecordId": true };
+        Ok(self.find::<Numbered>(command).await?.pop().map(|found| found.record))
     }
 
     /// Reads the ring from its start, and then waits for further documents.
@@ -183,16 +223,9 @@ impl Ring {
     /// # Errors
     /// `Unread` or `Internal`.
     pub async fn follow<D: DeserializeOwned>(&self) -> Result<(Scan, Vec<D>), Error> {
-        self.open(doc! { "tailable": true, "awaitData": true }, true).await
-    }
-
-    async fn open<D: DeserializeOwned>(
-        &self,
-        fields: Document,
-        waits: bool,
-    ) -> Result<(Scan, Vec<D>), Error> {
-        let mut command = doc! { "find": self.raw.name(), "batchSize": BATCH };
-        command.extend(fields);
+        let command = doc! {
+            "find": self.raw.name(), "batchSize": count(BATCH), "tailable": true, "awaitData": true,
+        };
         let (database, handle) = (database(&self.raw), self.raw.clone());
         let opened = self.raw.send("find", async move {
             let mut session = handle.sessions().acquire().await?;
@@ -201,24 +234,29 @@ impl Ring {
         });
         let (session, mut reply) = opened.await?;
         let (cursor, found) = batch(&mut reply)?;
-        let scan = Scan { raw: self.raw.clone(), session: Some(session), cursor, waits };
+        let scan = Scan { raw: self.raw.clone(), session: Some(session), cursor };
         Ok((scan, typed(found)?))
     }
 }
 
-/// A read of a ring. When it is dropped, its cursor is closed.
+#[derive(Deserialize)]
+struct Numbered {
+    #[serde(rename = "$recordId")]
+    record: i64,
+}
+
+/// A read of a ring that waits for further documents. When it is dropped, its cursor is closed.
 pub struct Scan {
     raw: Raw,
     /// The session of the cursor. It is away while a command is under way.
     session: Option<ClientSession>,
-    /// 0 if there is no more to read.
+    /// 0 if the server has closed it.
     cursor: i64,
-    waits: bool,
 }
 
 impl Scan {
-    /// The next documents, or `None` if the server has closed the cursor: at the end of the ring, or because the ring is
-    /// empty. A scan that waits returns an empty list about every second.
+    /// The next documents, up to [`BATCH`], or `None` if the server has closed the cursor, because the ring is empty. If
+    /// none arrive, an empty list is returned about every second.
     ///
     /// # Errors
     /// The read is over: documents were overwritten before they were read, the ring was dropped, the cursor was killed,
@@ -227,15 +265,14 @@ impl Scan {
         let Some(mut session) = self.session.take().filter(|_| self.cursor != 0) else {
             return Ok(None);
         };
-        let mut command =
-            doc! { "getMore": self.cursor, "collection": self.raw.name(), "batchSize": BATCH };
-        if self.waits {
-            command.insert("maxTimeMS", millis(AWAIT));
-        }
+        let command = doc! {
+            "getMore": self.cursor, "collection": self.raw.name(),
+            "batchSize": count(BATCH), "maxTimeMS": millis(AWAIT),
+        };
         let database = database(&self.raw);
         let (session, mut reply) = self
             .raw
-            .send("getMore", async move {
+            .send_waiting("getMore", async move {
                 let reply = database.run_command(command).session(&mut session).await?;
                 Ok((session, reply))
             })

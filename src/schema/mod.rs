@@ -9,7 +9,7 @@ use std::{any::Any, future::ready, mem, sync::Arc, time::Duration};
 
 use async_graphql::{
     MergedObject, Name, Pos, Request, Response, SDLExportOptions, Schema, SchemaBuilder,
-    ValidationMode, direct::Root, parser::parse_schema, rows::Rows,
+    ValidationMode, direct::Root, parser::parse_schema, rows::Rows, text,
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
@@ -25,6 +25,7 @@ use crate::{
         wording,
     },
     error::Error,
+    graphql::shared::Shape,
     metrics::operations::OperationType,
     mongo::batched,
 };
@@ -179,7 +180,8 @@ impl GatewaySchema {
         (if is_validated { &self.fast } else { &self.strict }, request, operation)
     }
 
-    /// Executes an operation of any type. A subscription yields responses until it ends.
+    /// Executes an operation of any type. A subscription yields responses until it ends. Parts of the responses can be
+    /// [text](async_graphql::text::write).
     pub fn execute_stream(
         &self,
         prepared: Prepared,
@@ -190,7 +192,15 @@ impl GatewaySchema {
                 Ok(prepared) => prepared,
                 Err(response) => return stream::once(ready(response)).boxed(),
             };
-            let (library, request, operation) = schema.for_library(prepared);
+            let is_static = prepared.operation().is_some_and(PreparedOperation::is_static);
+            let shape = prepared.operation().map(|operation| operation.shape(&prepared.request));
+            let (library, mut request, operation) = schema.for_library(prepared);
+            if let Some(shape) = shape {
+                request = request.data(Shape(shape));
+            }
+            if is_static {
+                request = text::requested(request);
+            }
             let responses = library.execute_stream(request);
             let complete = move |response| schema.complete(operation.as_ref(), response, false);
             responses.map(complete).boxed()

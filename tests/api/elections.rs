@@ -20,7 +20,7 @@ const CALLS: usize = 12;
 const ACCOUNTS: usize = 6;
 
 /// The call, repeated under its idempotency key until it is acknowledged.
-async fn acknowledged(client: &Client, (query, variables): (&str, Value)) -> Value {
+pub async fn acknowledged(client: &Client, (query, variables): (&str, Value)) -> Value {
     let since = Instant::now();
     loop {
         let sent = client.send(query, variables.clone()).await;

@@ -29,7 +29,7 @@ pub struct TopicsDocument {
 pub struct TopicEntry {
     /// Name of the topic.
     pub name: String,
-    /// Name of the capped collection. It follows from the op that created the topic.
+    /// Name of the capped collection, which no other topic ever has.
     pub ring: String,
     /// Maximum size of the stored messages in bytes.
     pub bytes: i64,

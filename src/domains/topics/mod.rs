@@ -8,15 +8,16 @@
 //!
 //! - The list of all topics is one document, the decider. One guarded update of it adds a topic, or removes it. So the
 //!   bounds on their number and size hold whoever creates topics at the same time.
-//! - The messages of a topic are in a capped collection of its own, its *ring*. Its name follows from the op that
-//!   created the topic, so no two calls without a key share one. A listed topic gets its ring by its creator, by the next
-//!   call that uses the topic, or by the sweep. A ring whose topic isn't listed is dropped by the sweep. A message that
-//!   arrives at a ring too late makes such a collection.
+//! - The messages of a topic are in a capped collection of its own, its *ring*, with a random name. A listed topic gets
+//!   its ring by its creator, by the next call that uses the topic, or by the sweep. A ring whose topic isn't listed is
+//!   dropped by the sweep. A message that arrives at a ring too late makes such a collection. No name is ever used again,
+//!   so neither affects another topic.
 //! - Messages of one call have ids that follow from its idempotency key, and are inserted in order. A repeat finds them as
 //!   long as they are in the ring, and inserts the rest.
-//! - A gateway follows a ring by one tailable cursor, as long as the topic has subscribers. The last messages are in a
-//!   window in memory that all subscribers share (`operations::window`). Each subscriber has a position. A subscriber
-//!   that comes back with a position before the window first reads the ring itself (`operations::live`).
+//! - A gateway follows a ring by one tailable cursor, as long as the topic has subscribers (`operations::channel`). The
+//!   last messages are in a window in memory that all subscribers share (`operations::window`), and so are the last
+//!   responses. Each subscriber has a position. A subscriber that comes back with a position before the window first reads
+//!   the ring itself (`operations::live`).
 //!
 //! # Invariants
 //!

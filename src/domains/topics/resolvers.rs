@@ -14,6 +14,7 @@ use crate::graphql::{
     cx::cx,
     declared::mutations,
     requester::{Role, Who},
+    shared::Shared,
     subscription::Progress,
 };
 
@@ -73,7 +74,7 @@ impl TopicsSubscription {
                     end of the topic."
         )]
         since: Option<String>,
-    ) -> Result<impl Stream<Item = Result<TopicMessages>> + use<>> {
+    ) -> Result<impl Stream<Item = Result<Shared<TopicMessages>>> + use<>> {
         Ok(operations::topic(cx(context), name, since, Progress::of(context))?)
     }
 }

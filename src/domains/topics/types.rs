@@ -98,15 +98,17 @@ pub struct TopicMessages {
 }
 
 impl TopicMessages {
-    /// The response with these messages. Marks aren't shown.
-    pub(super) fn new(
-        messages: Vec<Arc<MessageDocument>>,
-        position: String,
-        missed: Option<u64>,
-    ) -> Self {
-        let messages = messages.into_iter().filter(|message| message.payload.is_some());
+    /// The response with these messages; `None` if there are none. Marks aren't shown.
+    pub(super) fn after(messages: Vec<Arc<MessageDocument>>, missed: Option<u64>) -> Option<Self> {
+        let position = messages.last()?.id.clone();
+        let shown = messages.into_iter().filter(|message| message.payload.is_some());
+        Some(Self { messages: shown.map(TopicMessage).collect(), ..Self::none(position, missed) })
+    }
+
+    /// The response without messages.
+    pub(super) fn none(position: String, missed: Option<u64>) -> Self {
         let missed = missed.map(|missed| Long(i64::try_from(missed).unwrap_or(i64::MAX)));
-        Self { messages: messages.map(TopicMessage).collect(), position, missed }
+        Self { messages: Vec::new(), position, missed }
     }
 }
 

@@ -2,12 +2,12 @@
 //! <https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md>, and the older `graphql-ws`,
 //! <https://github.com/apollographql/subscriptions-transport-ws/blob/master/PROTOCOL.md>
 
-use async_graphql::Response as GraphqlResponse;
+use async_graphql::{Response as GraphqlResponse, Value as GraphqlValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::json;
-use crate::edge::parameters::Parameters;
+use super::{json, text};
+use crate::{edge::parameters::Parameters, error::Error};
 
 /// The sub-protocols, in order of preference.
 pub(super) const PROTOCOLS: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
@@ -139,7 +139,7 @@ pub(super) fn next(protocol: Protocol, id: &str, response: &GraphqlResponse) -> 
         Protocol::Transport => "next",
         Protocol::Legacy => "data",
     };
-    message(kind, Some(id), Some(response))
+    format!("{{\"id\":{},\"type\":\"{kind}\",\"payload\":{}}}", json(&id), text(response))
 }
 
 /// The operation couldn't start; no `complete` follows. In the older sub-protocol the gateway sends a response and
@@ -151,4 +151,22 @@ pub(super) fn error(id: &str, response: &GraphqlResponse) -> String {
 /// The operation has ended.
 pub(super) fn complete(id: &str) -> String {
     message("complete", Some(id), None::<()>)
+}
+
+/// The token in a `connection_init` payload, as the value of an `Authorization` header. `BadToken` if it
+/// isn't text.
+pub(super) fn bearer(payload: &Map<String, Value>) -> Option<Result<String, Error>> {
+    let given = |name| payload.get(name).filter(|value| !value.is_null());
+    if let Some(value) = given("Authorization").or_else(|| given("authorization")) {
+        return Some(value.as_str().map(str::to_owned).ok_or(Error::BadToken));
+    }
+    let bearer = |value: &Value| value.as_str().map(|token| format!("Bearer {token}"));
+    given("authToken").map(|value| bearer(value).ok_or(Error::BadToken))
+}
+
+/// Whether the operation was rejected before its execution.
+pub(super) fn was_rejected(response: &GraphqlResponse) -> bool {
+    response.data == GraphqlValue::Null
+        && !response.errors.is_empty()
+        && response.errors.iter().all(|error| error.path.is_empty())
 }

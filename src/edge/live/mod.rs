@@ -2,8 +2,10 @@
 //!
 //! On every transport an operation ends for one of three reasons ([`End`]). The next response is taken only after
 //! the previous one was handed to the connection. A slow client therefore delays only its own operations, and
-//! these skip to the newest state (`graphql::subscription`).
+//! these skip to the newest state (`graphql::subscription`). Responses that are ready at the same time are written
+//! together.
 
+mod frames;
 mod messages;
 pub(super) mod multipart;
 pub(super) mod origin;
@@ -27,6 +29,7 @@ use super::{
     Edge,
     auth::Caller,
     error_response::{ErrorResponse, LATER, answer, refused},
+    response_writer::serialized,
     shares::{Client, LimitReached, Permit, Shares},
 };
 use crate::{config::Config, error::Error, graphql::errors};
@@ -172,7 +175,13 @@ fn too_many(what: &'static str) -> ErrorResponse {
     (StatusCode::TOO_MANY_REQUESTS, Error::rate_limited(what))
 }
 
-/// Serialises a response to JSON.
+/// A response in JSON, which can be text in part.
+fn text(response: &GraphqlResponse) -> String {
+    let text = serialized(response, true, None).unwrap_or_default();
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Serialises a value to JSON.
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -7,10 +7,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
-use serde::Serialize;
 use serde_json::{Value, json as object};
 
-use super::{End, Event, body, events, graphql_error, http_error, json};
+use super::{End, Event, body, events, graphql_error, http_error, text};
 use crate::{
     edge::{Edge, auth::Caller, shares::Client},
     error::Error,
@@ -21,16 +20,6 @@ use crate::{
 const BEGIN: &str = "\r\n--graphql";
 const HEARTBEAT: &str = "\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql";
 const END: &str = "--\r\n";
-
-/// A part other than a heartbeat.
-#[derive(Serialize)]
-struct Part<'a> {
-    /// The response of the operation; none if the transport ended it.
-    payload: Option<&'a GraphqlResponse>,
-    /// Errors of the transport, which end the operation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Value>,
-}
 
 /// Sends each response as a part. If the token expires or the gateway shuts down, the last part reports it.
 pub(in crate::edge) fn respond(
@@ -44,7 +33,7 @@ pub(in crate::edge) fn respond(
         Err(reached) => return http_error(reached),
     };
     let chunks = events(edge, responses, caller).map(|event| match event {
-        Event::Response(response) => part(&Part { payload: Some(&response), errors: None }),
+        Event::Response(response) => part(&format!("{{\"payload\":{}}}", text(&response))),
         Event::End(End::Complete) => END.to_owned(),
         Event::End(End::TokenEnded) => fault(object!(graphql_error(Error::BadToken).errors)),
         Event::End(End::Stopping) => fault(stopping()),
@@ -58,13 +47,14 @@ pub(in crate::edge) fn respond(
     (head, body(&edge.live, permit, HEARTBEAT, chunks)).into_response()
 }
 
-fn part(part: &Part) -> String {
-    format!("\r\ncontent-type: application/json\r\n\r\n{}{BEGIN}", json(part))
+/// A part other than a heartbeat.
+fn part(json: &str) -> String {
+    format!("\r\ncontent-type: application/json\r\n\r\n{json}{BEGIN}")
 }
 
 /// The last part of a stream that the transport ended.
 fn fault(errors: Value) -> String {
-    part(&Part { payload: None, errors: Some(errors) }) + END
+    part(&object!({ "payload": null, "errors": errors }).to_string()) + END
 }
 
 fn stopping() -> Value {

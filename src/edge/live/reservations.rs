@@ -20,10 +20,9 @@ use futures_util::{
     Stream, StreamExt,
     stream::{AbortHandle, Abortable, BoxStream, SelectAll},
 };
-use serde::Serialize;
 use tokio::{sync::Notify, time::Instant};
 
-use super::{End, Event, busy, graphql_error, json, sse, token_ended, too_many};
+use super::{End, Event, busy, graphql_error, json, sse, text, token_ended, too_many};
 use crate::{
     config::Config,
     edge::{
@@ -206,13 +205,6 @@ impl Drop for Open {
     }
 }
 
-#[derive(Serialize)]
-struct Message<'a> {
-    id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payload: Option<&'a GraphqlResponse>,
-}
-
 impl Open {
     /// The events of the stream. It ends when the owner's token has expired and no operation is running, or
     /// when the gateway shuts down.
@@ -260,9 +252,9 @@ impl Open {
 }
 
 fn next(id: &str, response: &GraphqlResponse) -> String {
-    sse::next(&json(&Message { id, payload: Some(response) }))
+    sse::next(&format!("{{\"id\":{},\"payload\":{}}}", json(&id), text(response)))
 }
 
 fn complete(id: &str) -> String {
-    format!("event: complete\ndata: {}\n\n", json(&Message { id, payload: None }))
+    format!("event: complete\ndata: {{\"id\":{}}}\n\n", json(&id))
 }

@@ -4,75 +4,49 @@
 //! If a client doesn't read, the gateway therefore doesn't read from it either, and no queue grows.
 
 use std::{
-    borrow::Cow, collections::HashMap, convert::Infallible, net::IpAddr, pin::Pin, sync::Arc,
-    time::Duration,
+    collections::HashMap, convert::Infallible, future::poll_fn, net::IpAddr, pin::Pin, sync::Arc,
+    task::Poll, time::Duration,
 };
 
-use async_graphql::{Response as GraphqlResponse, Value};
+use async_graphql::Response as GraphqlResponse;
 use axum::{
     extract::{
         FromRequestParts, WebSocketUpgrade,
-        ws::{CloseFrame, Message, Utf8Bytes, WebSocket},
+        ws::{Message, WebSocket},
     },
     http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
 use futures_util::{
-    StreamExt,
+    SinkExt, StreamExt,
     stream::{AbortHandle, Abortable, BoxStream, SelectAll, once},
 };
 use serde_json::{Map, Value as Json};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout};
-use tungstenite::error::{Error as Fault, ProtocolError};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until};
 
 use super::{
     client_timeout,
-    messages::{self, ClientMessage, PROTOCOLS, Protocol},
+    frames::{
+        End, FORBIDDEN, INIT_TIMEOUT, NO_PROTOCOL, SECOND_INIT, STOPPING, TOKEN_ENDED,
+        TOO_MANY_CONNECTIONS, TOO_MANY_OPERATIONS, UNAUTHORIZED, close, read, release,
+    },
+    messages::{self, ClientMessage, PROTOCOLS, Protocol, bearer, was_rejected},
     origin::origin_is_allowed,
     token_ended,
 };
 use crate::{
     edge::{
-        Edge, auth::Caller, counted, execution::Call, parameters::Parameters,
-        received_bytes::ReceivedBytes, shares::Client,
+        Edge, auth::Caller, execution::Call, parameters::Parameters, received_bytes::ReceivedBytes,
+        shares::Client,
     },
     error::Error,
 };
 
-/// Time for the client to answer a close frame; its data are read meanwhile.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Size of the read buffer in bytes; each socket has its own.
 const READ_BUFFER: usize = 8 << 10;
 
-/// The reason for the end of a session.
-enum End {
-    /// The gateway closes the socket with a code and a reason.
-    Close(u16, Cow<'static, str>),
-    /// The client closed the socket or has disconnected.
-    Gone,
-}
-
-impl End {
-    const fn close(code: u16, reason: &'static str) -> Self {
-        Self::Close(code, Cow::Borrowed(reason))
-    }
-}
-
-const STOPPING: End = End::close(1001, "Going away");
-const BAD_FRAME: End = End::close(1002, "Protocol error");
-const NOT_TEXT: End = End::close(1007, "Not UTF-8");
-const TOO_BIG: u16 = 1009;
-const TOO_MANY_BYTES: End = End::close(1013, "Too many bytes are held, try again later");
-const TOO_MANY_CONNECTIONS: End = End::close(1013, "Too many connections, try again later");
-const TOO_MANY_OPERATIONS: End = End::close(1013, "Too many operations, try again later");
-const UNAUTHORIZED: End = End::close(4401, "Unauthorized");
-/// Clients of `graphql-transport-ws` reconnect after 4403, with another token if they have one. They treat
-/// 4401 as final.
-const FORBIDDEN: End = End::close(4403, "Forbidden");
-const TOKEN_ENDED: End = End::close(4403, "Forbidden: the token has ended");
-const NO_PROTOCOL: End = End::close(4406, "Subprotocol not acceptable");
-const INIT_TIMEOUT: End = End::close(4408, "Connection initialisation timeout");
-const SECOND_INIT: End = End::close(4429, "Too many initialisation requests");
+/// Size in bytes from which the messages of one write get no further one.
+const WRITE: usize = 64 << 10;
 
 /// Upgrades a request to a WebSocket. The caller is authenticated by header or cookie, or later by
 /// `connection_init`.
@@ -144,35 +118,6 @@ async fn serve(edge: Edge, mut socket: WebSocket, protocol: Option<Protocol>, pe
     close(socket, end).await;
 }
 
-/// Closes a socket and waits for the client's answer. Unread data from the client would otherwise make the
-/// system discard the close frame.
-async fn close(mut socket: WebSocket, end: End) {
-    let handshake = async {
-        if let End::Close(code, reason) = end {
-            let reason = Utf8Bytes::from(short(&reason));
-            let frame = Message::Close(Some(CloseFrame { code, reason }));
-            if socket.send(frame).await.is_err() {
-                return;
-            }
-            if code == TOO_BIG {
-                // The rest of a message that is too big can't be read.
-                sleep(CLOSE_TIMEOUT).await;
-            }
-        }
-        while let Some(Ok(_)) = socket.recv().await {}
-    };
-    // The socket is closed whether the client answered or not.
-    let _handshake = timeout(CLOSE_TIMEOUT, handshake).await;
-}
-
-/// The longest prefix of a reason that fits into a close frame.
-/// <https://datatracker.ietf.org/doc/html/rfc6455#section-5.5>
-fn short(reason: &str) -> &str {
-    const MAX: usize = 123;
-    let end = (0..=MAX.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
-    &reason[..end.unwrap_or_default()]
-}
-
 /// A response of the operation with this id; none at its end.
 type OperationResponse = (Arc<str>, Option<GraphqlResponse>);
 
@@ -237,7 +182,7 @@ impl Session<'_> {
                         }
                     }
                 }
-                Next::Response(response) => self.send_response(response).await?,
+                Next::Response(response) => self.send_responses(response).await?,
                 Next::Ping if !is_alive => return Err(End::Gone),
                 Next::Ping => {
                     is_alive = false;
@@ -317,18 +262,38 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn send_response(&mut self, (id, response): OperationResponse) -> Result<(), End> {
+    /// Sends a response, and with it those that are ready by then, in one write.
+    async fn send_responses(&mut self, first: OperationResponse) -> Result<(), End> {
+        let (mut next, mut bytes) = (Some(first), 0);
+        while let Some(response) = next {
+            let text = self.message(response);
+            bytes += text.len();
+            self.feed(Message::Text(text.into())).await?;
+            next = None;
+            if bytes < WRITE {
+                let polled =
+                    poll_fn(|task| Poll::Ready(self.responses.poll_next_unpin(task))).await;
+                if let Poll::Ready(response) = polled {
+                    next = response;
+                }
+            }
+        }
+        self.flush().await
+    }
+
+    /// The message with a response, or about the end of its operation.
+    fn message(&mut self, (id, response): OperationResponse) -> String {
         let Some(response) = response else {
             self.running.remove(&id);
-            return self.send(messages::complete(&id)).await;
+            return messages::complete(&id);
         };
         if self.protocol == Protocol::Transport && was_rejected(&response) {
             if let Some(running) = self.running.remove(&id) {
                 running.abort();
             }
-            return self.send(messages::error(&id, &response)).await;
+            return messages::error(&id, &response);
         }
-        self.send(messages::next(self.protocol, &id, &response)).await
+        messages::next(self.protocol, &id, &response)
     }
 
     /// Sends a WebSocket ping, which every client library answers.
@@ -345,61 +310,31 @@ impl Session<'_> {
 
     /// Sends a message and waits until it is handed to the connection.
     async fn send_message(&mut self, message: Message) -> Result<(), End> {
-        tokio::select! {
-            biased;
-            sent = self.socket.send(message) => sent.map_err(|_| End::Gone),
-            () = self.edge.closing.cancelled() => Err(STOPPING),
-            () = &mut self.token_ended => Err(TOKEN_ENDED),
-            () = sleep(client_timeout(self.edge.app.config())) => Err(End::Gone),
-        }
+        self.feed(message).await?;
+        self.flush().await
+    }
+
+    /// Adds a message to those that the next [`flush`](Self::flush) writes.
+    async fn feed(&mut self, message: Message) -> Result<(), End> {
+        within(self.edge, &mut self.token_ended, self.socket.feed(message)).await
+    }
+
+    async fn flush(&mut self) -> Result<(), End> {
+        within(self.edge, &mut self.token_ended, self.socket.flush()).await
     }
 }
 
-/// The bytes of a message are released when all of it has arrived. Pings may arrive between its fragments.
-fn release(received: &ReceivedBytes, message: &Message) {
-    /// Length of a client's frame header without a long payload length.
-    const HEAD: usize = 6;
-    match message {
-        Message::Ping(payload) | Message::Pong(payload) => {
-            received.handed_out(HEAD + payload.len());
-        }
-        Message::Text(_) | Message::Binary(_) => received.message_received(),
-        Message::Close(_) => {}
+/// Waits for a step of sending, unless the session ends before.
+async fn within(
+    edge: &Edge,
+    token_ended: &mut Pin<Box<dyn Future<Output = ()> + Send>>,
+    step: impl Future<Output = Result<(), axum::Error>>,
+) -> Result<(), End> {
+    tokio::select! {
+        biased;
+        sent = step => sent.map_err(|_| End::Gone),
+        () = edge.closing.cancelled() => Err(STOPPING),
+        () = token_ended => Err(TOKEN_ENDED),
+        () = sleep(client_timeout(edge.app.config())) => Err(End::Gone),
     }
-}
-
-/// The text of a message; none for pings and pongs, which the library handles.
-fn read(message: Option<Result<Message, axum::Error>>) -> Result<Option<Utf8Bytes>, End> {
-    match message {
-        Some(Ok(Message::Text(text))) => Ok(Some(text)),
-        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
-        Some(Ok(Message::Binary(_))) => Err(End::close(4400, "messages are text")),
-        Some(Ok(Message::Close(_))) | None => Err(End::Gone),
-        Some(Err(fault)) => Err(match fault.into_inner().downcast_ref::<Fault>() {
-            Some(Fault::Capacity(_)) => End::close(TOO_BIG, "Message too big"),
-            Some(Fault::Utf8(_)) => NOT_TEXT,
-            Some(Fault::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => End::Gone,
-            Some(Fault::Protocol(_)) => BAD_FRAME,
-            Some(Fault::Io(fault)) if counted::is_over_limit(fault) => TOO_MANY_BYTES,
-            _ => End::Gone,
-        }),
-    }
-}
-
-/// The token in a `connection_init` payload, as the value of an `Authorization` header. `BadToken` if it
-/// isn't text.
-fn bearer(payload: &Map<String, Json>) -> Option<Result<String, Error>> {
-    let given = |name| payload.get(name).filter(|value| !value.is_null());
-    if let Some(value) = given("Authorization").or_else(|| given("authorization")) {
-        return Some(value.as_str().map(str::to_owned).ok_or(Error::BadToken));
-    }
-    let bearer = |value: &Json| value.as_str().map(|token| format!("Bearer {token}"));
-    given("authToken").map(|value| bearer(value).ok_or(Error::BadToken))
-}
-
-/// Whether the operation was rejected before its execution.
-fn was_rejected(response: &GraphqlResponse) -> bool {
-    response.data == Value::Null
-        && !response.errors.is_empty()
-        && response.errors.iter().all(|error| error.path.is_empty())
 }

@@ -9,7 +9,7 @@ use axum::{
 };
 use futures_util::{StreamExt, stream::BoxStream};
 
-use super::{End, Event, body, events, graphql_error, http_error, json};
+use super::{End, Event, body, events, graphql_error, http_error, text};
 use crate::{
     edge::{Edge, auth::Caller, shares::Client},
     error::Error,
@@ -33,9 +33,9 @@ pub(in crate::edge) fn respond(
         Err(reached) => return http_error(reached),
     };
     let chunks = events(edge, responses, caller).map(|event| match event {
-        Event::Response(response) => next(&json(&response)),
+        Event::Response(response) => next(&text(&response)),
         Event::End(End::Complete) => COMPLETE.to_owned(),
-        Event::End(End::TokenEnded) => next(&json(&graphql_error(Error::BadToken))) + COMPLETE,
+        Event::End(End::TokenEnded) => next(&text(&graphql_error(Error::BadToken))) + COMPLETE,
         Event::End(End::Stopping) => String::new(),
     });
     // Some browsers ignore a response until its first byte arrives.

@@ -93,8 +93,12 @@ impl Socket {
 
     /// The next message.
     pub async fn hear(&mut self) -> Value {
+        self.hear_within(PATIENCE).await
+    }
+
+    async fn hear_within(&mut self, patience: Duration) -> Value {
         loop {
-            match self.raw().await {
+            match self.raw_within(patience).await {
                 Some(Ok(Message::Text(text))) => {
                     return serde_json::from_str(&text).expect("JSON");
                 }
@@ -106,14 +110,22 @@ impl Socket {
 
     /// The payload of the next answer to the operation with that id.
     pub async fn next(&mut self, id: &str) -> Value {
-        let message = self.hear().await;
+        self.next_within(PATIENCE, id).await
+    }
+
+    async fn next_within(&mut self, patience: Duration, id: &str) -> Value {
+        let message = self.hear_within(patience).await;
         assert_eq!((&message["type"], &message["id"]), (&json!("next"), &json!(id)), "{message:#}");
         message["payload"].clone()
     }
 
     /// Whatever comes next, also what belongs to the socket itself.
     pub async fn raw(&mut self) -> Option<Result<Message, Fault>> {
-        tokio::time::timeout(PATIENCE, self.0.next()).await.expect("in time")
+        self.raw_within(PATIENCE).await
+    }
+
+    async fn raw_within(&mut self, patience: Duration) -> Option<Result<Message, Fault>> {
+        tokio::time::timeout(patience, self.0.next()).await.expect("in time")
     }
 
     /// Code and reason with which the gateway closes it; whatever was said before doesn't matter.
@@ -187,6 +199,11 @@ impl Live {
     /// The next response of the operation.
     pub async fn next(&mut self) -> Value {
         self.0.next("1").await
+    }
+
+    /// The next response of the operation, which may take this long.
+    pub async fn next_within(&mut self, patience: Duration) -> Value {
+        self.0.next_within(patience, "1").await
     }
 }
 

@@ -193,6 +193,12 @@ impl Gateway {
         Self::start_at(None, own, http(), config).await
     }
 
+    /// A second gateway over the same members and the same database.
+    pub async fn sibling_over_members(&self) -> Self {
+        let (config, own) = (self.app.config().clone(), self.database.clone());
+        Self::start_at(None, own, self.http.clone(), config).await
+    }
+
     /// A gateway over a database whose indexes are there.
     async fn start_over(
         port: u16,

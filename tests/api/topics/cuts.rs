@@ -1,5 +1,6 @@
 //! Every operation of topics, cut at each of its commands in each way.
 
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{CREATE, DELETE, FOLLOW, Follower, PUBLISH, TOPICS, created, operator, publish};
@@ -42,6 +43,31 @@ async fn a_creation_that_is_cut_anywhere_creates_one_topic() {
             assert_eq!(found, 1, "{:?} {}", case.way, case.at);
             let done = publish(gateway, json!({ "topic": name, "messages": ["a"] })).await;
             assert_eq!(done["__typename"], "PublishedMessages", "{:?} {}", case.way, case.at);
+        },
+        aftermath,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_that_is_cut_anywhere_begins_the_list() {
+    cuts::everywhere_apart(
+        short_bounds,
+        async |gateway, n| {
+            // As in a database that never had a topic.
+            gateway.raw("topics").delete_many(doc! {}).await.expect("emptied");
+            format!("topic-{n}")
+        },
+        async |gateway, name: &String| {
+            let input = json!({ "name": name, "bytes": 4_096, "idempotencyKey": name });
+            let _cut = sent(operator(gateway), CREATE, input).await;
+        },
+        async |gateway, case| {
+            let name = &case.subject;
+            let found = names(gateway).await.iter().filter(|found| *found == name).count();
+            assert_eq!(found, 1, "{:?} {}", case.way, case.at);
+            let lists = gateway.raw("topics").count_documents(doc! {}).await.expect("counted");
+            assert_eq!(lists, 1, "{:?} {}", case.way, case.at);
         },
         aftermath,
     )
@@ -109,7 +135,7 @@ async fn what_arrives_after_a_deletion_is_swept() {
     operator(&gateway).field(DELETE, json!({ "input": { "name": "prices" } })).await;
     // A message whose command arrives late makes a collection.
     let late = gateway.raw("topic_late");
-    late.insert_one(mongodb::bson::doc! { "_id": "late" }).await.expect("inserted");
+    late.insert_one(doc! { "_id": "late" }).await.expect("inserted");
     gateway.sweep().await;
     gateway.assert_sound().await;
     let names = gateway.database.list_collection_names().await.expect("names");

@@ -1,7 +1,9 @@
 //! Topics: every subscriber gets every message in order, whatever happens to cursors, connections and gateways.
 
 mod cuts;
+mod elections;
 mod rings;
+mod sharing;
 
 use std::time::{Duration, Instant};
 
@@ -78,6 +80,16 @@ impl Follower {
     /// The payloads of the next response.
     async fn next(&mut self) -> Vec<String> {
         let response = self.live.next().await;
+        self.payloads(&response)
+    }
+
+    /// The payloads of the next response, which may take this long.
+    async fn next_within(&mut self, patience: Duration) -> Vec<String> {
+        let response = self.live.next_within(patience).await;
+        self.payloads(&response)
+    }
+
+    fn payloads(&mut self, response: &Value) -> Vec<String> {
         let found = &response["data"]["topic"];
         let position = found["position"].as_str();
         position
@@ -331,4 +343,36 @@ async fn a_deleted_topic_ends_its_subscriptions() {
     let (mut follower, _) = Follower::new(&gateway.shopper("someone"), "prices", None).await;
     published(&gateway, "prices", &["a"]).await;
     assert_eq!(follower.hear(1).await, ["a"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_that_is_created_again_under_its_key_has_another_ring() {
+    let gateway = Gateway::start().await;
+    let input = json!({ "input": { "name": "prices", "bytes": 4_096, "idempotencyKey": "k" } });
+    let create = async || {
+        let topic = operator(&gateway).field(CREATE, input.clone()).await;
+        assert_eq!(topic["__typename"], "Topic", "{topic:#}");
+        rings::names(&gateway).await
+    };
+    let old = create().await;
+    assert_eq!(create().await, old);
+    let token = gateway.shopper("someone").token;
+    let mut socket = gateway.session(token.as_deref()).await;
+    socket.subscribe("1", FOLLOW, json!({ "name": "prices" })).await;
+    socket.next("1").await;
+    let ids = published(&gateway, "prices", &["old"]).await;
+    socket.next("1").await;
+    operator(&gateway).field(DELETE, json!({ "input": { "name": "prices" } })).await;
+    let new = create().await;
+    assert_ne!(new, old);
+    // The subscription of the old one is over, and a drop of the old one that arrives late doesn't matter.
+    assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }));
+    gateway.raw(&old[0]).drop().await.expect("dropped");
+    let (mut follower, heard) =
+        Follower::new(&gateway.shopper("someone"), "prices", Some(&ids[0])).await;
+    assert!(heard.is_empty());
+    assert_eq!(follower.missed, [Value::Null]);
+    published(&gateway, "prices", &["new"]).await;
+    assert_eq!(follower.hear(1).await, ["new"]);
+    gateway.assert_sound().await;
 }

@@ -85,7 +85,7 @@ async fn messages_before_the_window_are_read_from_the_ring() {
 async fn an_empty_ring_is_followed() {
     let gateway = Gateway::start().await;
     created(&gateway, "prices", 4_096).await;
-    let [name] = rings(&gateway).await.try_into().expect("one ring");
+    let [name] = names(&gateway).await.try_into().expect("one ring");
     // Not even the mark is there.
     gateway.raw(&name).delete_many(doc! {}).await.expect("emptied");
     let (mut follower, _) = Follower::new(&gateway.shopper("someone"), "prices", None).await;
@@ -97,7 +97,8 @@ async fn an_empty_ring_is_followed() {
     assert!(follower.missed.is_empty());
 }
 
-async fn rings(gateway: &Gateway) -> Vec<String> {
+/// The names of all rings.
+pub(super) async fn names(gateway: &Gateway) -> Vec<String> {
     let mut names = gateway.database.list_collection_names().await.expect("names");
     names.retain(|name| name.starts_with("topic_"));
     names

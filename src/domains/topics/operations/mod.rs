@@ -1,10 +1,11 @@
 //! The rules of topics.
 
+mod channel;
 mod live;
-mod older;
 mod window;
 
-pub use live::{subscribers, topic};
+pub use channel::subscribers;
+pub use live::topic;
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -104,6 +105,8 @@ pub async fn create_topic(
         let attempt = cx.begin().await?;
         Ok::<_, Stop<CreateTopicResult>>((attempt, store::list(&cx).await?))
     };
+    // A name that no other topic ever has: what arrives late for a deleted topic must not affect a new one.
+    let ring = &format!("{PREFIX}{}", cx.ids().random());
     let topic = decide(read, |attempt: Attempt, all: Vec<TopicEntry>| async move {
         if let Some(topic) = created_before(&all, op, &input.name)? {
             return Ok(Step::Done(topic));
@@ -118,8 +121,7 @@ pub async fn create_topic(
         }
         let topic = TopicEntry {
             name: input.name.clone(),
-            // An op makes one ring, however often it is tried.
-            ring: format!("{PREFIX}{}", op.id),
+            ring: ring.clone(),
             bytes: input.bytes.0,
             max_messages: input.max_messages.map(|max| max.0),
             is_public: input.is_public.unwrap_or(false),

@@ -13,7 +13,8 @@ use super::{
     super::{JobDocument, documents::JobState},
     OWN,
     claims::{complete, fail, renew},
-    line::{self, Wanted},
+    line::Wanted,
+    turns,
     wake::{self, POLL},
 };
 use crate::{app::App, error::Error, graphql::node_id::NodeKind};
@@ -64,7 +65,8 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
     let Limits { jobs, lease } = limits;
     let free = Arc::new(Semaphore::new(jobs));
     let mut changes: Vec<_> = queues.iter().map(|work| wake::changes(app, &work.queue)).collect();
-    let (mut running, mut next) = (JoinSet::new(), 0);
+    let names: Vec<String> = queues.iter().map(|work| work.queue.clone()).collect();
+    let mut running = JoinSet::new();
     if queues.is_empty() {
         return;
     }
@@ -75,7 +77,13 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
             () = stop.cancelled() => break,
         };
         let Ok(permit) = permit else { break };
-        match claim_next(app, &queues, &mut next, lease).await {
+        let wanted = Wanted { slots: vec![0], lease, by: app.name().to_owned(), op: None };
+        let claimed = turns::claim(app, &names, wanted).await.map(|mut jobs| jobs.pop());
+        let with_work = |job: JobDocument| {
+            let work = queues.iter().find(|work| work.queue == job.queue)?;
+            Some((work.clone(), job))
+        };
+        match claimed.map(|job| job.and_then(with_work)) {
             Ok(Some((work, job))) => {
                 running.spawn(work_on(app.clone(), work, job, lease, permit));
             }
@@ -101,25 +109,6 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
         }
     }
     while running.join_next().await.is_some() {}
-}
-
-/// Claims one job, from the queue whose turn it is or else from the next one that has a job.
-async fn claim_next(
-    app: &App,
-    queues: &[Work],
-    next: &mut usize,
-    lease: Duration,
-) -> Result<Option<(Work, JobDocument)>, Error> {
-    for _ in queues {
-        let Some(work) = queues.get(*next % queues.len()) else { break };
-        *next = (*next + 1) % queues.len();
-        let by = app.name().to_owned();
-        let wanted = Wanted { count: 1, lease, by, op: None };
-        if let Some(job) = line::claim(app, &work.queue, wanted).await?.pop() {
-            return Ok(Some((work.clone(), job)));
-        }
-    }
-    Ok(None)
 }
 
 /// Does one job under its lease, and ends the claim.

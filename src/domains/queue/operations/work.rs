@@ -1,6 +1,10 @@
 //! docgate's own workers: they claim jobs, call a handler for each, and end the claim by its result.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::future::select_all;
 use tokio::{
@@ -77,6 +81,8 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
             () = stop.cancelled() => break,
         };
         let Ok(permit) = permit else { break };
+        // The lease counts from a later time.
+        let lease_since = Instant::now();
         let wanted = Wanted { slots: vec![0], lease, by: app.name().to_owned(), op: None };
         let claimed = turns::claim(app, &names, wanted).await.map(|mut jobs| jobs.pop());
         let with_work = |job: JobDocument| {
@@ -85,7 +91,8 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
         };
         match claimed.map(|job| job.and_then(with_work)) {
             Ok(Some((work, job))) => {
-                running.spawn(work_on(app.clone(), work, job, lease, permit));
+                let held = Held { since: lease_since, length: lease };
+                running.spawn(work_on(app.clone(), work, job, held, permit));
             }
             Ok(None) => {
                 let woken = select_all(changes.iter_mut().map(|one| Box::pin(one.changed())));
@@ -111,12 +118,18 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
     while running.join_next().await.is_some() {}
 }
 
+/// A lease, by this machine's clock: it ends no earlier than its length after this time.
+struct Held {
+    since: Instant,
+    length: Duration,
+}
+
 /// Does one job under its lease, and ends the claim.
 async fn work_on(
     app: App,
     work: Work,
     job: JobDocument,
-    lease: Duration,
+    lease: Held,
     permit: OwnedSemaphorePermit,
 ) {
     let Some(claim) = &job.claim else { return };
@@ -180,15 +193,21 @@ fn log_failure(job: &JobDocument) {
 /// Maximum length of a reason in characters.
 const REASON: usize = 1_000;
 
-/// Renews a lease until that is refused. Returns the reason.
-async fn keep(app: &App, id: &str, token: &str, lease: Duration) -> Error {
+/// Renews a lease until that is refused, or until the lease has run out because it couldn't be renewed. Returns the
+/// reason.
+async fn keep(app: &App, id: &str, token: &str, Held { mut since, length }: Held) -> Error {
+    let lost = || Error::unavailable("the lease had run out");
     loop {
-        tokio::time::sleep(lease / 3).await;
-        match renew(app, id, token, lease).await {
-            Ok(Some(_)) => {}
-            Ok(None) => return Error::unavailable("the lease had run out"),
+        tokio::time::sleep(length / 3).await;
+        let now = Instant::now();
+        let left = length.saturating_sub(now.duration_since(since));
+        match tokio::time::timeout(left, renew(app, id, token, length)).await {
+            Ok(Ok(Some(_))) => since = now,
+            Ok(Ok(None)) | Err(_) => return lost(),
             // The lease may hold until the next try.
-            Err(error) => tracing::debug!(event = "heartbeat_failed", ?error, "heartbeat failed"),
+            Ok(Err(error)) => {
+                tracing::debug!(event = "heartbeat_failed", ?error, "heartbeat failed");
+            }
         }
     }
 }

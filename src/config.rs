@@ -122,6 +122,14 @@ settings! {
         /// Maximum number of followers to whose news a post is delivered. Posts of users with more followers are merged
         /// into the news when they are read.
         pub post_delivery_followers: u64 = 5_000,
+        /// Maximum number of unfinished jobs of the work queue, and of those of one producer.
+        pub queue_jobs: u64 = 1_000_000,
+        /// See `queue_jobs`.
+        pub queue_jobs_per_producer: u64 = 100_000,
+        /// Maximum number of dead letters, and of those of one producer's jobs. The oldest beyond it are removed.
+        pub queue_dead_jobs: u64 = 100_000,
+        /// See `queue_dead_jobs`.
+        pub queue_dead_jobs_per_producer: u64 = 10_000,
         /// Maximum number of topics.
         pub topics_most: u32 = 100,
         /// Maximum of the sum of the topics' sizes, in bytes.

@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 use futures_util::{FutureExt, TryStreamExt};
 use mongodb::{
     bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
-    options::{ReadConcern, UpdateModifications},
+    options::{Hint, ReadConcern, UpdateModifications},
 };
 use serde::de::DeserializeOwned;
 
@@ -271,15 +271,37 @@ impl<T: Stored> Collection<T> {
 
     /// Number of matching documents, counted up to `limit`.
     pub async fn count(&self, filter: Document, limit: u64) -> Result<u64, Error> {
+        self.count_with(None, filter, limit).await
+    }
+
+    /// Like [`Self::count`], by the index with this name.
+    pub async fn count_by(
+        &self,
+        hint: &'static str,
+        filter: Document,
+        limit: u64,
+    ) -> Result<u64, Error> {
+        self.count_with(Some(hint), filter, limit).await
+    }
+
+    async fn count_with(
+        &self,
+        hint: Option<&'static str>,
+        filter: Document,
+        limit: u64,
+    ) -> Result<u64, Error> {
         let (inner, time) = (self.inner(), self.loader.limit());
         self.inner()
             .send("aggregate", async move {
-                inner
+                let mut counted = inner
                     .count_documents(filter)
                     .limit(limit)
                     .max_time(time)
-                    .read_concern(ReadConcern::majority())
-                    .await
+                    .read_concern(ReadConcern::majority());
+                if let Some(hint) = hint {
+                    counted = counted.hint(Hint::Name(hint.to_owned()));
+                }
+                counted.await
             })
             .await
     }

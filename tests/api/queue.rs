@@ -1,6 +1,10 @@
 //! The work queue: each job is done once, whatever happens to its worker.
 
+mod bounds;
+mod commands;
 mod cuts;
+mod retries;
+mod several;
 mod workers;
 
 use std::{
@@ -17,7 +21,7 @@ use crate::support::{Client, Gateway, key, pages_both_ways};
 
 const ENQUEUE: &str = "mutation($input: EnqueueInput!) { enqueue(input: $input) {
     __typename ... on Job { id queue payload priority state attempts maxAttempts uniqueKey availableAt }
-    ... on JobExists { jobId } ... on UserError { code message } ... on InvalidInput { field } } }";
+    ... on JobExists { jobId } ... on QueueFull { limit scope } ... on UserError { code message } ... on InvalidInput { field } } }";
 const CLAIM: &str = "mutation($input: ClaimJobInput!) { claimJob(input: $input) {
     __typename ... on ClaimedJobs { jobs { token job { id payload state attempts claimedBy leaseEndsAt } } }
     ... on UserError { code message } ... on InvalidInput { field } } }";

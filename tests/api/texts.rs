@@ -124,6 +124,7 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
             &["/uniqueKey", "/idempotencyKey"],
         ),
         ("claimJob", json!({ "queue": "mail", "idempotencyKey": "op" }), &["/idempotencyKey"]),
+        ("retryDeadJobs", json!({ "queue": "mail", "idempotencyKey": "op" }), &["/idempotencyKey"]),
         (
             "createTopic",
             json!({ "name": "t", "bytes": 4_096, "idempotencyKey": "op" }),

@@ -147,6 +147,7 @@ impl Demo {
         let moving = async {
             tokio::join!(
                 seed::live(&app),
+                seed::work(&app),
                 seed::run_ticker(app.clone(), self.products, stop.clone()),
             )
         };

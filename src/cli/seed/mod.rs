@@ -5,6 +5,7 @@ mod client;
 mod cut;
 mod discussions;
 mod goods;
+mod jobs;
 mod life;
 mod messages;
 mod people;
@@ -27,6 +28,7 @@ use shoppers::Visits;
 
 pub(super) use cut::Cut;
 pub(super) use docgate_demo::products::FIRST_SKU;
+pub(super) use jobs::work;
 pub(super) use life::live;
 pub(super) use ticker::run as run_ticker;
 
@@ -59,6 +61,7 @@ pub(super) async fn fill(
 
     people::create(&app, count, &steps).await?;
     messages::send(&client, &steps).await?;
+    jobs::create(&app, &client, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;

@@ -60,6 +60,9 @@ pub struct JobDocument {
     /// Why the last attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The last calls with an idempotency key that made it READY after it was DEAD.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<Retry>,
     /// Version of the document's shape.
     pub v: Version<1>,
 }
@@ -90,6 +93,59 @@ pub struct Claim {
     /// How the worker ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
+}
+
+/// The record of a call of `retryDeadJobs` on a job that it made READY.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Retry {
+    /// The op.
+    pub op: String,
+    /// Digest of the op's input.
+    pub input: String,
+    /// `deadAt` and `_id` of the last dead letter that the op chose, in their order. A repeat chooses none after it.
+    pub last_at: DateTime,
+    /// See `last_at`.
+    pub last_id: String,
+}
+
+/// What changes of many jobs need to know of each: a job without its payload and its claim.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct JobHead {
+    #[serde(rename = "_id")]
+    pub(super) id: String,
+    pub(super) queue: String,
+    pub(super) priority: i32,
+    pub(super) at: DateTime,
+    #[serde(default)]
+    pub(super) due: Option<DateTime>,
+    #[serde(default)]
+    pub(super) unique_key: Option<String>,
+    #[serde(default)]
+    pub(super) by: Option<String>,
+    #[serde(default)]
+    pub(super) done_at: Option<DateTime>,
+    #[serde(default)]
+    pub(super) dead_at: Option<DateTime>,
+    #[serde(default)]
+    pub(super) retries: Vec<Retry>,
+}
+
+impl JobHead {
+    /// The fields to read.
+    pub(super) const FIELDS: &'static [&'static str] = &[
+        "_id",
+        "queue",
+        "priority",
+        "at",
+        "due",
+        "uniqueKey",
+        "by",
+        "doneAt",
+        "deadAt",
+        "retries",
+    ];
 }
 
 /// How a worker ended its claim.
@@ -156,6 +212,30 @@ impl Stored for JobDocument {
         Index::unique_of("unique", "unique", "the live job of a unique key"),
         Index::unique_of("slot", "claim.slot", "the jobs that a call has claimed"),
         Index::of("dead", "queue deadAt _id", "deadAt", "dead letters"),
+        Index::of(
+            "ready_by",
+            "by ready.queue",
+            "ready.queue",
+            "the number of READY jobs of a producer, and of all of them",
+        ),
+        Index::of(
+            "due_by",
+            "by due",
+            "due",
+            "the number of delayed and claimed jobs of a producer, and of all of them",
+        ),
+        Index::of(
+            "dead_by",
+            "by deadAt _id",
+            "deadAt",
+            "the number of dead letters of a producer, and its oldest",
+        ),
+        Index::of("died", "deadAt by", "deadAt", "the oldest dead letters of all producers"),
+        Index::of_field("retried", "retries.op", "the jobs that a call made available again"),
         Index::of_field("done", "doneAt", "the removal of finished jobs"),
     ];
+}
+
+impl Stored for JobHead {
+    const COLLECTION: &'static str = JobDocument::COLLECTION;
 }

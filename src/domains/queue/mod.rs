@@ -22,6 +22,11 @@
 //!   jobs, and one command with a guarded update for each of them (`operations::line`).
 //! - A claim's time limit is the lease, so no write carries the deadline of an attempt. A claim that is applied late has
 //!   a lease that runs out early.
+//! - The number of unfinished jobs is bounded, of one producer and of all, by an estimate (`operations::bounds`). The
+//!   number of dead letters is too: the sweep removes the oldest beyond it (`operations::dead`).
+//! - A claim may name several queues, which take turns (`operations::turns`).
+//! - `retryDeadJobs` with an idempotency key chooses the oldest dead letters. Each job that it makes READY remembers the
+//!   op and the last one of the chosen ones, so a repeat chooses no others.
 //!
 //! READY jobs, jobs with a time, dead letters and done jobs are each in an index of their own, which contains no others.
 //! So the number of finished jobs doesn't affect a claim.
@@ -42,7 +47,7 @@ pub mod types;
 use super::{
     Room,
     nodes::{Node, NodeType, ObjectType},
-    room::declared,
+    room::{declared, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::JobDocument;
@@ -55,6 +60,18 @@ impl NodeKind {
 
 /// The room.
 pub const ROOM: Room = Room {
+    faults: Some(|config| {
+        let bounds = [
+            config.queue_jobs,
+            config.queue_jobs_per_producer,
+            config.queue_dead_jobs,
+            config.queue_dead_jobs_per_producer,
+        ];
+        unmet([(
+            bounds.iter().all(|bound| (1..=1_000_000_000).contains(bound)),
+            "queue_jobs, queue_jobs_per_producer, queue_dead_jobs and queue_dead_jobs_per_producer must be between 1 and 1000000000",
+        )])
+    }),
     nodes: &[NodeType::new(NodeKind::JOB, &[ObjectType::of::<Job>()], |cx, id| {
         Box::pin(
             async move { Ok(operations::job(cx, id).await?.map(|job| Node::of(Job::from(job)))) },

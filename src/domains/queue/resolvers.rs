@@ -61,15 +61,17 @@ mutations! {
     pub struct QueueMutation;
 
     /// Adds a job to a queue. With a unique key it is refused with `JobExists` while another live job of the queue has
-    /// that key.
+    /// that key. It is refused with `QueueFull` while the caller, or all producers together, have too many unfinished
+    /// jobs.
     ///
     /// Who: producer.
     enqueue(EnqueueInput) -> EnqueueResult
         for Who::Role(Role::Producer);
 
-    /// Claims jobs of a queue, at once: without a job to claim the answer is an empty list. The subscription
-    /// `jobAvailable` tells when to ask again. A worker has until the end of the lease to complete the job, to fail it or
-    /// to renew the lease. Then others can claim it.
+    /// Claims jobs of a queue or of several, at once: without a job to claim the answer is an empty list. Several queues
+    /// take turns, so that none waits for another one to be empty. The subscription `jobAvailable` tells when to ask again.
+    /// A worker has until the end of the lease to complete the job, to fail it or to renew the lease. Then others can
+    /// claim it.
     ///
     /// Who: worker.
     claim_job(ClaimJobInput) -> ClaimJobResult
@@ -96,7 +98,8 @@ mutations! {
     fail_job(FailJobInput) -> FailJobResult
         for Who::Role(Role::Worker);
 
-    /// Makes dead letters of a queue available again, with all of their attempts. Repeatable: only dead jobs change.
+    /// Makes dead letters of a queue available again, with all of their attempts. Without an idempotency key a repeat also
+    /// makes those available that died since.
     ///
     /// Who: operator.
     retry_dead_jobs(RetryDeadJobsInput) -> RetryDeadJobsResult

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::documents::{Claim, End, JobDocument, JobState, rank, unique};
+use super::documents::{Claim, End, JobDocument, JobHead, JobState, Retry, rank, unique};
 use crate::{
     app::App,
     error::Error,
@@ -12,7 +12,9 @@ use crate::{
     mongo::{
         Collection,
         collection::{List, Timed},
-        expression::{choose, literal, millis, starts_with, stored, stored_fields, whole},
+        expression::{
+            append, array, choose, literal, millis, starts_with, stored, stored_fields, whole,
+        },
         guarded::Guarded,
     },
 };
@@ -22,6 +24,18 @@ const MAX_CLAIMED: i64 = 100;
 
 pub(super) fn jobs(app: &App) -> Collection<JobDocument> {
     app.collection()
+}
+
+/// Reads the heads of jobs.
+async fn heads(app: &App, read: List) -> Result<Vec<JobHead>, Error> {
+    let fields = JobHead::FIELDS.iter().map(|field| ((*field).to_owned(), Bson::Int32(1)));
+    let projection = Some(fields.collect());
+    app.collection::<JobHead>().list(List { projection, ..read }).await
+}
+
+/// Matches a field with any time. Unlike `$exists` it is decided by the index alone.
+fn any_time() -> Document {
+    doc! { "$gt": DateTime::from_millis(0) }
 }
 
 /// The first READY jobs of a queue in the order of their rank, each with the server's time.
@@ -39,32 +53,25 @@ pub(super) async fn list_ready(
 /// Whether a queue has a READY job.
 pub(super) async fn has_ready(app: &App, queue: &str) -> Result<bool, Error> {
     let filter = doc! { "ready.queue": queue };
-    let read = List { filter, hint: Some("ready"), ..List::default() };
-    Ok(jobs(app).first(read).await?.is_some())
+    let read = List { filter, limit: 1, hint: Some("ready"), ..List::default() };
+    Ok(!heads(app, read).await?.is_empty())
 }
 
 /// Jobs of a queue whose delay or lease has ended.
-pub(super) async fn list_due(
-    app: &App,
-    queue: &str,
-    limit: i64,
-) -> Result<Vec<JobDocument>, Error> {
+pub(super) async fn list_due(app: &App, queue: &str, limit: i64) -> Result<Vec<JobHead>, Error> {
     let filter = doc! {
-        "queue": queue,
-        "due": { "$gt": DateTime::from_millis(0) },
-        "$expr": { "$lte": ["$due", "$$NOW"] },
+        "queue": queue, "due": any_time(), "$expr": { "$lte": ["$due", "$$NOW"] },
     };
     let sort = doc! { "due": 1 };
-    let read = List { filter, sort, limit, hint: Some("due"), ..List::default() };
-    jobs(app).list(read).await
+    heads(app, List { filter, sort, limit, hint: Some("due"), ..List::default() }).await
 }
 
 /// The first queue after `after`, in the order of names, that has DELAYED or CLAIMED jobs.
 pub(super) async fn next_queue_with_due(app: &App, after: &str) -> Result<Option<String>, Error> {
-    let filter = doc! { "queue": { "$gt": after }, "due": { "$exists": true } };
+    let filter = doc! { "queue": { "$gt": after }, "due": any_time() };
     let sort = doc! { "queue": 1 };
-    let read = List { filter, sort, hint: Some("due"), ..List::default() };
-    Ok(jobs(app).first(read).await?.map(|job| job.queue))
+    let read = List { filter, sort, limit: 1, hint: Some("due"), ..List::default() };
+    Ok(heads(app, read).await?.pop().map(|job| job.queue))
 }
 
 /// The jobs that an op has claimed, unless they were claimed by another since.
@@ -95,15 +102,30 @@ pub(super) async fn list_dead(
     jobs(app).list(List { hint: Some("dead"), ..page.list(filter) }).await
 }
 
-/// The oldest dead letters of a queue.
+/// The oldest dead letters of a queue; with `until` none after the last one of that call.
 pub(super) async fn list_oldest_dead(
     app: &App,
     queue: &str,
+    until: Option<&Retry>,
     limit: i64,
-) -> Result<Vec<JobDocument>, Error> {
-    let filter = doc! { "queue": queue, "deadAt": { "$exists": true } };
+) -> Result<Vec<JobHead>, Error> {
+    let mut filter = doc! { "queue": queue, "deadAt": any_time() };
+    if let Some(Retry { last_at, last_id, .. }) = until {
+        let last = doc! { "deadAt": last_at, "_id": { "$lte": last_id } };
+        filter.insert("$or", vec![doc! { "deadAt": { "$lt": last_at } }, last]);
+    }
     let sort = doc! { "deadAt": 1, "_id": 1 };
-    jobs(app).list(List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
+    heads(app, List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
+}
+
+/// The jobs that an op of `retryDeadJobs` made available again, as far as they exist and remember it.
+pub(super) async fn list_retried_by(
+    app: &App,
+    op: &str,
+    limit: i64,
+) -> Result<Vec<JobHead>, Error> {
+    let filter = doc! { "retries.op": op };
+    heads(app, List { filter, limit, hint: Some("retried"), ..List::default() }).await
 }
 
 /// Number of jobs of a queue in a state other than DONE, counted up to `limit`.
@@ -113,16 +135,68 @@ pub(super) async fn count(
     state: JobState,
     limit: u64,
 ) -> Result<u64, Error> {
-    let exists = doc! { "$exists": true };
-    let filter = match state {
-        JobState::Ready => doc! { "ready.queue": queue },
+    let (filter, hint) = match state {
+        JobState::Ready => (doc! { "ready.queue": queue }, "ready"),
         JobState::Delayed | JobState::Claimed => {
-            doc! { "queue": queue, "due": exists, "state": stored(&state) }
+            (doc! { "queue": queue, "due": any_time(), "state": stored(&state) }, "due")
         }
-        JobState::Dead => doc! { "queue": queue, "deadAt": exists },
+        JobState::Dead => (doc! { "queue": queue, "deadAt": any_time() }, "dead"),
         JobState::Done => return Ok(0),
     };
-    jobs(app).count(filter, limit).await
+    jobs(app).count_by(hint, filter, limit).await
+}
+
+/// Matches the producer; without one, all producers. Jobs of docgate itself have none.
+fn producer(by: Option<&str>) -> Bson {
+    by.map_or_else(|| doc! { "$gt": "" }.into(), Bson::from)
+}
+
+/// Number of jobs of a producer, or of all, that are READY, DELAYED or CLAIMED, counted up to `limit` or somewhat more.
+/// Two commands at once: a job that is claimed meanwhile may be counted twice or not at all.
+pub(super) async fn count_live(app: &App, by: Option<&str>, limit: u64) -> Result<u64, Error> {
+    let ready = doc! { "by": producer(by), "ready.queue": { "$gt": "" } };
+    let due = doc! { "by": producer(by), "due": any_time() };
+    let jobs = jobs(app);
+    let (ready, due) = futures_util::future::try_join(
+        jobs.count_by("ready_by", ready, limit),
+        jobs.count_by("due_by", due, limit),
+    )
+    .await?;
+    Ok(ready.saturating_add(due))
+}
+
+/// Number of dead letters of a producer, or of all, counted up to `limit`.
+pub(super) async fn count_dead(app: &App, by: Option<&str>, limit: u64) -> Result<u64, Error> {
+    let filter = doc! { "by": producer(by), "deadAt": any_time() };
+    jobs(app).count_by("dead_by", filter, limit).await
+}
+
+/// The first producer after `after` who has dead letters.
+pub(super) async fn next_producer_with_dead(
+    app: &App,
+    after: &str,
+) -> Result<Option<String>, Error> {
+    let filter = doc! { "by": { "$gt": after }, "deadAt": any_time() };
+    let sort = doc! { "by": 1 };
+    let read = List { filter, sort, limit: 1, hint: Some("dead_by"), ..List::default() };
+    Ok(heads(app, read).await?.pop().and_then(|job| job.by))
+}
+
+/// Removes the oldest dead letters of a producer, or of all. Returns their number.
+pub(super) async fn remove_oldest_dead(
+    app: &App,
+    by: Option<&str>,
+    limit: i64,
+) -> Result<u64, Error> {
+    let filter = doc! { "by": producer(by), "deadAt": any_time() };
+    let sort = doc! { "deadAt": 1 };
+    let hint = Some(if by.is_some() { "dead_by" } else { "died" });
+    let oldest = heads(app, List { filter, sort, limit, hint, ..List::default() }).await?;
+    let Some(last) = oldest.last().and_then(|job| job.dead_at) else { return Ok(0) };
+    let ids: Vec<_> = oldest.into_iter().map(|job| job.id).collect();
+    // One that was made available meanwhile has no time of its death, or a later one.
+    let guard = doc! { "$gt": DateTime::from_millis(0), "$lte": last };
+    jobs(app).remove_many(doc! { "_id": { "$in": ids }, "deadAt": guard }).await
 }
 
 /// Claims a READY job until `until`.
@@ -208,11 +282,9 @@ pub(super) fn back_off(base: Duration, max: Duration, jitter: f64) -> Document {
 }
 
 /// Makes a job READY whose delay or lease has ended, or DEAD if its last attempt ended with its lease.
-pub(super) fn promote(app: &App, job: &JobDocument) -> Guarded<JobDocument> {
+pub(super) fn promote(app: &App, job: &JobHead) -> Guarded<JobDocument> {
     let guard = doc! {
-        "_id": &job.id,
-        "due": { "$gt": DateTime::from_millis(0) },
-        "$expr": { "$lte": ["$due", "$$NOW"] },
+        "_id": &job.id, "due": any_time(), "$expr": { "$lte": ["$due", "$$NOW"] },
     };
     let is_claimed = doc! { "$eq": ["$state", literal(stored(&JobState::Claimed))] };
     let is_last: Bson =
@@ -230,8 +302,11 @@ pub(super) fn promote(app: &App, job: &JobDocument) -> Guarded<JobDocument> {
 /// The reason of an attempt whose lease ran out.
 const LEASE_ENDED: &str = "the lease ran out";
 
-/// Makes a DEAD job READY, with all of its attempts.
-pub(super) fn revive(app: &App, job: &JobDocument) -> Guarded<JobDocument> {
+/// Maximum number of calls of `retryDeadJobs` that a job remembers.
+const RETRIES: i32 = 8;
+
+/// Makes a DEAD job READY, with all of its attempts. The job remembers the call, if it has an idempotency key.
+pub(super) fn revive(app: &App, job: &JobHead, by: Option<&Retry>) -> Guarded<JobDocument> {
     let guard = doc! { "_id": &job.id, "state": stored(&JobState::Dead), "deadAt": job.dead_at };
     let place = doc! {
         "queue": literal(&job.queue),
@@ -243,7 +318,11 @@ pub(super) fn revive(app: &App, job: &JobDocument) -> Guarded<JobDocument> {
     if let Some(key) = &job.unique_key {
         set.insert("unique", literal(unique(&job.queue, key)));
     }
-    change(app, guard, set, &["deadAt", "claim"])
+    let Some(retry) = by else { return change(app, guard, set, &["deadAt", "claim"]) };
+    let retries = append(array("retries"), vec![whole(literals(stored_fields(retry)))]);
+    set.insert("retries", doc! { "$slice": [retries, -RETRIES] });
+    let applied = doc! { "_id": &job.id, "retries.op": &retry.op };
+    change(app, guard, set, &["deadAt", "claim"]).applied_if(applied)
 }
 
 fn millis_ahead(priority: i32) -> i64 {
@@ -252,7 +331,8 @@ fn millis_ahead(priority: i32) -> i64 {
 
 /// Removes jobs that are DONE since before `before`. Returns their number.
 pub(super) async fn remove_done(app: &App, before: DateTime, limit: i64) -> Result<u64, Error> {
-    let done = jobs(app).list_older(("doneAt", "done"), before, limit).await?;
+    let filter = doc! { "doneAt": { "$lt": before } };
+    let done = heads(app, List { filter, limit, hint: Some("done"), ..List::default() }).await?;
     if done.is_empty() {
         return Ok(0);
     }

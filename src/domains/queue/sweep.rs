@@ -1,10 +1,10 @@
 //! Sweep of the work queue: makes jobs READY whose delay or lease has ended, makes dead jobs of docgate itself available
-//! again, and removes jobs that are DONE.
+//! again, and removes jobs that are DONE and dead letters beyond their bounds.
 
 use std::time::Duration;
 
 use super::{
-    operations::{promote, revive_own},
+    operations::{promote, remove_surplus, revive_own},
     store,
 };
 use crate::{app::App, error::Error, flow::Sweep};
@@ -16,10 +16,12 @@ const ROUNDS: usize = 20;
 /// Time for which a DONE job remains at least.
 const KEPT: Duration = Duration::from_secs(24 * 3_600);
 
-/// Makes jobs READY in every queue and dead jobs of docgate itself available again, and removes old DONE jobs. Their idempotency keys need not be remembered any more.
+/// Makes jobs READY in every queue and dead jobs of docgate itself available again. Removes dead letters beyond their
+/// bounds, and old DONE jobs, whose idempotency keys need not be remembered any more.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.count("due jobs", promote_all(app).await);
     sweep.count("dead jobs of docgate", revive_own(app, sweep.unchanged_before()).await);
+    sweep.count("surplus dead jobs", remove_surplus(app).await);
     let before = sweep.ops_expired_before().min(sweep.earlier(KEPT));
     for _ in 0..ROUNDS {
         let removed = store::remove_done(app, before, REMOVED).await;

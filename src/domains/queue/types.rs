@@ -1,11 +1,11 @@
 //! GraphQL types of the work queue.
 
-use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use async_graphql::{Context, Enum, ID, Object, Result, SimpleObject};
 
 pub use super::documents::JobState;
 use super::{
     documents::JobDocument,
-    operations::{self, MAX_CLAIMED, MAX_LEASE, MAX_RETRIED, PAYLOAD, PRIORITY},
+    operations::{self, MAX_CLAIMED, MAX_LEASE, MAX_QUEUES, MAX_RETRIED, PAYLOAD, PRIORITY},
 };
 use crate::graphql::{
     codes::refusal,
@@ -107,7 +107,8 @@ pub struct ClaimedJob {
 /// Result of a successful `claimJob`.
 #[derive(Debug, SimpleObject)]
 pub struct ClaimedJobs {
-    /// The claimed jobs, in the order of the queue. Empty if no job can be claimed at present.
+    /// The claimed jobs, in the order of the queue; of several queues, one queue after the other. Empty if no job can be
+    /// claimed at present.
     pub jobs: Vec<ClaimedJob>,
 }
 
@@ -135,10 +136,20 @@ impl CompletedJob {
 /// Result of a successful `retryDeadJobs`.
 #[derive(Debug, SimpleObject)]
 pub struct RetriedJobs {
-    /// Number of jobs that can be claimed again.
+    /// Number of jobs that can be claimed again. With a repeated idempotency key those of the first call are included.
     pub count: i32,
-    /// Number of jobs that stay dead, because a live job has their unique key.
+    /// Number of jobs that stay dead, because a live job has their unique key, and of those that another call was faster
+    /// with.
     pub skipped: i32,
+}
+
+/// Whose jobs a bound counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+pub enum QueueScope {
+    /// Those of the caller.
+    Producer,
+    /// Those of all producers.
+    All,
 }
 
 /// Numbers of a queue. Each is counted up to 100,000.
@@ -164,8 +175,8 @@ pub struct JobsAvailable {
 }
 
 /// Checks the name of a queue that clients use.
-fn queue(field: &str, name: &mut str) -> Result<(), InvalidInput> {
-    operations::check_queue(field, name)
+fn queue<T: AsRef<str>>(field: &str, name: &mut T) -> Result<(), InvalidInput> {
+    operations::check_queue(field, name.as_ref())
 }
 
 /// Checks a payload. Unlike other texts it may contain every character.
@@ -199,8 +210,11 @@ input! {
 
     /// Input of `claimJob`.
     pub struct ClaimJobInput {
-        /// Name of the queue.
-        pub queue: String where queue,
+        /// Name of the queue. Either this or `queues` is needed.
+        pub queue: Option<String> where optional(queue),
+        /// Names of 1 to 16 queues instead of `queue`. They take turns: a claim of one job begins with the queue whose
+        /// turn it is, and a claim of several jobs divides them among the queues that have jobs.
+        pub queues: Option<Vec<String>> where optional(each(MAX_QUEUES, queue)),
         /// Maximum number of jobs, 1 to 100. Default: 1.
         pub max: Option<i32> where optional(within(1..=MAX_CLAIMED)),
         /// Length of the lease in seconds, 1 to 43,200. Default: 60. A job whose lease has run out can be claimed by
@@ -247,13 +261,16 @@ input! {
         pub queue: String where queue,
         /// Maximum number of jobs, 1 to 1,000, those that died first. Default: 1,000.
         pub max: Option<i32> where optional(within(1..=MAX_RETRIED)),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key makes only jobs available that the first call
+        /// has chosen, and none twice.
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 }
 
 result! {
     /// Result of `enqueue`: the job, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
     pub enum EnqueueResult:
-        JobDocument => Job | JobExists | Conflict | InvalidInput;
+        JobDocument => Job | JobExists | QueueFull | Conflict | InvalidInput;
 
     /// Result of `claimJob`: the claimed jobs, or a refusal. `Conflict`: this `idempotencyKey` was used with another
     /// input.
@@ -272,9 +289,10 @@ result! {
     pub enum FailJobResult:
         JobDocument => Job | NotFound | ClaimLost | InvalidInput;
 
-    /// Result of `retryDeadJobs`: the number of jobs, or a refusal.
+    /// Result of `retryDeadJobs`: the number of jobs, or a refusal. `Conflict`: this `idempotencyKey` was used with another
+    /// input.
     pub enum RetryDeadJobsResult:
-        RetriedJobs | InvalidInput;
+        RetriedJobs | Conflict | InvalidInput;
 }
 
 refusal! {
@@ -282,6 +300,14 @@ refusal! {
     struct JobExists as "JOB_EXISTS" {
         /// Global id of that job.
         pub job_id: ID,
+    }
+
+    /// There are as many unfinished jobs as the gateway permits. Nothing was added.
+    struct QueueFull as "QUEUE_FULL" {
+        /// The bound: the number of unfinished jobs that are permitted, in all queues together.
+        pub limit: Long,
+        /// Whose jobs it counts.
+        pub scope: QueueScope,
     }
 
     /// The caller doesn't have the claim of the job: its lease has run out, it has ended, or the token is that of another

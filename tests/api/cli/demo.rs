@@ -1,6 +1,11 @@
 //! `docgate demo`.
 
-use std::{collections::HashMap, path::Path, process::Command, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    process::Command,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
@@ -91,6 +96,24 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
         }
         answers.insert(operation(query), answer["data"].clone());
     }
+}
+
+/// There are jobs of each kind, and somebody does those of two queues.
+async fn jobs_are_done(address: &str, admin: &str) {
+    let query = "{ queueStats(queue: \"mail\") { ready delayed dead } }";
+    let mail = ask(address, Some(admin), query).await["data"]["queueStats"].clone();
+    assert_eq!(mail, json!({ "ready": 15, "delayed": 4, "dead": 3 }));
+    let query = "{ previews: queueStats(queue: \"previews\") { ready claimed }
+        invoices: queueStats(queue: \"invoices\") { ready claimed } }";
+    let mut seen = HashSet::new();
+    for _ in 0..100 {
+        seen.insert(ask(address, Some(admin), query).await["data"].to_string());
+        if seen.len() >= 3 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    panic!("nothing is done: {seen:#?}");
 }
 
 /// The flows that the demo says were cut: their states as it said them and the ids.
@@ -209,6 +232,7 @@ async fn a_demo_is_filled_kept_and_stopped() {
     let found = json!({ "path": "/en/delivery", "redirectedFrom": "/en/shipping" });
     assert_eq!(ask(&address, None, former).await["data"]["content"], found);
 
+    jobs_are_done(&address, &admin).await;
     examples_work(&address, &shopper, &merchant, &admin).await;
 
     let (code, _, said) = done(demo(&data, &[]));

@@ -11,7 +11,7 @@ use super::{
 use crate::support::{Gateway, cuts, key, short_bounds};
 
 /// Sends a mutation, and returns its answer if there is one.
-async fn sent(client: crate::support::Client, query: &str, input: Value) -> Option<Value> {
+pub async fn sent(client: crate::support::Client, query: &str, input: Value) -> Option<Value> {
     let (_, body) = client.send(query, json!({ "input": input })).await.ok()?;
     body["data"].as_object()?.values().next().cloned()
 }

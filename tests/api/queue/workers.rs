@@ -17,7 +17,7 @@ use super::{enqueue, enqueued, operator, stats};
 use crate::{
     cli::{Running, on},
     metrics::Samples,
-    support::{Gateway, token},
+    support::{Gateway, proxy::Cut, token},
 };
 
 const AVAILABLE: &str = "subscription { jobAvailable(queue: \"mail\") { queue } }";
@@ -105,7 +105,7 @@ async fn own_workers_wake_up_without_polling_and_try_again() {
     let op = || gateway.app.ids().op(&["flow", "tag"], Some("entry"), &"input");
     for _ in 0..2 {
         let added = add(&gateway.app, op(), NewJob::own("feeds", "a".into())).await;
-        assert!(matches!(added.expect("an outcome"), Added::Job(_)));
+        assert!(matches!(added.expect("an outcome"), Added::Job(_) | Added::Before(_)));
     }
     eventually(async || calls.load(Ordering::SeqCst) == 1).await;
     let job = gateway.raw("jobs").find_one(mongodb::bson::doc! {}).await.expect("read");
@@ -124,6 +124,54 @@ async fn own_workers_wake_up_without_polling_and_try_again() {
         1
     );
     gateway.assert_sound().await;
+}
+
+/// Tells when it is dropped.
+struct Guard(Arc<AtomicUsize>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_cannot_renew_its_lease_stops_its_work() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let handler: Handler = {
+        let (begun, ended) = (Arc::clone(&begun), Arc::clone(&ended));
+        Arc::new(move |_, _| {
+            let (begun, guard) = (Arc::clone(&begun), Guard(Arc::clone(&ended)));
+            Box::pin(async move {
+                // The next attempt has nothing to do.
+                if begun.fetch_add(1, Ordering::SeqCst) == 0 {
+                    tokio::time::sleep(Duration::from_secs(60)).await;
+                }
+                drop(guard);
+                Ok(())
+            })
+        })
+    };
+    let stop = CancellationToken::new();
+    let (app, stopped) = (gateway.app.clone(), stop.clone());
+    let limits = Limits { jobs: 1, lease: Duration::from_secs(3) };
+    let running =
+        tokio::spawn(async move { run(&app, vec![work("mail", &handler)], limits, stopped).await });
+    enqueued(&gateway, "mail", "a").await;
+    eventually(async || begun.load(Ordering::SeqCst) == 1).await;
+    // MongoDB is silent from now on.
+    let since = Instant::now();
+    proxy.count_only(|seen| seen.collection == "jobs");
+    proxy.cut_all_from(0, Cut::Hold);
+    eventually(async || ended.load(Ordering::SeqCst) == 1).await;
+    let took = since.elapsed();
+    assert!(took > Duration::from_millis(500) && took < Duration::from_secs(8), "{took:?}");
+    stop.cancel();
+    proxy.heal();
+    proxy.discard();
+    tokio::time::timeout(Duration::from_secs(40), running).await.expect("it stops").expect("ended");
 }
 
 #[tokio::test(flavor = "multi_thread")]

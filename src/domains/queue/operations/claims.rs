@@ -1,6 +1,6 @@
 //! Claims, and what a worker does with them.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use super::{
     super::{
@@ -12,7 +12,8 @@ use super::{
             HeartbeatJobResult,
         },
     },
-    line,
+    line::Wanted,
+    turns,
 };
 use crate::{
     app::App,
@@ -22,12 +23,14 @@ use crate::{
         cx::Cx,
         declared::Input,
         node_id::NodeKind,
-        refusals::{Conflict, NotFound, Stop},
+        refusals::{Conflict, InvalidInput, NotFound, Stop},
     },
 };
 
 /// Maximum number of jobs of one claim.
 pub(in super::super) const MAX_CLAIMED: i64 = 100;
+/// Maximum number of queues of one claim.
+pub(in super::super) const MAX_QUEUES: usize = 16;
 /// Maximum length of a lease in seconds: twelve hours.
 pub(in super::super) const MAX_LEASE: i64 = 43_200;
 /// Default length of a lease in seconds.
@@ -46,18 +49,19 @@ pub async fn claim_job(
     input: ClaimJobInput,
 ) -> Result<ClaimedJobs, Stop<ClaimJobResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let queues = queues(&input)?;
     let op = cx.op(&[subject, "claimJob"], input.idempotency_key.as_ref(), &*input);
     let op = input.idempotency_key.as_ref().map(|_| op);
     if let Some(jobs) = claimed_before(&cx, op.as_ref()).await? {
         return Ok(jobs);
     }
-    let wanted = line::Wanted {
-        count: usize::try_from(input.max.unwrap_or(1)).unwrap_or(1),
+    let wanted = Wanted {
+        slots: (0..usize::try_from(input.max.unwrap_or(1)).unwrap_or(1)).collect(),
         lease: lease(input.lease_seconds),
         by: subject.to_owned(),
         op: op.clone(),
     };
-    let claimed = line::claim(&cx, &input.queue, wanted).await?;
+    let claimed = turns::claim(&cx, &queues, wanted).await?;
     if claimed.is_empty() {
         // Another call with the same key may have claimed them meanwhile.
         if let Some(jobs) = claimed_before(&cx, op.as_ref()).await? {
@@ -65,6 +69,20 @@ pub async fn claim_job(
         }
     }
     Ok(answer(claimed))
+}
+
+/// The queues of a claim, each once.
+fn queues(input: &ClaimJobInput) -> Result<Vec<String>, InvalidInput> {
+    match (&input.queue, &input.queues) {
+        (Some(queue), None) => Ok(vec![queue.clone()]),
+        (None, Some(queues)) if !queues.is_empty() => {
+            let mut once = HashSet::new();
+            Ok(queues.iter().filter(|queue| once.insert(*queue)).cloned().collect())
+        }
+        (None, Some(_)) => Err(InvalidInput::new("queues", "is empty: name a queue")),
+        (None, None) => Err(InvalidInput::new("queue", "is missing: give `queue` or `queues`")),
+        (Some(_), Some(_)) => Err(InvalidInput::new("queues", "can't be given beside `queue`")),
+    }
 }
 
 fn answer(claimed: Vec<JobDocument>) -> ClaimedJobs {

@@ -39,8 +39,9 @@ const PROMOTED: i64 = 200;
 /// A claim that waits.
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
-    /// Maximum number of jobs.
-    pub(super) count: usize,
+    /// A number for each job that is wanted. With an idempotency key the job remembers its number, and no two jobs of the
+    /// op have the same one.
+    pub(super) slots: Vec<usize>,
     /// Length of the lease.
     pub(super) lease: Duration,
     /// Subject of the worker.
@@ -111,7 +112,7 @@ fn take_some(line: &Line) -> Vec<(Wanted, oneshot::Sender<Answer>)> {
     waiting.retain(|(_, sender)| !sender.is_closed());
     let mut jobs = 0;
     let is_beyond = |(wanted, _): &(Wanted, _)| {
-        jobs += wanted.count;
+        jobs += wanted.slots.len();
         jobs > MAX_JOBS
     };
     let end = waiting.iter().position(is_beyond).unwrap_or(waiting.len());
@@ -132,7 +133,7 @@ async fn serve(
     let mut ops = HashSet::new();
     for one in &mut wanted {
         if one.op.as_ref().is_some_and(|op| !ops.insert(op.id.clone())) {
-            one.count = 0;
+            one.slots.clear();
         }
     }
     let mut served: Vec<Vec<JobDocument>> = vec![Vec::new(); wanted.len()];
@@ -163,7 +164,7 @@ async fn fill(
         // A caller that got jobs has had its turn, also if it wants more.
         let callers: Vec<usize> =
             (0..wanted.len()).filter(|caller| served[*caller].is_empty()).collect();
-        let missing: usize = callers.iter().map(|caller| wanted[*caller].count).sum();
+        let missing: usize = callers.iter().map(|caller| wanted[*caller].slots.len()).sum();
         if missing == 0 {
             break;
         }
@@ -175,8 +176,8 @@ async fn fill(
             shuffle(app, &mut found);
         }
         let claims =
-            divide(found, &callers, wanted).into_iter().map(|(caller, number, job)| async move {
-                (caller, claim_one(app, job, &wanted[caller], number).await)
+            divide(found, &callers, wanted).into_iter().map(|(caller, slot, job)| async move {
+                (caller, claim_one(app, job, &wanted[caller], slot).await)
             });
         turn.is_contended = false;
         let mut failed = None;
@@ -197,18 +198,18 @@ async fn fill(
     Ok(())
 }
 
-/// Divides jobs among these callers: each gets one in turn, up to its number. Returns caller, number and job.
+/// Divides jobs among these callers: each gets one in turn, up to its number. Returns caller, slot and job.
 fn divide(
     found: Vec<Timed<JobDocument>>,
     callers: &[usize],
     wanted: &[Wanted],
 ) -> Vec<(usize, usize, Timed<JobDocument>)> {
-    let most = callers.iter().map(|caller| wanted[*caller].count).max().unwrap_or(0);
+    let most = callers.iter().map(|caller| wanted[*caller].slots.len()).max().unwrap_or(0);
     let places = (0..most).flat_map(|number| {
-        let some = callers.iter().filter(move |caller| number < wanted[**caller].count);
-        some.map(move |caller| (*caller, number))
+        let place = move |caller: &usize| Some((*caller, *wanted[*caller].slots.get(number)?));
+        callers.iter().filter_map(place)
     });
-    iter::zip(places, found).map(|((caller, number), job)| (caller, number, job)).collect()
+    iter::zip(places, found).map(|((caller, slot), job)| (caller, slot, job)).collect()
 }
 
 /// Claims one job. Returns the job as it is after the claim.
@@ -216,12 +217,12 @@ async fn claim_one(
     app: &App,
     Timed { now, document: mut job }: Timed<JobDocument>,
     wanted: &Wanted,
-    number: usize,
+    slot: usize,
 ) -> Outcome<JobDocument> {
     let claim = Claim {
         token: app.ids().random(),
         by: wanted.by.clone(),
-        slot: wanted.op.as_ref().map(|op| format!("{}/{number:03}", op.id)),
+        slot: wanted.op.as_ref().map(|op| format!("{}/{slot:03}", op.id)),
         input: wanted.op.as_ref().map(|op| op.input.clone()),
         end: None,
     };
@@ -238,6 +239,11 @@ async fn claim_one(
         Outcome::Refused => Outcome::Refused,
         Outcome::Unknown(error) => Outcome::Unknown(error),
     }
+}
+
+/// The slot of a claimed job; `None` if it was claimed without an idempotency key.
+pub(super) fn slot(job: &JobDocument) -> Option<usize> {
+    job.claim.as_ref()?.slot.as_ref()?.rsplit_once('/')?.1.parse().ok()
 }
 
 /// Makes jobs of a queue READY whose delay or lease has ended. Returns their number.
@@ -272,7 +278,8 @@ mod tests {
         let line = Line::default();
         let wait = |by: &str| {
             let lease = Duration::from_secs(60);
-            let wanted = Wanted { count: MAX_JOBS, lease, by: by.to_owned(), op: None };
+            let slots = (0..MAX_JOBS).collect();
+            let wanted = Wanted { slots, lease, by: by.to_owned(), op: None };
             let (sender, receiver) = oneshot::channel();
             lock(&line.waiting).push((wanted, sender));
             receiver

@@ -1,33 +1,34 @@
 //! The rules of the work queue.
 
+mod bounds;
 mod claims;
+mod dead;
 mod line;
+mod turns;
 mod wake;
 mod work;
 
-pub(super) use claims::{MAX_CLAIMED, MAX_LEASE};
+pub(super) use claims::{MAX_CLAIMED, MAX_LEASE, MAX_QUEUES};
 pub use claims::{claim_job, complete_job, fail_job, heartbeat_job};
+pub(super) use dead::{MAX_RETRIED, remove_surplus, revive_own};
+pub use dead::{dead_jobs, retry_dead_jobs};
 pub(super) use line::promote;
 pub use wake::job_available;
 pub use work::{Handled, Handler, Limits, Work, run};
 
 use std::ops::RangeInclusive;
 
-use async_graphql::{ID, connection::Connection};
+use async_graphql::ID;
 use futures_util::future::try_join_all;
-use mongodb::bson::{Bson, DateTime};
+use mongodb::bson::DateTime;
 
 use super::{
     documents::{JobDocument, JobState, Place, rank, unique},
     store,
-    types::{
-        EnqueueInput, EnqueueResult, Job, JobExists, QueueStats, RetriedJobs, RetryDeadJobsInput,
-        RetryDeadJobsResult,
-    },
+    types::{EnqueueInput, EnqueueResult, JobExists, QueueStats},
 };
 use crate::{
     app::App,
-    domains,
     error::Error,
     flow::Op,
     graphql::{
@@ -35,20 +36,16 @@ use crate::{
         declared::Input,
         input,
         node_id::NodeKind,
-        page::{Order, Page, Paging},
         refusals::{Conflict, InvalidInput, Stop},
         requester::Role,
-        scalars::{Long, int},
+        scalars::Long,
     },
-    mongo::Outcome,
 };
 
 /// Maximum size of a payload in bytes.
 pub(super) const PAYLOAD: usize = 65_536;
 /// Priorities.
 pub(super) const PRIORITY: RangeInclusive<i64> = 0..=9;
-/// Maximum number of jobs of one `retryDeadJobs`.
-pub(super) const MAX_RETRIED: i64 = 1_000;
 /// Default number of attempts.
 const ATTEMPTS: i32 = 5;
 /// The largest number that is counted.
@@ -88,10 +85,18 @@ fn is_visible(cx: Cx<'_>, job: &JobDocument) -> bool {
     is_own || cx.requester.has(Role::Worker) || cx.requester.has(Role::Operator)
 }
 
-/// Adds a job. Once per idempotency key.
+/// Adds a job. Once per idempotency key, and only if there is room for it.
 pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Result<JobDocument, Stop<EnqueueResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "enqueue"], input.idempotency_key.as_ref(), &*input);
+    let admitted = match bounds::admit(&cx, subject).await? {
+        Ok(admitted) => admitted,
+        // A repeat finds its job also if there is no room for another one.
+        Err(full) => match added_before(&cx, &op).await? {
+            Some(added) => return answer(added),
+            None => return Err(full.into()),
+        },
+    };
     let input = input.into_inner();
     let new = NewJob {
         queue: input.queue,
@@ -102,8 +107,16 @@ pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Result<JobDocument, Sto
         unique_key: input.unique_key,
         by: Some(subject.to_owned()),
     };
-    match add(&cx, op, new).await? {
-        Added::Job(job) => Ok(*job),
+    let added = add(&cx, op, new).await?;
+    if !matches!(added, Added::Job(_)) {
+        admitted.give_back();
+    }
+    answer(added)
+}
+
+fn answer(added: Added) -> Result<JobDocument, Stop<EnqueueResult>> {
+    match added {
+        Added::Job(job) | Added::Before(job) => Ok(*job),
         Added::OtherInput => Err(Conflict::other_input().into()),
         Added::Exists(job) => Err(JobExists::new(&job).into()),
     }
@@ -146,8 +159,10 @@ impl NewJob {
 /// The result of adding a job.
 #[derive(Debug)]
 pub enum Added {
-    /// The job, which this op has added, now or before.
+    /// The job, which was added now.
     Job(Box<JobDocument>),
+    /// The job, which this op has added before.
+    Before(Box<JobDocument>),
     /// The op has added a job with another input.
     OtherInput,
     /// This live job has the unique key.
@@ -160,14 +175,13 @@ pub enum Added {
 /// # Errors
 /// The outcome is unknown: it can be repeated with the same op.
 pub async fn add(app: &App, op: Op, new: NewJob) -> Result<Added, Error> {
-    let job = JobDocument::new(op, new, app.clock());
+    let job = JobDocument::new(op.clone(), new, app.clock());
     for _ in 0..TRIES {
         if store::jobs(app).insert(job.clone()).await.decided()?.is_some() {
             return Ok(Added::Job(Box::new(job)));
         }
-        if let Some(added) = store::jobs(app).get_settled(&job.id).await? {
-            let is_same = added.input == job.input;
-            return Ok(if is_same { Added::Job(Box::new(added)) } else { Added::OtherInput });
+        if let Some(added) = added_before(app, &op).await? {
+            return Ok(added);
         }
         if let Some(key) = &job.unique_key
             && let Some(live) = store::find_unique(app, &job.queue, key).await?
@@ -177,6 +191,15 @@ pub async fn add(app: &App, op: Op, new: NewJob) -> Result<Added, Error> {
         // The job with the unique key has ended meanwhile.
     }
     Err(Error::unavailable("jobs with the unique key come and go"))
+}
+
+/// What the op has added before.
+async fn added_before(app: &App, op: &Op) -> Result<Option<Added>, Error> {
+    let found = store::jobs(app).get_settled(&op.id).await?;
+    Ok(found.map(|added| {
+        let is_same = added.input == op.input;
+        if is_same { Added::Before(Box::new(added)) } else { Added::OtherInput }
+    }))
 }
 
 /// Maximum number of inserts of one job.
@@ -206,30 +229,10 @@ impl JobDocument {
             done_at: None,
             dead_at: None,
             reason: None,
+            retries: Vec::new(),
             v: crate::mongo::Version,
         }
     }
-}
-
-/// The dead letters of a queue.
-///
-/// # Errors
-/// `BadInput` that names the argument.
-pub async fn dead_jobs(
-    cx: Cx<'_>,
-    queue: &str,
-    paging: Paging,
-) -> Result<Connection<String, Job>, Error> {
-    check_queue("queue", queue)?;
-    let order =
-        Order { list: format!("deadJobs {queue}"), keys: vec![("deadAt", -1), ("_id", -1)] };
-    let page = Page::new(&cx, order, paging)?;
-    let found = store::list_dead(&cx, &page, queue).await?;
-    let keys = |job: &JobDocument| {
-        let dead = job.dead_at.map_or(Bson::Null, Bson::DateTime);
-        vec![dead, Bson::from(&job.id)]
-    };
-    Ok(page.connection(found, keys, Job::from))
 }
 
 /// The numbers of a queue.
@@ -245,52 +248,4 @@ pub async fn queue_stats(cx: Cx<'_>, queue: String) -> Result<QueueStats, Error>
         |at: usize| Long(counts.get(at).and_then(|count| i64::try_from(*count).ok()).unwrap_or(0));
     let (ready, delayed, claimed, dead) = (number(0), number(1), number(2), number(3));
     Ok(QueueStats { queue, ready, delayed, claimed, dead })
-}
-
-/// Number of guarded writes that are sent at once.
-const AT_ONCE: usize = 100;
-
-/// Makes dead letters available again.
-pub async fn retry_dead_jobs(
-    cx: Cx<'_>,
-    input: RetryDeadJobsInput,
-) -> Result<RetriedJobs, Stop<RetryDeadJobsResult>> {
-    let input = input.checked()?;
-    let max = input.max.map_or(MAX_RETRIED, i64::from);
-    let dead = store::list_oldest_dead(&cx, &input.queue, max).await?;
-    let (count, skipped) = revive(&cx, &dead).await?;
-    Ok(RetriedJobs { count: int(count), skipped: int(skipped) })
-}
-
-/// Makes these dead letters available again. Returns the number of those that are, and of those that were no dead letters
-/// any more.
-async fn revive(app: &App, dead: &[JobDocument]) -> Result<(i64, i64), Error> {
-    let (mut count, mut skipped) = (0, 0);
-    for some in dead.chunks(AT_ONCE) {
-        let revived = some.iter().map(|job| store::revive(app, job).done());
-        for outcome in futures_util::future::join_all(revived).await {
-            match outcome {
-                Outcome::Applied(()) => count += 1,
-                Outcome::Refused => skipped += 1,
-                Outcome::Unknown(error) => return Err(error),
-            }
-        }
-    }
-    Ok((count, skipped))
-}
-
-/// Makes jobs of docgate itself available again that have failed too often, and for the last time before `before`. They
-/// have to be done in the end, and a room that adds such a job again finds that it exists. Returns their number.
-///
-/// # Errors
-/// An unknown outcome; the next sweep repeats it.
-pub(super) async fn revive_own(app: &App, before: DateTime) -> Result<u64, Error> {
-    let mut total = 0;
-    for work in domains::work(app.config()) {
-        let mut dead = store::list_oldest_dead(app, &work.queue, MAX_RETRIED).await?;
-        dead.retain(|job| job.dead_at.is_some_and(|at| at < before));
-        let (count, _) = revive(app, &dead).await?;
-        total += count.unsigned_abs();
-    }
-    Ok(total)
 }

@@ -1,6 +1,10 @@
 //! docgate's own workers: they claim jobs, call a handler for each, and end the claim by its result.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::future::select_all;
 use tokio::{
@@ -13,7 +17,8 @@ use super::{
     super::{JobDocument, documents::JobState},
     OWN,
     claims::{complete, fail, renew},
-    line::{self, Wanted},
+    line::Wanted,
+    turns,
     wake::{self, POLL},
 };
 use crate::{app::App, error::Error, graphql::node_id::NodeKind};
@@ -64,7 +69,8 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
     let Limits { jobs, lease } = limits;
     let free = Arc::new(Semaphore::new(jobs));
     let mut changes: Vec<_> = queues.iter().map(|work| wake::changes(app, &work.queue)).collect();
-    let (mut running, mut next) = (JoinSet::new(), 0);
+    let names: Vec<String> = queues.iter().map(|work| work.queue.clone()).collect();
+    let mut running = JoinSet::new();
     if queues.is_empty() {
         return;
     }
@@ -75,9 +81,18 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
             () = stop.cancelled() => break,
         };
         let Ok(permit) = permit else { break };
-        match claim_next(app, &queues, &mut next, lease).await {
+        // The lease counts from a later time.
+        let lease_since = Instant::now();
+        let wanted = Wanted { slots: vec![0], lease, by: app.name().to_owned(), op: None };
+        let claimed = turns::claim(app, &names, wanted).await.map(|mut jobs| jobs.pop());
+        let with_work = |job: JobDocument| {
+            let work = queues.iter().find(|work| work.queue == job.queue)?;
+            Some((work.clone(), job))
+        };
+        match claimed.map(|job| job.and_then(with_work)) {
             Ok(Some((work, job))) => {
-                running.spawn(work_on(app.clone(), work, job, lease, permit));
+                let held = Held { since: lease_since, length: lease };
+                running.spawn(work_on(app.clone(), work, job, held, permit));
             }
             Ok(None) => {
                 let woken = select_all(changes.iter_mut().map(|one| Box::pin(one.changed())));
@@ -103,23 +118,10 @@ pub async fn run(app: &App, queues: Vec<Work>, limits: Limits, stop: Cancellatio
     while running.join_next().await.is_some() {}
 }
 
-/// Claims one job, from the queue whose turn it is or else from the next one that has a job.
-async fn claim_next(
-    app: &App,
-    queues: &[Work],
-    next: &mut usize,
-    lease: Duration,
-) -> Result<Option<(Work, JobDocument)>, Error> {
-    for _ in queues {
-        let Some(work) = queues.get(*next % queues.len()) else { break };
-        *next = (*next + 1) % queues.len();
-        let by = app.name().to_owned();
-        let wanted = Wanted { count: 1, lease, by, op: None };
-        if let Some(job) = line::claim(app, &work.queue, wanted).await?.pop() {
-            return Ok(Some((work.clone(), job)));
-        }
-    }
-    Ok(None)
+/// A lease, by this machine's clock: it ends no earlier than its length after this time.
+struct Held {
+    since: Instant,
+    length: Duration,
 }
 
 /// Does one job under its lease, and ends the claim.
@@ -127,7 +129,7 @@ async fn work_on(
     app: App,
     work: Work,
     job: JobDocument,
-    lease: Duration,
+    lease: Held,
     permit: OwnedSemaphorePermit,
 ) {
     let Some(claim) = &job.claim else { return };
@@ -191,15 +193,21 @@ fn log_failure(job: &JobDocument) {
 /// Maximum length of a reason in characters.
 const REASON: usize = 1_000;
 
-/// Renews a lease until that is refused. Returns the reason.
-async fn keep(app: &App, id: &str, token: &str, lease: Duration) -> Error {
+/// Renews a lease until that is refused, or until the lease has run out because it couldn't be renewed. Returns the
+/// reason.
+async fn keep(app: &App, id: &str, token: &str, Held { mut since, length }: Held) -> Error {
+    let lost = || Error::unavailable("the lease had run out");
     loop {
-        tokio::time::sleep(lease / 3).await;
-        match renew(app, id, token, lease).await {
-            Ok(Some(_)) => {}
-            Ok(None) => return Error::unavailable("the lease had run out"),
+        tokio::time::sleep(length / 3).await;
+        let now = Instant::now();
+        let left = length.saturating_sub(now.duration_since(since));
+        match tokio::time::timeout(left, renew(app, id, token, length)).await {
+            Ok(Ok(Some(_))) => since = now,
+            Ok(Ok(None)) | Err(_) => return lost(),
             // The lease may hold until the next try.
-            Err(error) => tracing::debug!(event = "heartbeat_failed", ?error, "heartbeat failed"),
+            Ok(Err(error)) => {
+                tracing::debug!(event = "heartbeat_failed", ?error, "heartbeat failed");
+            }
         }
     }
 }

@@ -1,0 +1,185 @@
+//! Dead letters: their list, their way back, and their bound.
+
+use std::collections::HashSet;
+
+use async_graphql::connection::Connection;
+use mongodb::bson::{Bson, DateTime};
+
+use super::{
+    super::{
+        documents::{JobDocument, JobHead, Retry},
+        store,
+        types::{Job, RetriedJobs, RetryDeadJobsInput, RetryDeadJobsResult},
+    },
+    check_queue,
+};
+use crate::{
+    app::App,
+    domains,
+    error::Error,
+    flow::Op,
+    graphql::{
+        cx::Cx,
+        declared::Input,
+        page::{Order, Page, Paging},
+        refusals::{Conflict, Stop},
+        scalars::int,
+    },
+    mongo::{Outcome, expression},
+};
+
+/// Maximum number of jobs of one `retryDeadJobs`.
+pub(in super::super) const MAX_RETRIED: i64 = 1_000;
+/// Number of guarded writes that are sent at once.
+const AT_ONCE: usize = 100;
+/// Maximum number of dead letters that are removed by one command, and of such commands for one bound in a sweep.
+const REMOVED: u64 = 1_000;
+const ROUNDS: usize = 20;
+
+/// The dead letters of a queue.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn dead_jobs(
+    cx: Cx<'_>,
+    queue: &str,
+    paging: Paging,
+) -> Result<Connection<String, Job>, Error> {
+    check_queue("queue", queue)?;
+    let order =
+        Order { list: format!("deadJobs {queue}"), keys: vec![("deadAt", -1), ("_id", -1)] };
+    let page = Page::new(&cx, order, paging)?;
+    let found = store::list_dead(&cx, &page, queue).await?;
+    let keys = |job: &JobDocument| {
+        let dead = job.dead_at.map_or(Bson::Null, Bson::DateTime);
+        vec![dead, Bson::from(&job.id)]
+    };
+    Ok(page.connection(found, keys, Job::from))
+}
+
+/// Makes dead letters available again. A repeat with the same idempotency key makes only those available that the first
+/// call has chosen, and none twice.
+pub async fn retry_dead_jobs(
+    cx: Cx<'_>,
+    input: RetryDeadJobsInput,
+) -> Result<RetriedJobs, Stop<RetryDeadJobsResult>> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = cx.op(&[subject, "retryDeadJobs"], input.idempotency_key.as_ref(), &*input);
+    let (queue, max) = (&input.queue, input.max.map_or(MAX_RETRIED, i64::from));
+    let mut dead = store::list_oldest_dead(&cx, queue, None, max).await?;
+    if input.idempotency_key.is_none() {
+        let count = revive(&cx, &dead, None).await?;
+        return Ok(retried(count, dead.len() - count));
+    }
+    // This is read after the list: if the list lacks a job because of a call with the same key, that call is found.
+    let before = store::list_retried_by(&cx, &op.id, MAX_RETRIED).await?;
+    let retry = match recorded(&before, &op)? {
+        Some(retry) => {
+            dead = store::list_oldest_dead(&cx, queue, Some(&retry), max).await?;
+            retry
+        }
+        None => match dead.last().and_then(|last| Some((last.dead_at?, last.id.clone()))) {
+            Some((last_at, last_id)) => Retry { op: op.id, input: op.input, last_at, last_id },
+            None => return Ok(retried(0, 0)),
+        },
+    };
+    let count = revive(&cx, &dead, Some(&retry)).await?;
+    if before.is_empty() && count == dead.len() {
+        return Ok(retried(count, 0));
+    }
+    // A call with the same key may have been faster with some of them.
+    let all = store::list_retried_by(&cx, &retry.op, MAX_RETRIED).await?;
+    let ids: HashSet<&str> = all.iter().map(|job| job.id.as_str()).collect();
+    let skipped = dead.iter().filter(|job| !ids.contains(job.id.as_str())).count();
+    Ok(retried(all.len(), skipped))
+}
+
+fn retried(count: usize, skipped: usize) -> RetriedJobs {
+    RetriedJobs { count: int(expression::count(count)), skipped: int(expression::count(skipped)) }
+}
+
+/// The record of the op on jobs that it made available before.
+fn recorded(jobs: &[JobHead], op: &Op) -> Result<Option<Retry>, Conflict> {
+    let Some(retry) = jobs.iter().flat_map(|job| &job.retries).find(|retry| retry.op == op.id)
+    else {
+        return Ok(None);
+    };
+    if retry.input != op.input {
+        return Err(Conflict::other_input());
+    }
+    Ok(Some(retry.clone()))
+}
+
+/// Makes these dead letters available again, unless they aren't dead any more or a live job has their unique key.
+/// Returns the number of those that are available.
+async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize, Error> {
+    let mut count = 0;
+    for some in dead.chunks(AT_ONCE) {
+        let revived = some.iter().map(|job| store::revive(app, job, by).done());
+        for outcome in futures_util::future::join_all(revived).await {
+            match outcome {
+                Outcome::Applied(()) => count += 1,
+                Outcome::Refused => {}
+                Outcome::Unknown(error) => return Err(error),
+            }
+        }
+    }
+    Ok(count)
+}
+
+/// Makes jobs of docgate itself available again that have failed too often, and for the last time before `before`. They
+/// have to be done in the end, and a room that adds such a job again finds that it exists. Returns their number.
+///
+/// # Errors
+/// An unknown outcome; the next sweep repeats it.
+pub(in super::super) async fn revive_own(app: &App, before: DateTime) -> Result<u64, Error> {
+    let mut total = 0;
+    for work in domains::work(app.config()) {
+        let mut dead = store::list_oldest_dead(app, &work.queue, None, MAX_RETRIED).await?;
+        dead.retain(|job| job.dead_at.is_some_and(|at| at < before));
+        total += revive(app, &dead, None).await? as u64;
+    }
+    Ok(total)
+}
+
+/// Removes the oldest dead letters beyond the bounds: of each producer, and then of all producers. Returns their number.
+///
+/// # Errors
+/// Some may have been removed; the next sweep removes the rest.
+pub(in super::super) async fn remove_surplus(app: &App) -> Result<u64, Error> {
+    let most = app.config().queue_dead_jobs;
+    let share = app.config().queue_dead_jobs_per_producer.min(most);
+    let mut total = 0;
+    // As long as all producers together have no more than one of them may have, no producer is looked at.
+    if store::count_dead(app, None, share + 1).await? > share {
+        let mut last = String::new();
+        while let Some(by) = store::next_producer_with_dead(app, &last).await? {
+            total += remove_surplus_of(app, Some(&by), share).await?;
+            last = by;
+        }
+        total += remove_surplus_of(app, None, most).await?;
+    }
+    Ok(total)
+}
+
+async fn remove_surplus_of(app: &App, by: Option<&str>, most: u64) -> Result<u64, Error> {
+    let mut total = 0;
+    for _ in 0..ROUNDS {
+        let surplus = store::count_dead(app, by, most + REMOVED).await?.saturating_sub(most);
+        if surplus == 0 {
+            break;
+        }
+        let limit = i64::try_from(surplus).unwrap_or(i64::MAX);
+        total += store::remove_oldest_dead(app, by, limit).await?;
+    }
+    if total > 0 {
+        tracing::warn!(
+            event = "dead_jobs_removed",
+            producer = by,
+            count = total,
+            most,
+            "the oldest dead letters were removed, because there were more than permitted"
+        );
+    }
+    Ok(total)
+}

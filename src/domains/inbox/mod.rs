@@ -16,8 +16,8 @@
 //! users. The sender's conversation shows the message in either case. If a recipient doesn't exist, nothing is sent, and
 //! the result names those users.
 //!
-//! `delivering` is the message's outbox. The call delivers to the first recipients; jobs of the work queue, whose ids
-//! follow from message and batch, deliver to the others.
+//! `delivering` is the message's outbox. The call delivers to the first recipients; jobs of the work queue deliver to the
+//! others, in batches. `domains::delivery` says what follows from a repeat, a cut and a dead job.
 //!
 //! # Numbers
 //!
@@ -56,7 +56,7 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room,
+    Room, delivery,
     nodes::{Node, NodeType, ObjectType},
     room::declared,
 };
@@ -85,7 +85,7 @@ pub const ROOM: Room = Room {
         declared::<ReadDocument>(),
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
-    work: Some(operations::work),
+    work: Some(delivery::work::<operations::Task>),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("inbox")
 };

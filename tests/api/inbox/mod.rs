@@ -156,7 +156,7 @@ async fn a_repeat_delivers_once() {
 
 /// The numbers of messages in the buckets of an owner, and whether they are open.
 async fn buckets(gateway: &Gateway, owner: &str) -> Vec<(usize, bool)> {
-    let mut found = gateway.snapshot().await.remove("inboxBuckets").unwrap_or_default();
+    let mut found = gateway.stored("inboxBuckets").await;
     found.retain(|bucket| bucket.get_str("owner").expect("an owner") == owner);
     found.sort_by_key(|bucket| bucket.get_i64("n").expect("a number"));
     let size = |bucket: &Document| bucket.get_array("messages").expect("messages").len();
@@ -219,7 +219,7 @@ async fn crowd(gateway: &Gateway, count: usize) -> Vec<String> {
 
 /// The recipients of the text in all inboxes, each as often as it is there.
 async fn arrived_at(gateway: &Gateway, text: &str) -> Vec<String> {
-    let found = gateway.snapshot().await.remove("inboxBuckets").unwrap_or_default();
+    let found = gateway.stored("inboxBuckets").await;
     let is_it = |message: &mongodb::bson::Bson| {
         message.as_document().expect("a message").get_str("text").expect("a text") == text
     };

@@ -275,14 +275,19 @@ impl Gateway {
     pub async fn snapshot(&self) -> BTreeMap<String, Vec<Document>> {
         let mut all = BTreeMap::new();
         for name in self.database.list_collection_names().await.expect("collections") {
-            let collection = self.database.collection::<Document>(&name);
-            let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await.expect("a cursor");
-            let documents: Vec<Document> = found.try_collect().await.expect("documents");
+            let documents = self.stored(&name).await;
             if !documents.is_empty() {
                 all.insert(name, documents);
             }
         }
         all
+    }
+
+    /// Every document of a collection.
+    pub async fn stored(&self, collection: &str) -> Vec<Document> {
+        let collection = self.database.collection::<Document>(collection);
+        let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await.expect("a cursor");
+        found.try_collect().await.expect("documents")
     }
 
     /// Waits until sweeps may act, then sweeps until nothing is left to finish.

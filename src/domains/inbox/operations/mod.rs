@@ -2,8 +2,8 @@
 
 mod delivery;
 
-pub(super) use delivery::deliver_again;
-pub use delivery::{send_message, work};
+pub use delivery::send_message;
+pub(super) use delivery::{Task, deliver_again};
 
 use std::sync::Arc;
 

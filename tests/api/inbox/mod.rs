@@ -1,5 +1,6 @@
 //! Messages between users.
 
+mod check;
 mod cuts;
 mod reading;
 
@@ -28,7 +29,7 @@ const UNREAD: &str = "{ user { unreadMessageCount } }";
 const ARRIVED: &str = "subscription { messageArrived { id text sender { name } } }";
 
 /// Sends a message, and returns its id.
-async fn send(gateway: &Gateway, by: &str, to: &[&str], text: &str) -> String {
+pub async fn send(gateway: &Gateway, by: &str, to: &[&str], text: &str) -> String {
     let sent = does(gateway, by, SEND, json!({ "to": to, "text": text })).await;
     assert_eq!(sent["__typename"], "Message", "{sent:#}");
     sent["id"].as_str().expect("an id").to_owned()

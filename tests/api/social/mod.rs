@@ -1,5 +1,6 @@
 //! People, circles, posts and feeds.
 
+mod check;
 mod circles;
 mod cuts;
 mod delivery;
@@ -82,7 +83,7 @@ async fn posted(gateway: &Gateway, by: &str, text: &str) -> String {
     posted_with(gateway, by, json!({ "audience": "PUBLIC", "text": text })).await
 }
 
-async fn posted_with(gateway: &Gateway, by: &str, input: Value) -> String {
+pub async fn posted_with(gateway: &Gateway, by: &str, input: Value) -> String {
     let post = does(gateway, by, CREATE_POST, input).await;
     assert_eq!(post["__typename"], "Post", "{post:#}");
     post["id"].as_str().expect("an id").to_owned()

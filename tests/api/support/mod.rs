@@ -2,6 +2,7 @@
 
 pub mod cuts;
 mod databases;
+pub mod faults;
 pub mod live;
 pub mod members;
 pub mod proxy;

@@ -122,6 +122,9 @@ settings! {
         /// Maximum number of followers to whose news a post is delivered. Posts of users with more followers are merged
         /// into the news when they are read.
         pub post_delivery_followers: u64 = 5_000,
+        /// Maximum number of recipients to whom one user may send messages within an hour. A user who has sent none may
+        /// write to all of them at once.
+        pub message_recipients_per_hour: u32 = 20_000,
         /// Maximum number of topics.
         pub topics_most: u32 = 100,
         /// Maximum of the sum of the topics' sizes, in bytes.

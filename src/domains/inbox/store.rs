@@ -5,7 +5,8 @@ use std::{collections::HashSet, time::Duration};
 use mongodb::bson::doc;
 
 use super::documents::{
-    ConversationEntry, InboxBucket, MessageCopy, MessageDocument, ReadDocument, view,
+    ConversationEntry, InboxBucket, MessageCopy, MessageDocument, ReadDocument, SenderDocument,
+    view,
 };
 use crate::{
     app::App,
@@ -15,7 +16,7 @@ use crate::{
     mongo::{
         Collection, Version,
         collection::List,
-        expression::{append, choose, count, literal, stored, stored_fields},
+        expression::{all, append, choose, count, literal, millis, stored, stored_fields},
         guarded::Guarded,
     },
 };
@@ -38,6 +39,32 @@ pub(super) fn entries(app: &App) -> Collection<ConversationEntry> {
 /// The collection that tells how far users have read.
 pub(super) fn reads(app: &App) -> Collection<ReadDocument> {
     app.collection()
+}
+
+/// The collection that counts what users send.
+pub(super) fn senders(app: &App) -> Collection<SenderDocument> {
+    app.collection()
+}
+
+/// The time within which the recipients of a sender's messages are bounded.
+pub(super) const HOUR: Duration = Duration::from_secs(3_600);
+/// Number of ops that are remembered as counted.
+const COUNTED: i64 = 100;
+
+/// Counts a message whose recipients take this many milliseconds, unless the op is counted or they reach more than an hour
+/// ahead. The guard also holds if the op is counted.
+pub(super) fn count_sent(app: &App, by: &str, op: &str, time: i64) -> Guarded<SenderDocument> {
+    let is_counted = doc! { "$in": [literal(op), "$counted"] };
+    let until = doc! { "$add": [{ "$max": ["$until", "$$NOW"] }, time] };
+    let has_room = doc! { "$lte": [until.clone(), { "$add": ["$$NOW", millis(HOUR)] }] };
+    let mut guard = all(vec![doc! { "$or": [is_counted.clone(), has_room] }]);
+    guard.insert("_id", by);
+    let newest = doc! { "$concatArrays": [[literal(op)], "$counted"] };
+    let set = doc! {
+        "until": choose(is_counted.clone(), "$until", until),
+        "counted": choose(is_counted, "$counted", doc! { "$slice": [newest, COUNTED] }),
+    };
+    senders(app).set(guard, set)
 }
 
 /// Notes that a message has been delivered to all of its recipients.

@@ -3,6 +3,7 @@
 mod check;
 mod cuts;
 mod reading;
+mod senders;
 
 use std::time::Duration;
 
@@ -197,12 +198,20 @@ async fn sending_sends_only() {
         "find users",
         "find users",
         "find users",
+        "update messageSenders",
         "insert messages",
         "insert conversationEntries",
         "update inboxBuckets",
         "update messages",
     ];
     sends_only(&base, flow, &expected).await;
+    // A repeat looks at nobody but the sender of the message in the answer.
+    let keyed = async |gateway: &Gateway| {
+        let input = json!({ "to": ["bob", "cid"], "text": "third", "idempotencyKey": "op" });
+        assert_eq!(does(gateway, "ann", SEND, input).await["__typename"], "Message");
+    };
+    keyed(&base).await;
+    sends_only(&base, keyed, &["find messages", "find users"]).await;
 }
 
 /// Creates users without profiles of their own, at once.

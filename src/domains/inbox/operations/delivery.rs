@@ -3,10 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{
-    documents::{ConversationEntry, InboxBucket, MessageCopy, MessageDocument},
-    store::{self, entries, messages},
-    types::{SendMessageInput, SendMessageResult, UnknownRecipients},
+use super::{
+    super::{
+        documents::{ConversationEntry, InboxBucket, MessageCopy, MessageDocument},
+        store::{self, entries, messages},
+        types::{SendMessageInput, SendMessageResult, UnknownRecipients},
+    },
+    senders,
 };
 use crate::{
     app::App,
@@ -15,6 +18,7 @@ use crate::{
         social::operations::{Recipients, recipients, user_by_subject},
     },
     error::Error,
+    flow::Op,
     graphql::{
         cx::Cx,
         declared::Input,
@@ -35,10 +39,36 @@ pub async fn send_message(
 ) -> Result<MessageCopy, Stop<SendMessageResult>> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[by, "sendMessage"], input.idempotency_key.as_ref(), &*input);
-    let to: Vec<String> = input.to.iter().map(|user| user.0.clone()).collect();
-    if to.iter().any(|user| user == by) {
+    if input.to.iter().any(|user| user.0 == by) {
         return Err(InvalidInput::new("to", "names you, the sender").into());
     }
+    // A repeat needs no look at the recipients. Without a key there is none.
+    let before = match input.idempotency_key {
+        Some(_) => messages(&cx).get_settled(&op.id).await?,
+        None => None,
+    };
+    let sent = match before {
+        Some(sent) => sent,
+        None => store_message(cx, by, &input, &op).await?,
+    };
+    if sent.input != op.input {
+        return Err(Conflict::other_input().into());
+    }
+    if sent.delivering.is_some() {
+        begin(&cx, &sent).await?;
+    }
+    Ok(sent.shown)
+}
+
+/// Stores a message that may be sent. Returns the message of this op.
+async fn store_message(
+    cx: Cx<'_>,
+    by: &str,
+    input: &SendMessageInput,
+    op: &Op,
+) -> Result<MessageDocument, Stop<SendMessageResult>> {
+    let to: Vec<String> = input.to.iter().map(|user| user.0.clone()).collect();
+    senders::demand_few(&cx, &to)?;
     if user_by_subject(cx, by).await?.is_none() {
         return Err(NotFound::given("user", by).into());
     }
@@ -47,6 +77,7 @@ pub async fn send_message(
         return Err(UnknownRecipients::new(unknown).into());
     }
     let now = cx.begin().await?.now();
+    senders::count(&cx, by, op, to.len(), now).await?;
     let shown =
         MessageCopy { id: op.id.clone(), by: by.to_owned(), text: input.text.clone(), at: now };
     let message = MessageDocument {
@@ -58,19 +89,11 @@ pub async fn send_message(
         delivering: Some(now),
         v: Version,
     };
-    let sent = if messages(&cx).insert(message.clone()).await.decided()?.is_some() {
-        message
-    } else {
-        let found = messages(&cx).get_settled(&op.id).await?;
-        found.ok_or_else(|| Error::unavailable("the message isn't settled yet"))?
-    };
-    if sent.input != op.input {
-        return Err(Conflict::other_input().into());
+    if messages(&cx).insert(message.clone()).await.decided()?.is_some() {
+        return Ok(message);
     }
-    if sent.delivering.is_some() {
-        begin(&cx, &sent).await?;
-    }
-    Ok(sent.shown)
+    let found = messages(&cx).get_settled(&op.id).await?;
+    Ok(found.ok_or_else(|| Error::unavailable("the message isn't settled yet"))?)
 }
 
 /// Delivers to the first recipients, and adds the job that delivers to the others.

@@ -1,6 +1,7 @@
 //! The rules of messages.
 
 mod delivery;
+mod senders;
 
 pub use delivery::send_message;
 pub(super) use delivery::{Task, deliver_again};

@@ -130,6 +130,9 @@ settings! {
         pub queue_dead_jobs: u64 = 100_000,
         /// See `queue_dead_jobs`.
         pub queue_dead_jobs_per_producer: u64 = 10_000,
+        /// Maximum number of recipients to whom one user may send messages within an hour. A user who has sent none may
+        /// write to all of them at once.
+        pub message_recipients_per_hour: u32 = 20_000,
         /// Maximum number of topics.
         pub topics_most: u32 = 100,
         /// Maximum of the sum of the topics' sizes, in bytes.

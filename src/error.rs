@@ -97,6 +97,16 @@ impl Error {
         Self::RateLimited(message.into())
     }
 
+    /// Too much for now: it is refused for this many milliseconds. The message is `reason` and that time.
+    pub fn rate_limited_for(reason: &str, millis: i64) -> Self {
+        let again = match millis.saturating_add(999) / 1_000 {
+            ..=1 => "in a second".to_owned(),
+            seconds @ 2..=90 => format!("in {seconds} seconds"),
+            seconds => format!("in {} minutes", (seconds + 59) / 60),
+        };
+        Self::rate_limited(format!("{reason}; try again {again}"))
+    }
+
     /// An unknown outcome.
     pub fn unavailable(what: impl Into<Source>) -> Self {
         Self::Unavailable(what.into())

@@ -36,6 +36,7 @@ pub mod topics;
 pub mod transfers;
 
 pub mod audiences;
+pub mod delivery;
 pub mod nodes;
 mod room;
 pub mod trees;

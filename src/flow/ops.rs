@@ -205,13 +205,8 @@ impl Bounds {
             ops.iter().map(needed_until).filter(|until| *until > now).collect();
         let Some(surplus) = needed.len().checked_sub(self.most_ops) else { return Ok(()) };
         needed.sort_unstable();
-        let seconds = needed.get(surplus).map_or(1, |until| (until - now + 999) / 1_000);
-        let again = match seconds {
-            1 => "in a second".to_owned(),
-            2..=90 => format!("in {seconds} seconds"),
-            _ => format!("in {} minutes", (seconds + 59) / 60),
-        };
-        Err(Error::rate_limited(format!("{reason}; try again {again}")))
+        let wait = needed.get(surplus).map_or(0, |until| until - now);
+        Err(Error::rate_limited_for(reason, wait))
     }
 }
 

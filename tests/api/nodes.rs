@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    comments, content,
+    comments, content, inbox,
     shop::{account, placed, stocked},
+    social,
     support::{Client, Gateway, key, short_bounds, token},
 };
 
@@ -50,6 +51,10 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
     let asset = asset["id"].as_str().expect("an asset").to_owned();
     let discussed = comments::discussed(gateway, "discussed", "PAGED").await;
     let comment = comments::posted(&shopper, &discussed, "A comment", None).await;
+    social::people(gateway, &["someone", "friend"]).await;
+    let message = inbox::send(gateway, "friend", &["someone"], "A message").await;
+    let own = json!({ "audience": "CIRCLES", "text": "A post" });
+    let post = social::posted_with(gateway, "someone", own).await;
     vec![
         ("Account", purse, true),
         ("Cart", cart, true),
@@ -61,6 +66,8 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         ("Page", content::put(gateway, "PAGE", "page", None).await, false),
         ("Asset", asset, false),
         ("Comment", comment, false),
+        ("Message", message, true),
+        ("Post", post, true),
     ]
 }
 

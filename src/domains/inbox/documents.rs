@@ -172,6 +172,20 @@ pub struct ReadDocument {
     pub v: Version<1>,
 }
 
+/// How much a user has sent lately.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SenderDocument {
+    /// Subject of the user.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Server time at which nothing of it counts any more. Each recipient has moved it ahead by a part of an hour.
+    pub until: DateTime,
+    /// The last ops that are counted, the newest first.
+    pub counted: Vec<String>,
+    /// Version of the document's shape.
+    pub v: Version<1>,
+}
+
 impl Stored for MessageDocument {
     const COLLECTION: &'static str = "messages";
     const INDEXES: &'static [Index] =
@@ -195,5 +209,10 @@ impl Stored for ConversationEntry {
 
 impl Stored for ReadDocument {
     const COLLECTION: &'static str = "inboxReads";
+    const INDEXES: &'static [Index] = &[];
+}
+
+impl Stored for SenderDocument {
+    const COLLECTION: &'static str = "messageSenders";
     const INDEXES: &'static [Index] = &[];
 }

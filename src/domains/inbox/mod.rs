@@ -4,6 +4,7 @@
 //! - `inboxBuckets`: copies of up to 50 messages of one owner, in the order of arrival
 //! - `conversationEntries`: a message in the conversation of its sender with one recipient
 //! - `inboxReads`: how far a user has read
+//! - `messageSenders`: how much a user has sent lately
 //!
 //! # Sending
 //!
@@ -16,8 +17,8 @@
 //! users. The sender's conversation shows the message in either case. If a recipient doesn't exist, nothing is sent, and
 //! the result names those users.
 //!
-//! `delivering` is the message's outbox. The call delivers to the first recipients; jobs of the work queue, whose ids
-//! follow from message and batch, deliver to the others.
+//! `delivering` is the message's outbox. The call delivers to the first recipients; jobs of the work queue deliver to the
+//! others, in batches. `domains::delivery` says what follows from a repeat, a cut and a dead job.
 //!
 //! # Numbers
 //!
@@ -28,6 +29,7 @@
 //!
 //! | command | guard | if the process dies after it |
 //! |---|---|---|
+//! | count of the recipients for the sender | they fit into an hour, or the op is counted | a repeat isn't counted again |
 //! | insert of a message | its id, derived from the op, is free | a repeat or the sweep delivers it |
 //! | inserts into conversations | their ids follow from message and recipient | the batch is repeated |
 //! | copy to the open bucket | it is open, and the owner has no such copy | the batch is repeated |
@@ -56,12 +58,14 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room,
+    Room, delivery,
     nodes::{Node, NodeType, ObjectType},
-    room::declared,
+    room::{declared, unmet},
 };
 use crate::graphql::node_id::NodeKind;
-pub use documents::{ConversationEntry, InboxBucket, MessageCopy, MessageDocument, ReadDocument};
+pub use documents::{
+    ConversationEntry, InboxBucket, MessageCopy, MessageDocument, ReadDocument, SenderDocument,
+};
 use types::Message;
 
 impl NodeKind {
@@ -83,9 +87,14 @@ pub const ROOM: Room = Room {
         declared::<InboxBucket>(),
         declared::<ConversationEntry>(),
         declared::<ReadDocument>(),
+        declared::<SenderDocument>(),
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
-    work: Some(operations::work),
+    work: Some(delivery::work::<operations::Task>),
+    faults: Some(|config| {
+        let fault = "message_recipients_per_hour must be at least 1";
+        unmet([(config.message_recipients_per_hour >= 1, fault)])
+    }),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("inbox")
 };

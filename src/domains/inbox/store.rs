@@ -5,16 +5,18 @@ use std::{collections::HashSet, time::Duration};
 use mongodb::bson::doc;
 
 use super::documents::{
-    ConversationEntry, InboxBucket, MessageCopy, MessageDocument, ReadDocument, view,
+    ConversationEntry, InboxBucket, MessageCopy, MessageDocument, ReadDocument, SenderDocument,
+    view,
 };
 use crate::{
     app::App,
+    domains::delivery::Page,
     error::Error,
-    graphql::page::Page,
+    graphql::page,
     mongo::{
         Collection, Version,
         collection::List,
-        expression::{append, choose, count, literal, stored, stored_fields},
+        expression::{all, append, choose, count, literal, millis, stored, stored_fields},
         guarded::Guarded,
     },
 };
@@ -39,6 +41,32 @@ pub(super) fn reads(app: &App) -> Collection<ReadDocument> {
     app.collection()
 }
 
+/// The collection that counts what users send.
+pub(super) fn senders(app: &App) -> Collection<SenderDocument> {
+    app.collection()
+}
+
+/// The time within which the recipients of a sender's messages are bounded.
+pub(super) const HOUR: Duration = Duration::from_secs(3_600);
+/// Number of ops that are remembered as counted.
+const COUNTED: i64 = 100;
+
+/// Counts a message whose recipients take this many milliseconds, unless the op is counted or they reach more than an hour
+/// ahead. The guard also holds if the op is counted.
+pub(super) fn count_sent(app: &App, by: &str, op: &str, time: i64) -> Guarded<SenderDocument> {
+    let is_counted = doc! { "$in": [literal(op), "$counted"] };
+    let until = doc! { "$add": [{ "$max": ["$until", "$$NOW"] }, time] };
+    let has_room = doc! { "$lte": [until.clone(), { "$add": ["$$NOW", millis(HOUR)] }] };
+    let mut guard = all(vec![doc! { "$or": [is_counted.clone(), has_room] }]);
+    guard.insert("_id", by);
+    let newest = doc! { "$concatArrays": [[literal(op)], "$counted"] };
+    let set = doc! {
+        "until": choose(is_counted.clone(), "$until", until),
+        "counted": choose(is_counted, "$counted", doc! { "$slice": [newest, COUNTED] }),
+    };
+    senders(app).set(guard, set)
+}
+
 /// Notes that a message has been delivered to all of its recipients.
 pub(super) fn delivered(app: &App, id: &str) -> Guarded<MessageDocument> {
     let guard = doc! { "_id": id, "delivering": { "$exists": true } };
@@ -48,40 +76,49 @@ pub(super) fn delivered(app: &App, id: &str) -> Guarded<MessageDocument> {
 /// `maxTimeMS` of the command that puts a message into many inboxes. No deadline depends on it.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Adds a copy of the message to the open bucket of each of these owners, unless they have one. Returns whether each had
-/// such a bucket, and no copy.
-pub(super) async fn push_each(
-    app: &App,
-    owners: &[String],
-    message: &MessageCopy,
-) -> Result<bool, Error> {
-    let copy = literal(stored(message));
-    let is_full = doc! { "$gte": [{ "$size": "$messages" }, count(InboxBucket::CAP)] };
-    let update = vec![
-        doc! { "$set": { "messages": append("$messages", vec![copy]) } },
-        doc! { "$set": { "open": choose(is_full, "$$REMOVE", "$open") } },
-    ];
-    let one = |owner: &String| {
-        let open = doc! { "open": owner, "messages.id": { "$ne": &message.id } };
-        (open, update.clone())
-    };
-    buckets(app).update_all(owners.iter().map(one).collect(), LIMIT).await
-}
+impl Page for InboxBucket {
+    type Copy = MessageCopy;
 
-/// Those of the owners who have a copy of the message.
-pub(super) async fn owners_with(
-    app: &App,
-    owners: &[String],
-    message: &str,
-) -> Result<HashSet<String>, Error> {
-    let list = List {
-        filter: doc! { "messages.id": message, "owner": { "$in": owners } },
-        limit: count(owners.len()),
-        projection: Some(doc! { "messages.text": 0 }),
-        hint: Some("copies"),
-        ..List::default()
-    };
-    Ok(buckets(app).list(list).await?.into_iter().map(|bucket| bucket.owner).collect())
+    async fn push_each(app: &App, owners: &[String], message: &MessageCopy) -> Result<bool, Error> {
+        let copy = literal(stored(message));
+        let is_full = doc! { "$gte": [{ "$size": "$messages" }, count(Self::CAP)] };
+        let update = vec![
+            doc! { "$set": { "messages": append("$messages", vec![copy]) } },
+            doc! { "$set": { "open": choose(is_full, "$$REMOVE", "$open") } },
+        ];
+        let one = |owner: &String| {
+            let open = doc! { "open": owner, "messages.id": { "$ne": &message.id } };
+            (open, update.clone())
+        };
+        buckets(app).update_all(owners.iter().map(one).collect(), LIMIT).await
+    }
+
+    async fn lists_with(
+        app: &App,
+        owners: &[String],
+        message: &MessageCopy,
+    ) -> Result<HashSet<String>, Error> {
+        let list = List {
+            filter: doc! { "messages.id": &message.id, "owner": { "$in": owners } },
+            limit: count(owners.len()),
+            projection: Some(doc! { "messages.text": 0 }),
+            hint: Some("copies"),
+            ..List::default()
+        };
+        Ok(buckets(app).list(list).await?.into_iter().map(|bucket| bucket.owner).collect())
+    }
+
+    async fn last(app: &App, owner: &str, _: &MessageCopy) -> Result<Option<Self>, Error> {
+        last(app, owner).await
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    fn next(last: Option<&Self>, owner: &str, message: &MessageCopy) -> Self {
+        Self::new(owner, last.map_or(0, |last| last.n + 1), message)
+    }
 }
 
 /// The bucket of an owner that has the message, without texts.
@@ -140,7 +177,7 @@ pub(super) async fn list_up(
 /// A page of the conversation of `reader` with a user.
 pub(super) async fn list_conversation(
     app: &App,
-    page: &Page,
+    page: &page::Page,
     (reader, with): (&str, &str),
 ) -> Result<Vec<ConversationEntry>, Error> {
     entries(app).list(page.list(doc! { "views": view(reader, with) })).await

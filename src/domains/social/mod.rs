@@ -18,11 +18,10 @@
 //!   edit, comment, vote, delete ──▶ post, with `version` + 1 and `due` ──▶ job: copies ──▶ `due` goes
 //! ```
 //!
-//! A post decides its own changes: each is one guarded update. `delivering` and `due` are its outbox. The jobs of the work
-//! queue apply it; their ids follow from the post and the version or batch. If a call is cut before it has added the job,
-//! the sweep adds it, or does its work. Copies aren't reserved and have no marks: a unique index lets a feed have one copy
-//! of a post, and a copy is only overwritten by a later version. The sweep of the queue makes a job available again that
-//! has become a dead letter.
+//! A post decides its own changes: each is one guarded update. `delivering` and `due` are its outbox. Jobs of the work
+//! queue apply it; `domains::delivery` says what follows from a repeat, a cut and a dead job. If a call is cut before it has
+//! added the job, the sweep adds it, or does its work. Copies aren't reserved and have no marks: a unique index lets a feed
+//! have one copy of a post, and a copy is only overwritten by a later version.
 //!
 //! A vote is a document of its own, which exists once for each user and poll. The post's number of votes is raised to the
 //! number of these documents. `due` on the vote says that this isn't done yet.
@@ -38,7 +37,8 @@
 //! | end of `delivering` | it is set | (done) |
 //!
 //! None of these writes needs a deadline. A job that has lost its lease may put a copy after others have brought the copies
-//! up to date; it is then repeated by another worker, which looks at the post after that.
+//! up to date; it looks at the post after that. If it dies before that, the copy is behind until the post's next change; a
+//! copy of a deleted post stays until the tombstone is removed.
 //!
 //! A deleted post stays as a tombstone, without its contents, for as long as idempotency keys are remembered.
 //!
@@ -72,7 +72,7 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room,
+    Room, delivery,
     nodes::{Node, NodeType, ObjectType},
     room::declared,
 };
@@ -113,7 +113,7 @@ pub const ROOM: Room = Room {
         declared::<FeedPage>(),
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
-    work: Some(operations::work),
+    work: Some(delivery::work::<operations::Task>),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("social")
 };

@@ -2,7 +2,7 @@
 
 use super::{
     documents::{PostDocument, VoteDocument},
-    operations::{bring_up_to_date, count_vote, deliver_again},
+    operations::{begin_delivery, bring_up_to_date, count_vote},
     store::posts::{forget, posts, votes},
 };
 use crate::{app::App, flow::Sweep};
@@ -32,7 +32,10 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         .await;
 
     let cut = posts(app).list_older(("delivering", "delivering"), before, LIMIT).await;
-    sweep.each(cut, name, |post| async move { deliver_again(app, &post.id).await }).await;
+    // The jobs end it.
+    let begin =
+        |post: PostDocument| async move { begin_delivery(app, &post.id).await.map(|()| false) };
+    sweep.each(cut, name, begin).await;
 
     let expired = sweep.ops_expired_before().min(before);
     let deleted = posts(app).list_older(("deletedAt", "deleted"), expired, LIMIT).await;

@@ -2,12 +2,12 @@
 
 use docgate::domains::queue::JobDocument;
 use futures_util::future::join_all;
-use mongodb::bson::{Document, deserialize_from_document, doc};
+use mongodb::bson::{DateTime, Document, deserialize_from_document, doc};
 use serde_json::{Value, json};
 
 use super::{MARK, SEND, arrived_at, client, conversation, crowd, inbox, send, unread};
 use crate::{
-    social::{deliver, people},
+    social::{bury, deliver, people},
     support::{
         Gateway,
         cuts::{self, Case},
@@ -108,9 +108,17 @@ async fn marking_as_read_survives_a_cut_at_every_command() {
 
 /// The jobs of messages that aren't done, as a worker gets them.
 async fn jobs(gateway: &Gateway) -> Vec<JobDocument> {
-    let stored = gateway.snapshot().await.remove("jobs").unwrap_or_default().into_iter();
+    let stored = gateway.stored("jobs").await.into_iter();
     let jobs = stored.map(|job| deserialize_from_document(job).expect("a job"));
     jobs.filter(|job: &JobDocument| job.done_at.is_none()).collect()
+}
+
+/// The jobs of the batch that begins at this position.
+async fn jobs_from(gateway: &Gateway, from: usize) -> Vec<JobDocument> {
+    let mut jobs = jobs(gateway).await;
+    jobs.retain(|job| job.payload.ends_with(&format!("\"from\":{from}}}")));
+    assert_eq!(jobs.len(), 1, "one job for each batch");
+    jobs
 }
 
 /// Does the work of jobs, without the queue around it.
@@ -156,33 +164,73 @@ async fn a_delivery_survives_a_cut_at_every_command() {
     .await;
 }
 
+/// Lets each of them have a bucket, with one message of ann, as if it had been delivered.
+async fn seed(gateway: &Gateway, to: &[&String]) {
+    let at = DateTime::from_millis(1_000_000_000_000);
+    let shown = doc! { "id": "before", "by": "ann", "text": "before", "at": at };
+    let view = |reader: &str, with: &str| format!("{} {reader} {with}", reader.len());
+    let entry = |to: &&String| {
+        let views = [view("ann", to), view(to, "ann")];
+        doc! { "_id": format!("before {to}"), "views": views, "message": &shown, "v": 1 }
+    };
+    let bucket = |to: &&String| {
+        let messages = [shown.clone()];
+        doc! { "_id": format!("{to} 0"), "owner": to, "n": 0_i64, "open": to, "messages": messages, "v": 1 }
+    };
+    let message = doc! {
+        "_id": "before", "shown": &shown, "to": to, "withheld": [], "input": "", "v": 1,
+    };
+    let all: [(&str, Vec<Document>); 3] = [
+        ("messages", vec![message]),
+        ("conversationEntries", to.iter().map(entry).collect()),
+        ("inboxBuckets", to.iter().map(bucket).collect()),
+    ];
+    for (collection, documents) in all {
+        gateway.raw(collection).insert_many(documents).await.expect("inserted");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_to_many_that_is_cut_half_way_and_repeated_arrives_once() {
+async fn a_message_to_ten_thousand_that_is_cut_half_way_and_repeated_arrives_once() {
     let gateway = Gateway::with(short_bounds).await;
     people(&gateway, &["ann"]).await;
-    let to = crowd(&gateway, 1_200).await;
-    // Some of them have a bucket.
-    to_all(&gateway, &to[..350], "before").await;
-    deliver(&gateway).await;
+    let to = crowd(&gateway, 10_000).await;
+    // All but some hundred of them have a bucket.
+    seed(&gateway, &to[..5_300].iter().chain(&to[5_700..]).collect::<Vec<_>>()).await;
     let sent = to_all(&gateway, &to, "once").await;
     assert_eq!(arrived_at(&gateway, "once").await, to[..100]);
-    let first = jobs(&gateway).await;
-    // The job dies after the message, the conversations, and the copies to those who have a bucket.
+    for from in (100..5_100).step_by(500) {
+        run(&gateway, jobs_from(&gateway, from).await).await;
+    }
+    assert_eq!(arrived_at(&gateway, "once").await, to[..5_100]);
+    // The next job dies after the message, the conversations, and the copies to those who have a bucket.
+    let half = jobs_from(&gateway, 5_100).await;
     let dying = gateway.sibling_behind_proxy().await;
     dying.proxy.as_ref().expect("a proxy").cut_all_from(3, Cut::BeforeForwarding);
-    run(&dying, first.clone()).await;
-    assert_eq!(arrived_at(&gateway, "once").await, to[..350]);
-    // The sender repeats the call. Then the job is done three times at once.
+    run(&dying, half.clone()).await;
+    assert_eq!(arrived_at(&gateway, "once").await, to[..5_300]);
+    // The sender repeats the call. Then that job is done three times at once, and all of them once more.
     assert_eq!(to_all(&gateway, &to, "once").await, sent);
-    tokio::join!(deliver(&gateway), run(&gateway, first.clone()), run(&gateway, first));
+    tokio::join!(deliver(&gateway), run(&gateway, half.clone()), run(&gateway, half));
+    done(&gateway).await;
+    assert_eq!(to_all(&gateway, &to, "once").await, sent);
+    assert_eq!(arrived_at(&gateway, "once").await, to);
+    let messages = gateway.stored("messages").await;
+    assert!(messages.iter().all(|message| !message.contains_key("delivering")));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_that_has_failed_too_often_is_done_in_the_end() {
+    let gateway = Gateway::with(short_bounds).await;
+    people(&gateway, &["ann"]).await;
+    let to = crowd(&gateway, 150).await;
+    to_all(&gateway, &to, "once").await;
+    bury(&gateway).await;
+    deliver(&gateway).await;
+    assert_eq!(arrived_at(&gateway, "once").await, to[..100]);
     done(&gateway).await;
     assert_eq!(arrived_at(&gateway, "once").await, to);
-    assert_eq!(to_all(&gateway, &to, "once").await, sent);
-    assert_eq!(arrived_at(&gateway, "once").await, to);
-    let delivering = doc! { "delivering": { "$exists": true } };
-    let left: Option<Document> = gateway.raw("messages").find_one(delivering).await.expect("read");
-    assert_eq!(left, None);
-    gateway.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,9 @@
 //! Messages between users.
 
+mod check;
 mod cuts;
 mod reading;
+mod senders;
 
 use std::time::Duration;
 
@@ -28,7 +30,7 @@ const UNREAD: &str = "{ user { unreadMessageCount } }";
 const ARRIVED: &str = "subscription { messageArrived { id text sender { name } } }";
 
 /// Sends a message, and returns its id.
-async fn send(gateway: &Gateway, by: &str, to: &[&str], text: &str) -> String {
+pub async fn send(gateway: &Gateway, by: &str, to: &[&str], text: &str) -> String {
     let sent = does(gateway, by, SEND, json!({ "to": to, "text": text })).await;
     assert_eq!(sent["__typename"], "Message", "{sent:#}");
     sent["id"].as_str().expect("an id").to_owned()
@@ -156,7 +158,7 @@ async fn a_repeat_delivers_once() {
 
 /// The numbers of messages in the buckets of an owner, and whether they are open.
 async fn buckets(gateway: &Gateway, owner: &str) -> Vec<(usize, bool)> {
-    let mut found = gateway.snapshot().await.remove("inboxBuckets").unwrap_or_default();
+    let mut found = gateway.stored("inboxBuckets").await;
     found.retain(|bucket| bucket.get_str("owner").expect("an owner") == owner);
     found.sort_by_key(|bucket| bucket.get_i64("n").expect("a number"));
     let size = |bucket: &Document| bucket.get_array("messages").expect("messages").len();
@@ -196,12 +198,20 @@ async fn sending_sends_only() {
         "find users",
         "find users",
         "find users",
+        "update messageSenders",
         "insert messages",
         "insert conversationEntries",
         "update inboxBuckets",
         "update messages",
     ];
     sends_only(&base, flow, &expected).await;
+    // A repeat looks at nobody but the sender of the message in the answer.
+    let keyed = async |gateway: &Gateway| {
+        let input = json!({ "to": ["bob", "cid"], "text": "third", "idempotencyKey": "op" });
+        assert_eq!(does(gateway, "ann", SEND, input).await["__typename"], "Message");
+    };
+    keyed(&base).await;
+    sends_only(&base, keyed, &["find messages", "find users"]).await;
 }
 
 /// Creates users without profiles of their own, at once.
@@ -219,7 +229,7 @@ async fn crowd(gateway: &Gateway, count: usize) -> Vec<String> {
 
 /// The recipients of the text in all inboxes, each as often as it is there.
 async fn arrived_at(gateway: &Gateway, text: &str) -> Vec<String> {
-    let found = gateway.snapshot().await.remove("inboxBuckets").unwrap_or_default();
+    let found = gateway.stored("inboxBuckets").await;
     let is_it = |message: &mongodb::bson::Bson| {
         message.as_document().expect("a message").get_str("text").expect("a text") == text
     };

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     commands::sends_only,
-    social::{does, people, texts},
+    social::{BLOCK, does, people, texts},
     support::{Gateway, pages_both_ways},
 };
 
@@ -153,14 +153,36 @@ async fn what_arrives_while_others_are_marked_stays_unread() {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_are_visible_to_sender_and_recipients_alone() {
     let gateway = Gateway::with(|config| config.federation = true).await;
-    people(&gateway, &["ann", "bob", "eve"]).await;
-    let id = send(&gateway, "ann", &["bob"], "secret").await;
+    people(&gateway, &["ann", "bob", "cleo", "eve"]).await;
+    does(&gateway, "cleo", BLOCK, json!({ "userId": "ann" })).await;
+    let mut sockets = Vec::new();
+    let arrived = "subscription { messageArrived {
+        text sender { name circles isBlocked unreadMessageCount } } }";
+    for who in ["bob", "ann", "cleo", "eve"] {
+        let mut socket = gateway.session(client(&gateway, who).token.as_deref()).await;
+        socket.subscribe("1", arrived, json!({})).await;
+        socket.is_silent(Duration::from_millis(200)).await;
+        sockets.push(socket);
+    }
+    let id = send(&gateway, "ann", &["bob", "cleo"], "secret").await;
+    let sender =
+        json!({ "name": "ann", "circles": [], "isBlocked": false, "unreadMessageCount": null });
+    let heard = sockets[0].next("1").await["data"]["messageArrived"].clone();
+    assert_eq!(heard, json!({ "text": "secret", "sender": sender }));
+    for socket in &mut sockets[1..] {
+        socket.is_silent(Duration::from_millis(200)).await;
+    }
+    let mut nobody = gateway.session(None).await;
+    nobody.subscribe("1", arrived, json!({})).await;
+    let refused = nobody.next("1").await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{refused:#}");
     let node = "query($id: ID!) { node(id: $id) { id ... on Message { text } } }";
     let nodes = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
     let entities =
         "query($of: [_Any!]!) { _entities(representations: $of) { ... on Message { text } } }";
     let of = json!({ "of": [{ "__typename": "Message", "id": id }] });
-    for (who, sees) in [("ann", true), ("bob", true), ("eve", false)] {
+    // The message is withheld from cleo.
+    for (who, sees) in [("ann", true), ("bob", true), ("cleo", false), ("eve", false)] {
         let reader = client(&gateway, who);
         let found = reader.run(node, json!({ "id": id })).await;
         let expected = if sees { json!({ "id": id, "text": "secret" }) } else { Value::Null };
@@ -170,10 +192,12 @@ async fn messages_are_visible_to_sender_and_recipients_alone() {
         let found = reader.run(entities, of.clone()).await;
         assert_eq!(found["data"]["_entities"][0]["text"] == "secret", sees, "{who}: {found:#}");
     }
-    for with in ["ann", "bob"] {
-        assert!(conversation(&gateway, "eve", with).await.is_empty());
+    for who in ["cleo", "eve"] {
+        for with in ["ann", "bob"] {
+            assert!(conversation(&gateway, who, with).await.is_empty(), "{who} {with}");
+        }
+        assert!(inbox(&gateway, who).await.is_empty(), "{who}");
     }
-    assert!(inbox(&gateway, "eve").await.is_empty());
     // The number is the user's own, whatever way leads to the user.
     let user = docgate::graphql::node_id::NodeKind::USER.id("bob").0;
     for who in ["ann", "eve", "bob"] {

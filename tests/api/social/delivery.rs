@@ -4,10 +4,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::future::join_all;
-use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
-use super::{COMMENT, circle, cuts::jobs_of, deliver, does, feeds::all_news, people, posted};
+use super::{COMMENT, bury, circle, cuts::jobs_of, deliver, does, feeds::all_news, people, posted};
 use crate::support::{Gateway, key, short_bounds};
 
 /// Number of copies of a post in each feed.
@@ -76,11 +75,7 @@ async fn a_delivery_that_has_failed_too_often_is_done_in_the_end() {
     people(&gateway, &["ann", "bob"]).await;
     circle(&gateway, "bob", "ann", "a").await;
     posted(&gateway, "ann", "once").await;
-    let long_ago = DateTime::parse_rfc3339_str("2026-01-01T00:00:00Z").expect("a time");
-    let dead = doc! { "state": "DEAD", "deadAt": long_ago, "attempts": 100 };
-    let bury = doc! { "$set": dead, "$unset": { "ready": "", "due": "" } };
-    let buried = gateway.raw("jobs").update_many(doc! {}, bury).await.expect("buried");
-    assert_eq!(buried.modified_count, 1);
+    bury(&gateway).await;
     deliver(&gateway).await;
     assert!(all_news(&gateway, "bob", Value::Null, 20).await.is_empty());
     gateway.sweep().await;
@@ -151,31 +146,4 @@ async fn new_followers_of_celebrities_see_posts_from_then_on() {
     }
     assert_eq!(all_news(&gateway, "early", Value::Null, 7).await.len(), 25);
     gateway.assert_sound().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_check_finds_copies_and_numbers_that_are_wrong() {
-    let gateway = Gateway::start().await;
-    people(&gateway, &["ann"]).await;
-    posted(&gateway, "ann", "first").await;
-    deliver(&gateway).await;
-    gateway.assert_sound().await;
-    let faults = [
-        ("feedPages", doc! { "posts.0.version": 7_i64 }, "posts.0.version"),
-        ("feedPages", doc! { "posts.0.id": "nowhere" }, "posts.0.id"),
-        ("posts", doc! { "shown.commentCount": 3_i64 }, "shown.commentCount"),
-    ];
-    for (collection, wrong, field) in faults {
-        let raw = gateway.raw(collection);
-        let before = gateway.snapshot().await.remove(collection).expect("documents").remove(0);
-        raw.update_one(doc! { "_id": before.get("_id").expect("an id") }, doc! { "$set": wrong })
-            .await
-            .expect("set");
-        let report = docgate::domains::check(&gateway.app).await.expect("a report");
-        assert!(!report.is_clean(), "{field}");
-        raw.replace_one(doc! { "_id": before.get("_id").expect("an id") }, &before)
-            .await
-            .expect("mended");
-        gateway.assert_sound().await;
-    }
 }

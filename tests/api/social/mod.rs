@@ -1,5 +1,6 @@
 //! People, circles, posts and feeds.
 
+mod check;
 mod circles;
 mod cuts;
 mod delivery;
@@ -10,7 +11,10 @@ mod privacy;
 use std::time::{Duration, Instant};
 
 use docgate::background;
-use mongodb::{bson::doc, options::Hint};
+use mongodb::{
+    bson::{DateTime, doc},
+    options::Hint,
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -79,7 +83,7 @@ async fn posted(gateway: &Gateway, by: &str, text: &str) -> String {
     posted_with(gateway, by, json!({ "audience": "PUBLIC", "text": text })).await
 }
 
-async fn posted_with(gateway: &Gateway, by: &str, input: Value) -> String {
+pub async fn posted_with(gateway: &Gateway, by: &str, input: Value) -> String {
     let post = does(gateway, by, CREATE_POST, input).await;
     assert_eq!(post["__typename"], "Post", "{post:#}");
     post["id"].as_str().expect("an id").to_owned()
@@ -112,6 +116,15 @@ async fn pending(gateway: &Gateway) -> u64 {
         .hint(Hint::Name("_id_".into()))
         .await
         .expect("counted")
+}
+
+/// Makes the one job a dead letter, long ago.
+pub async fn bury(gateway: &Gateway) {
+    let long_ago = DateTime::parse_rfc3339_str("2026-01-01T00:00:00Z").expect("a time");
+    let dead = doc! { "state": "DEAD", "deadAt": long_ago, "attempts": 100 };
+    let bury = doc! { "$set": dead, "$unset": { "ready": "", "due": "" } };
+    let buried = gateway.raw("jobs").update_many(doc! {}, bury).await.expect("buried");
+    assert_eq!(buried.modified_count, 1);
 }
 
 /// Lets the gateway's workers do all jobs.

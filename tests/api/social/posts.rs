@@ -1,6 +1,7 @@
 //! Posts, comments and polls.
 
 use futures_util::future::join_all;
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
 };
 use crate::{
     assets,
-    support::{Gateway, short_bounds},
+    support::{Gateway, key, short_bounds},
 };
 
 async fn seen(gateway: &Gateway, by: &str, id: &str) -> Value {
@@ -277,6 +278,13 @@ async fn nothing_is_left_of_a_deleted_post_in_the_end() {
     gateway.sweep().await;
     assert_eq!(gateway.snapshot().await["posts"].len(), 1, "a job may still deliver it");
     deliver(&gateway).await;
+    // A worker that has lost its lease puts a copy after that, and dies.
+    let from = gateway.app.clock();
+    let late = doc! {
+        "_id": "news late 2026-11 0", "feed": "news late", "month": "2026-11", "n": 0, "from": from,
+        "full": false, "posts": [{ "id": key(&id) }], "v": 1,
+    };
+    gateway.raw("feedPages").insert_one(late).await.expect("inserted");
     gateway.sweep().await;
     let left = gateway.snapshot().await;
     assert!(!left.contains_key("posts") && !left.contains_key("votes"));

@@ -21,7 +21,8 @@ async fn others_circles_blocks_and_posts_are_visible_no_way_round() {
     }
     does(&gateway, "bob", BLOCK, json!({ "userId": "dan" })).await;
     let mut sockets = Vec::new();
-    let query = "subscription { newsChanged { latest { text circles } } }";
+    let query = "subscription { newsChanged { latest {
+        text circles author { circles isBlocked unreadMessageCount } } } }";
     for reader in ["ann", "cleo"] {
         let mut socket = gateway.session(gateway.shopper(reader).token.as_deref()).await;
         socket.subscribe("1", query, json!({})).await;
@@ -33,13 +34,15 @@ async fn others_circles_blocks_and_posts_are_visible_no_way_round() {
     deliver(&gateway).await;
     // One who may see the post sees it each way, but not the name of the circle.
     let query = "query($id: ID!, $ids: [ID!]!, $all: [_Any!]!) {
-        post(id: $id) { text circles }
-        node(id: $id) { ... on Post { text circles } }
-        nodes(ids: $ids) { ... on Post { text circles } }
-        _entities(representations: $all) { ... on Post { text circles } } }";
+        post(id: $id) { ...seen }
+        node(id: $id) { ...seen }
+        nodes(ids: $ids) { ...seen }
+        _entities(representations: $all) { ...seen } }
+        fragment seen on Post { text circles author { circles isBlocked unreadMessageCount } }";
     let all = json!([{ "__typename": "Post", "id": hidden }]);
     let variables = json!({ "id": hidden, "ids": [hidden], "all": all });
-    let seen = json!({ "text": "hidden", "circles": [] });
+    let author = json!({ "circles": ["a"], "isBlocked": false, "unreadMessageCount": null });
+    let seen = json!({ "text": "hidden", "circles": [], "author": author });
     let found = gateway.shopper("cleo").data(query, variables.clone()).await;
     let each = json!({ "post": seen, "node": seen, "nodes": [seen], "_entities": [seen] });
     assert_eq!(found, each);
@@ -56,6 +59,12 @@ async fn others_circles_blocks_and_posts_are_visible_no_way_round() {
     let nothing = json!({ "node": null, "nodes": [null], "_entities": [null] });
     assert_eq!(found["data"], nothing, "{found:#}");
     assert!(news(&gateway.shopper("ann")).await.is_empty());
+    sockets[0].is_silent(Duration::from_millis(300)).await;
+    // What a blocked user writes isn't told either.
+    does(&gateway, "ann", BLOCK, json!({ "userId": "bob" })).await;
+    posted_with(&gateway, "bob", json!({ "audience": "PUBLIC", "text": "for all" })).await;
+    deliver(&gateway).await;
+    assert_eq!(sockets[1].next("1").await["data"]["newsChanged"]["latest"]["text"], "for all");
     sockets[0].is_silent(Duration::from_millis(300)).await;
 
     // Of users, each caller sees their own circles and blocks, whomever they ask for.

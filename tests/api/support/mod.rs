@@ -2,6 +2,7 @@
 
 pub mod cuts;
 mod databases;
+pub mod faults;
 pub mod live;
 pub mod members;
 pub mod proxy;
@@ -286,6 +287,13 @@ impl Gateway {
             all.entry(name).or_default().push(found.get_document("document").expect("one").clone());
         }
         all
+    }
+
+    /// Every document of a collection.
+    pub async fn stored(&self, collection: &str) -> Vec<Document> {
+        let collection = self.database.collection::<Document>(collection);
+        let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await.expect("a cursor");
+        found.try_collect().await.expect("documents")
     }
 
     /// Waits until sweeps may act, then sweeps until nothing is left to finish.

@@ -1,20 +1,20 @@
-//! Sending and delivery. The call delivers to the first recipients, jobs deliver to the others in batches. Before a job
-//! ends it adds the job of the next batch, whose id follows from the message and the batch. So a repeated job adds nothing.
+//! Sending and delivery. The call delivers to the first recipients, jobs deliver to the others in batches
+//! ([`crate::domains::delivery`]).
 
-use std::sync::Arc;
-
-use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
-use super::super::{
-    documents::{ConversationEntry, InboxBucket, MessageCopy, MessageDocument},
-    store::{self, buckets, entries, messages},
-    types::{SendMessageInput, SendMessageResult, UnknownRecipients},
+use super::{
+    super::{
+        documents::{ConversationEntry, InboxBucket, MessageCopy, MessageDocument},
+        store::{self, entries, messages},
+        types::{SendMessageInput, SendMessageResult, UnknownRecipients},
+    },
+    senders,
 };
 use crate::{
     app::App,
     domains::{
-        queue::operations::{self as queue, NewJob, Work},
+        delivery::{self, Batch},
         social::operations::{Recipients, recipients, user_by_subject},
     },
     error::Error,
@@ -27,16 +27,10 @@ use crate::{
     mongo::Version,
 };
 
-/// Name of the queue, behind `docgate.`.
-const QUEUE: &str = "messages";
 /// Number of recipients to whom a message is delivered before the reply.
 const FIRST: usize = 100;
 /// Number of recipients of one job.
 const BATCH: usize = 500;
-/// Number of attempts of a job.
-const ATTEMPTS: i32 = 100;
-/// Maximum number of times that open buckets are looked for.
-const ROUNDS: usize = 50;
 
 /// Sends a message. Once for each idempotency key.
 pub async fn send_message(
@@ -45,10 +39,36 @@ pub async fn send_message(
 ) -> Result<MessageCopy, Stop<SendMessageResult>> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[by, "sendMessage"], input.idempotency_key.as_ref(), &*input);
-    let to: Vec<String> = input.to.iter().map(|user| user.0.clone()).collect();
-    if to.iter().any(|user| user == by) {
+    if input.to.iter().any(|user| user.0 == by) {
         return Err(InvalidInput::new("to", "names you, the sender").into());
     }
+    // A repeat needs no look at the recipients. Without a key there is none.
+    let before = match input.idempotency_key {
+        Some(_) => messages(&cx).get_settled(&op.id).await?,
+        None => None,
+    };
+    let sent = match before {
+        Some(sent) => sent,
+        None => store_message(cx, by, &input, &op).await?,
+    };
+    if sent.input != op.input {
+        return Err(Conflict::other_input().into());
+    }
+    if sent.delivering.is_some() {
+        begin(&cx, &sent).await?;
+    }
+    Ok(sent.shown)
+}
+
+/// Stores a message that may be sent. Returns the message of this op.
+async fn store_message(
+    cx: Cx<'_>,
+    by: &str,
+    input: &SendMessageInput,
+    op: &Op,
+) -> Result<MessageDocument, Stop<SendMessageResult>> {
+    let to: Vec<String> = input.to.iter().map(|user| user.0.clone()).collect();
+    senders::demand_few(&cx, &to)?;
     if user_by_subject(cx, by).await?.is_none() {
         return Err(NotFound::given("user", by).into());
     }
@@ -57,6 +77,7 @@ pub async fn send_message(
         return Err(UnknownRecipients::new(unknown).into());
     }
     let now = cx.begin().await?.now();
+    senders::count(&cx, by, op, to.len(), now).await?;
     let shown =
         MessageCopy { id: op.id.clone(), by: by.to_owned(), text: input.text.clone(), at: now };
     let message = MessageDocument {
@@ -68,24 +89,19 @@ pub async fn send_message(
         delivering: Some(now),
         v: Version,
     };
-    let sent = if messages(&cx).insert(message.clone()).await.decided()?.is_some() {
-        message
-    } else {
-        let found = messages(&cx).get_settled(&op.id).await?;
-        found.ok_or_else(|| Error::unavailable("the message isn't settled yet"))?
-    };
-    if sent.input != op.input {
-        return Err(Conflict::other_input().into());
+    if messages(&cx).insert(message.clone()).await.decided()?.is_some() {
+        return Ok(message);
     }
-    if sent.delivering.is_some() {
-        begin(&cx, &sent).await?;
-    }
-    Ok(sent.shown)
+    let found = messages(&cx).get_settled(&op.id).await?;
+    Ok(found.ok_or_else(|| Error::unavailable("the message isn't settled yet"))?)
 }
 
 /// Delivers to the first recipients, and adds the job that delivers to the others.
 async fn begin(app: &App, message: &MessageDocument) -> Result<(), Error> {
-    deliver(app, message, 0, FIRST).await
+    match deliver(app, message, 0, FIRST).await? {
+        Some(next) => delivery::add(app, &next).await,
+        None => Ok(()),
+    }
 }
 
 /// Begins a delivery that was cut. For the sweep. Returns whether it has ended.
@@ -97,81 +113,45 @@ pub(in super::super) async fn deliver_again(
     Ok(message.to.len() <= FIRST)
 }
 
-/// What a job does: it delivers a message to the batch of recipients from a position on.
+/// The batch of a message's recipients from a position on.
 #[derive(Debug, Serialize, Deserialize)]
-struct Task {
+pub(in super::super) struct Task {
     /// `_id` of the message.
     message: String,
     /// Position in the list of recipients.
     from: usize,
 }
 
-/// The queue of the room's jobs, and their handler.
-pub fn work() -> Vec<Work> {
-    let handler = |app: App, job: crate::domains::queue::JobDocument| {
-        let done = async move { run(&app, &job.payload).await.map_err(|error| error.to_string()) };
-        Box::pin(done) as queue::Handled
-    };
-    vec![Work::own(QUEUE, Arc::new(handler))]
-}
+impl Batch for Task {
+    const QUEUE: &'static str = "messages";
 
-async fn run(app: &App, payload: &str) -> Result<(), Error> {
-    let Task { message, from } = serde_json::from_str(payload).map_err(Error::internal)?;
-    match messages(app).get_settled(&message).await? {
-        Some(message) if message.delivering.is_some() => deliver(app, &message, from, BATCH).await,
-        _ => Ok(()),
+    async fn run(self, app: &App) -> Result<Option<Self>, Error> {
+        match messages(app).get_settled(&self.message).await? {
+            Some(message) if message.delivering.is_some() => {
+                deliver(app, &message, self.from, BATCH).await
+            }
+            _ => Ok(None),
+        }
     }
 }
 
-/// Delivers to one batch of recipients, and then adds the job of the next one or notes that the delivery has ended.
+/// Delivers to one batch of recipients. Returns the next batch, or notes that the delivery has ended.
 async fn deliver(
     app: &App,
     message: &MessageDocument,
     from: usize,
     count: usize,
-) -> Result<(), Error> {
+) -> Result<Option<Task>, Error> {
     let end = from.saturating_add(count).min(message.to.len());
     let to = message.to.get(from..end).unwrap_or_default();
     // A refused entry is there.
     let new = to.iter().map(|user| ConversationEntry::new(message, user)).collect();
     let _there = entries(app).insert_many(new).await?;
     let owners = to.iter().filter(|user| !message.is_withheld(user)).cloned().collect();
-    put(app, owners, &message.shown).await?;
-    if end == message.to.len() {
-        // A refusal means that it was noted before.
-        return store::delivered(app, &message.id).held().await.map(|_was_set| ());
+    delivery::put::<InboxBucket>(app, owners, &message.shown).await?;
+    if end < message.to.len() {
+        return Ok(Some(Task { message: message.id.clone(), from: end }));
     }
-    let task = Task { message: message.id.clone(), from: end };
-    let payload = serde_json::to_string(&task).map_err(Error::internal)?;
-    let id = app.ids().derived(&["message", &message.id, &end.to_string()]);
-    let new = NewJob { max_attempts: ATTEMPTS, ..NewJob::own(QUEUE, payload) };
-    queue::add(app, Op { id, input: String::new() }, new).await.map(|_added| ())
-}
-
-/// Puts a copy of the message into each of the inboxes that has none.
-async fn put(app: &App, mut to: Vec<String>, message: &MessageCopy) -> Result<(), Error> {
-    for _ in 0..ROUNDS {
-        if to.is_empty() || store::push_each(app, &to, message).await? {
-            return Ok(());
-        }
-        let there = store::owners_with(app, &to, &message.id).await?;
-        to.retain(|owner| !there.contains(owner));
-        let last = try_join_all(to.iter().map(|owner| store::last(app, owner))).await?;
-        let (mut left, mut new) = (Vec::new(), Vec::new());
-        for (owner, last) in to.into_iter().zip(last) {
-            match last {
-                Some(InboxBucket { open: Some(_), .. }) => left.push(owner),
-                last => {
-                    let n = last.map_or(0, |last| last.n + 1);
-                    new.push(InboxBucket::new(&owner, n, message));
-                }
-            }
-        }
-        // A refused bucket exists, or the inbox has a copy by now.
-        let owners: Vec<String> = new.iter().map(|bucket| bucket.owner.clone()).collect();
-        let refused = buckets(app).insert_many(new).await?;
-        left.extend(refused.into_iter().filter_map(|at| owners.get(at).cloned()));
-        to = left;
-    }
-    Err(Error::unavailable("the inboxes keep changing"))
+    // A refusal means that it was noted before.
+    store::delivered(app, &message.id).held().await.map(|_was_set| None)
 }

@@ -1,9 +1,10 @@
 //! The rules of messages.
 
 mod delivery;
+mod senders;
 
-pub(super) use delivery::deliver_again;
-pub use delivery::{send_message, work};
+pub use delivery::send_message;
+pub(super) use delivery::{Task, deliver_again};
 
 use std::sync::Arc;
 

@@ -1,25 +1,17 @@
-//! Delivery: jobs put copies of a post on walls and into the news of followers, and bring copies up to date.
-//!
-//! A job delivers to one batch of followers. Before it ends it adds the job of the next batch, whose id follows from the
-//! post and the batch; so a repeated job adds nothing. A unique index refuses a second copy of a post in a feed, whichever
-//! page it is on; so a repeated job doubles nothing.
+//! Delivery of posts: jobs put copies on walls and into the news of followers, and bring copies up to date
+//! ([`crate::domains::delivery`]).
 //!
 //! A job may put a copy of an old version after the post has changed. So it looks at the post again afterwards. A copy is
 //! only overwritten by a later version.
-
-use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        documents::{
-            Audience, EdgeDocument, FeedPage, PostDocument, Shown, month_of, news_of, wall_of,
-        },
+        documents::{Audience, EdgeDocument, FeedPage, PostDocument, Shown, news_of, wall_of},
         store::{
-            self,
-            feeds::{self, feeds_with, newest, push_each},
+            self, feeds,
             posts::{self as post_store, posts},
             users,
         },
@@ -28,24 +20,17 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::queue::operations::{self as queue, NewJob, Work},
+    domains::delivery::{self, Batch},
     error::Error,
-    flow::Op,
 };
 
-/// Name of the queue, behind `docgate.`.
-const QUEUE: &str = "posts";
 /// Maximum number of followers of one job.
 const BATCH: usize = 500;
-/// Number of attempts of a job.
-const ATTEMPTS: i32 = 100;
-/// Maximum number of times that open pages are looked for.
-const ROUNDS: usize = 20;
 
 /// What a job does.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "task")]
-enum Task {
+pub(in super::super) enum Task {
     /// Delivers a post to the followers after the given edge; without one, also to the walls.
     Deliver {
         /// `_id` of the post.
@@ -57,53 +42,33 @@ enum Task {
     Refresh {
         /// `_id` of the post.
         post: String,
+        /// Its version when the job was added: each version has a job.
+        version: i64,
     },
 }
 
-/// The queue of the room's jobs, and their handler.
-pub fn work() -> Vec<Work> {
-    let handler = |app: App, job: crate::domains::queue::JobDocument| {
-        let done = async move { run(&app, &job.payload).await.map_err(|error| error.to_string()) };
-        Box::pin(done) as queue::Handled
-    };
-    vec![Work::own(QUEUE, Arc::new(handler))]
-}
+impl Batch for Task {
+    const QUEUE: &'static str = "posts";
 
-async fn run(app: &App, payload: &str) -> Result<(), Error> {
-    match serde_json::from_str(payload).map_err(Error::internal)? {
-        Task::Deliver { post, after } => deliver(app, &post, after.as_deref()).await,
-        Task::Refresh { post } => bring_up_to_date(app, &post).await,
+    async fn run(self, app: &App) -> Result<Option<Self>, Error> {
+        match self {
+            Self::Deliver { post, after } => {
+                let last = deliver(app, &post, after.as_deref()).await?;
+                Ok(last.map(|last| Self::Deliver { post, after: Some(last) }))
+            }
+            Self::Refresh { post, .. } => bring_up_to_date(app, &post).await.map(|()| None),
+        }
     }
 }
 
-async fn add(app: &App, parts: &[&str], task: &Task) -> Result<(), Error> {
-    let payload = serde_json::to_string(task).map_err(Error::internal)?;
-    let op = Op { id: app.ids().derived(parts), input: String::new() };
-    let new = NewJob { max_attempts: ATTEMPTS, ..NewJob::own(QUEUE, payload) };
-    queue::add(app, op, new).await.map(|_added| ())
-}
-
 /// Adds the job that begins the delivery of a post, unless it was added.
-pub(super) async fn begin(app: &App, post: &str) -> Result<(), Error> {
-    next(app, post, None).await
-}
-
-async fn next(app: &App, post: &str, after: Option<String>) -> Result<(), Error> {
-    let key = after.clone().unwrap_or_default();
-    let task = Task::Deliver { post: post.to_owned(), after };
-    add(app, &["deliver", post, &key], &task).await
-}
-
-/// Adds the job that begins a delivery that was cut. For the sweep.
-pub(in super::super) async fn deliver_again(app: &App, post: &str) -> Result<bool, Error> {
-    begin(app, post).await?;
-    Ok(false)
+pub(in super::super) async fn begin(app: &App, post: &str) -> Result<(), Error> {
+    delivery::add(app, &Task::Deliver { post: post.to_owned(), after: None }).await
 }
 
 /// Adds the job that brings the copies of a post to this version, unless it was added.
 pub(super) async fn refresh(app: &App, post: &Shown) -> Result<(), Error> {
-    let task = Task::Refresh { post: post.id.clone() };
-    add(app, &["refresh", &post.id, &post.version.to_string()], &task).await
+    delivery::add(app, &Task::Refresh { post: post.id.clone(), version: post.version }).await
 }
 
 /// Whether a user has more followers than posts are delivered to. The news of the followers then merge the posts in.
@@ -117,11 +82,11 @@ pub(super) async fn is_celebrity(app: &App, user: &str) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Delivers a post to one batch.
-async fn deliver(app: &App, id: &str, after: Option<&str>) -> Result<(), Error> {
+/// Delivers a post to one batch. Returns the `_id` of its last edge if another batch follows.
+async fn deliver(app: &App, id: &str, after: Option<&str>) -> Result<Option<String>, Error> {
     let all = posts(app);
     let read = || all.get_part_settled(id, PostDocument::PART);
-    let Some(post) = read().await? else { return Ok(()) };
+    let Some(post) = read().await? else { return Ok(None) };
     let (shown, mut last) = (&post.shown, None);
     if post.deleted_at.is_none() {
         let mut to = Vec::new();
@@ -135,16 +100,17 @@ async fn deliver(app: &App, id: &str, after: Option<&str>) -> Result<(), Error> 
             }
             to.extend(entitled(app, shown, followers).await?.iter().map(|user| news_of(user)));
         }
-        put(app, to, shown).await?;
+        delivery::put::<FeedPage>(app, to, shown).await?;
     }
     // It may have changed before the copies were there, also in an earlier run of this job.
     if read().await?.is_none_or(|now| now.shown.version > 0) {
         bring_up_to_date(app, id).await?;
     }
-    match last {
-        Some(last) => next(app, id, Some(last)).await,
-        None => post_store::delivered(app, id).held().await.map(|_was_due| ()),
+    if last.is_none() {
+        // A refusal means that it was noted before.
+        post_store::delivered(app, id).held().await?;
     }
+    Ok(last)
 }
 
 /// The walls on which a post belongs. It isn't put on the wall of a user who blocks the author.
@@ -174,33 +140,6 @@ async fn entitled(
     };
     let checked = crate::mongo::batched(try_join_all(followers.into_iter().map(check))).await?;
     Ok(checked.into_iter().flatten().collect())
-}
-
-/// Puts a copy of the post into each of the feeds that has none. The reads only choose what to try: a unique index refuses
-/// a second copy, so that a repeat, or a worker that has lost its lease, adds none to any page.
-async fn put(app: &App, mut to: Vec<String>, post: &Shown) -> Result<(), Error> {
-    let month = month_of(post.at);
-    for _ in 0..ROUNDS {
-        if to.is_empty() || push_each(app, &to, post).await? {
-            return Ok(());
-        }
-        let there = feeds_with(app, &to, &post.id).await?;
-        to.retain(|feed| !there.contains(feed));
-        let last = try_join_all(to.iter().map(|feed| newest(app, feed, &month))).await?;
-        let (mut left, mut new) = (Vec::new(), Vec::new());
-        for (feed, last) in to.into_iter().zip(last) {
-            if last.as_ref().is_none_or(|page| page.full) {
-                new.push(FeedPage::after(last.as_ref(), &feed, post));
-            } else {
-                left.push(feed);
-            }
-        }
-        let names: Vec<String> = new.iter().map(|page| page.feed.clone()).collect();
-        let refused = feeds::pages(app).insert_many(new).await?;
-        left.extend(refused.into_iter().filter_map(|at| names.get(at).cloned()));
-        to = left;
-    }
-    Err(Error::unavailable("the pages of the feeds keep changing"))
 }
 
 /// Writes the post to its copies, or removes them if it was deleted.

@@ -10,8 +10,7 @@ pub use circles::{
     block_user, circle_user, follower_count, followers, following, is_blocked, own_circles,
     unblock_user, uncircle_user,
 };
-pub use delivery::work;
-pub(super) use delivery::{bring_up_to_date, deliver_again};
+pub(super) use delivery::{Task, begin as begin_delivery, bring_up_to_date};
 pub use feeds::{incoming, news, news_changed, wall};
 pub use posts::{comment_on_post, comments, create_post, delete_post, edit_post, post, unblocked};
 pub(super) use votes::count as count_vote;

@@ -7,6 +7,7 @@ use mongodb::bson::{Bson, DateTime, doc};
 use super::super::documents::{FeedPage, Shown, month_of};
 use crate::{
     app::App,
+    domains::delivery::Page,
     error::Error,
     mongo::{
         Collection,
@@ -24,59 +25,61 @@ pub(in super::super) fn pages(app: &App) -> Collection<FeedPage> {
 /// `maxTimeMS` of the command that puts a post into many feeds. No deadline depends on it.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Adds a copy of the post to the open page of each feed that has one, unless the feed has a copy. Returns whether it added
-/// a copy to each. The guard looks at the open page, the unique index at the others.
-pub(in super::super) async fn push_each(
-    app: &App,
-    feeds: &[String],
-    post: &Shown,
-) -> Result<bool, Error> {
-    let month = month_of(post.at);
-    let copy = literal(stored(post));
-    let is_full = doc! { "$gte": [{ "$size": "$posts" }, count(FeedPage::CAP)] };
-    let update = vec![
-        doc! { "$set": { "posts": append("$posts", vec![copy]) } },
-        doc! { "$set": { "full": is_full } },
-    ];
-    let one = |feed: &String| {
-        let open = doc! {
-            "feed": feed, "month": &month, "full": false, "posts.id": { "$ne": &post.id },
+impl Page for FeedPage {
+    type Copy = Shown;
+
+    /// The guard looks at the open page, the unique index at the others.
+    async fn push_each(app: &App, feeds: &[String], post: &Shown) -> Result<bool, Error> {
+        let month = month_of(post.at);
+        let copy = literal(stored(post));
+        let is_full = doc! { "$gte": [{ "$size": "$posts" }, count(Self::CAP)] };
+        let update = vec![
+            doc! { "$set": { "posts": append("$posts", vec![copy]) } },
+            doc! { "$set": { "full": is_full } },
+        ];
+        let one = |feed: &String| {
+            let open = doc! {
+                "feed": feed, "month": &month, "full": false, "posts.id": { "$ne": &post.id },
+            };
+            (open, update.clone())
         };
-        (open, update.clone())
-    };
-    pages(app).update_all(feeds.iter().map(one).collect(), LIMIT).await
-}
+        pages(app).update_all(feeds.iter().map(one).collect(), LIMIT).await
+    }
 
-/// Those of the feeds that have a copy of the post.
-pub(in super::super) async fn feeds_with(
-    app: &App,
-    feeds: &[String],
-    post: &str,
-) -> Result<HashSet<String>, Error> {
-    let list = List {
-        filter: doc! { "posts.id": post, "feed": { "$in": feeds } },
-        limit: count(feeds.len()),
-        projection: Some(doc! { "posts": 0 }),
-        hint: Some("copies"),
-        ..List::default()
-    };
-    Ok(pages(app).list(list).await?.into_iter().map(|page| page.feed).collect())
-}
+    async fn lists_with(
+        app: &App,
+        feeds: &[String],
+        post: &Shown,
+    ) -> Result<HashSet<String>, Error> {
+        let list = List {
+            filter: doc! { "posts.id": &post.id, "feed": { "$in": feeds } },
+            limit: count(feeds.len()),
+            projection: Some(doc! { "posts": 0 }),
+            hint: Some("copies"),
+            ..List::default()
+        };
+        Ok(pages(app).list(list).await?.into_iter().map(|page| page.feed).collect())
+    }
 
-/// The newest page of a feed in a month, without its posts.
-pub(in super::super) async fn newest(
-    app: &App,
-    feed: &str,
-    month: &str,
-) -> Result<Option<FeedPage>, Error> {
-    let list = List {
-        filter: doc! { "feed": feed, "month": month },
-        sort: doc! { "from": -1 },
-        projection: Some(doc! { "posts": 0 }),
-        hint: Some("time"),
-        ..List::default()
-    };
-    pages(app).first(list).await
+    /// The last page of the post's month, without its posts.
+    async fn last(app: &App, feed: &str, post: &Shown) -> Result<Option<Self>, Error> {
+        let list = List {
+            filter: doc! { "feed": feed, "month": month_of(post.at) },
+            sort: doc! { "from": -1 },
+            projection: Some(doc! { "posts": 0 }),
+            hint: Some("time"),
+            ..List::default()
+        };
+        pages(app).first(list).await
+    }
+
+    fn is_open(&self) -> bool {
+        !self.full
+    }
+
+    fn next(last: Option<&Self>, feed: &str, post: &Shown) -> Self {
+        Self::after(last, feed, post)
+    }
 }
 
 /// Writes the post to its copies of lower versions.

@@ -2,7 +2,10 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::super::documents::{CommentEntry, PostDocument, VoteDocument};
+use super::{
+    super::documents::{CommentEntry, PostDocument, VoteDocument},
+    feeds,
+};
 use crate::{
     app::App,
     error::Error,
@@ -178,8 +181,10 @@ impl Until {
     }
 }
 
-/// Removes what is left of a deleted post, unless copies of it may be left or appear. Returns whether it did.
+/// Removes what is left of a deleted post, unless work on it is pending. Returns whether it did. A worker that lost its
+/// lease and died may have put copies after they were removed; no command of it can arrive any more.
 pub(in super::super) async fn forget(app: &App, id: &str) -> Result<bool, Error> {
+    feeds::withdraw(app, id).await?;
     votes(app).remove_many(doc! { "post": id }).await?;
     let gone = doc! {
         "_id": id,

@@ -51,6 +51,8 @@ class Run(NamedTuple):
     told: str | None = None  # what the client was told
     tries: int = 0
     waits: tuple | None = None  # (position in the log, run once the position is majority-committed)
+    twice: frozenset = frozenset()  # commands that were sent twice
+    took: bool = True  # it took everything of its tag itself
 
 
 class State(NamedTuple):
@@ -86,6 +88,13 @@ RULES = {
     "one-mark": "a sale leaves a mark with the tag of the take until it is retired",
     "hold-mark": "the payer's mark of a hold stays until it is retired",
     "complete-last": "COMPLETE is written after goods and money moved",
+    "one-seller": "only the attempt that inserted the payment, or a sweep, sells",
+    "forget-take": "an attempt of which a take was sent twice forgets no reservation",
+    "forget-sell": "an attempt of which a sale was sent twice forgets no reservation",
+    "forget-took": "an attempt forgets a reservation only if it took everything of the tag itself",
+    "forget-own": "an attempt forgets a reservation only if it completed the cart itself",
+    "forget-deadline": "a reservation isn't forgotten after the attempt's deadline",
+    "forget-empty": "only an empty reservation is forgotten",
     "sweep-waits": "the sweep acts only when no attempt can still write",
     "retire-waits": "marks are retired only when no attempt can still write",
     "sweep-holds": "the sweep releases holds whose tag decided nothing",
@@ -113,13 +122,15 @@ class Checkout:
     """One configuration: what is stored at first, who calls, which faults are possible, which rules are off."""
 
     def __init__(self, runs, lines=(((2, 0), (1, 0)),), stock=(2, 1), balance=3, flights=0, elections=0,
-                 parallel=False, unit=((0, 1),), off=()):
+                 parallel=False, unit=((0, 1),), begun=False, off=()):
         unknown = set(off) - set(RULES)
         if unknown:
             raise ValueError(f"no such rule: {unknown}")
         self.calls, self.lines, self.received, self.money = runs, lines, stock, balance
         self.flights, self.elections, self.parallel, self.off = flights, elections, parallel, frozenset(off)
         self.change = unit[0]
+        # Whether an attempt of key "a" has taken goods and money for cart 0, and stopped before the decision.
+        self.begun = begun
 
     def on(self, rule):
         return rule not in self.off
@@ -133,6 +144,10 @@ class Checkout:
             stock.append(Stock(self.received[sku] - sum(held), 0, entries, frozenset()))
         empty = frozenset()
         world = World(carts, tuple(stock), (self.money, empty, empty), (0, empty), (), ())
+        if self.begun:
+            *reserves, _ = self.begin_checkout(carts[0], Run("checkout", 0, "a")).todo
+            for reserve in reserves:
+                world, _ = self.apply(world, reserve, True)
         runs = tuple(Run(*call) for call in self.calls)
         return State(world, runs, self.flights, (), self.elections, ())
 
@@ -268,6 +283,14 @@ class Checkout:
         if cart.state == "PAID" and cart.tag == tag:
             return self._cart(world, number, state="COMPLETE"), "ok"
         return world, "refused"
+
+    def do_forget(self, world, alive, number, sku, _):
+        if not alive and self.on("forget-deadline"):
+            return world, "late"
+        if world.stock[sku].entries[number].quantity and self.on("forget-empty"):
+            return world, "refused"
+        nothing = frozenset()
+        return self._stock(world, sku, number, quantity=0, takes=nothing, gifts=nothing), "ok"
 
     def do_retire(self, world, _, number, tag):
         """The last step of a checkout; one step here, one command per document in the gateway."""
@@ -421,7 +444,8 @@ class Checkout:
                 return run._replace(todo=(), told="refused")
             if cart.state == "COMPLETE":
                 return run._replace(todo=(), told="order", tag=cart.tag)
-            return run._replace(todo=self.forward(number, cart.tag, cart.lines), tag=cart.tag, lines=cart.lines)
+            forward = self.forward(number, cart.tag, cart.lines)
+            return run._replace(todo=forward, tag=cart.tag, lines=cart.lines, took=False)
         if cart.state != "ACTIVE":
             return run._replace(todo=(), told="refused")
         tried = sum(tag[1] == key for tag in cart.void) if self.on("new-tag") else 0
@@ -442,6 +466,8 @@ class Checkout:
         stop = run._replace(todo=())
         if verdict == "late":
             return stop
+        if what == "take" and verdict == "dup":
+            on = on._replace(took=False)
         if what in ("take", "hold", "decide", "add") and verdict not in ("ok", "dup"):
             told = "short" if verdict.startswith("short") else None
             # Told when everything is undone.
@@ -456,7 +482,7 @@ class Checkout:
             cart = world.carts[number]
             if run.kind in ("checkout", "sweep") and cart.tag == command[2]:
                 forward = self.forward(number, cart.tag, cart.lines)
-                return run._replace(todo=forward, lines=cart.lines, tag=cart.tag)
+                return run._replace(todo=forward, lines=cart.lines, tag=cart.tag, took=False)
             return stop
         if what == "unhold" and run.kind == "checkout" and not rest:
             # Nothing was lacking, so the cart has changed: read again.
@@ -464,11 +490,15 @@ class Checkout:
                 return run._replace(todo=None, lines=None)
             return run._replace(todo=(), told="refused")
         if what == "payment" and run.kind == "checkout":
-            return on._replace(told="order")
+            carries_on = verdict == "ok" or not self.on("one-seller")
+            return (on if carries_on else stop)._replace(told="order")
         if what == "sell" and verdict == "refused":
             return stop
         if what == "complete" and not self.on("retire-waits"):
             return on._replace(todo=(*rest, ("retire", number, command[2])))
+        if what == "complete" and run.kind == "checkout" and self.may_forget(run, verdict):
+            forgets = [("forget", number, sku, command[2]) for sku in SKUS if run.lines[sku][0]]
+            return on._replace(todo=(*rest, *forgets))
         if what in ("restock", "refund") and verdict == "later":
             return stop
         if what == "cancel":
@@ -478,6 +508,12 @@ class Checkout:
                 return stop
             return on._replace(todo=self.closing(world, number))
         return on
+
+    def may_forget(self, run, verdict):
+        """Whether the attempt forgets its reservations after this verdict on the completion of the cart."""
+        is_once = not any(self.on("forget-" + what) for what in run.twice)
+        is_own = verdict == "ok" or not self.on("forget-own")
+        return is_once and is_own and (run.took or not self.on("forget-took"))
 
     # ---- the sweep ----
 
@@ -544,7 +580,7 @@ class Checkout:
             # The runs whose write is lost learn nothing: each sends it again.
             for kept, world in enumerate(state.log):
                 runs = tuple(run if run.waits is None else run.waits[1] if run.waits[0] <= kept
-                             else run._replace(waits=None) for run in state.runs)
+                             else self.repeated(run)._replace(waits=None) for run in state.runs)
                 lost = len(state.log) - kept
                 yield f"an election loses the last {lost} writes", state._replace(
                     world=world, log=(), elections=state.elections - 1, runs=runs)
@@ -585,7 +621,7 @@ class Checkout:
                 flying = state._replace(flights=state.flights - 1, landing=tuple(sorted(
                     (*state.landing, (me, command)), key=repr)))
                 label = f"{self.name(me, run)}: {self.text(command)}: no answer, still on its way"
-                yield label + ", and sent again", flying
+                yield label + ", and sent again", self.with_run(flying, me, self.repeated(run))
                 yield label + ", and the caller stops", self.with_run(flying, me, run._replace(todo=()))
 
     @staticmethod
@@ -600,6 +636,12 @@ class Checkout:
         runs = list(state.runs)
         runs[me] = run
         return state._replace(runs=tuple(runs))
+
+    @staticmethod
+    def repeated(run):
+        """The run after it has sent its command once more."""
+        what = run.todo[0][0]
+        return run._replace(twice=run.twice | {what}) if what in ("take", "sell") else run
 
     @staticmethod
     def name(me, run):

@@ -40,6 +40,10 @@ CONFIGURATIONS = {
     "election, repeat": dict(runs=[A, A], elections=1, lines=ONE, stock=(2, 0), balance=2),
     "election, repeat and sweep": dict(
         runs=[A, A, SWEEP], elections=1, lines=(((1, 1), (0, 0)),), stock=(1, 0), balance=2),
+    "begun before, a late command": dict(
+        runs=[A, SWEEP], flights=1, lines=ONE, stock=(2, 0), balance=2, begun=True),
+    "begun before, election": dict(
+        runs=[A, SWEEP], elections=1, lines=(((1, 1), (0, 0)),), stock=(1, 0), balance=2, begun=True),
     "order cancelled beside it": dict(runs=[A, CANCEL, SWEEP], lines=ONE),
     "cancelled order, a late command": dict(runs=[A, CANCEL], flights=1, lines=ONE),
     "order cancelled twice": dict(runs=[A, CANCEL, CANCEL], lines=ONE, stock=(2, 0), balance=2),
@@ -73,10 +77,15 @@ NEEDED = {
     "order-id": "order cancelled twice",
     "hold-mark": "election, repeat",
     "complete-last": "order cancelled twice",
+    "one-seller": "repeat, enough for two",
+    "forget-sell": "repeat, a late command",
+    "forget-own": "begun before, election",
+    "forget-empty": "line added beside it",
     "sweep-waits": "election",
     "retire-waits": "election, repeat",
     "sweep-holds": "election",
     "sweep-paid": "order cancelled twice",
+    "sweep-ended": "repeat, a late command",
     "refund-waits": "order cancelled twice",
     "refund-mark": "order cancelled twice",
     "restock-mark": "order cancelled twice",
@@ -95,11 +104,16 @@ SPARE = {
     "take-deadline": "sweep, two late commands",
     "sell-deadline": "sweep, two late commands",
     "one-mark": "repeat, a late command",
-    "sweep-ended": "repeat, a late command",
+    "forget-take": "begun before, a late command",
+    "forget-took": "begun before, a late command",
+    "forget-deadline": "repeat, enough for two",
 }
 
 # Spare rules of which one is needed: the configuration fails without both.
-PAIRS = {("one-mark", "sweep-ended"): "repeat, enough for two"}
+PAIRS = {
+    ("forget-take", "forget-took"): "begun before, a late command",
+    ("take-deadline", "forget-deadline"): "repeat, enough for two",
+}
 
 LIMIT = 100_000
 

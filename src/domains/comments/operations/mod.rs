@@ -15,7 +15,7 @@ pub(super) use moves::{drive, settle};
 pub use open::{forget, open_discussion};
 pub use post::{post_comment, review_product};
 pub use reads::{
-    Listed, comment, comments, comments_by, discussion, followed, replied_to, replies, subthread,
+    comment, comments, comments_by, discussion, followed, replied_to, replies, subthread,
 };
 
 use async_graphql::ID;

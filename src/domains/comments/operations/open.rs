@@ -55,7 +55,7 @@ pub(super) async fn begin_or_open<'a, U: From<NotFound>>(
 
 /// Callers who may write a document may open its discussion and migrate it.
 pub(super) fn may_write(parent: &Parent, cx: Cx<'_>) -> Result<(), Error> {
-    let role = parent.kind.role();
+    let role = parent.kind.opened_by;
     if cx.requester.has(role) { Ok(()) } else { Err(Error::Forbidden(role.name())) }
 }
 

@@ -24,7 +24,7 @@ use crate::{
 
 /// The documents of this kind.
 pub(super) fn parents(app: &App, kind: ParentKind) -> Collection<ParentDocument> {
-    app.collection().named(kind.collection())
+    app.collection().named(kind.collection)
 }
 
 /// The discussion, without a check of visibility.
@@ -131,7 +131,7 @@ pub(crate) async fn for_each<'a>(
 
 /// Reads the discussion for lists; `None` if there is none or the caller can't see the document.
 pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<DiscussionHandle<'a>> {
-    if parent.kind.is_read_whole() {
+    if parent.kind.is_read_whole {
         let Opened { is_seen, discussed, .. } = open(cx, parent).await?;
         return Ok(discussed.filter(|_| is_seen));
     }

@@ -1,6 +1,5 @@
 //! The rules of comments.
 
-mod bulk;
 mod changes;
 mod finish;
 mod moves;
@@ -8,11 +7,12 @@ mod open;
 mod post;
 mod reads;
 
-pub(super) use bulk::{Line, post_all};
+pub(super) use open::begin_or_open;
 pub use changes::{edit_comment, remove_comment};
 pub use moves::migrate_discussion;
 pub(super) use moves::{drive, settle};
 pub use open::{forget, open_discussion};
+pub(super) use post::review_id;
 pub use post::{post_comment, review_product};
 pub use reads::{
     comment, comments, comments_by, discussion, followed, replied_to, replies, subthread,
@@ -70,7 +70,7 @@ fn no_comment(id: &ID) -> NotFound {
 }
 
 /// Checks that a comment isn't too deep in a thread to have replies. `field` of the input names it.
-fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput> {
+pub(super) fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput> {
     if above.slug.split('/').count() >= LEVELS {
         let reason = format!("can't have replies: threads are at most {LEVELS} levels deep");
         return Err(InvalidInput::new(field, reason));
@@ -79,7 +79,7 @@ fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput
 }
 
 /// Checks that the discussion has room for another mark.
-fn demand_room(discussion: &OpenDiscussion) -> Result<(), Error> {
+pub(super) fn demand_room(discussion: &OpenDiscussion) -> Result<(), Error> {
     if discussion.marks.len() >= MARKS {
         return Err(Error::rate_limited(
             "too many changes of this discussion's comments; try again in a minute",

@@ -36,7 +36,7 @@ pub async fn open_discussion(
 
 /// Begins an attempt by reading the discussion of a document that the caller can see. A discussion that
 /// doesn't exist yet is opened by the first caller, in this layout.
-pub(super) async fn begin_or_open<'a, U: From<NotFound>>(
+pub(in super::super) async fn begin_or_open<'a, U: From<NotFound>>(
     cx: Cx<'a>,
     parent: &Parent,
     layout: Layout,

@@ -95,7 +95,7 @@ pub async fn review_product(
 }
 
 /// The id of an author's only review in a discussion.
-pub(super) fn review_id(app: &App, discussion: &str, author: &str) -> String {
+pub(in super::super) fn review_id(app: &App, discussion: &str, author: &str) -> String {
     app.ids().derived(&["review", discussion, author])
 }
 

@@ -145,29 +145,22 @@ pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<DiscussionHan
 /// Which of these documents the caller can see, with one command per kind.
 pub(crate) async fn list_seen(
     cx: Cx<'_>,
-    parents: &HashSet<&Parent>,
-) -> Result<HashSet<Parent>, Error> {
-    let seen = ParentKind::all().map(|kind| list_seen_of(cx, kind, parents));
-    Ok(try_join_all(seen).await?.into_iter().flatten().collect())
-}
-
-/// Like [`list_seen`] for one kind.
-async fn list_seen_of(
-    cx: Cx<'_>,
-    kind: ParentKind,
     among: &HashSet<&Parent>,
-) -> Result<Vec<Parent>, Error> {
-    let own = among.iter().filter(|parent| parent.kind == kind);
-    let keys: Vec<_> = own.map(|parent| parent.key.as_str()).collect();
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut list = List::of_ids(&keys);
-    list.filter = both(list.filter, kind.seen_by(cx.requester));
-    list.projection = Some(doc! { "_id": 1 });
-    list.hint = Some("_id_");
-    let found = parents(&cx, kind).list(list).await?;
-    Ok(found.into_iter().map(|parent| Parent { kind, key: parent.key }).collect())
+) -> Result<HashSet<Parent>, Error> {
+    let seen = ParentKind::all().map(|kind| async move {
+        let own = among.iter().filter(|parent| parent.kind == kind);
+        let keys: Vec<_> = own.map(|parent| parent.key.as_str()).collect();
+        if keys.is_empty() {
+            return Ok::<_, Error>(Vec::new());
+        }
+        let mut list = List::of_ids(&keys);
+        list.filter = both(list.filter, kind.seen_by(cx.requester));
+        list.projection = Some(doc! { "_id": 1 });
+        list.hint = Some("_id_");
+        let found = parents(&cx, kind).list(list).await?;
+        Ok(found.into_iter().map(|parent| Parent { kind, key: parent.key }).collect())
+    });
+    Ok(try_join_all(seen).await?.into_iter().flatten().collect())
 }
 
 /// A document as an attempt read it first.

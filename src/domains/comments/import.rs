@@ -8,21 +8,41 @@
 //! ```
 //!
 //! A comment is identified by its key, a review by its author. Their ids are derived from these, so that a
-//! line can be imported again at any time. Existing comments stay unchanged. `operations/bulk.rs` describes
-//! how comments are posted.
+//! line can be imported again at any time. Existing comments stay unchanged.
+//!
+//! The comments on one product are posted at once, as if they had been posted at their own times. It is the flow of a
+//! single post with shared commands: the comments are inserted with an outbox entry and are still invisible, one
+//! update of the product commits all of them, then their outboxes are emptied. An interruption leaves comments that
+//! the sweep posts one by one, or that a repeat of the import commits.
+//!
+//! The marks on the product are removed at once, so that a long import doesn't fill it with marks. That is
+//! safe for comments that this attempt has inserted: nothing else can commit them. A sweep reads pending
+//! comments only after this attempt is over, other imports wait for the lease, and a review by the same
+//! author at the same time has another origin. Marks of comments that an earlier attempt has left are removed
+//! by the sweep.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document};
 use serde::{Deserialize, Serialize};
 
-use super::operations::{Line, TEXT, post_all};
+use super::{
+    documents::{CommentDocument, Layout, Parent},
+    operations::{TEXT, begin_or_open, demand_depth, demand_room, review_id},
+    store::{self, DiscussionHandle},
+};
 use crate::{
     app::App,
     error::Error,
-    flow::lease::Lease,
-    graphql::{input, refusals::InvalidInput},
+    flow::{Attempt, lease::Lease},
+    graphql::{
+        cx::Cx,
+        input,
+        node_id::NodeKind,
+        refusals::{InvalidInput, NotFound, Stop},
+        requester::Requester,
+    },
 };
 
 /// One line of the import.
@@ -59,12 +79,42 @@ pub enum ImportKey {
     Review(String),
 }
 
+/// A checked line.
+struct Line {
+    /// Position in the batch.
+    position: usize,
+    /// Its identity.
+    key: ImportKey,
+    /// Time of the comment.
+    at: DateTime,
+    /// Digest of the line.
+    origin: String,
+    /// The line, normalised.
+    comment: ImportComment,
+}
+
 impl ImportKey {
+    /// Id of the comment in this discussion.
+    fn id(&self, on: &DiscussionHandle<'_>) -> String {
+        match self {
+            Self::Comment(key) => on.app.ids().derived(&["importComment", &on.id, key]),
+            Self::Review(author) => review_id(on.app, &on.id, author),
+        }
+    }
+
+    /// The field of a reply that holds it.
+    fn field(&self) -> &'static str {
+        match self {
+            Self::Comment(_) => "replyTo.key",
+            Self::Review(_) => "replyTo.reviewBy",
+        }
+    }
+
     /// Checks the key of a comment to reply to.
     fn checked(&self) -> Result<Self, InvalidInput> {
         match self {
-            Self::Comment(key) => Ok(Self::Comment(input::key("replyTo.key", key)?)),
-            Self::Review(author) => Ok(Self::Review(subject("replyTo.reviewBy", author)?)),
+            Self::Comment(key) => Ok(Self::Comment(input::key(self.field(), key)?)),
+            Self::Review(author) => Ok(Self::Review(subject(self.field(), author)?)),
         }
     }
 }
@@ -73,7 +123,10 @@ impl ImportKey {
 const BATCH: usize = 250;
 /// Products whose lines are posted in parallel.
 const AT_ONCE: usize = 16;
-/// Lease of imports: only one runs at a time, see `operations/bulk.rs`.
+/// Length of the short name in a slug. It is long enough for any number of comments: a name collision can't
+/// be distinguished from a repeat here.
+const NAME: usize = 16;
+/// Lease of imports: only one runs at a time.
 const LOCK: &str = "comments.import";
 /// Maximum length of a subject, in bytes.
 const SUBJECT: usize = 128;
@@ -129,23 +182,21 @@ fn checked(
     if let Some(stars) = line.stars {
         input::within("stars", stars.into(), 1..=5)?;
     }
+    let invalid = |field, reason| Err(InvalidInput::new(field, reason));
     let key = match (&line.key, line.stars) {
         (Some(key), None) => ImportKey::Comment(input::key("key", key)?),
+        (None, Some(_)) if line.reply_to.is_some() => {
+            return invalid("replyTo", "isn't allowed for reviews");
+        }
         (None, Some(_)) => ImportKey::Review(author.clone()),
         (None, None) => {
             let reason = "is missing: a comment is known by it, only reviews (`stars`) have none";
-            return Err(InvalidInput::new("key", reason));
+            return invalid("key", reason);
         }
         (Some(_), Some(_)) => {
-            return Err(InvalidInput::new(
-                "key",
-                "isn't allowed for reviews: each is identified by its author",
-            ));
+            return invalid("key", "isn't allowed for reviews: each is identified by its author");
         }
     };
-    if line.reply_to.is_some() && line.stars.is_some() {
-        return Err(InvalidInput::new("replyTo", "isn't allowed for reviews"));
-    }
     let reply_to = line.reply_to.as_ref().map(ImportKey::checked).transpose()?;
     let at = checked_time(&line.at, now)?;
     let text = input::text("text", &line.text, 1..=TEXT)?;
@@ -172,4 +223,139 @@ fn checked_time(at: &str, now: DateTime) -> Result<DateTime, InvalidInput> {
         return Err(invalid("takes a time between 1970 and now"));
     }
     Ok(at)
+}
+
+/// Posts the lines of one product under the lease. Returns the positions of the lines that can't be used, each with the
+/// reason. Comments that were posted before stay.
+///
+/// # Errors
+/// The same lines may be posted again.
+async fn post_all(
+    app: &App,
+    attempt: &Attempt,
+    sku: &str,
+    lines: Vec<Line>,
+) -> Result<Vec<(usize, InvalidInput)>, Error> {
+    let no_product = || Error::internal("products can't be discussed");
+    let parent = Parent::of(&NodeKind::PRODUCT.id(sku)).ok_or_else(no_product)?;
+    let anyone = Requester::default();
+    let cx = Cx { app, requester: &anyone };
+    let unusable = match begin_or_open::<NotFound>(cx, &parent, Layout::PerDocument).await {
+        Ok((_, on)) if on.migration.is_some() => {
+            "has a discussion that is just moving to another layout"
+        }
+        Ok((_, on)) if on.layout != Layout::PerDocument => {
+            "has a discussion of another layout than PER_DOCUMENT: move it first"
+        }
+        Ok((_, on)) => return Bulk::post(attempt, &on, lines, parent.kind.seen_by(&anyone)).await,
+        Err(Stop::Refused(_)) => "there is no such product",
+        Err(Stop::Failed(error)) => return Err(error),
+    };
+    let refused = |line: Line| (line.position, InvalidInput::new("sku", unusable));
+    Ok(lines.into_iter().map(refused).collect())
+}
+
+/// Comments on one product that are posted together.
+struct Bulk<'a> {
+    attempt: &'a Attempt,
+    on: &'a DiscussionHandle<'a>,
+    /// Stored comments that the lines refer to, and the ones that are added.
+    there: HashMap<String, CommentDocument>,
+    /// Comments to insert.
+    fresh: Vec<CommentDocument>,
+    /// Ids of the comments to commit: of these, and of those that were inserted before.
+    due: HashSet<String>,
+}
+
+impl<'a> Bulk<'a> {
+    /// Reads the comments that the lines refer to, adds the lines, and inserts, commits and settles the comments.
+    async fn post(
+        attempt: &'a Attempt,
+        on: &'a DiscussionHandle<'a>,
+        lines: Vec<Line>,
+        seen: Document,
+    ) -> Result<Vec<(usize, InvalidInput)>, Error> {
+        demand_room(on)?;
+        let store = on.store();
+        let keys = lines.iter().flat_map(|line| [Some(&line.key), line.comment.reply_to.as_ref()]);
+        let ids: HashSet<String> = keys.flatten().map(|key| key.id(on)).collect();
+        let there = store.find_all(&Vec::from_iter(ids)).await?;
+        let there = there.into_iter().map(|comment| (comment.id.clone(), comment)).collect();
+        let mut bulk = Self { attempt, on, there, fresh: Vec::new(), due: HashSet::new() };
+        let mut refused = Vec::new();
+        for line in lines {
+            let position = line.position;
+            refused.extend(bulk.add(line).err().map(|invalid| (position, invalid)));
+        }
+        let Self { there, fresh, due, .. } = bulk;
+        let is_new = store::insert_all(on.app, &fresh).await?;
+        if due.is_empty() {
+            return Ok(refused);
+        }
+        let due: Vec<_> = due.iter().filter_map(|id| there.get(id)).collect();
+        let is_aborted =
+            |comment: &&CommentDocument| on.mark(&comment.id).is_some_and(|mark| mark.void);
+        let mut uncommitted = due.clone();
+        uncommitted.retain(|comment| on.mark(&comment.id).is_none());
+        let is_posted = is_new
+            && !due.iter().any(is_aborted)
+            && (uncommitted.is_empty() || on.commit(&uncommitted, seen, attempt).await?)
+            && store.settle_all(&due, attempt).await?;
+        if !is_posted {
+            return Err(Error::unavailable("the discussion changed while comments were imported"));
+        }
+        let tags = Vec::from_iter(fresh.into_iter().map(|comment| comment.id));
+        if !tags.is_empty() {
+            on.forget_marks(&tags, attempt).await?;
+        }
+        Ok(refused)
+    }
+
+    /// Adds a line, or returns why it can't be used.
+    fn add(&mut self, Line { key, at, origin, comment, .. }: Line) -> Result<(), InvalidInput> {
+        let id = key.id(self.on);
+        if let Some(there) = self.there.get(&id) {
+            if there.origin != origin {
+                let (field, reason) = match key {
+                    ImportKey::Comment(_) => ("key", "is that of another comment on the product"),
+                    ImportKey::Review(_) => ("author", "has reviewed the product already"),
+                };
+                return Err(InvalidInput::new(field, reason));
+            }
+            if there.is_unposted() {
+                self.due.insert(id);
+            }
+            return Ok(());
+        }
+        let above = comment.reply_to.as_ref().map(|key| self.replied_to(key)).transpose()?;
+        let draft = CommentDocument {
+            origin,
+            text_version: self.on.app.ids().random(),
+            text: comment.text,
+            stars: comment.stars,
+            ..CommentDocument::draft(id.clone(), &self.on.parent, &comment.author, above)
+        };
+        let name = CommentDocument::short(&id, NAME);
+        let comment = self.on.store().as_posted(&draft, &name, at, self.attempt.now());
+        self.there.insert(id.clone(), comment.clone());
+        self.fresh.push(comment);
+        self.due.insert(id);
+        Ok(())
+    }
+
+    /// The comment to reply to. It is posted, or will be with the others.
+    fn replied_to(&self, key: &ImportKey) -> Result<&CommentDocument, InvalidInput> {
+        let field = key.field();
+        let invalid = |reason: &str| InvalidInput::new(field, reason);
+        let is_posted =
+            |comment: &&CommentDocument| !comment.is_unposted() || self.due.contains(&comment.id);
+        let comment = self.there.get(&key.id(self.on)).filter(is_posted).ok_or_else(|| {
+            invalid("there is none on the product; comments come before their replies")
+        })?;
+        if comment.removed.is_some() {
+            return Err(invalid("was removed"));
+        }
+        demand_depth(comment, field)?;
+        Ok(comment)
+    }
 }

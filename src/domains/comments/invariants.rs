@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 
 use super::{
     derived::Derived,
-    documents::{CommentDocument, CommentExcerpt, Layout, OpenDiscussion},
+    documents::{AuthoredComment, CommentDocument, CommentExcerpt, Layout, OpenDiscussion},
     store::{self, CAP},
 };
 use crate::{
@@ -92,26 +92,23 @@ fn faults_of(
 }
 
 /// The rules that the stored values break, with a description each.
-fn differences(stored: &Derived, derived: &Derived) -> Vec<(&'static str, String)> {
-    let mut faults = Vec::new();
-    if stored.count != derived.count {
-        faults.push((COUNTED, format!("{} for {}", stored.count, derived.count)));
-    }
-    if stored.total != derived.total {
-        faults.push((COUNTED, format!("{} for {}, all", stored.total, derived.total)));
-    }
-    if stored.latest != derived.latest {
-        let newest = |all: &[CommentExcerpt]| {
-            let each = all.iter().map(|one| format!("{} of {}", one.slug, rfc3339(one.at)));
-            each.collect::<Vec<_>>().join(", ")
-        };
-        let (stored, derived) = (newest(&stored.latest), newest(&derived.latest));
-        faults.push((LATEST, format!("{stored} for {derived}")));
-    }
-    if stored.rating != derived.rating {
-        faults.push((RATED, format!("{:?} for {:?}", stored.rating, derived.rating)));
-    }
-    faults
+fn differences(old: &Derived, new: &Derived) -> Vec<(&'static str, String)> {
+    let newest = |all: &[CommentExcerpt]| {
+        let each = all.iter().map(|one| format!("{} of {}", one.slug, rfc3339(one.at)));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let compared = [
+        (COUNTED, old.count == new.count, format!("{} for {}", old.count, new.count)),
+        (COUNTED, old.total == new.total, format!("{} for {}, all", old.total, new.total)),
+        (
+            LATEST,
+            old.latest == new.latest,
+            format!("{} for {}", newest(&old.latest), newest(&new.latest)),
+        ),
+        (RATED, old.rating == new.rating, format!("{:?} for {:?}", old.rating, new.rating)),
+    ];
+    let broken = compared.into_iter().filter(|(_, is_same, _)| !is_same);
+    broken.map(|(rule, _, fault)| (rule, fault)).collect()
 }
 
 /// The copies that are expected.
@@ -126,7 +123,7 @@ struct Copies {
 impl Copies {
     async fn faults(mut self, app: &App) -> Result<Vec<String>, Error> {
         let mut faults = Vec::new();
-        store::for_each_copy(app, |copy| {
+        let check = |copy: AuthoredComment| {
             let same = |comment: &CommentDocument| {
                 comment.version == copy.version
                     && comment.text == copy.comment.text
@@ -143,8 +140,8 @@ impl Copies {
                 }
                 _ => {}
             }
-        })
-        .await?;
+        };
+        app.collection().for_each(check).await?;
         let missing = self.of.into_values().filter(|comment| comment.due.is_none());
         faults.extend(missing.map(|missing| format!("{} is missing", missing.id)));
         Ok(faults)

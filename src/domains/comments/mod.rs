@@ -69,7 +69,7 @@
 //!
 //! # Importing
 //!
-//! `docgate import discussions` posts many comments on products at once (`operations/bulk.rs`), into
+//! `docgate import discussions` posts many comments on products at once (`import.rs`), into
 //! discussions of one document per comment.
 //!
 //! # Moving to another layout

@@ -3,16 +3,7 @@
 use async_graphql::{Context, ID, Object, Result, Subscription};
 use futures_util::{Stream, StreamExt};
 
-use super::{
-    operations,
-    types::{
-        Comment, CommentBy, CommentOrder, Discussion, EditCommentInput, EditCommentResult,
-        LatestComment, MigrateDiscussionInput, MigrateDiscussionResult, OpenDiscussionInput,
-        OpenDiscussionResult, PostCommentInput, PostCommentResult, RemoveCommentInput,
-        RemoveCommentResult, ReviewProductInput, ReviewProductResult,
-        comment::{Comments, connection},
-    },
-};
+use super::{operations, types::comment::Comments};
 use crate::graphql::{
     cx::cx,
     declared::mutations,
@@ -43,8 +34,8 @@ impl CommentsQuery {
         top_level: bool,
     ) -> Result<Option<Comments>> {
         let Ok(on) = operations::parent_of(&subject_id) else { return Ok(None) };
-        let found = operations::comments(cx(context), &on, order, top_level, paging(context)?);
-        Ok(found.await?.map(connection))
+        let paging = paging(context)?;
+        Ok(operations::comments(cx(context), &on, order, top_level, paging).await?)
     }
 
     /// A comment. Null if there is none or it isn't visible to the caller.
@@ -71,7 +62,7 @@ impl CommentsQuery {
         >,
     ) -> Result<Comments> {
         let author = author_id.as_deref().map(String::as_str);
-        Ok(connection(operations::comments_by(cx(context), author, paging(context)?).await?))
+        Ok(operations::comments_by(cx(context), author, paging(context)?).await?)
     }
 }
 

@@ -15,7 +15,7 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::{config::DiscussionLayout, mongo::indexes::Index};
+use crate::mongo::indexes::Index;
 
 /// The index that every collection of discussed documents needs.
 pub const TOUCHED: Index = Index::of_field(
@@ -28,7 +28,7 @@ pub const TOUCHED: Index = Index::of_field(
 /// whether threads can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[graphql(name = "DiscussionLayout")]
+#[graphql(name = "DiscussionLayout", remote = "crate::config::DiscussionLayout")]
 pub enum Layout {
     /// One document per comment: for discussions of any size. All lists are available.
     PerDocument,
@@ -38,16 +38,6 @@ pub enum Layout {
     /// Comments are stored inside the discussed document and read with it: up to 100 comments. All lists are
     /// available.
     Embedded,
-}
-
-impl From<DiscussionLayout> for Layout {
-    fn from(configured: DiscussionLayout) -> Self {
-        match configured {
-            DiscussionLayout::PerDocument => Self::PerDocument,
-            DiscussionLayout::Paged => Self::Paged,
-            DiscussionLayout::Embedded => Self::Embedded,
-        }
-    }
 }
 
 /// All layouts.

@@ -1,6 +1,9 @@
 //! The kinds of discussed documents, and the discussion as this room stores it inside them.
 
-use std::hash::{Hash, Hasher};
+use std::{
+    hash::{Hash, Hasher},
+    ops::Deref,
+};
 
 use async_graphql::ID;
 use mongodb::bson::{DateTime, Document};
@@ -50,22 +53,7 @@ impl ParentKind {
 
     /// Its name in messages and in the ids of comments.
     pub fn name(self) -> &'static str {
-        self.0.kind.name()
-    }
-
-    /// The collection of its documents.
-    pub fn collection(self) -> &'static str {
-        self.0.collection
-    }
-
-    /// The role that may open a discussion of it.
-    pub fn role(self) -> Role {
-        self.0.opened_by
-    }
-
-    /// See [`Discussable::is_read_whole`].
-    pub fn is_read_whole(self) -> bool {
-        self.0.is_read_whole
+        self.kind.name()
     }
 
     /// Guard: the caller can see the document.
@@ -81,6 +69,14 @@ impl ParentKind {
         now: DateTime,
     ) -> bool {
         (self.0.seen_by)(requester).holds(&found.others, now)
+    }
+}
+
+impl Deref for ParentKind {
+    type Target = Discussable;
+
+    fn deref(&self) -> &Discussable {
+        self.0
     }
 }
 
@@ -131,7 +127,7 @@ impl Parent {
 
     /// Its global id.
     pub fn id(&self) -> ID {
-        self.kind.0.kind.id(&self.key)
+        self.kind.kind.id(&self.key)
     }
 
     /// The global id of a comment on it. It names the document too, so that one command finds the comment once

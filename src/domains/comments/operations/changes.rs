@@ -14,8 +14,8 @@ use super::{
         },
     },
     begin, comment_of, demand_room,
+    discussions::carry,
     finish::{Finished, Refused, finish},
-    moves::carry,
     no_comment, no_parent,
 };
 use crate::{

@@ -1,11 +1,13 @@
 //! Carries out a comment's outbox: updates the discussed document, then the copy for the author's list, then
 //! empties the outbox. A caller, a repeat and the sweep do the same.
 
+use std::slice;
+
 use mongodb::bson::Document;
 
 use super::super::{
     documents::{CommentDocument, Due, DueKind, Mark},
-    store::{self, CommentKey, DiscussionHandle},
+    store::{CommentKey, DiscussionHandle},
 };
 use crate::{error::Error, flow::Attempt};
 
@@ -63,9 +65,7 @@ pub(super) async fn finish<'a>(
     } else if !is_committed && let Some(moved) = commit(attempt, discussed, &comment, seen).await? {
         return Ok(Finished::Moved(moved));
     }
-    if !discussed.store().lists_authors() {
-        store::put_authored(discussed, std::slice::from_ref(&comment)).await?;
-    }
+    discussed.store().put_authored(slice::from_ref(&comment)).await?;
     Ok(settle(attempt, discussed, comment, &due).await?)
 }
 

@@ -1,32 +1,29 @@
 //! The rules of comments.
 
-mod bulk;
 mod changes;
+mod discussions;
 mod finish;
-mod moves;
-mod open;
 mod post;
 mod reads;
 
-pub(super) use bulk::{Line, post_all};
 pub use changes::{edit_comment, remove_comment};
-pub use moves::migrate_discussion;
-pub(super) use moves::{drive, settle};
-pub use open::{forget, open_discussion};
+pub(super) use discussions::{drive, settle};
+pub use discussions::{forget, migrate_discussion, open_discussion};
+pub(super) use post::review_id;
 pub use post::{post_comment, review_product};
 pub use reads::{
-    Listed, comment, comments, comments_by, discussion, followed, replied_to, replies, subthread,
+    comment, comments, comments_by, discussion, followed, replied_to, replies, subthread,
 };
 
 use async_graphql::ID;
 
 use super::{
-    documents::{CommentDocument, OpenDiscussion, Parent},
+    documents::{CommentDocument, Layout, OpenDiscussion, Parent},
     store::{self, DiscussionHandle, Opened},
 };
 use crate::{
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Step, decide},
     graphql::{
         cx::Cx,
         refusals::{InvalidInput, NotFound, Stop},
@@ -70,7 +67,7 @@ fn no_comment(id: &ID) -> NotFound {
 }
 
 /// Checks that a comment isn't too deep in a thread to have replies. `field` of the input names it.
-fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput> {
+pub(super) fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput> {
     if above.slug.split('/').count() >= LEVELS {
         let reason = format!("can't have replies: threads are at most {LEVELS} levels deep");
         return Err(InvalidInput::new(field, reason));
@@ -79,7 +76,7 @@ fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), InvalidInput
 }
 
 /// Checks that the discussion has room for another mark.
-fn demand_room(discussion: &OpenDiscussion) -> Result<(), Error> {
+pub(super) fn demand_room(discussion: &OpenDiscussion) -> Result<(), Error> {
     if discussion.marks.len() >= MARKS {
         return Err(Error::rate_limited(
             "too many changes of this discussion's comments; try again in a minute",
@@ -105,4 +102,23 @@ async fn begin<'a, U: From<NotFound>>(
     let (attempt, discussed) = read(cx, parent).await?;
     let none = || NotFound::new("discussion", parent.id().0);
     Ok((attempt, discussed.ok_or_else(none)?))
+}
+
+/// Begins an attempt by reading the discussion of a document that the caller can see. A discussion that
+/// doesn't exist yet is opened by the first caller, in this layout.
+pub(super) async fn begin_or_open<'a, U: From<NotFound>>(
+    cx: Cx<'a>,
+    parent: &Parent,
+    layout: Layout,
+) -> Result<(Attempt, DiscussionHandle<'a>), Stop<U>> {
+    let read = || read(cx, parent);
+    decide(read, |attempt: Attempt, discussed: Option<DiscussionHandle<'a>>| async move {
+        if let Some(discussed) = discussed {
+            return Ok(Step::Done((attempt, discussed)));
+        }
+        let seen = parent.kind.seen_by(cx.requester);
+        let opened = store::open_discussion(cx.app, parent, layout, seen, &attempt).await?;
+        Ok(Step::or_again(opened.map(|discussed| (attempt, discussed))))
+    })
+    .await
 }

@@ -5,19 +5,17 @@ use mongodb::bson::Document;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, Mark},
+        documents::{CommentDocument, Layout},
         store::{CAP, CommentKey, CommentStore, DiscussionHandle, Inserted},
         types::{
             CommentRemoved, DiscussionFull, NotServedByLayout, PostCommentInput, PostCommentResult,
             ReviewProductInput, ReviewProductResult,
         },
     },
-    begin, comment_of, demand_depth, demand_room,
+    begin, begin_or_open, comment_of, demand_depth, demand_room,
+    discussions::carry,
     finish::{Finished, Refused, finish},
-    moves::carry,
-    no_comment, no_parent,
-    open::begin_or_open,
-    parent_of,
+    no_comment, no_parent, parent_of,
 };
 use crate::{
     app::App,
@@ -27,7 +25,7 @@ use crate::{
         cx::Cx,
         declared::Input,
         node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, Stop},
+        refusals::{AlreadyExists, Conflict, NotFound, Stop},
     },
 };
 
@@ -53,14 +51,8 @@ pub async fn post_comment(
         author_name: cx.requester.name.clone(),
         ..CommentDocument::draft(op.id, &parent, author, above.as_ref())
     };
-    let posted = post_draft(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
-    posted.map_err(|refused| match refused {
-        Refused::Full(total) => DiscussionFull::new(total).into(),
-        Refused::Gone => no_parent(&parent).into(),
-        Refused::Aborted => Conflict::aborted().into(),
-        Refused::OtherInput => Conflict::other_input().into(),
-        Refused::Failed(error) => error.into(),
-    })
+    let (aborted, other) = (Conflict::aborted().into(), Conflict::other_input().into());
+    post(cx, attempt, discussed, draft, aborted, other).await
 }
 
 /// Reviews a product, once per author; a repeat of the same call returns the review. The first review of a
@@ -84,18 +76,32 @@ pub async fn review_product(
         author_name: cx.requester.name.clone(),
         ..CommentDocument::draft(id, &parent, author, None)
     };
-    let posted = post_draft(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
-    posted.map_err(|refused| match refused {
+    let aborted = Error::unavailable("this review was aborted a moment ago").into();
+    let other = AlreadyExists::new("review of yours for", &*input.sku).into();
+    post(cx, attempt, discussed, draft, aborted, other).await
+}
+
+/// Posts a comment for its author. If it was aborted, or exists with another input, the call ends in the given way.
+async fn post<U: From<DiscussionFull> + From<NotFound>>(
+    cx: Cx<'_>,
+    attempt: Attempt,
+    discussed: DiscussionHandle<'_>,
+    draft: CommentDocument,
+    aborted: Stop<U>,
+    other: Stop<U>,
+) -> Result<CommentDocument, Stop<U>> {
+    let seen = draft.parent.kind.seen_by(cx.requester);
+    post_draft(&attempt, discussed, &draft, seen).await.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
-        Refused::Gone => no_parent(&parent).into(),
-        Refused::Aborted => Error::unavailable("this review was aborted a moment ago").into(),
-        Refused::OtherInput => AlreadyExists::new("review of yours for", &*input.sku).into(),
+        Refused::Gone => no_parent(&draft.parent).into(),
+        Refused::Aborted => aborted,
+        Refused::OtherInput => other,
         Refused::Failed(error) => error.into(),
     })
 }
 
 /// The id of an author's only review in a discussion.
-pub(super) fn review_id(app: &App, discussion: &str, author: &str) -> String {
+pub(in super::super) fn review_id(app: &App, discussion: &str, author: &str) -> String {
     app.ids().derived(&["review", discussion, author])
 }
 
@@ -134,6 +140,7 @@ async fn post_draft(
 ) -> Result<CommentDocument, Refused> {
     // A longer name is used if another comment has the shorter one.
     let mut length = 8;
+    // The store that it was inserted into before the discussion moved.
     let mut left: Option<CommentStore<'_>> = None;
     loop {
         demand_room(&discussed)?;
@@ -153,14 +160,10 @@ async fn post_draft(
         let inserted = if is_named_before(&discussed, &comment).await? {
             Inserted::SlugTaken
         } else {
-            now.insert(&discussed, comment, seen.clone(), attempt).await?
+            now.insert(&mut discussed, comment, seen.clone(), attempt).await?
         };
         let comment = match inserted {
-            Inserted::Unposted(comment) => comment,
-            Inserted::Committed(comment) => {
-                discussed.discussion.marks.push(Mark::of(&comment.id, attempt.now()));
-                comment
-            }
+            Inserted::New(comment) => comment,
             Inserted::Exists(there) if there.origin == draft.origin => there,
             Inserted::Exists(_) => return Err(Refused::OtherInput),
             Inserted::SlugTaken if name.len() < length => {
@@ -170,20 +173,20 @@ async fn post_draft(
                 length *= 2;
                 continue;
             }
-            Inserted::Refused => match moved(attempt, &discussed, &draft.id).await {
-                Err(full @ Refused::Full(_)) => {
-                    withdraw(left.as_ref(), &draft.id).await?;
-                    return Err(full);
+            Inserted::Refused => {
+                let moved = moved(attempt, &discussed, &draft.id).await;
+                if let (Err(Refused::Full(_)), Some(left)) = (&moved, &left) {
+                    left.withdraw(&draft.id).await?;
                 }
-                moved => {
-                    discussed = moved?;
-                    continue;
-                }
-            },
+                discussed = moved?;
+                continue;
+            }
         };
         match finish(attempt, &discussed, comment, seen.clone()).await? {
             Finished::Done(comment) => {
-                withdraw(left.as_ref(), &draft.id).await?;
+                if let Some(left) = left {
+                    left.withdraw(&draft.id).await?;
+                }
                 return Ok(comment);
             }
             Finished::Moved(moved) => {
@@ -223,14 +226,6 @@ async fn is_named_before(
     let there = before.find(CommentKey::Slug(&comment.slug)).await?;
     Ok(there
         .is_some_and(|there| there.id != comment.id && there.is_committed(&migration.committed)))
-}
-
-/// Removes the comment from the store that it was inserted into before the discussion moved.
-async fn withdraw(left: Option<&CommentStore<'_>>, id: &str) -> Result<(), Error> {
-    if let Some(left) = left {
-        left.withdraw(id).await?;
-    }
-    Ok(())
 }
 
 /// Posts a comment to the current store that was left uncommitted in an old one.

@@ -4,13 +4,12 @@
 use std::{collections::HashSet, time::Instant};
 
 use async_graphql::ID;
-use mongodb::bson::Bson;
 
 use super::{
     super::{
         documents::{CommentDocument, Parent, ParentKind},
         store::{self, CommentKey, Listing, Range},
-        types::{CommentBy, CommentOrder, Discussion},
+        types::{Comment, CommentBy, CommentOrder, Discussion, comment::Comments},
     },
     checked_slug, comment_of, parent_of,
 };
@@ -23,9 +22,6 @@ use crate::{
         requester::Role,
     },
 };
-
-/// A page of a list, and its comments, each with its position in the order.
-pub type Listed = (Page, Vec<(Vec<Bson>, CommentDocument)>);
 
 /// The discussion of a document that the caller can see.
 pub async fn discussion(cx: Cx<'_>, subject: &ID) -> Result<Option<Discussion>, Error> {
@@ -41,7 +37,7 @@ pub async fn comments(
     order: CommentOrder,
     top_level: bool,
     paging: Paging,
-) -> Result<Option<Listed>, Error> {
+) -> Result<Option<Comments>, Error> {
     let listing = match (top_level, order) {
         (false, order) => Listing(Range::All, order),
         (true, CommentOrder::Newest) => Listing(Range::Replies(String::new()), order),
@@ -57,7 +53,7 @@ pub async fn replies(
     cx: Cx<'_>,
     to: &CommentDocument,
     paging: Paging,
-) -> Result<Option<Listed>, Error> {
+) -> Result<Option<Comments>, Error> {
     let listing = Listing(Range::Replies(to.slug.clone()), CommentOrder::Chronological);
     list(cx, &to.parent, "replies", &listing, paging).await
 }
@@ -67,7 +63,7 @@ pub async fn subthread(
     cx: Cx<'_>,
     top: &CommentDocument,
     paging: Paging,
-) -> Result<Option<Listed>, Error> {
+) -> Result<Option<Comments>, Error> {
     let listing = Listing(Range::Subthread(top.sort_key.clone()), CommentOrder::Threaded);
     list(cx, &top.parent, "subthread", &listing, paging).await
 }
@@ -123,9 +119,9 @@ fn is_timely(cx: Cx<'_>, since: Instant) -> bool {
 /// Collection and key of the document that subscribers of a discussion watch. If the id isn't valid, the key is
 /// empty, which no document has.
 pub fn followed(subject: &ID) -> (&'static str, String) {
-    let any = ParentKind::all().next().map_or("", ParentKind::collection);
+    let any = ParentKind::all().next().map_or("", |kind| kind.collection);
     let nothing = || (any, String::new());
-    parent_of(subject).map_or_else(|_| nothing(), |on| (on.kind.collection(), on.key))
+    parent_of(subject).map_or_else(|_| nothing(), |on| (on.kind.collection, on.key))
 }
 
 /// A page of one discussion's list. `field` is the one that the error names if the layout can't serve the list.
@@ -135,7 +131,7 @@ async fn list(
     field: &'static str,
     listing: &Listing,
     paging: Paging,
-) -> Result<Option<Listed>, Error> {
+) -> Result<Option<Comments>, Error> {
     loop {
         let since = Instant::now();
         let Some(discussed) = store::find(cx, on).await? else { return Ok(None) };
@@ -148,8 +144,8 @@ async fn list(
         let page = Page::new(&cx, listing.order(&discussed.id), paging.clone())?;
         let found = discussed.list(&listing.part(&page)).await?;
         if is_timely(cx, since) {
-            let placed = found.into_iter().map(|comment| (listing.position(&comment), comment));
-            return Ok(Some((page.clone(), placed.collect())));
+            let place = |comment: &CommentDocument| listing.position(comment);
+            return Ok(Some(page.connection(found, place, Comment::from)));
         }
     }
 }
@@ -160,7 +156,7 @@ pub async fn comments_by(
     cx: Cx<'_>,
     author: Option<&str>,
     paging: Paging,
-) -> Result<Listed, Error> {
+) -> Result<Comments, Error> {
     let author = match author {
         Some(author) => author,
         None => cx.requester.subject()?,
@@ -195,6 +191,5 @@ pub async fn comments_by(
             _ => break,
         }
     }
-    listed.truncate(page.wanted());
-    Ok((page, listed.into_iter().map(|comment| (comment.position(), comment)).collect()))
+    Ok(page.connection(listed, CommentDocument::position, Comment::from))
 }

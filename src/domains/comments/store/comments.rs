@@ -1,42 +1,43 @@
-//! Reads and changes of the comments in a store, whatever its layout.
+//! Writes of the comments in a store, whatever its layout.
+//!
+//! | layout | documents | sealed by |
+//! |---|---|---|
+//! | `PER_DOCUMENT` | each comment | `sealed` of the comment |
+//! | `PAGED` | pages, with up to 100 comments in `entries` | `sealed` of the page |
+//! | `EMBEDDED` | the discussed document, with the comments of the store in `discussion.entries` | the next epoch |
+
+use std::{slice, time::Duration};
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
-    super::documents::{CommentDocument, Due, Layout, OpenDiscussion, PageDocument},
-    CommentKey, CommentList, CommentStore, DiscussionHandle, Found, Inserted,
+    super::documents::{AuthoredComment, CommentDocument, Due, Layout, Mark, PageDocument},
+    CAP, CommentKey, CommentStore, DiscussionHandle, Found, Inserted,
     decisions::touched,
-    embedded::{self, ENTRIES},
-    list_touched,
     pages::{self, pages},
-    remove_authored,
 };
 use crate::{
     app::App,
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, earlier},
     mongo::{
-        Collection,
-        collection::List,
-        expression::{array, both, count, literal, replaced, starts_with, stored_fields},
+        Collection, Stored, Version,
+        expression::{append, array, both, literal, replaced, starts_with, stored, stored_fields},
     },
 };
+
+/// Path of embedded comments.
+const ENTRIES: &str = "discussion.entries";
 
 pub(super) fn comments(app: &App) -> Collection<CommentDocument> {
     app.collection()
 }
 
-/// Filter: the comment is posted.
-pub(super) fn posted() -> Document {
-    doc! { "due.kind": { "$ne": "POST" } }
-}
-
-/// The comment with that id, which was just written. `comments` are those of its document after the update, or `None`
-/// if it was refused.
-pub(super) fn written(comments: Option<Vec<CommentDocument>>, id: &str) -> Found<CommentDocument> {
-    let Some(comments) = comments else { return Ok(None) };
-    let comment = comments.into_iter().find(|comment| comment.id == id);
-    comment.map(Some).ok_or_else(|| Error::internal("a comment isn't where it was written"))
+/// The layouts with documents of their own, which have the store in their field `on`. The type of pages is another one;
+/// this is for commands that return no documents.
+fn own_documents(app: &App) -> [(Layout, Collection<CommentDocument>); 2] {
+    let pages = comments(app).named(PageDocument::COLLECTION);
+    [(Layout::PerDocument, comments(app)), (Layout::Paged, pages)]
 }
 
 /// Expression that turns the comment `stored_as` into `new`: only the fields change in which `old` differs from it.
@@ -51,54 +52,26 @@ fn changed(stored_as: &str, old: &CommentDocument, new: &CommentDocument) -> Bso
     doc! { "$mergeObjects": [left, literal(set)] }.into()
 }
 
-/// Filter of an array's path: it contains the comment with that id, for which `guard` holds.
-fn containing(id: &str, guard: Document) -> Document {
-    doc! { "$elemMatch": both(doc! { "id": id }, guard) }
-}
-
 impl CommentStore<'_> {
-    /// Finds one comment.
-    pub(crate) async fn find(&self, by: CommentKey<'_>) -> Found<CommentDocument> {
-        let on = self.on();
-        let found = match (self.layout, by) {
-            (Layout::PerDocument, CommentKey::Id(id)) => {
-                comments(self.app).get_settled(&self.key(id)).await?.into_iter().collect()
-            }
-            (Layout::PerDocument, CommentKey::Slug(slug)) => {
-                let filter = doc! { "on": on, "slug": slug };
-                let list = List { filter, limit: 1, hint: Some("slug"), ..List::default() };
-                comments(self.app).list(list).await?
-            }
-            (Layout::Paged, by) => {
-                let (filter, hint) = match by {
-                    CommentKey::Id(id) => (doc! { "on": on, "entries.id": id }, "comment"),
-                    CommentKey::Slug(slug) => (doc! { "on": on, "entries.slug": slug }, "slug"),
-                };
-                let list = List { filter, limit: 1, hint: Some(hint), ..List::default() };
-                pages::entries(self.app, list).await?
-            }
-            (Layout::Embedded, _) => embedded::entries(self).await?,
-        };
-        Ok(found.into_iter().find(|comment| by.is(comment)))
+    /// The documents of the store itself, for commands that return none of them; of an embedded store there are none.
+    fn own_documents(&self) -> Option<Collection<CommentDocument>> {
+        let mut own = own_documents(self.app).into_iter();
+        own.find(|(layout, _)| *layout == self.layout).map(|(_, documents)| documents)
     }
 
-    /// Finds comments by their ids.
-    pub(crate) async fn find_all(&self, ids: &[String]) -> CommentList {
-        let mut found = match self.layout {
-            Layout::PerDocument => {
-                let keys: Vec<_> = ids.iter().map(|id| self.key(id)).collect();
-                comments(self.app).list(List::of_ids(&keys)).await?
-            }
-            Layout::Paged => {
-                let filter = doc! { "on": self.on(), "entries.id": { "$in": ids } };
-                let limit = count(ids.len());
-                let list = List { filter, limit, hint: Some("comment"), ..List::default() };
-                pages::entries(self.app, list).await?
-            }
-            Layout::Embedded => embedded::entries(self).await?,
-        };
-        found.retain(|comment| ids.contains(&comment.id));
-        Ok(found)
+    /// The documents that hold its comments, for writes that return none of them.
+    fn documents(&self) -> Collection<CommentDocument> {
+        let discussed = || comments(self.app).named(self.parent.kind.collection);
+        self.own_documents().unwrap_or_else(discussed)
+    }
+
+    /// Filter of an embedded store: the discussed document, while the store is the current one.
+    fn current(&self) -> Document {
+        doc! {
+            "_id": &self.parent.key,
+            "discussion.id": &self.discussion,
+            "discussion.epoch": self.epoch,
+        }
     }
 
     /// Why the store refuses a new comment: it exists, or another comment has its slug.
@@ -109,24 +82,48 @@ impl CommentStore<'_> {
         Ok(self.find(CommentKey::Slug(&new.slug)).await?.map(|_| Inserted::SlugTaken))
     }
 
-    /// Inserts a comment that is to be posted. `seen` guards the insert that also commits it.
+    /// Inserts a comment that is to be posted into the current store of a discussion. `seen` guards the insert that
+    /// also commits it.
     pub(crate) async fn insert(
         &self,
-        discussion: &OpenDiscussion,
+        discussed: &mut DiscussionHandle<'_>,
         comment: CommentDocument,
         seen: Document,
         attempt: &Attempt,
     ) -> Result<Inserted, Error> {
-        match self.layout {
+        let (is_new, otherwise) = match self.layout {
             Layout::PerDocument => {
-                if insert_all(self.app, std::slice::from_ref(&comment)).await? {
-                    return Ok(Inserted::Unposted(comment));
-                }
-                Ok(self.clash(&comment).await?.unwrap_or(Inserted::SlugTaken))
+                (insert_all(self.app, slice::from_ref(&comment)).await?, Inserted::SlugTaken)
             }
-            Layout::Paged => Box::pin(pages::insert(self, discussion, &comment, attempt)).await,
-            Layout::Embedded => Box::pin(embedded::insert(self, &comment, seen, attempt)).await,
+            Layout::Paged => {
+                return Box::pin(pages::insert(self, discussed, &comment, attempt)).await;
+            }
+            Layout::Embedded => {
+                let room = doc! {
+                    "discussion.total": { "$lt": CAP },
+                    "discussion.entries.id": { "$ne": &comment.id },
+                    "discussion.entries.slug": { "$ne": &comment.slug },
+                };
+                let with = append(array(ENTRIES), vec![literal(stored(&comment))]);
+                // The version is that of this call.
+                let same =
+                    doc! { "id": &comment.id, "nonce": &comment.text_version, "at": comment.at };
+                let (with, done) =
+                    (doc! { ENTRIES: with }, doc! { ENTRIES: { "$elemMatch": same } });
+                let guard = both(seen, room);
+                let is_new =
+                    Box::pin(discussed.commit_with(&[&comment], guard, with, done, attempt))
+                        .await?;
+                if is_new {
+                    discussed.discussion.marks.push(Mark::of(&comment.id, attempt.now()));
+                }
+                (is_new, Inserted::Refused)
+            }
+        };
+        if is_new {
+            return Ok(Inserted::New(comment));
         }
+        Ok(self.clash(&comment).await?.unwrap_or(otherwise))
     }
 
     /// Writes the fields in which `new` differs from `old`, if `guard` holds for the comment and the store isn't sealed.
@@ -141,36 +138,28 @@ impl CommentStore<'_> {
         attempt: &Attempt,
     ) -> Found<CommentDocument> {
         let id = &old.id;
-        let is_changed = match self.layout {
-            Layout::PerDocument => {
-                let own = doc! { "_id": self.key(id) };
-                let open = both(own.clone(), doc! { "sealed": { "$ne": true } });
-                let replace = doc! { "$replaceWith": changed("$$ROOT", old, &new) };
-                let write = comments(self.app).guarded(both(open, guard), vec![replace]);
-                write.within(attempt).applied_if(both(own, done)).held().await?
-            }
+        let entry = |guard| doc! { "$elemMatch": both(doc! { "id": id }, guard) };
+        let holding = |guard| match self.layout {
+            Layout::PerDocument => both(doc! { "_id": self.key(id) }, guard),
+            // The number of the page isn't known.
             Layout::Paged => {
-                // The number of the page isn't known.
-                let own = |guard| {
-                    let entries = containing(id, guard);
-                    doc! { "on": self.on(), "entries.id": id, "entries": entries }
-                };
-                let open = both(own(guard), doc! { "sealed": { "$ne": true } });
-                let entries = replaced("$entries", "id", id, changed("$$this", old, &new));
-                let write = pages(self.app).set(open, doc! { "entries": entries });
-                write.within(attempt).applied_if(own(done)).held().await?
+                doc! { "on": self.on(), "entries.id": id, "entries": entry(guard) }
             }
-            Layout::Embedded => {
-                let own = |guard| doc! { ENTRIES: containing(id, guard) };
-                let with = changed("$$this", old, &new);
-                let fields = doc! {
-                    ENTRIES: replaced(array(ENTRIES), "id", id, with),
-                    // The sweep finds the comment by it.
-                    "discussion.touchedAt": touched(attempt),
-                };
-                embedded::set(self, own(guard), fields, own(done), attempt).await?
-            }
+            Layout::Embedded => both(self.current(), doc! { ENTRIES: entry(guard) }),
         };
+        let among = |all: Bson| replaced(all, "id", id, changed("$$this", old, &new));
+        let stage = match self.layout {
+            Layout::PerDocument => doc! { "$replaceWith": changed("$$ROOT", old, &new) },
+            Layout::Paged => doc! { "$set": { "entries": among("$entries".into()) } },
+            Layout::Embedded => doc! { "$set": {
+                ENTRIES: among(array(ENTRIES)),
+                // The sweep finds the comment by it.
+                "discussion.touchedAt": touched(attempt),
+            } },
+        };
+        let open = both(holding(guard), doc! { "sealed": { "$ne": true } });
+        let write = self.documents().guarded(open, vec![stage]).within(attempt);
+        let is_changed = write.applied_if(holding(done)).held().await?;
         Ok(is_changed.then_some(new))
     }
 
@@ -230,7 +219,19 @@ impl CommentStore<'_> {
                 let page = PageDocument { full: true, ..pages::page_of(self, number, copies) };
                 pages(self.app).insert_many(vec![page]).await.map(|_| ())
             }
-            Layout::Embedded => embedded::copy(self, &copies, attempt).await,
+            Layout::Embedded => {
+                // One batch holds all comments of a store: either all were copied or none.
+                let ids: Vec<_> = copies.iter().map(|comment| comment.id.clone()).collect();
+                let copies = copies.iter().map(|comment| literal(stored(comment))).collect();
+                let with = doc! { ENTRIES: append(array(ENTRIES), copies) };
+                let uncopied =
+                    both(self.current(), doc! { "discussion.entries.id": { "$nin": &ids } });
+                let done = both(self.current(), doc! { "discussion.entries.id": { "$all": &ids } });
+                let write = self.documents().set(uncopied, with).within(attempt).applied_if(done);
+                let is_copied =
+                    write.held().await? || self.find_all(&ids).await?.len() == ids.len();
+                if is_copied { Ok(()) } else { Err(attempt.overdue()) }
+            }
         }
     }
 
@@ -250,25 +251,45 @@ impl CommentStore<'_> {
     /// Seals the store: no comment in it changes any more. The raised epoch seals an embedded one.
     pub(crate) async fn seal(&self) -> Result<(), Error> {
         let open = doc! { "on": self.on(), "sealed": { "$ne": true } };
-        let seal = doc! { "$set": { "sealed": true } };
-        match self.layout {
-            Layout::PerDocument => comments(self.app).update_many(open, seal, vec![]).await?,
-            Layout::Paged => pages(self.app).update_many(open, seal, vec![]).await?,
-            Layout::Embedded => 0,
-        };
+        if let Some(own) = self.own_documents() {
+            own.update_many(open, doc! { "$set": { "sealed": true } }, vec![]).await?;
+        }
         Ok(())
     }
 
     /// Removes the store with all its comments. Embedded ones are removed with the discussion's `migration`:
     /// see [`DiscussionHandle::close`](super::DiscussionHandle::close).
     pub(crate) async fn remove(&self) -> Result<(), Error> {
-        let store = doc! { "on": self.on() };
-        match self.layout {
-            Layout::PerDocument => comments(self.app).remove_many(store).await?,
-            Layout::Paged => pages(self.app).remove_many(store).await?,
-            Layout::Embedded => 0,
-        };
+        if let Some(own) = self.own_documents() {
+            own.remove_many(doc! { "on": self.on() }).await?;
+        }
         Ok(())
+    }
+
+    /// Writes the copies of these comments for the lists by author, unless a copy of the same or a later version
+    /// exists. Comments that are documents need none.
+    pub(crate) async fn put_authored(&self, comments: &[CommentDocument]) -> Result<(), Error> {
+        if self.lists_authors() {
+            return Ok(());
+        }
+        let updates = comments.iter().map(|comment| {
+            let CommentDocument { id, author, at, version, .. } = comment.clone();
+            // Readers don't need the outbox.
+            let comment = CommentDocument { due: None, ..comment.clone() };
+            let (key, discussion) = (id.clone(), self.discussion.clone());
+            let older = doc! { "_id": &key, "version": { "$lt": version } };
+            let copy =
+                AuthoredComment { key, id, discussion, author, at, version, comment, v: Version };
+            (older, vec![doc! { "$replaceWith": literal(stored(&copy)) }])
+        });
+        // A refused copy exists in that version or a later one.
+        let copies = self.app.collection::<AuthoredComment>();
+        copies.upsert_each(updates.collect()).await.map(|_there| ())
+    }
+
+    /// Removes the copies of the discussion's comments for the lists by author.
+    pub(crate) async fn remove_authored(&self) -> Result<(), Error> {
+        remove_authored(self.app, &self.discussion).await
     }
 
     /// Empties the outboxes of comments with a pending POST, each a document; returns whether all of them had one.
@@ -288,30 +309,7 @@ impl CommentStore<'_> {
 
 /// The time after which a comment must have been posted to be edited.
 pub(crate) fn editable_after(app: &App, attempt: &Attempt) -> DateTime {
-    let window = i64::try_from(app.config().comment_edit_seconds).unwrap_or(i64::MAX);
-    let window = window.saturating_mul(1_000);
-    DateTime::from_millis(attempt.now().timestamp_millis().saturating_sub(window))
-}
-
-impl DiscussionHandle<'_> {
-    /// Finds a posted comment. While not everything is copied to another layout, a comment that isn't in the new store
-    /// is still in the old one. Embedded comments were read with the discussion.
-    pub(crate) async fn find(&self, by: CommentKey<'_>) -> Found<CommentDocument> {
-        let store = self.store();
-        let on = store.on();
-        let mut found = match self.layout {
-            Layout::Embedded => {
-                self.entries.iter().find(|comment| comment.on == on && by.is(comment)).cloned()
-            }
-            _ => store.find(by).await?,
-        };
-        if found.is_none()
-            && let Some((_, before)) = self.uncopied_store()
-        {
-            found = before.find(by).await?;
-        }
-        Ok(found.filter(|comment| !comment.is_unposted()))
-    }
+    earlier(attempt.now(), Duration::from_secs(app.config().comment_edit_seconds))
 }
 
 /// Inserts comments as documents of their own; comments that exist stay. Returns whether none existed.
@@ -319,32 +317,26 @@ pub(crate) async fn insert_all(app: &App, bulk: &[CommentDocument]) -> Result<bo
     Ok(comments(app).insert_many(bulk.to_vec()).await?.is_empty())
 }
 
-/// Comments in any store of this layout whose outbox entry is older than `before`, oldest first.
-pub(crate) async fn list_due(
-    app: &App,
-    layout: Layout,
-    before: DateTime,
-    limit: i64,
-) -> CommentList {
-    let mut due: Vec<CommentDocument> = match layout {
-        Layout::PerDocument => comments(app).list_older(("due.at", "due"), before, limit).await?,
-        Layout::Paged => {
-            let due = pages(app).list_older(("entries.due.at", "due"), before, limit).await?;
-            due.into_iter().flat_map(|page| page.entries).collect()
-        }
-        Layout::Embedded => {
-            let touched = list_touched(app, before, limit).await?;
-            touched.into_iter().flat_map(|discussed| discussed.discussion.entries).collect()
-        }
-    };
-    due.retain(|comment| comment.due.as_ref().is_some_and(|due| due.at < before));
-    Ok(due)
+/// All stores with documents of their own, and their layouts.
+pub(crate) async fn list_stores(app: &App) -> Result<Vec<(String, Layout)>, Error> {
+    let mut stores = Vec::new();
+    for (layout, documents) in own_documents(app) {
+        let found = documents.aggregate(vec![doc! { "$group": { "_id": "$on" } }]).await?;
+        let on = |store: &Document| store.get_str("_id").unwrap_or_default().to_owned();
+        stores.extend(found.iter().map(|store| (on(store), layout)));
+    }
+    Ok(stores)
 }
 
 /// Removes all stores of a deleted discussion. Embedded ones go with the document.
 pub(crate) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
-    let stores = || doc! { "on": starts_with(&format!("{discussion}.")) };
-    comments(app).remove_many(stores()).await?;
-    pages(app).remove_many(stores()).await?;
+    for (_, documents) in own_documents(app) {
+        documents.remove_many(doc! { "on": starts_with(&format!("{discussion}.")) }).await?;
+    }
     remove_authored(app, discussion).await
+}
+
+async fn remove_authored(app: &App, discussion: &str) -> Result<(), Error> {
+    let copies = app.collection::<AuthoredComment>();
+    copies.remove_many(doc! { "discussion": discussion }).await.map(|_| ())
 }

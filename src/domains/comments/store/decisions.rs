@@ -30,71 +30,46 @@ fn newest_of(excerpts: Bson) -> Document {
     doc! { "$slice": [sorted, SLICE] }
 }
 
-/// The marks of a commit of comments.
-fn marks_of(comments: &[&CommentDocument], attempt: &Attempt) -> Vec<Mark> {
-    comments.iter().map(|comment| Mark::of(&comment.id, attempt.now())).collect()
-}
-
-/// Expression of the marks with `more`.
-fn marked(more: &[Mark]) -> Bson {
-    append(array("discussion.taken"), more.iter().map(|mark| literal(stored(mark))).collect())
-}
-
-/// The commit of comments: a guard against a second one, and the fields that it sets.
-pub(super) fn commit(comments: &[&CommentDocument], attempt: &Attempt) -> (Document, Document) {
-    let Derived { count, total, latest, rating } = Derived::of(comments);
-    let tags: Vec<_> = comments.iter().map(|comment| comment.id.as_str()).collect();
-    let all = doc! { "$concatArrays": [array("discussion.latest"), literal(stored(&latest))] };
-    let mut set = doc! {
-        "discussion.count": plus("discussion.count", count),
-        "discussion.total": plus("discussion.total", total),
-        "discussion.latest": newest_of(all.into()),
-        "discussion.taken": marked(&marks_of(comments, attempt)),
-        "discussion.touchedAt": touched(attempt),
-    };
-    if rating.count > 0 {
-        set.extend(rated(rating.count, rating.sum));
-    }
-    (doc! { "discussion.taken.tag": { "$nin": tags } }, set)
-}
-
 impl DiscussionHandle<'_> {
-    /// Writes into the discussion; returns it after the update, or `None` if it is refused.
+    /// Sets fields of the discussion to the values of expressions, if the epoch is still the same; returns it after the
+    /// update, or `None` if it is refused.
+    async fn set(&self, guard: Document, fields: Document, attempt: &Attempt) -> Found<Self> {
+        self.write(guard, vec![doc! { "$set": fields }], attempt).await
+    }
+
+    /// Like [`Self::set`], with the stages of a pipeline.
     async fn write(
         &self,
         guard: Document,
         stages: Vec<Document>,
         attempt: &Attempt,
     ) -> Found<Self> {
-        let guard = both(guard, doc! { "discussion.id": &self.id });
+        let guard = both(guard, doc! { "discussion.id": &self.id, "discussion.epoch": self.epoch });
         discussions::write(self.app, &self.parent, guard, stages, attempt).await
     }
 
-    /// Sets fields of the discussion to the values of expressions; see [`Self::write`].
-    async fn set(&self, guard: Document, fields: Document, attempt: &Attempt) -> Found<Self> {
-        self.write(guard, vec![doc! { "$set": fields }], attempt).await
-    }
-
-    /// Sets fields of the discussion, among them these new marks, to the values of expressions. Returns whether the
-    /// guard held, which includes that none of the tags is marked.
+    /// Sets fields of the discussion to the values of expressions, and adds these marks. Returns whether the guard held,
+    /// which includes that none of the tags is marked. The document matches `done` if the fields were set.
     async fn set_marked(
         &self,
         guard: Document,
-        fields: Document,
+        mut fields: Document,
         marks: &[Mark],
+        done: Document,
         attempt: &Attempt,
     ) -> Result<bool, Error> {
         let own = doc! { "_id": &self.parent.key, "discussion.id": &self.id };
+        let tags: Vec<_> = marks.iter().map(|mark| mark.tag.as_str()).collect();
+        let guard = both(guard, doc! { "discussion.taken.tag": { "$nin": tags } });
+        let added = marks.iter().map(|mark| literal(stored(mark))).collect();
+        fields.insert("discussion.taken", append(array("discussion.taken"), added));
+        fields.insert("discussion.touchedAt", touched(attempt));
         let marked = marks.iter().map(|Mark { tag, void, .. }| {
-            let is_void = if *void {
-                doc! { "$eq": true }
-            } else {
-                doc! { "$ne": true }
-            };
+            let is_void = doc! { (if *void { "$eq" } else { "$ne" }): true };
             doc! { "$elemMatch": { "tag": tag, "void": is_void } }
         });
         let marked = doc! { "discussion.taken": { "$all": marked.collect::<Vec<_>>() } };
-        let marked = both(own.clone(), marked);
+        let marked = both(both(done, marked), own.clone());
         let write = discussions::parents(self.app, self.parent.kind).set(both(own, guard), fields);
         write.within(attempt).applied_if(marked).held().await
     }
@@ -107,19 +82,36 @@ impl DiscussionHandle<'_> {
         seen: Document,
         attempt: &Attempt,
     ) -> Result<bool, Error> {
-        let (uncommitted, set) = commit(comments, attempt);
-        let now = doc! { "discussion.epoch": self.epoch };
-        let guard = both(both(seen, now), uncommitted);
-        self.set_marked(guard, set, &marks_of(comments, attempt), attempt).await
+        self.commit_with(comments, seen, Document::new(), Document::new(), attempt).await
+    }
+
+    /// Like [`Self::commit`], and sets more fields. The document matches `done` if they were set.
+    pub(super) async fn commit_with(
+        &self,
+        comments: &[&CommentDocument],
+        guard: Document,
+        mut fields: Document,
+        done: Document,
+        attempt: &Attempt,
+    ) -> Result<bool, Error> {
+        let Derived { count, total, latest, rating } = Derived::of(comments);
+        let all = doc! { "$concatArrays": [array("discussion.latest"), literal(stored(&latest))] };
+        fields.extend(doc! {
+            "discussion.count": plus("discussion.count", count),
+            "discussion.total": plus("discussion.total", total),
+            "discussion.latest": newest_of(all.into()),
+        });
+        fields.extend(rated(rating));
+        let guard = both(guard, doc! { "discussion.epoch": self.epoch });
+        let marks = comments.iter().map(|comment| Mark::of(&comment.id, attempt.now()));
+        self.set_marked(guard, fields, &Vec::from_iter(marks), done, attempt).await
     }
 
     /// Marks a tag as void, unless it is already marked. Returns whether it did.
     pub(crate) async fn void(&self, tag: &str, attempt: &Attempt) -> Result<bool, Error> {
-        let guard = doc! { "discussion.taken.tag": { "$ne": tag } };
-        let void = [Mark { void: true, ..Mark::of(tag, attempt.now()) }];
-        let set =
-            doc! { "discussion.taken": marked(&void), "discussion.touchedAt": touched(attempt) };
-        self.set_marked(guard, set, &void, attempt).await
+        let void = Mark { void: true, ..Mark::of(tag, attempt.now()) };
+        let nothing = Document::new;
+        self.set_marked(nothing(), nothing(), &[void], nothing(), attempt).await
     }
 
     /// Applies an edit or a removal. `newest` are the newest comments, read when the discussion had this version
@@ -131,10 +123,7 @@ impl DiscussionHandle<'_> {
         newest: &[CommentDocument],
         attempt: &Attempt,
     ) -> Result<bool, Error> {
-        let mut guard = doc! {
-            "discussion.version": self.version,
-            "discussion.taken.tag": { "$ne": &due.tag },
-        };
+        let mut guard = doc! { "discussion.version": self.version };
         let same = doc! { "$eq": ["$$this.id", literal(&comment.id)] };
         let latest = if comment.removed.is_some() {
             // A comment that was committed since might be the one to add.
@@ -149,18 +138,14 @@ impl DiscussionHandle<'_> {
             let edited = literal(stored(&CommentExcerpt::of(comment)));
             map("$discussion.latest", choose(same, edited, "$$this"))
         };
-        let mark = [Mark::of(&due.tag, attempt.now())];
-        let mut set = doc! {
+        let mut fields = doc! {
             "discussion.count": plus("discussion.count", due.count.into()),
             "discussion.latest": latest,
             "discussion.version": plus("discussion.version", 1),
-            "discussion.taken": marked(&mark),
-            "discussion.touchedAt": touched(attempt),
         };
-        if due.reviews != 0 || due.stars != 0 {
-            set.extend(rated(due.reviews.into(), due.stars.into()));
-        }
-        self.set_marked(guard, set, &mark, attempt).await
+        fields.extend(rated(Rating { count: due.reviews.into(), sum: due.stars.into() }));
+        let mark = Mark::of(&due.tag, attempt.now());
+        self.set_marked(guard, fields, &[mark], Document::new(), attempt).await
     }
 
     /// Changes the layout: from now on comments are posted to a store of the next epoch.
@@ -170,10 +155,7 @@ impl DiscussionHandle<'_> {
         seen: Document,
         attempt: &Attempt,
     ) -> Found<Self> {
-        let mut guard = doc! {
-            "discussion.epoch": self.epoch,
-            "discussion.migration": { "$exists": false },
-        };
+        let mut guard = doc! { "discussion.migration": { "$exists": false } };
         // Void tags aren't copied.
         let committed = filter(array("discussion.taken"), doc! { "$ne": ["$$this.void", true] });
         let mut set = doc! {
@@ -202,7 +184,6 @@ impl DiscussionHandle<'_> {
     /// Notes that everything is copied.
     pub(crate) async fn mark_copied(&self, attempt: &Attempt) -> Found<Self> {
         let guard = doc! {
-            "discussion.epoch": self.epoch,
             "discussion.migration.at": { "$exists": true },
             "discussion.migration.copiedAt": { "$exists": false },
         };
@@ -211,10 +192,7 @@ impl DiscussionHandle<'_> {
 
     /// Removes the note of a migration whose old store is gone, together with the comments of an embedded store.
     pub(crate) async fn close(&self, attempt: &Attempt) -> Found<Self> {
-        let guard = doc! {
-            "discussion.epoch": self.epoch,
-            "discussion.migration.copiedAt": { "$exists": true },
-        };
+        let guard = doc! { "discussion.migration.copiedAt": { "$exists": true } };
         let mut gone = doc! { "discussion.migration": "$$REMOVE" };
         if self.layout != Layout::Embedded {
             gone.insert("discussion.entries", "$$REMOVE");
@@ -249,11 +227,7 @@ impl DiscussionHandle<'_> {
     /// Rewrites the derived values, if no post, edit, removal or migration was committed since the discussion was
     /// read.
     pub(crate) async fn rebuild(&self, derived: &Derived, attempt: &Attempt) -> Found<Self> {
-        let guard = doc! {
-            "discussion.epoch": self.epoch,
-            "discussion.version": self.version,
-            "discussion.total": self.total,
-        };
+        let guard = doc! { "discussion.version": self.version, "discussion.total": self.total };
         let rating = if derived.rating == Rating::default() {
             Bson::from("$$REMOVE")
         } else {
@@ -270,12 +244,15 @@ impl DiscussionHandle<'_> {
     }
 }
 
-/// The fields of the rating with that many more reviews and stars.
-fn rated(reviews: i64, stars: i64) -> Document {
-    let more = |field: &str, change: i64| doc! { "$add": [{ "$ifNull": [field, 0_i64] }, change] };
+/// The fields of the rating with that many more reviews and stars; none if it stays.
+fn rated(more: Rating) -> Document {
+    if more == Rating::default() {
+        return Document::new();
+    }
+    let sum = |field: &str, change: i64| doc! { "$add": [{ "$ifNull": [field, 0_i64] }, change] };
     doc! {
-        "discussion.rating.count": more("$discussion.rating.count", reviews),
-        "discussion.rating.sum": more("$discussion.rating.sum", stars),
+        "discussion.rating.count": sum("$discussion.rating.count", more.count),
+        "discussion.rating.sum": sum("$discussion.rating.sum", more.sum),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
 
 /// The documents of this kind.
 pub(super) fn parents(app: &App, kind: ParentKind) -> Collection<ParentDocument> {
-    app.collection().named(kind.collection())
+    app.collection().named(kind.collection)
 }
 
 /// The discussion, without a check of visibility.
@@ -131,7 +131,7 @@ pub(crate) async fn for_each<'a>(
 
 /// Reads the discussion for lists; `None` if there is none or the caller can't see the document.
 pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<DiscussionHandle<'a>> {
-    if parent.kind.is_read_whole() {
+    if parent.kind.is_read_whole {
         let Opened { is_seen, discussed, .. } = open(cx, parent).await?;
         return Ok(discussed.filter(|_| is_seen));
     }
@@ -145,29 +145,22 @@ pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<DiscussionHan
 /// Which of these documents the caller can see, with one command per kind.
 pub(crate) async fn list_seen(
     cx: Cx<'_>,
-    parents: &HashSet<&Parent>,
-) -> Result<HashSet<Parent>, Error> {
-    let seen = ParentKind::all().map(|kind| list_seen_of(cx, kind, parents));
-    Ok(try_join_all(seen).await?.into_iter().flatten().collect())
-}
-
-/// Like [`list_seen`] for one kind.
-async fn list_seen_of(
-    cx: Cx<'_>,
-    kind: ParentKind,
     among: &HashSet<&Parent>,
-) -> Result<Vec<Parent>, Error> {
-    let own = among.iter().filter(|parent| parent.kind == kind);
-    let keys: Vec<_> = own.map(|parent| parent.key.as_str()).collect();
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut list = List::of_ids(&keys);
-    list.filter = both(list.filter, kind.seen_by(cx.requester));
-    list.projection = Some(doc! { "_id": 1 });
-    list.hint = Some("_id_");
-    let found = parents(&cx, kind).list(list).await?;
-    Ok(found.into_iter().map(|parent| Parent { kind, key: parent.key }).collect())
+) -> Result<HashSet<Parent>, Error> {
+    let seen = ParentKind::all().map(|kind| async move {
+        let own = among.iter().filter(|parent| parent.kind == kind);
+        let keys: Vec<_> = own.map(|parent| parent.key.as_str()).collect();
+        if keys.is_empty() {
+            return Ok::<_, Error>(Vec::new());
+        }
+        let mut list = List::of_ids(&keys);
+        list.filter = both(list.filter, kind.seen_by(cx.requester));
+        list.projection = Some(doc! { "_id": 1 });
+        list.hint = Some("_id_");
+        let found = parents(&cx, kind).list(list).await?;
+        Ok(found.into_iter().map(|parent| Parent { kind, key: parent.key }).collect())
+    });
+    Ok(try_join_all(seen).await?.into_iter().flatten().collect())
 }
 
 /// A document as an attempt read it first.

@@ -1,33 +1,24 @@
 //! Every MongoDB call of comments: the three layouts behind [`CommentStore`], and the discussed documents.
 //!
-//! - `comments`: reads and changes of comments, whatever the layout of their store
-//! - `lists`: lists of comments
-//! - `pages`, `embedded`: what only one of the layouts needs
+//! - `reads`, `comments`: reads and writes of comments, whatever the layout of their store
+//! - `pages`: what only the layout `PAGED` needs
 //! - `discussions`, `decisions`: reads and writes of the discussed documents
-//! - `copies`: the copies for the lists by author, and the reads of the invariants
 
 mod comments;
-mod copies;
 mod decisions;
 mod discussions;
-mod embedded;
-mod lists;
 mod pages;
+mod reads;
 
-pub(super) use comments::{editable_after, insert_all, list_due, remove_all};
-pub(super) use copies::{
-    for_each_copy, list_authored, list_stores, list_wrong_pages, put_authored, remove_authored,
-};
-pub(super) use discussions::{
-    Opened, find, for_each, list_seen, list_touched, open, open_discussion, settled,
-};
-pub(super) use lists::{Listing, Range};
+pub(super) use comments::{editable_after, insert_all, list_stores, remove_all};
+pub(super) use discussions::*;
+pub(super) use pages::list_wrong_pages;
+pub(super) use reads::{Listing, Range, list_authored, list_due};
 
 use std::ops::Deref;
 
 use mongodb::bson::DateTime;
 
-use self::lists::Part;
 use super::documents::{CommentDocument, Due, Layout, Migration, OpenDiscussion, Parent};
 use crate::{app::App, error::Error};
 
@@ -167,10 +158,8 @@ impl CommentKey<'_> {
 /// Result of an insert.
 #[derive(Debug)]
 pub(crate) enum Inserted {
-    /// It was inserted and isn't committed yet.
-    Unposted(CommentDocument),
-    /// It was inserted and committed.
-    Committed(CommentDocument),
+    /// It was inserted. If that also committed it, the discussion that was passed has its mark.
+    New(CommentDocument),
     /// A comment with its id was there before.
     Exists(CommentDocument),
     /// Another comment has its slug.

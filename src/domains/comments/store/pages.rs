@@ -3,12 +3,12 @@
 //! One update adds a comment to a page; its guard counts the comments of the page. The time of a comment is
 //! that of this update, and later than the time of the comment before, so that pages are ordered by time.
 
-use mongodb::bson::{Bson, DateTime, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, PageDocument},
-    CAP, CommentList, CommentStore, Found, Inserted, Part,
-    comments::written,
+    CAP, CommentList, CommentStore, Found, Inserted,
+    reads::{Part, Which},
 };
 use crate::{
     app::App,
@@ -82,8 +82,10 @@ async fn push(
         doc! { "$set": { "entries": { "$concatArrays": ["$entries", [entry]] } } },
         doc! { "$set": { "full": is_full } },
     ];
-    let page = pages(store.app).guarded(filter, update).within(attempt).send().await.decided()?;
-    written(page.map(|page| page.entries), &comment.id)
+    let write = pages(store.app).guarded(filter, update).within(attempt);
+    let Some(page) = write.send().await.decided()? else { return Ok(None) };
+    let there = page.entries.into_iter().find(|there| there.id == comment.id);
+    there.map(Some).ok_or_else(|| Error::internal("a comment isn't where it was written"))
 }
 
 /// Begins the page after `last` with the comment.
@@ -111,7 +113,7 @@ pub(super) async fn insert(
 ) -> Result<Inserted, Error> {
     while !attempt.is_over() {
         if let Some(there) = push(store, comment, attempt).await? {
-            return Ok(Inserted::Unposted(there));
+            return Ok(Inserted::New(there));
         }
         let (filter, sort) = (doc! { "on": store.on() }, doc! { "page": -1 });
         let last = List { filter, sort, hint: Some("page"), ..List::default() };
@@ -123,7 +125,7 @@ pub(super) async fn insert(
             Some(page) if is_open(&page) => {}
             last => {
                 if let Some(there) = begin(store, discussion, last, comment, attempt).await? {
-                    return Ok(Inserted::Unposted(there));
+                    return Ok(Inserted::New(there));
                 }
             }
         }
@@ -135,7 +137,11 @@ pub(super) async fn insert(
 }
 
 /// Lists the comments of a part page by page.
-pub(super) async fn list(store: &CommentStore<'_>, part: &Part<'_>) -> CommentList {
+pub(super) async fn list(
+    store: &CommentStore<'_>,
+    part: &Part<'_>,
+    which: Which<'_>,
+) -> CommentList {
     let direction = if part.is_descending { -1 } else { 1 };
     let mut from = part.from.clone();
     let mut found = Vec::new();
@@ -149,7 +155,7 @@ pub(super) async fn list(store: &CommentStore<'_>, part: &Part<'_>) -> CommentLi
         found = entries(store.app, around).await?;
     }
     loop {
-        let listed = part.of(found.clone());
+        let listed = part.of(found.clone(), which);
         if listed.len() >= part.limit {
             return Ok(listed);
         }
@@ -158,7 +164,7 @@ pub(super) async fn list(store: &CommentStore<'_>, part: &Part<'_>) -> CommentLi
         from = read.last().map(|page| vec![page.until.into(), Bson::from(&page.until_id)]);
         found.extend(read.into_iter().flat_map(|page| page.entries));
         if is_end {
-            return Ok(part.of(found));
+            return Ok(part.of(found, which));
         }
     }
 }
@@ -190,4 +196,22 @@ pub(super) async fn withdraw(store: &CommentStore<'_>, id: &str) -> Result<bool,
     }
     // It is alone on its page, and pages are never empty: the page is removed.
     Ok(pages(store.app).remove(holding(true)).await.decided()?.is_some())
+}
+
+/// Pages with more than 100 comments or none, or whose fields contradict their comments.
+pub(crate) async fn list_wrong_pages(app: &App) -> Result<Vec<Document>, Error> {
+    let size = doc! { "$size": "$entries" };
+    let wrong = doc! { "$or": [
+        { "$gt": [size.clone(), CAP] },
+        { "$lt": [size.clone(), 1] },
+        { "$and": [{ "$gte": [size.clone(), CAP] }, { "$ne": ["$full", true] }] },
+        { "$lt": ["$until", { "$max": "$entries.at" }] },
+    ] };
+    pages(app)
+        .aggregate(vec![
+            doc! { "$project": { "size": size, "full": 1, "until": 1, "wrong": wrong } },
+            doc! { "$match": { "wrong": true } },
+            doc! { "$limit": 100 },
+        ])
+        .await
 }

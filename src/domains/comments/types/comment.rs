@@ -4,12 +4,12 @@ use async_graphql::{Context, Enum, ID, Object, OneofObject, Result, connection::
 
 use super::super::{
     documents::{CommentDocument, Remover},
-    operations::{self, Listed},
+    operations,
 };
 use crate::{
     domains::nodes::{self, Node},
     engine::caching::cache_control,
-    graphql::{author::Author, cx::cx, page::paging, scalars::DateTime},
+    graphql::{author::Author, cx::cx, object_of::ObjectOf, page::paging, scalars::DateTime},
 };
 
 /// Order of the comments of a discussion. The layout `PAGED` doesn't provide `THREADED`.
@@ -45,20 +45,8 @@ pub struct CommentSlug {
 /// A page of comments.
 pub(in super::super) type Comments = Connection<String, Comment>;
 
-/// The connection of a list.
-pub(in super::super) fn connection((page, found): Listed) -> Comments {
-    page.connection(found, |(position, _)| position.clone(), |(_, comment)| comment.into())
-}
-
 /// A comment or a review.
-#[derive(Debug, Clone)]
-pub struct Comment(Box<CommentDocument>);
-
-impl From<CommentDocument> for Comment {
-    fn from(comment: CommentDocument) -> Self {
-        Self(Box::new(comment))
-    }
-}
+pub type Comment = ObjectOf<CommentDocument>;
 
 /// A comment in a discussion. A review is a comment with stars.
 #[Object]
@@ -102,15 +90,13 @@ impl Comment {
 
     /// Direct replies to the comment, oldest first. With the layout `PAGED` the field fails with an error.
     async fn replies(&self, context: &Context<'_>) -> Result<Option<Comments>> {
-        let found = operations::replies(cx(context), &self.0, paging(context)?).await?;
-        Ok(found.map(connection))
+        Ok(operations::replies(cx(context), &self.0, paging(context)?).await?)
     }
 
     /// The comment with all its descendants, depth-first as in the order `THREADED`. With the layout `PAGED` the
     /// field fails with an error.
     async fn subthread(&self, context: &Context<'_>) -> Result<Option<Comments>> {
-        let found = operations::subthread(cx(context), &self.0, paging(context)?).await?;
-        Ok(found.map(connection))
+        Ok(operations::subthread(cx(context), &self.0, paging(context)?).await?)
     }
 
     /// Number of comments above this one in the thread; 0 if it replies to none.

@@ -11,7 +11,7 @@ use super::{
         operations,
     },
     CommentOrder,
-    comment::{Comments, connection},
+    comment::Comments,
 };
 use crate::graphql::{author::Author, cx::cx, page::paging, scalars::DateTime};
 
@@ -102,9 +102,8 @@ impl Discussion {
         #[graphql(desc = "Whether only comments that reply to none are listed.", default = false)]
         top_level: bool,
     ) -> Result<Option<Comments>> {
-        let on = &self.parent;
-        let found = operations::comments(cx(context), on, order, top_level, paging(context)?);
-        Ok(found.await?.map(connection))
+        let (on, paging) = (&self.parent, paging(context)?);
+        Ok(operations::comments(cx(context), on, order, top_level, paging).await?)
     }
 
     /// Average rating of all reviews; null if there are none.

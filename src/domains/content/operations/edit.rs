@@ -129,7 +129,7 @@ async fn insert_kept(app: &App, node: &NodeDocument) -> Result<Vec<i64>, Error> 
         let (id, node_id) = (RevisionDocument::key(&node.id, number), node.id.clone());
         let revision = RevisionDocument { id, node_id, version, v: Version };
         // A refused insert was stored before.
-        store::insert_revision(app, revision).await.decided()?;
+        app.collection().insert(revision).await.decided()?;
         numbers.push(number);
     }
     // An insert has no deadline: a late one is removed by the next edit.

@@ -13,14 +13,6 @@ use crate::{
     },
 };
 
-/// Stores a former version; refused if it is stored already.
-pub(in super::super) async fn insert_revision(
-    app: &App,
-    revision: RevisionDocument,
-) -> Outcome<()> {
-    app.collection().insert(revision).await
-}
-
 /// Removes the former versions up to this number, including late ones.
 pub(in super::super) async fn drop_older_revisions(
     app: &App,

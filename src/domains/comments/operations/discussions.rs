@@ -1,10 +1,5 @@
-//! Moves a discussion to another layout while comments arrive.
-//!
-//! One update of the discussed document commits: the epoch rises, and from then on comments are posted to the
-//! new store. The old one is sealed and copied in order of time. Comments that were committed by then are
-//! copied, even if their authors haven't been answered yet. Uncommitted ones are posted anew by any attempt
-//! that finds them. The old store is removed when no attempt can still read it and no comment in it waits to
-//! be posted.
+//! Opens discussions, moves them to another layout while comments arrive, and deletes the comments of discussed
+//! documents that are removed. The head of the room describes the steps of a move.
 
 use std::future::ready;
 
@@ -13,13 +8,15 @@ use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout},
+        documents::{CommentDocument, Layout, Parent},
         store::{self, BATCH, CAP, CommentKey, CommentStore, DiscussionHandle},
-        types::{Discussion, DiscussionFull, MigrateDiscussionInput, MigrateDiscussionResult},
+        types::{
+            Discussion, DiscussionFull, MigrateDiscussionInput, MigrateDiscussionResult,
+            OpenDiscussionInput, OpenDiscussionResult,
+        },
     },
-    begin,
+    begin, begin_or_open,
     finish::{Refused, finish},
-    open::may_write,
     parent_of,
     post::repost,
 };
@@ -30,9 +27,30 @@ use crate::{
     graphql::{
         cx::Cx,
         declared::Input,
-        refusals::{InUse, Stop},
+        refusals::{AlreadyExists, InUse, Stop},
     },
 };
+
+/// Opens the discussion of a document. A repeat of the same call returns the discussion.
+pub async fn open_discussion(
+    cx: Cx<'_>,
+    input: OpenDiscussionInput,
+) -> Result<Discussion, Stop<OpenDiscussionResult>> {
+    let input = input.checked()?;
+    let parent = parent_of(&input.subject_id)?;
+    may_write(&parent, cx)?;
+    let (_, discussed) = begin_or_open(cx, &parent, input.layout).await?;
+    if discussed.layout != input.layout {
+        return Err(AlreadyExists::new("discussion", parent.id().0).into());
+    }
+    Ok(Discussion::shown(parent, discussed.discussion))
+}
+
+/// Callers who may write a document may open its discussion and migrate it.
+fn may_write(parent: &Parent, cx: Cx<'_>) -> Result<(), Error> {
+    let role = parent.kind.opened_by;
+    if cx.requester.has(role) { Ok(()) } else { Err(Error::Forbidden(role.name())) }
+}
 
 /// Moves a discussion. A repeat of the same call continues an unfinished migration.
 pub async fn migrate_discussion(
@@ -93,7 +111,7 @@ pub(in super::super) async fn settle(
     }
     old.remove().await?;
     if discussed.store().lists_authors() {
-        store::remove_authored(app, &discussed.id).await?;
+        old.remove_authored().await?;
     }
     let attempt = app.begin().await?;
     Ok(discussed.close(&attempt).await?.is_some())
@@ -134,9 +152,7 @@ pub(super) async fn carry<'a>(
                 _ => return Err(Error::unavailable("the discussion changed at the same time")),
             }
         }
-        if !new.lists_authors() {
-            store::put_authored(&discussed, &comments).await?;
-        }
+        new.put_authored(&comments).await?;
         new.copy(number, comments, &attempt).await?;
     }
     if attempt.is_over() {
@@ -182,4 +198,10 @@ pub(in super::super) async fn drive(
     }
     repost(&attempt, discussed, &found).await?;
     store.withdraw(&found.id).await
+}
+
+/// Removes all comments of a discussion. A room calls it before it removes a discussed document, when no
+/// attempt is left that could still write into it. It can be repeated.
+pub async fn forget(app: &App, discussion: &str) -> Result<(), Error> {
+    store::remove_all(app, discussion).await
 }

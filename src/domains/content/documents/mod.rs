@@ -1,30 +1,24 @@
 //! Stored documents of content.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+mod branch;
+
+pub(super) use branch::listed_stage;
+
+use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use super::store;
 use crate::{
-    app::App,
     domains::{
-        assets, audiences,
+        audiences,
         comments::{self, DiscussionSummary},
         identities::Author,
-        trees::Node,
     },
-    error::Error,
-    flow::tree::{Branch, TreeFields, path_expression},
+    flow::tree::TreeFields,
     graphql::{
         input::TOP,
-        node_id::NodeKind,
-        refusals::InvalidInput,
         scalars::{LocaleTag, Slug},
     },
-    mongo::{
-        Stored, Version,
-        expression::{append, array, choose, filter, literal, stored, whole},
-        indexes::Index,
-    },
+    mongo::{Stored, Version, indexes::Index},
 };
 
 /// One page, blog entry, folder, blog or gallery.
@@ -261,151 +255,6 @@ impl NodeDocument {
     /// `within` of a child of `parent`, without its own path.
     pub(super) fn line(parent: Option<&Self>) -> Vec<String> {
         parent.map_or_else(|| vec![TOP.to_owned()], |parent| parent.within.clone())
-    }
-}
-
-/// Maximum number of former paths.
-pub(super) const FORMER: i32 = 20;
-
-/// The stage of a pipeline update that recomputes `listed`; see [`listed`].
-pub(super) fn listed_stage() -> Document {
-    let feed = |name: &str, of: &str| doc! { "$concat": [name, " ", of] };
-    let each = |all: &'static str, name: &str| {
-        doc! { "$map": { "input": array(all), "in": feed(name, "$$this") } }
-    };
-    let parent = choose(
-        doc! { "$eq": [{ "$type": "$metadata.parentId" }, "string"] },
-        vec![feed("parent", "$metadata.parentId")],
-        Vec::<Document>::new(),
-    );
-    let feeds = doc! { "$concatArrays": [
-        each("within", "in"), each("metadata.tags", "tag"),
-        [feed("type", "$metadata.type")], parent,
-    ] };
-    doc! { "$set": { "listed": audiences::listed_as("metadata.access", feeds) } }
-}
-
-impl Node for NodeDocument {
-    const KIND: NodeKind = NodeKind::CONTENT;
-
-    fn input(&self) -> &str {
-        &self.input
-    }
-
-    fn fits(&self, parent: Option<&Self>) -> Result<(), InvalidInput> {
-        let kind = self.metadata.kind;
-        let holds = |parent: &Self| parent.metadata.kind.may_hold(kind);
-        if parent.map_or(kind != ContentType::BlogEntry, holds) {
-            return Ok(());
-        }
-        let reason = match kind {
-            ContentType::BlogEntry => "blog entries lie in blogs",
-            _ => "content lies in folders",
-        };
-        Err(InvalidInput::new("parentId", reason))
-    }
-}
-
-impl Branch for NodeDocument {
-    type Handles = App;
-
-    const LOCK: &'static str = "nodes.tree";
-    const FAN_OUT: &'static str = "copying a path to descendants";
-    const PARENT: &'static str = "metadata.parentId";
-    const SLUG: &'static str = "metadata.slug";
-    const PATH: &'static str = "metadata.path";
-    const HAS_CHILDREN: &'static str = "other content lies in it";
-
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn parent_id(&self) -> Option<&str> {
-        self.metadata.parent_id.as_deref()
-    }
-
-    fn slug(&self) -> &str {
-        self.metadata.slug.as_str()
-    }
-
-    fn path(&self) -> &str {
-        &self.metadata.path
-    }
-
-    fn tree(&self) -> &TreeFields {
-        &self.tree
-    }
-
-    fn is_deleted(&self) -> bool {
-        self.deleted_at.is_some()
-    }
-
-    /// Stages of a move: the old path is added to `former`, and the feeds are recomputed.
-    fn copied_stages(parent: Option<&Self>) -> Vec<Document> {
-        let path = path_expression(parent);
-        let left = whole(doc! { "path": "$metadata.path", "until": "$$NOW" });
-        let others = filter(
-            array("former"),
-            doc! { "$not": [
-                { "$in": ["$$this.path", ["$metadata.path", &path]] },
-            ] },
-        );
-        let former = doc! { "$slice": [{ "$concatArrays": [[left], others] }, FORMER] };
-        let moved = doc! { "$ne": ["$metadata.path", &path] };
-        let line = literal(stored(&Self::line(parent)));
-        let place = doc! { "$set": {
-            "former": choose(moved, former, array("former")),
-            "metadata.path": &path,
-            "within": append(line, vec![path.clone().into()]),
-        } };
-        vec![place, listed_stage()]
-    }
-
-    fn changeable(id: &str) -> Document {
-        doc! {
-            "_id": id, "copying": { "$exists": false },
-            "deleting": { "$exists": false }, "deletedAt": { "$exists": false },
-        }
-    }
-
-    fn deletable(id: &str) -> Document {
-        doc! { "_id": id, "copying": { "$exists": false }, "deletedAt": { "$exists": false } }
-    }
-
-    /// The content can't be found any more, its slug is free, and a late insert finds its key taken.
-    fn tombstone() -> Option<Vec<Document>> {
-        let nothing = || Bson::Array(Vec::new());
-        let set = doc! { "$set": {
-            "deletedAt": "$$NOW",
-            "remains": "$$NOW",
-            // A parent of its own: it appears among no children and no siblings.
-            "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
-            "metadata.path": "",
-            "metadata.title": "",
-            "metadata.tags": nothing(),
-            "metadata.detail": literal(stored(&Detail::default())),
-            "within": nothing(),
-            "listed": nothing(),
-            "former": nothing(),
-            "outbox": nothing(),
-            "kept": nothing(),
-        } };
-        Some(vec![set, doc! { "$unset": ["live", "next", "publishedAt", "deleting"] }])
-    }
-
-    async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>, Error> {
-        Ok(assets::operations::is_parent(app, id).await?.then_some("assets lie in it"))
-    }
-
-    async fn on_updated(app: &App, nodes: &[Self]) -> Result<(), Error> {
-        store::drop_older_former(app, nodes).await
-    }
-
-    async fn update_copies(&self, app: &App) -> Result<(), Error> {
-        if self.metadata.kind.holds_assets() {
-            assets::operations::repath(app, &self.id, &self.metadata.path, self.tree.cv).await?;
-        }
-        Ok(())
     }
 }
 

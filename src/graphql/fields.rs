@@ -75,8 +75,12 @@ macro_rules! object {
 
 /// The value of a field, as the result that a field which may fail has.
 macro_rules! shown {
-    ($value:expr) => { $value };
-    ($value:expr; $fallible:ty) => { Ok($value) };
+    ($value:expr) => {
+        $value
+    };
+    ($value:expr; $fallible:ty) => {
+        Ok($value)
+    };
 }
 
 /// Declares the query fields of a room; see [`fields`](crate::graphql::fields).

@@ -6,6 +6,9 @@
 
 use std::borrow::Cow;
 
+/// A value, or the failure of the operation that was to return it.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// The failure of an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -57,6 +57,23 @@ impl NodeType {
     }
 }
 
+/// A kind of documents that all are objects of one type; the operation returns the document.
+macro_rules! node_type {
+    ($kind:ident: $object:ty, |$cx:ident, $id:ident| $operation:expr) => {
+        $crate::domains::nodes::NodeType::new(
+            $crate::graphql::node_id::NodeKind::$kind,
+            &[$crate::domains::nodes::ObjectType::of::<$object>()],
+            |$cx, $id| {
+                Box::pin(async move {
+                    let found = $operation.await?.map(<$object>::from);
+                    Ok(found.map($crate::domains::nodes::Node::of))
+                })
+            },
+        )
+    };
+}
+pub(super) use node_type;
+
 /// An object type of the schema.
 #[derive(Debug)]
 pub struct ObjectType {

@@ -8,6 +8,7 @@
 //! - [`codes`]: declared refusals, and the enum and interface that list them
 //! - [`cx`]: the context of an operation: the gateway and the caller
 //! - [`declared`]: declared inputs and results
+//! - [`fields`]: declared fields of objects, and of the root `Query`
 //! - [`interface`]: declared interfaces
 //! - [`object_of`]: object types that show a stored document
 //! - [`input`]: validation of arguments; each error names its field
@@ -25,11 +26,13 @@ pub mod codes;
 pub mod cx;
 pub mod declared;
 pub mod errors;
+pub mod fields;
 pub mod input;
 pub mod interface;
 pub mod node_id;
 pub mod object_of;
 pub mod page;
+pub mod prelude;
 pub mod refusals;
 pub mod requester;
 pub mod scalars;

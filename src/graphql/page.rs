@@ -7,7 +7,7 @@
 
 use async_graphql::{
     Context, OutputType,
-    connection::{Connection, Edge},
+    connection::{self, Edge},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use mongodb::bson::{self, Bson, Document};
@@ -18,6 +18,9 @@ use crate::{
     error::Error,
     mongo::{Stored, collection::List, keyset},
 };
+
+/// A page of a list.
+pub type Connection<N> = connection::Connection<String, N>;
 
 /// Default page size.
 pub(crate) const DEFAULT: i32 = 20;
@@ -219,7 +222,7 @@ impl Page {
         mut documents: Vec<T>,
         values: impl Fn(&T) -> Vec<Bson>,
         node: impl Fn(T) -> N,
-    ) -> Connection<String, N> {
+    ) -> Connection<N> {
         let has_more = documents.len() >= self.wanted();
         documents.truncate(self.wanted() - 1);
         let is_inside = self.from.is_some();
@@ -248,7 +251,7 @@ pub async fn page_of<T: Stored, N: OutputType>(
     (field, value): (&str, Bson),
     values: impl Fn(&T) -> Vec<Bson>,
     node: impl Fn(T) -> N,
-) -> Result<Connection<String, N>, Error> {
+) -> Result<Connection<N>, Error> {
     let page = Page::new(app, order, paging)?;
     let filter = Document::from_iter([(field.to_owned(), value)]);
     Ok(page.connection(app.collection().list(page.list(filter)).await?, values, node))

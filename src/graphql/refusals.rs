@@ -4,7 +4,11 @@
 
 use async_graphql::{ID, OutputType};
 
-use super::{codes::refusal, node_id::NodeKind, scalars::CurrencyCode};
+use super::{
+    codes::{Coded, refusal},
+    node_id::NodeKind,
+    scalars::CurrencyCode,
+};
 use crate::{error::Error, flow::OtherInput, metrics::request};
 
 /// A type of refusal. Operations can return it early with `?`.
@@ -236,6 +240,21 @@ fn count<U: MutationResult>(refusal: &U) {
         first.make_ascii_lowercase();
     }
     request::refused(U::ROOM, mutation, refusal.introspection_type_name());
+}
+
+/// Any refusal, for callers that aren't clients of the schema.
+#[derive(Debug)]
+pub struct AnyRefusal {
+    /// Kind of refusal.
+    pub code: &'static str,
+    /// Explanation in English, for people.
+    pub message: String,
+}
+
+impl<R: Coded> From<R> for AnyRefusal {
+    fn from(refusal: R) -> Self {
+        Self { code: R::CODE, message: refusal.message() }
+    }
 }
 
 /// Queries have no result union: an invalid argument is answered with the error `BAD_USER_INPUT`.

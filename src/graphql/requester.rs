@@ -134,6 +134,22 @@ impl Who {
     }
 }
 
+/// What a field says of its callers (`text`), and the guard that enforces it; [`mutations!`](super::declared) and
+/// [`queries!`](super::fields) declare both by one word.
+macro_rules! who {
+    (text signed_in) => { "Who: signed in." };
+    (text $role:ident) => { concat!("Who: ", stringify!($role), ".") };
+    (guard signed_in) => { $crate::graphql::requester::Who::SignedIn };
+    (guard editor) => { $crate::graphql::requester::who!(role Editor) };
+    (guard merchant) => { $crate::graphql::requester::who!(role Merchant) };
+    (guard service) => { $crate::graphql::requester::who!(role Service) };
+    (role $role:ident) => {
+        $crate::graphql::requester::Who::Role($crate::graphql::requester::Role::$role)
+    };
+}
+
+pub(crate) use who;
+
 impl Guard for Who {
     async fn check(&self, context: &Context<'_>) -> async_graphql::Result<()> {
         Ok(self.check_requester(super::requester(context))?)

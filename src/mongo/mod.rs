@@ -5,7 +5,7 @@
 //! - `driver`: the calls of the driver, each in its own task
 //! - `sessions`: a pool of driver sessions
 //! - `pool`: connection metrics
-//! - `stored`: document types, and the version of their shape
+//! - [`stored`]: document types, their declaration, and the version of their shape
 //! - [`condition`]: conditions as values, from which guards and checks of read documents follow
 //! - [`collection`]: typed reads and writes, each one command
 //! - `bulk`: writes of many documents by one command
@@ -54,6 +54,7 @@ mod loader;
 mod lookup;
 pub mod observe;
 mod pool;
+pub mod prelude;
 mod queue;
 pub mod raw_bson;
 mod raw_writes;
@@ -61,7 +62,7 @@ pub mod rings;
 mod scheduling;
 mod sessions;
 mod statement;
-mod stored;
+pub mod stored;
 pub mod watch;
 mod writer;
 

@@ -52,3 +52,35 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
         Ok(Self)
     }
 }
+
+/// Declares stored documents and the parts of them: their fields are stored in camel case. `name?: Type` is an `Option`
+/// that is absent from the stored document if it is `None`; an `Option<Type>` is stored as null. `name as "n": Type` is
+/// stored as `n`.
+macro_rules! document {
+    ($(
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident {
+            $(
+                $(#[$field_meta:meta])*
+                $field_visibility:vis $field:ident $(as $stored:literal)? $(?: $optional:ty)? $(: $type:ty)?,
+            )*
+        }
+    )+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        $visibility struct $name {
+            $(
+                $(#[$field_meta])*
+                $( #[serde(rename = $stored)] )?
+                $(
+                    #[serde(default, skip_serializing_if = "Option::is_none")]
+                    #[cfg_attr(any(), optional($optional))]
+                )?
+                $field_visibility $field: $($type)? $(Option<$optional>)?,
+            )*
+        }
+    )+};
+}
+
+pub(crate) use document;

@@ -1,7 +1,6 @@
 //! Stored documents of assets.
 
-use mongodb::bson::{Bson, DateTime, oid::ObjectId};
-use serde::{Deserialize, Serialize};
+use mongodb::bson::oid::ObjectId;
 
 use crate::{
     domains::{
@@ -10,8 +9,8 @@ use crate::{
         identities::Author,
     },
     flow::OpRecord,
-    graphql::scalars::{LocaleTag, Slug},
-    mongo::{Stored, Version, gridfs, indexes::Index},
+    graphql::prelude::*,
+    mongo::{gridfs, prelude::*},
 };
 
 /// Maximum number of attributes of one asset, including those that are read from its file.
@@ -19,80 +18,69 @@ pub(super) const ATTRIBUTES: usize = 150;
 /// Prefix of the keys of attributes that are read from the file.
 pub(super) const OF_FILE: &str = "exif:";
 
-/// One asset: metadata of a file, and the blob that holds its bytes.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AssetDocument {
-    /// Derived from the idempotency key that created it, or random.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Metadata, with the same fields as in content.
-    pub metadata: Metadata,
-    /// Further attributes; each key occurs once.
-    #[serde(default)]
-    pub attributes: Vec<Attribute>,
-    /// The file that readers get. Absent: the first upload is in progress, and readers can't see the asset.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<FileFacts>,
-    /// The upload that is in progress; it excludes others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub upload: Option<Upload>,
-    /// The outbox: blobs that it named and that are still to be removed.
-    #[serde(default)]
-    pub outbox: Vec<Removal>,
-    /// When it becomes visible to readers; its position in lists.
-    pub published_at: DateTime,
-    /// Its lists, each once per audience; see [`listed`].
-    pub listed: Vec<String>,
-    /// Version of the parent when `metadata.path` was derived from it; 0 for a root.
-    pub parent_cv: i64,
-    /// Set when it was deleted or its first upload was aborted: it doesn't exist for anyone, but cleanup is
-    /// left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleting: Option<DateTime>,
-    /// Set when it was deleted: a tombstone, which stays for as long as ops are remembered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted_at: Option<DateTime>,
-    /// Its discussion, written by the room of comments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discussion: Option<Box<DiscussionSummary>>,
-    /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
-    pub input: String,
-    /// Digest of that input and of the file, set when the first upload is committed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<String>,
-    /// Records of the replacements that were applied.
-    #[serde(default)]
-    pub ops: Vec<OpRecord>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
+document! {
+    /// One asset: metadata of a file, and the blob that holds its bytes.
+    pub struct AssetDocument {
+        /// Derived from the idempotency key that created it, or random.
+        pub id as "_id": String,
+        /// Metadata, with the same fields as in content.
+        pub metadata: Metadata,
+        /// Further attributes; each key occurs once.
+        #[serde(default)]
+        pub attributes: Vec<Attribute>,
+        /// The file that readers get. Absent: the first upload is in progress, and readers can't see the asset.
+        pub file?: FileFacts,
+        /// The upload that is in progress; it excludes others.
+        pub upload?: Upload,
+        /// The outbox: blobs that it named and that are still to be removed.
+        #[serde(default)]
+        pub outbox: Vec<Removal>,
+        /// When it becomes visible to readers; its position in lists.
+        pub published_at: DateTime,
+        /// Its lists, each once per audience; see [`listed`].
+        pub listed: Vec<String>,
+        /// Version of the parent when `metadata.path` was derived from it; 0 for a root.
+        pub parent_cv: i64,
+        /// Set when it was deleted or its first upload was aborted: it doesn't exist for anyone, but cleanup is
+        /// left.
+        pub deleting?: DateTime,
+        /// Set when it was deleted: a tombstone, which stays for as long as ops are remembered.
+        pub deleted_at?: DateTime,
+        /// Its discussion, written by the room of comments.
+        pub discussion?: Box<DiscussionSummary>,
+        /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
+        pub input: String,
+        /// Digest of that input and of the file, set when the first upload is committed.
+        pub origin?: String,
+        /// Records of the replacements that were applied.
+        #[serde(default)]
+        pub ops: Vec<OpRecord>,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 
-/// Metadata of an asset, with the same fields as in content.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Metadata {
-    /// Changes with every edit and every replacement of the file.
-    #[serde(rename = "nonce")]
-    pub version: String,
-    #[serde(rename = "type")]
-    pub kind: AssetKind,
-    /// `_id` of the content that contains it; absent for a root.
-    pub parent_id: Option<String>,
-    /// Its step in paths, unique among the assets of its parent.
-    pub slug: Slug,
-    /// The slugs from the root to itself, each after a `/`. All but the last step is a copy.
-    pub path: String,
-    pub title: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<LocaleTag>,
-    /// Server time of its creation.
-    pub created: DateTime,
-    pub author: Author,
-    /// A sorted set.
-    pub tags: Vec<String>,
-    /// Names of the roles that may read it, a sorted set; empty: everyone.
-    pub access: Vec<String>,
+    /// Metadata of an asset, with the same fields as in content.
+    #[derive(PartialEq)]
+    pub struct Metadata {
+        /// Changes with every edit and every replacement of the file.
+        pub version as "nonce": String,
+        pub kind as "type": AssetKind,
+        /// `_id` of the content that contains it; absent for a root.
+        pub parent_id: Option<String>,
+        /// Its step in paths, unique among the assets of its parent.
+        pub slug: Slug,
+        /// The slugs from the root to itself, each after a `/`. All but the last step is a copy.
+        pub path: String,
+        pub title: String,
+        pub language?: LocaleTag,
+        /// Server time of its creation.
+        pub created: DateTime,
+        pub author: Author,
+        /// A sorted set.
+        pub tags: Vec<String>,
+        /// Names of the roles that may read it, a sorted set; empty: everyone.
+        pub access: Vec<String>,
+    }
 }
 
 /// The type of an asset.
@@ -105,60 +93,58 @@ pub enum AssetKind {
     File,
 }
 
-/// An attribute of an asset.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Attribute {
-    pub key: String,
-    /// A text, a number, a moment or a boolean; values are compared only with values of the same type.
-    pub value: Bson,
-}
+document! {
+    /// An attribute of an asset.
+    #[derive(PartialEq)]
+    pub struct Attribute {
+        pub key: String,
+        /// A text, a number, a moment or a boolean; values are compared only with values of the same type.
+        pub value: Bson,
+    }
 
-/// A complete file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FileFacts {
-    /// The GridFS file with the bytes; it never changes.
-    pub blob: ObjectId,
-    /// Length in bytes.
-    pub length: i64,
-    /// SHA-256 of the bytes, in hexadecimal digits.
-    pub digest: String,
-    /// Media type, detected from the bytes.
-    #[serde(rename = "type")]
-    pub media_type: String,
-    /// Name of the file at its origin.
-    pub name: String,
-    /// Width in pixels; only of pictures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub width: Option<i64>,
-    /// Height in pixels; only of pictures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub height: Option<i64>,
-    /// Server time at which it was complete.
-    pub at: DateTime,
-}
+    /// A complete file.
+    #[derive(PartialEq, Eq)]
+    pub struct FileFacts {
+        /// The GridFS file with the bytes; it never changes.
+        pub blob: ObjectId,
+        /// Length in bytes.
+        pub length: i64,
+        /// SHA-256 of the bytes, in hexadecimal digits.
+        pub digest: String,
+        /// Media type, detected from the bytes.
+        pub media_type as "type": String,
+        /// Name of the file at its origin.
+        pub name: String,
+        /// Width in pixels; only of pictures.
+        pub width?: i64,
+        /// Height in pixels; only of pictures.
+        pub height?: i64,
+        /// Server time at which it was complete.
+        pub at: DateTime,
+    }
 
-/// An upload that is in progress.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Upload {
-    /// The token of the attempt that may commit it.
-    pub token: String,
-    /// The GridFS file that is being written.
-    pub blob: ObjectId,
-    /// Server time of its begin or last renewal.
-    pub at: DateTime,
-    /// Its op: a repeat of that op may take it over.
-    pub op: String,
-}
+    /// An upload that is in progress.
+    #[derive(PartialEq, Eq)]
+    pub struct Upload {
+        /// The token of the attempt that may commit it.
+        pub token: String,
+        /// The GridFS file that is being written.
+        pub blob: ObjectId,
+        /// Server time of its begin or last renewal.
+        pub at: DateTime,
+        /// Its op: a repeat of that op may take it over.
+        pub op: String,
+    }
 
-/// Outbox entry: a blob that is to be removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Removal {
-    pub blob: ObjectId,
-    /// Whether readers could see it: then it stays for as long as a download may take.
-    pub shown: bool,
-    /// Server time of the commit.
-    pub at: DateTime,
+    /// Outbox entry: a blob that is to be removed.
+    #[derive(PartialEq, Eq)]
+    pub struct Removal {
+        pub blob: ObjectId,
+        /// Whether readers could see it: then it stays for as long as a download may take.
+        pub shown: bool,
+        /// Server time of the commit.
+        pub at: DateTime,
+    }
 }
 
 /// The lists of an asset, each once per audience: of each tag and of the parent. A photo is also in the lists
@@ -223,39 +209,36 @@ impl Stored for AssetDocument {
     ];
 }
 
-/// A GridFS file, readable by any tool. It is written after all chunks.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BlobDocument {
-    #[serde(rename = "_id")]
-    pub id: ObjectId,
-    /// Length in bytes.
-    pub length: i64,
-    /// Length of each chunk but the last, in bytes.
-    pub chunk_size: i32,
-    /// Server time of the upload.
-    pub upload_date: DateTime,
-    /// Name of the file. Other tools may leave it out.
-    #[serde(default)]
-    pub filename: String,
-    /// Fields that docgate adds.
-    #[serde(default)]
-    pub metadata: BlobMetadata,
-}
+document! {
+    /// A GridFS file, readable by any tool. It is written after all chunks.
+    pub struct BlobDocument {
+        pub id as "_id": ObjectId,
+        /// Length in bytes.
+        pub length: i64,
+        /// Length of each chunk but the last, in bytes.
+        pub chunk_size: i32,
+        /// Server time of the upload.
+        pub upload_date: DateTime,
+        /// Name of the file. Other tools may leave it out.
+        #[serde(default)]
+        pub filename: String,
+        /// Fields that docgate adds.
+        #[serde(default)]
+        pub metadata: BlobMetadata,
+    }
 
-/// The fields that docgate adds to a GridFS file.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BlobMetadata {
-    /// Media type, detected from the bytes.
-    #[serde(default)]
-    pub content_type: String,
-    /// SHA-256 of the bytes, in hexadecimal digits.
-    #[serde(default)]
-    pub sha256: String,
-    /// Server time after which no download can be reading it; set when the blob is retired.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remove_after: Option<DateTime>,
+    /// The fields that docgate adds to a GridFS file.
+    #[derive(Default)]
+    pub struct BlobMetadata {
+        /// Media type, detected from the bytes.
+        #[serde(default)]
+        pub content_type: String,
+        /// SHA-256 of the bytes, in hexadecimal digits.
+        #[serde(default)]
+        pub sha256: String,
+        /// Server time after which no download can be reading it; set when the blob is retired.
+        pub remove_after?: DateTime,
+    }
 }
 
 impl Stored for BlobDocument {
@@ -279,34 +262,31 @@ impl Stored for ChunkDocument {
     const INDEXES: &'static [Index] = gridfs::CHUNKS;
 }
 
-/// The fields of content that this room reads from a parent. Content owns the collection and declares its
-/// indexes.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ParentDocument {
-    #[serde(rename = "_id")]
-    pub id: String,
-    pub metadata: ParentMetadata,
-    /// Version of its path.
-    pub cv: i64,
-    /// Set during its creation, until it is certain that its own parent stays.
-    pub copying: Option<Bson>,
-    /// Set during its deletion, while its contents are searched for.
-    pub deleting: Option<Bson>,
-    /// Set when it was deleted.
-    pub deleted_at: Option<Bson>,
-}
+document! {
+    /// The fields of content that this room reads from a parent. Content owns the collection and declares its
+    /// indexes.
+    pub(super) struct ParentDocument {
+        pub id as "_id": String,
+        pub metadata: ParentMetadata,
+        /// Version of its path.
+        pub cv: i64,
+        /// Set during its creation, until it is certain that its own parent stays.
+        pub copying: Option<Bson>,
+        /// Set during its deletion, while its contents are searched for.
+        pub deleting: Option<Bson>,
+        /// Set when it was deleted.
+        pub deleted_at: Option<Bson>,
+    }
 
-/// The fields of a parent's metadata on which its assets depend.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct ParentMetadata {
-    /// The type of content.
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub path: String,
-    /// Names of the roles that may read it; empty: everyone.
-    #[serde(default)]
-    pub access: Vec<String>,
+    /// The fields of a parent's metadata on which its assets depend.
+    pub(super) struct ParentMetadata {
+        /// The type of content.
+        pub kind as "type": String,
+        pub path: String,
+        /// Names of the roles that may read it; empty: everyone.
+        #[serde(default)]
+        pub access: Vec<String>,
+    }
 }
 
 impl ParentDocument {

@@ -9,12 +9,10 @@ use super::{
     documents::{AssetDocument, FileFacts, ParentDocument, listed, path_in},
     store, sweep,
 };
-use crate::{
-    app::App, error::Error, graphql::input::TOP, invariants::Report, mongo::gridfs::CHUNK,
-};
+use crate::{graphql::prelude::*, invariants::Report, mongo::gridfs::CHUNK};
 
 /// Checks that each file is complete, that every blob has an asset, and that paths and lists are correct.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut parents = HashMap::new();
     let collect = |parent: ParentDocument| {
         parents.insert(parent.id, parent.metadata.path);
@@ -76,7 +74,7 @@ fn fault_of(asset: &AssetDocument, parents: &HashMap<String, String>) -> Option<
     None
 }
 
-async fn fault_of_file(app: &App, file: &FileFacts) -> Result<Option<String>, Error> {
+async fn fault_of_file(app: &App, file: &FileFacts) -> Result<Option<String>> {
     let FileFacts { blob: id, length, digest: expected, .. } = file;
     let Some(blob) = store::find_blob(app, *id).await? else {
         return Ok(Some(format!("blob {id} isn't there")));

@@ -62,14 +62,9 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room, audiences,
-    comments::Discussable,
-    nodes::{Node, NodeType, ObjectType},
-    room::declared,
-};
+use super::{Room, audiences, comments::Discussable, nodes::node_type, room::declared};
 use crate::{
-    graphql::{node_id::NodeKind, requester::Role},
+    graphql::prelude::*,
     mongo::{
         Stored,
         condition::{Condition, exists, is_absent, is_past},
@@ -100,11 +95,8 @@ pub const DISCUSSED: Discussable = Discussable {
 pub const ROOM: Room = Room {
     needs: &["comments", "identities"],
     faults: Some(settings::faults),
-    nodes: &[NodeType::new(NodeKind::ASSET, &[ObjectType::of::<Asset>()], |cx, id| {
-        Box::pin(async move {
-            let found = operations::asset(cx, &AssetBy::Id(id.clone())).await?;
-            Ok(found.map(Asset::from).map(Node::of))
-        })
+    nodes: &[node_type!(ASSET: Asset, |cx, id| {
+        operations::asset(cx, AssetBy::Id(id.clone()))
     })],
     discussed: &[DISCUSSED],
     collections: &[

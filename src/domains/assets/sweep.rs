@@ -13,7 +13,7 @@ use super::{
 use crate::{
     app::App,
     domains::comments,
-    error::Error,
+    error::Result,
     flow::{Bounds, Sweep, earlier, lease::Lease},
 };
 
@@ -76,7 +76,7 @@ fn stall(app: &App) -> Duration {
 
 /// Searches the blobs that may have been added since the last search. One gateway does so, once per
 /// `asset_stall_seconds`.
-async fn sweep_unnamed(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
+async fn sweep_unnamed(app: &App, sweep: &mut Sweep) -> Result<()> {
     let (attempt, stall, holder) = (app.begin().await?, stall(app), app.name().to_owned());
     let pause = Bounds { attempt: stall, ..app.bounds() };
     let lease = Lease::acquire(app.collection(), SEARCH, holder, &attempt, pause).await?;
@@ -110,10 +110,7 @@ fn first_id(moment: DateTime) -> ObjectId {
 }
 
 /// Blobs with chunks that no asset names.
-pub(super) async fn unnamed_chunks(
-    app: &App,
-    ids: Range<ObjectId>,
-) -> Result<Vec<ObjectId>, Error> {
+pub(super) async fn unnamed_chunks(app: &App, ids: Range<ObjectId>) -> Result<Vec<ObjectId>> {
     let mut found = Vec::new();
     for page in store::chunks(app).files(ids).await?.chunks(PAGE) {
         found.extend(unnamed(app, page.to_vec()).await?);
@@ -122,10 +119,7 @@ pub(super) async fn unnamed_chunks(
 }
 
 /// Blobs with a document that no asset names and that aren't retired. An empty file has no chunks.
-pub(super) async fn unnamed_files(
-    app: &App,
-    mut ids: Range<ObjectId>,
-) -> Result<Vec<ObjectId>, Error> {
+pub(super) async fn unnamed_files(app: &App, mut ids: Range<ObjectId>) -> Result<Vec<ObjectId>> {
     let mut found = Vec::new();
     loop {
         let page = store::list_blobs(app, ids.clone(), i64::try_from(PAGE).unwrap_or(0)).await?;
@@ -139,7 +133,7 @@ pub(super) async fn unnamed_files(
 }
 
 /// The blobs that no asset names. The fields are read in the order in which a blob moves through them.
-async fn unnamed(app: &App, mut blobs: Vec<ObjectId>) -> Result<Vec<ObjectId>, Error> {
+async fn unnamed(app: &App, mut blobs: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
     for field in ["upload", "file", "outbox"] {
         if !blobs.is_empty() {
             let named = store::list_named(app, field, &blobs).await?;
@@ -150,7 +144,7 @@ async fn unnamed(app: &App, mut blobs: Vec<ObjectId>) -> Result<Vec<ObjectId>, E
 }
 
 /// Removes chunks without a file; retires a file that no asset names, since it may still be downloaded.
-async fn remove(app: &App, blob: ObjectId) -> Result<bool, Error> {
+async fn remove(app: &App, blob: ObjectId) -> Result<bool> {
     if store::find_blob(app, blob).await?.is_some() {
         return store::retire(app, blob).await;
     }

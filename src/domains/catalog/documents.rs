@@ -1,8 +1,6 @@
 //! The documents of the catalog as MongoDB stores them.
 
 use async_graphql::SimpleObject;
-use mongodb::bson::{DateTime, Document};
-use serde::{Deserialize, Serialize};
 
 use super::types::PropertyInput;
 use crate::{
@@ -11,104 +9,90 @@ use crate::{
         comments::{self, DiscussionSummary},
         people::PersonName,
     },
-    graphql::scalars::{CurrencyCode, LocaleTag, Slug},
-    mongo::{Stored, Version, indexes::Index},
+    graphql::prelude::*,
+    mongo::prelude::*,
 };
 
-/// One product of any type.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProductDocument {
-    /// The SKU.
-    #[serde(rename = "_id")]
-    pub sku: String,
-    /// Generation: distinguishes this product from an earlier one under the same SKU.
-    #[serde(rename = "incarnation")]
-    pub generation: String,
-    /// What `updateProduct` replaces as a whole.
-    #[serde(flatten)]
-    pub content: Content,
-    pub pricing: Pricing,
-    /// Price and weight as a point, see [`coordinate`]; absent if the weight is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plane: Option<[f64; 2]>,
-    /// Copies of its categories.
-    #[serde(default)]
-    pub categories: Vec<CategoryCopy>,
-    /// Contributors: the record of who made it, with copies of their names.
-    #[serde(default)]
-    pub contributors: Vec<Contributor>,
-    /// Version of the content. It changes with each `updateProduct`, which guards on it.
-    #[serde(rename = "nonce")]
-    pub content_version: String,
-    /// Rises with each change that people copy. It is at least the server's clock, so it also rises from one
-    /// product to the next under the same SKU.
-    pub version: i64,
-    /// Digest of the input that created it, which identifies a repeat.
-    pub origin: String,
-    /// Works of people that are still to be written.
-    #[serde(default)]
-    pub outbox: Vec<WorksDue>,
-    /// The mark of a write that begins to copy categories or names. It stays until the copies were checked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copying: Option<Copying>,
-    /// Summary of its comments, which the room of comments writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discussion: Option<Box<DiscussionSummary>>,
-    /// Server time of the deletion. The document is removed two grace periods later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted_at: Option<DateTime>,
-    pub v: Version<1>,
-}
+document! {
+    /// One product of any type.
+    pub struct ProductDocument {
+        /// The SKU.
+        pub sku as "_id": String,
+        /// Generation: distinguishes this product from an earlier one under the same SKU.
+        pub generation as "incarnation": String,
+        /// What `updateProduct` replaces as a whole.
+        #[serde(flatten)]
+        pub content: Content,
+        pub pricing: Pricing,
+        /// Price and weight as a point, see [`coordinate`]; absent if the weight is unknown.
+        pub plane?: [f64; 2],
+        /// Copies of its categories.
+        #[serde(default)]
+        pub categories: Vec<CategoryCopy>,
+        /// Contributors: the record of who made it, with copies of their names.
+        #[serde(default)]
+        pub contributors: Vec<Contributor>,
+        /// Version of the content. It changes with each `updateProduct`, which guards on it.
+        pub content_version as "nonce": String,
+        /// Rises with each change that people copy. It is at least the server's clock, so it also rises from one
+        /// product to the next under the same SKU.
+        pub version: i64,
+        /// Digest of the input that created it, which identifies a repeat.
+        pub origin: String,
+        /// Works of people that are still to be written.
+        #[serde(default)]
+        pub outbox: Vec<WorksDue>,
+        /// The mark of a write that begins to copy categories or names. It stays until the copies were checked.
+        pub copying?: Copying,
+        /// Summary of its comments, which the room of comments writes.
+        pub discussion?: Box<DiscussionSummary>,
+        /// Server time of the deletion. The document is removed two grace periods later.
+        pub deleted_at?: DateTime,
+        pub v: Version<1>,
+    }
 
-/// Content of a product, with its derived fields.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Content {
-    /// `album`, `film`, `book`, or any other type.
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub title: String,
-    /// Title in lower case, for search by prefix.
-    pub title_key: String,
-    #[serde(default)]
-    pub description: String,
-    /// Language of title and description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<LocaleTag>,
-    /// MongoDB's name of the language whose stemming rules text search applies: the product's language, else
-    /// the site's.
-    pub stemming: String,
-    /// Amazon Standard Identification Number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asin: Option<String>,
-    /// Date of issue; empty if unknown, so that lists by date contain every product.
-    #[serde(default)]
-    pub issued: String,
-    /// Weight and size of a parcel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shipping: Option<Shipping>,
-    /// The album's, film's or book's own data, as in its input; see `DetailsView`.
-    #[serde(default)]
-    pub details: Document,
-    /// Properties of a product of any other type.
-    #[serde(default)]
-    pub properties: Vec<PropertyInput>,
-}
+    /// Content of a product, with its derived fields.
+    pub struct Content {
+        /// `album`, `film`, `book`, or any other type.
+        pub kind as "type": String,
+        pub title: String,
+        /// Title in lower case, for search by prefix.
+        pub title_key: String,
+        #[serde(default)]
+        pub description: String,
+        /// Language of title and description.
+        pub language?: LocaleTag,
+        /// MongoDB's name of the language whose stemming rules text search applies: the product's language, else
+        /// the site's.
+        pub stemming: String,
+        /// Amazon Standard Identification Number.
+        pub asin?: String,
+        /// Date of issue; empty if unknown, so that lists by date contain every product.
+        #[serde(default)]
+        pub issued: String,
+        /// Weight and size of a parcel.
+        pub shipping?: Shipping,
+        /// The album's, film's or book's own data, as in its input; see `DetailsView`.
+        #[serde(default)]
+        pub details: Document,
+        /// Properties of a product of any other type.
+        #[serde(default)]
+        pub properties: Vec<PropertyInput>,
+    }
 
-/// Prices in minor units of one currency. The server computes the savings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Pricing {
-    pub list: i64,
-    /// Selling price.
-    pub retail: i64,
-    /// `list − retail`.
-    pub savings: i64,
-    /// Savings as a percentage of the list price, rounded down.
-    pub pct_savings: i32,
-    /// Currency of all amounts.
-    pub currency: CurrencyCode,
+    /// Prices in minor units of one currency. The server computes the savings.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Pricing {
+        pub list: i64,
+        /// Selling price.
+        pub retail: i64,
+        /// `list − retail`.
+        pub savings: i64,
+        /// Savings as a percentage of the list price, rounded down.
+        pub pct_savings: i32,
+        /// Currency of all amounts.
+        pub currency: CurrencyCode,
+    }
 }
 
 impl Pricing {
@@ -121,41 +105,41 @@ impl Pricing {
     }
 }
 
-/// Weight and size of the parcel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, SimpleObject)]
-#[graphql(name = "ProductShipping")]
-pub struct Shipping {
-    /// Weight in grams.
-    pub weight: i64,
-    /// Size of the parcel; null if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dimensions: Option<Dimensions>,
-}
+document! {
+    /// Weight and size of the parcel.
+    #[derive(Copy, PartialEq, Eq, SimpleObject)]
+    #[graphql(name = "ProductShipping")]
+    pub struct Shipping {
+        /// Weight in grams.
+        pub weight: i64,
+        /// Size of the parcel; null if unknown.
+        pub dimensions?: Dimensions,
+    }
 
-/// Size in millimetres.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, SimpleObject)]
-#[graphql(name = "ProductDimensions")]
-pub struct Dimensions {
-    /// Width (left to right) in millimetres.
-    pub width: i32,
-    /// Height (bottom to top) in millimetres.
-    pub height: i32,
-    /// Depth (front to back) in millimetres.
-    pub depth: i32,
-}
+    /// Size in millimetres.
+    #[derive(Copy, PartialEq, Eq, SimpleObject)]
+    #[graphql(name = "ProductDimensions")]
+    pub struct Dimensions {
+        /// Width (left to right) in millimetres.
+        pub width: i32,
+        /// Height (bottom to top) in millimetres.
+        pub height: i32,
+        /// Depth (front to back) in millimetres.
+        pub depth: i32,
+    }
 
-/// A person's contribution to a product.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Contributor {
-    /// `_id` of the person.
-    pub person_id: String,
-    /// Copy of the person's name.
-    pub name: String,
-    /// Version of the person that has this name.
-    pub nv: i64,
-    /// Role, such as `author`.
-    pub role: String,
+    /// A person's contribution to a product.
+    #[derive(PartialEq, Eq)]
+    pub struct Contributor {
+        /// `_id` of the person.
+        pub person_id: String,
+        /// Copy of the person's name.
+        pub name: String,
+        /// Version of the person that has this name.
+        pub nv: i64,
+        /// Role, such as `author`.
+        pub role: String,
+    }
 }
 
 impl Contributor {
@@ -170,28 +154,30 @@ impl Contributor {
     }
 }
 
-/// Outbox entry: people whose works are to be written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorksDue {
-    /// Version of the product that made it due. Each version has at most one entry.
-    pub version: i64,
-    /// Ids of the people.
-    pub people: Vec<String>,
-    /// Server time of the commit.
-    pub at: DateTime,
-}
+document! {
+    /// Outbox entry: people whose works are to be written.
+    #[derive(PartialEq, Eq)]
+    pub struct WorksDue {
+        /// Version of the product that made it due. Each version has at most one entry.
+        pub version: i64,
+        /// Ids of the people.
+        pub people: Vec<String>,
+        /// Server time of the commit.
+        pub at: DateTime,
+    }
 
-/// Mark of a write that began to copy records, which may change at the same time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Copying {
-    /// Identifies the write. Only a check of the last write's copies may remove the mark.
-    pub token: String,
-    /// Server time of the write.
-    pub at: DateTime,
-    /// Categories that the product began to be in and that may not exist any more. A category that it was in
-    /// before can't be deleted: the deletion finds its products first.
-    #[serde(default, rename = "begun")]
-    pub unconfirmed: Vec<String>,
+    /// Mark of a write that began to copy records, which may change at the same time.
+    #[derive(PartialEq, Eq)]
+    pub struct Copying {
+        /// Identifies the write. Only a check of the last write's copies may remove the mark.
+        pub token: String,
+        /// Server time of the write.
+        pub at: DateTime,
+        /// Categories that the product began to be in and that may not exist any more. A category that it was in
+        /// before can't be deleted: the deletion finds its products first.
+        #[serde(default)]
+        pub unconfirmed as "begun": Vec<String>,
+    }
 }
 
 /// Coordinate of an amount on an axis of the plane: a logarithm. Prices and weights span many orders of

@@ -15,7 +15,6 @@
 
 use std::collections::BTreeSet;
 
-use async_graphql::ID;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -25,13 +24,11 @@ use super::{
     types::{self, CATEGORIES, PricingInput, ProductContentInput},
 };
 use crate::{
-    app::App,
     domains::{
         categories::{self, CategoryCopy},
         people::{self, PersonName, operations::WORKS},
     },
-    error::Error,
-    graphql::{declared::valid, input, node_id::NodeKind, refusals::InvalidInput, scalars::Slug},
+    graphql::{declared::valid, prelude::*},
 };
 
 /// One line of the import.
@@ -90,10 +87,7 @@ const BATCH: usize = 250;
 ///
 /// # Errors
 /// Some of the lines may have been imported. Import them again.
-pub async fn import(
-    app: &App,
-    lines: &[ImportProduct],
-) -> Result<Vec<Result<(), InvalidInput>>, Error> {
+pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         answers.extend(import_batch(app, batch).await?);
@@ -101,10 +95,7 @@ pub async fn import(
     Ok(answers)
 }
 
-async fn import_batch(
-    app: &App,
-    lines: &[ImportProduct],
-) -> Result<Vec<Result<(), InvalidInput>>, Error> {
+async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
     let paths: BTreeSet<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
     let contributors = lines.iter().flat_map(|line| line.contributors.iter().flatten());
     let people: BTreeSet<String> =
@@ -139,7 +130,7 @@ struct Found {
 }
 
 impl Found {
-    async fn read(app: &App, paths: &[String], people: &[String]) -> Result<Self, Error> {
+    async fn read(app: &App, paths: &[String], people: &[String]) -> Result<Self> {
         let categories = async {
             if paths.is_empty() {
                 return Ok(Vec::new());

@@ -6,15 +6,10 @@ use super::{
     documents::{Pricing, ProductDocument, coordinate},
     store,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{input, scalars::LocaleTag},
-    invariants::Report,
-};
+use crate::{graphql::prelude::*, invariants::Report};
 
 /// Checks derived fields, and that contributors and works agree in both directions.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     report.rule("catalog: savings, keys and coordinates follow from their sources");
     let site = &app.config().site_locale;
     let each = |product: ProductDocument| {

@@ -59,8 +59,7 @@ use super::{
     room::declared,
 };
 use crate::{
-    error::Error,
-    graphql::{cx::Cx, input, node_id::NodeKind, requester::Role},
+    graphql::prelude::*,
     mongo::{Stored, condition::is_absent},
 };
 pub use documents::{Pricing, ProductDocument};
@@ -75,7 +74,7 @@ impl NodeKind {
     pub const PRODUCT: Self = Self::new("product");
 }
 
-async fn node(cx: Cx<'_>, sku: &str) -> Result<Option<Node>, Error> {
+async fn node(cx: Cx<'_>, sku: &str) -> Result<Option<Node>> {
     let found = operations::product(&cx, sku).await?;
     Ok(found.map(|product| Node::of(Product::of(product, None))))
 }

@@ -1,56 +1,38 @@
 //! Resolvers: they translate between GraphQL and the operations of the catalog.
 
-use async_graphql::{Context, ID, Object, Result, connection::Connection};
-
 use super::{documents::ProductDocument, operations, view::StoredProduct};
-use crate::{
-    engine::caching::cache_control,
-    graphql::{
-        app,
-        declared::mutations,
-        page::paging,
-        refusals::Stop,
-        requester::{Role, Who},
-        scalars::LocaleTag,
-    },
-};
+use crate::{engine::caching::cache_control, graphql::prelude::*};
 
-/// Query fields.
-#[derive(Default)]
-pub struct CatalogQuery;
+queries! {
+    /// Query fields.
+    pub struct CatalogQuery;
 
-#[Object]
-impl CatalogQuery {
     /// A product by its SKU. Null if it doesn't exist.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]
-    async fn product(
-        &self,
-        context: &Context<'_>,
+    product(
+        context,
         #[graphql(desc = "SKU of the product.")] sku: ID,
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
-    ) -> Result<Option<Product>> {
-        let found = operations::product(app(context), &sku).await?;
-        Ok(found.map(|product| Product::of(product, locale)))
-    }
+    ): Option<Product> =
+        operations::product(app(context), &sku).await?.map(|found| Product::of(found, locale)),
 
     /// Products by one of the filters that are served by an index. The filter also determines the order.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]
-    async fn products(
-        &self,
-        context: &Context<'_>,
+    products(
+        context,
         #[graphql(desc = "Filter and sort order.")] by: ProductsBy,
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
-    ) -> Result<Connection<String, Product>> {
+    ): Connection<Product> = {
         let (page, found) = operations::list(app(context), by, paging(context)?).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
-        Ok(page.connection(found, position, |(_, product)| Product::of(product, locale.clone())))
-    }
+        page.connection(found, position, |(_, product)| Product::of(product, locale.clone()))
+    },
 }
 
 /// The written product as an object of its GraphQL type.
@@ -71,40 +53,23 @@ mutations! {
     pub struct CatalogMutation;
 
     /// Creates a product. Repeatable: the same call sent again returns the product that it created.
-    ///
-    /// Who: merchant.
-    create_product(CreateProductInput) -> CreateProductResult via shown
-        for Who::Role(Role::Merchant);
+    create_product(CreateProductInput) -> CreateProductResult via shown by merchant;
 
     /// Replaces the content of a product. It is refused with `Conflict` if the content changed since the
     /// client read it. Repeatable: the same call with the same `version` returns the updated product.
-    ///
-    /// Who: merchant.
-    update_product(UpdateProductInput) -> UpdateProductResult via shown
-        for Who::Role(Role::Merchant);
+    update_product(UpdateProductInput) -> UpdateProductResult via shown by merchant;
 
     /// Sets the list price, the retail price or both. The savings are computed from them. Lines that are
     /// already in carts keep their price.
-    ///
-    /// Who: merchant.
-    set_product_price(SetProductPriceInput) -> SetProductPriceResult via shown
-        for Who::Role(Role::Merchant);
+    set_product_price(SetProductPriceInput) -> SetProductPriceResult via shown by merchant;
 
     /// Replaces the categories of a product.
-    ///
-    /// Who: merchant.
-    categorize_product(CategorizeProductInput) -> CategorizeProductResult via shown
-        for Who::Role(Role::Merchant);
+    categorize_product(CategorizeProductInput) -> CategorizeProductResult via shown by merchant;
 
     /// Credits a person with a role in a product. Repeatable: an existing credit is left unchanged.
-    ///
-    /// Who: merchant.
-    credit_person(CreditPersonInput) -> CreditPersonResult via shown for Who::Role(Role::Merchant);
+    credit_person(CreditPersonInput) -> CreditPersonResult via shown by merchant;
 
     /// Removes the credit of a person for a role in a product. Repeatable: a credit that doesn't exist counts
     /// as removed.
-    ///
-    /// Who: merchant.
-    uncredit_person(UncreditPersonInput) -> UncreditPersonResult via shown
-        for Who::Role(Role::Merchant);
+    uncredit_person(UncreditPersonInput) -> UncreditPersonResult via shown by merchant;
 }

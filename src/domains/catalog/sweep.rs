@@ -8,7 +8,7 @@ use super::{
     operations::finish,
     store::{self, products},
 };
-use crate::{app::App, domains::comments, error::Error, flow::Sweep};
+use crate::{app::App, domains::comments, error::Result, flow::Sweep};
 
 /// Maximum number of documents per pass and kind.
 const LIMIT: i64 = 100;
@@ -27,7 +27,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 }
 
 /// Removes a deleted product, after its comments.
-async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Result<bool, Error> {
+async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Result<bool> {
     if let Some(discussion) = &product.discussion {
         comments::operations::forget(app, &discussion.id).await?;
     }
@@ -35,7 +35,7 @@ async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Resul
 }
 
 /// Finishes a product. It is read again within the attempt, because the list may be older.
-async fn finish_one(app: &App, sku: &str) -> Result<bool, Error> {
+async fn finish_one(app: &App, sku: &str) -> Result<bool> {
     let attempt = app.begin().await?;
     if let Some(product) = products(app).get_settled(sku).await? {
         finish(app, &attempt, product).await?;

@@ -8,7 +8,7 @@ use mongodb::bson::{DateTime, RawDocumentBuf};
 use super::documents::{Dimensions, Pricing, ProductDocument, Shipping};
 use crate::{
     domains::{categories::CategoryCopyView, comments::DiscussionSummary},
-    error::Error,
+    error::Result,
     graphql::scalars::LocaleTag,
     mongo::{
         Stored, Version,
@@ -22,7 +22,7 @@ pub type StoredProduct = Viewed<ProductView<'static>>;
 impl Stored for StoredProduct {
     const COLLECTION: &'static str = ProductDocument::COLLECTION;
 
-    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
+    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
         Self::over(stored)
     }
 }

@@ -2,83 +2,67 @@
 
 use std::collections::BTreeMap;
 
-use mongodb::bson::{Document, doc};
-use serde::{Deserialize, Serialize};
-
 use crate::{
-    app::App,
     domains::trees::Node,
-    error::Error,
     flow::tree::{Branch, TreeFields, path_expression},
-    graphql::{
-        input::TOP,
-        node_id::NodeKind,
-        scalars::{LocaleTag, Slug},
-    },
+    graphql::prelude::*,
     mongo::{
-        Stored, Version,
         copies::CopyPath,
-        expression::{literal, stored, stored_fields},
-        indexes::Index,
         lazy_document::{Entries, Later, view},
+        prelude::*,
     },
 };
 
 /// Names by language; never empty.
 pub(super) type Names = BTreeMap<LocaleTag, String>;
 
-/// One category.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CategoryDocument {
-    /// Derived from the idempotency key that created it, otherwise random.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Its step in paths, unique below its parent.
-    pub slug: Slug,
-    /// Its names by language.
-    pub names: Names,
-    /// `_id` of its parent; absent for a root.
-    pub parent_id: Option<String>,
-    /// The slugs from the root to itself, each after a `/`.
-    pub path: String,
-    /// `path` of its parent, `/` for a root.
-    pub parent_path: String,
-    /// The categories above it, root first.
-    pub ancestors: Vec<Ancestor>,
-    /// Version of all fields above, and the changes that haven't reached all descendants and products yet.
-    #[serde(flatten)]
-    pub tree: TreeFields,
-    /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
-    pub input: String,
-    pub v: Version<1>,
-}
+document! {
+    /// One category.
+    pub struct CategoryDocument {
+        /// Derived from the idempotency key that created it, otherwise random.
+        pub id as "_id": String,
+        /// Its step in paths, unique below its parent.
+        pub slug: Slug,
+        /// Its names by language.
+        pub names: Names,
+        /// `_id` of its parent; absent for a root.
+        pub parent_id: Option<String>,
+        /// The slugs from the root to itself, each after a `/`.
+        pub path: String,
+        /// `path` of its parent, `/` for a root.
+        pub parent_path: String,
+        /// The categories above it, root first.
+        pub ancestors: Vec<Ancestor>,
+        /// Version of all fields above, and the changes that haven't reached all descendants and products yet.
+        #[serde(flatten)]
+        pub tree: TreeFields,
+        /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
+        pub input: String,
+        pub v: Version<1>,
+    }
 
-/// An ancestor as a category shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Ancestor {
-    #[serde(rename = "_id")]
-    pub id: String,
-    pub slug: Slug,
-    pub names: Names,
-}
+    /// An ancestor as a category shows it.
+    #[derive(PartialEq, Eq)]
+    pub struct Ancestor {
+        pub id as "_id": String,
+        pub slug: Slug,
+        pub names: Names,
+    }
 
-/// The copy of a category in a product, in `products.categories`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CategoryCopy {
-    #[serde(rename = "_id")]
-    pub id: String,
-    pub slug: String,
-    pub path: String,
-    /// Path of its parent, `/` for a root.
-    pub parent_path: String,
-    pub names: Names,
-    /// Paths of all categories that contain it, root first, itself last.
-    pub within: Vec<String>,
-    /// Version of the category.
-    pub cv: i64,
+    /// The copy of a category in a product, in `products.categories`.
+    #[derive(PartialEq, Eq)]
+    pub struct CategoryCopy {
+        pub id as "_id": String,
+        pub slug: String,
+        pub path: String,
+        /// Path of its parent, `/` for a root.
+        pub parent_path: String,
+        pub names: Names,
+        /// Paths of all categories that contain it, root first, itself last.
+        pub within: Vec<String>,
+        /// Version of the category.
+        pub cv: i64,
+    }
 }
 
 impl CategoryDocument {
@@ -184,15 +168,14 @@ impl Stored for CategoryDocument {
     ];
 }
 
-/// The fields of a category in a menu.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MenuEntry {
-    #[serde(rename = "_id")]
-    pub id: String,
-    pub slug: Slug,
-    pub path: String,
-    pub names: Names,
+document! {
+    /// The fields of a category in a menu.
+    pub struct MenuEntry {
+        pub id as "_id": String,
+        pub slug: Slug,
+        pub path: String,
+        pub names: Names,
+    }
 }
 
 impl Stored for MenuEntry {
@@ -242,14 +225,14 @@ impl Branch for CategoryDocument {
         doc! { "_id": id, "deleting": { "$exists": false } }
     }
 
-    async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>, Error> {
+    async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>> {
         let products = app.collection::<CategorizedProduct>();
         let has_products = products.count(doc! { "categories._id": id }, 1).await? > 0;
         Ok(has_products.then_some("the category has products"))
     }
 
     /// Updates the copies in products that have a lower version.
-    async fn update_copies(&self, app: &App) -> Result<(), Error> {
+    async fn update_copies(&self, app: &App) -> Result<()> {
         let copy = self.copy();
         let mut fields = stored_fields(&copy);
         fields.remove(COPIES.key);
@@ -270,17 +253,16 @@ impl Node for CategoryDocument {
 /// The array of the copies in products.
 const COPIES: CopyPath = CopyPath { array: "categories", key: "_id", version: "cv" };
 
-/// The fields of a product that this room writes: the copies of categories. The catalog owns the collection
-/// and declares the index `categories._id, categories.cv`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CategorizedProduct {
-    /// The SKU.
-    #[serde(rename = "_id")]
-    pub sku: String,
-    /// The copies of its categories.
-    #[serde(default)]
-    pub categories: Vec<CategoryCopy>,
+document! {
+    /// The fields of a product that this room writes: the copies of categories. The catalog owns the collection
+    /// and declares the index `categories._id, categories.cv`.
+    pub(super) struct CategorizedProduct {
+        /// The SKU.
+        pub sku as "_id": String,
+        /// The copies of its categories.
+        #[serde(default)]
+        pub categories: Vec<CategoryCopy>,
+    }
 }
 
 impl Stored for CategorizedProduct {

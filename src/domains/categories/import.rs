@@ -12,17 +12,8 @@ use super::{
     documents::{CategoryDocument, Names},
     operations::{create, one_at},
     store::{self, Categories},
-    types::CreateCategoryResult,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        input,
-        refusals::{InvalidInput, Stop},
-        scalars::Slug,
-    },
-};
+use crate::graphql::{prelude::*, refusals::AnyRefusal};
 
 /// One line of the file.
 #[derive(Debug, Clone, Deserialize)]
@@ -49,7 +40,7 @@ pub enum Imported {
 ///
 /// # Errors
 /// `BadInput` if the line can't be used, for example because its parent doesn't exist.
-pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> {
+pub async fn import(app: &App, line: ImportCategory) -> Result<Imported> {
     let path = input::path("path", &line.path)?;
     let names = checked_names(line.names)?;
     let (above, slug) = path.rsplit_once('/').unwrap_or_default();
@@ -65,10 +56,10 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> 
         return renamed(app, &found, &names).await;
     }
     let op = app.ids().op(&["importCategory"], None, &path);
-    match create(app, op, slug, names, parent).await {
+    match create::<AnyRefusal>(app, op, slug, names, parent).await {
         Ok(_) => Ok(Imported::Created),
         Err(Stop::Failed(error)) => Err(error),
-        Err(Stop::Refused(refusal)) => Err(Error::bad_input("path", message(refusal))),
+        Err(Stop::Refused(refusal)) => Err(Error::bad_input("path", refusal.message)),
     }
 }
 
@@ -85,23 +76,12 @@ fn checked_names(mut names: Names) -> Result<Names, InvalidInput> {
 }
 
 /// Replaces the names of an existing category.
-async fn renamed(app: &App, found: &CategoryDocument, names: &Names) -> Result<Imported, Error> {
+async fn renamed(app: &App, found: &CategoryDocument, names: &Names) -> Result<Imported> {
     if found.names == *names {
         return Ok(Imported::Unchanged);
     }
-    let changed = store::replace_names(app, &found.id, names).await?;
+    let changed = store::replace_names(app, &found.id, names).then_read().await?;
     let changed = changed.ok_or_else(|| Error::bad_input("path", "is being deleted"))?;
     Categories::over(app).carry(changed).await?;
     Ok(Imported::Changed)
-}
-
-/// The message of a refusal.
-fn message(refusal: CreateCategoryResult) -> String {
-    match refusal {
-        CreateCategoryResult::Category(_) => String::new(),
-        CreateCategoryResult::NotFound(refusal) => refusal.message,
-        CreateCategoryResult::AlreadyExists(refusal) => refusal.message,
-        CreateCategoryResult::Conflict(refusal) => refusal.message,
-        CreateCategoryResult::InvalidInput(refusal) => refusal.message,
-    }
 }

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::documents::{CategorizedProduct, CategoryCopy, CategoryDocument, paths};
-use crate::{
-    app::App, domains::trees::line_to, error::Error, graphql::input::TOP, invariants::Report,
-};
+use crate::{domains::trees::line_to, graphql::prelude::*, invariants::Report};
 
 /// Checks that every path, ancestor and copy in products follows from slugs, names and parents.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut tree = BTreeMap::new();
     let collect = |category: CategoryDocument| {
         tree.insert(category.id.clone(), category);

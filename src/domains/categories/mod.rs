@@ -43,13 +43,10 @@ pub mod types;
 
 use super::{
     Room,
-    nodes::{Node, NodeType, ObjectType},
+    nodes::{Node, NodeType, node_type},
     room::declared,
 };
-use crate::{
-    error::Error,
-    graphql::{cx::Cx, node_id::NodeKind},
-};
+use crate::graphql::prelude::*;
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
 pub use operations::copies;
 pub use types::{Category, CategoryBy};
@@ -64,18 +61,17 @@ impl NodeKind {
     pub const CATEGORY: Self = Self::new("category");
 }
 
-async fn node(cx: Cx<'_>, by: CategoryBy) -> Result<Option<Node>, Error> {
-    Ok(operations::category(&cx, by).await?.map(Category).map(Node::of))
-}
-
 /// The room.
 pub const ROOM: Room = Room {
     nodes: &[NodeType {
         natural_key: Some(("path", |cx, path| {
-            Box::pin(node(cx, CategoryBy::Path(path.to_string())))
+            Box::pin(async move {
+                let found = operations::category(&cx, CategoryBy::Path(path.to_string())).await?;
+                Ok(found.map(Category::from).map(Node::of))
+            })
         })),
-        ..NodeType::new(NodeKind::CATEGORY, &[ObjectType::of::<Category>()], |cx, id| {
-            Box::pin(node(cx, CategoryBy::Id(id.clone())))
+        ..node_type!(CATEGORY: Category, |cx, id| {
+            operations::category(&cx, CategoryBy::Id(id.clone()))
         })
     }],
     collections: &[declared::<CategoryDocument>()],

@@ -1,52 +1,40 @@
-//! Every MongoDB call of the category tree, except for those of [`Tree`].
-
-use mongodb::bson::{Document, doc};
+//! Every MongoDB call of the category tree, except for those of [`Tree`]. The guarded writes are values, which the caller
+//! sends.
 
 use super::{
     MAX_NAMES,
     documents::{CategoryDocument, MenuEntry, Names},
+    types::{AddTranslationInput, RemoveTranslationInput, RenameCategoryInput},
 };
 use crate::{
-    app::App,
-    error::Error,
     flow::tree::{self, Branch, Tree},
-    graphql::{
-        page::Page,
-        scalars::{LocaleTag, Slug},
-    },
-    mongo::{
-        collection::List,
-        expression::{both, count, is_missing, literal, stored},
-    },
+    graphql::prelude::*,
+    mongo::prelude::*,
 };
 
 /// The category tree.
 pub(super) type Categories = Tree<CategoryDocument>;
 
 /// The category with that `_id`, for readers.
-pub(super) async fn find_shown(app: &App, id: &str) -> Result<Option<CategoryDocument>, Error> {
+pub(super) async fn find_shown(app: &App, id: &str) -> Result<Option<CategoryDocument>> {
     app.collection::<CategoryDocument>().get(id).await
 }
 
 /// The categories with this path. There are several only while a change of the tree hasn't reached all of
 /// them: one of them still shows its previous path.
-pub(super) async fn list_at(app: &App, path: &str) -> Result<Vec<CategoryDocument>, Error> {
+pub(super) async fn list_at(app: &App, path: &str) -> Result<Vec<CategoryDocument>> {
     let found = app.collection::<CategoryDocument>().find_timed(&["path"], path).await?;
     Ok(found.into_iter().map(|found| found.document).collect())
 }
 
 /// Up to two categories with that slug, wherever they are.
-pub(super) async fn list_of_slug(app: &App, slug: &Slug) -> Result<Vec<CategoryDocument>, Error> {
+pub(super) async fn list_of_slug(app: &App, slug: &Slug) -> Result<Vec<CategoryDocument>> {
     let filter = doc! { "slug": slug.as_str() };
     app.collection().list(List { filter, limit: 2, hint: Some("slug"), ..List::default() }).await
 }
 
 /// The categories directly below a path, from the index alone.
-pub(super) async fn list_menu(
-    app: &App,
-    page: &Page,
-    parent_path: &str,
-) -> Result<Vec<MenuEntry>, Error> {
+pub(super) async fn list_menu(app: &App, page: &Page, parent_path: &str) -> Result<Vec<MenuEntry>> {
     let list = List {
         projection: Some(doc! { "_id": 1, "slug": 1, "path": 1, "names": 1 }),
         hint: Some("menu"),
@@ -61,7 +49,7 @@ pub(super) async fn list_subtree(
     page: &Page,
     path: &str,
     itself: bool,
-) -> Result<Vec<CategoryDocument>, Error> {
+) -> Result<Vec<CategoryDocument>> {
     let mut filter = tree::below("path", path);
     if itself {
         filter = doc! { "$or": [{ "path": path }, filter] };
@@ -69,14 +57,11 @@ pub(super) async fn list_subtree(
     app.collection().list(page.list(filter)).await
 }
 
-pub(super) async fn list_by_ids(app: &App, ids: &[String]) -> Result<Vec<CategoryDocument>, Error> {
+pub(super) async fn list_by_ids(app: &App, ids: &[String]) -> Result<Vec<CategoryDocument>> {
     app.collection().list(List::of_ids(ids)).await
 }
 
-pub(super) async fn list_by_paths(
-    app: &App,
-    paths: &[String],
-) -> Result<Vec<CategoryDocument>, Error> {
+pub(super) async fn list_by_paths(app: &App, paths: &[String]) -> Result<Vec<CategoryDocument>> {
     let filter = doc! { "path": { "$in": paths } };
     // During a change of the tree, two categories may show the same path.
     let limit = count(paths.len() * 2 + 1);
@@ -84,66 +69,43 @@ pub(super) async fn list_by_paths(
 }
 
 /// Changes the name in a language in which there is one.
-pub(super) async fn replace_name(
-    app: &App,
-    id: &str,
-    locale: &LocaleTag,
-    name: &str,
-) -> Result<Option<CategoryDocument>, Error> {
-    let field = field_of(locale);
+pub(super) fn replace_name(app: &App, new: &RenameCategoryInput) -> Guarded<CategoryDocument> {
+    let field = field_of(&new.locale);
     let named = doc! { &field: { "$exists": true } };
-    change(app, id, named, doc! { "$set": { field: literal(name) } }).await
+    change(app, &new.category_id, named, doc! { "$set": { field: literal(&new.name) } })
 }
 
 /// Adds a name in a language in which there is none or the same one, if there is room for another.
-pub(super) async fn add_name(
-    app: &App,
-    id: &str,
-    locale: &LocaleTag,
-    name: &str,
-) -> Result<Option<CategoryDocument>, Error> {
-    let field = field_of(locale);
+pub(super) fn add_name(app: &App, new: &AddTranslationInput) -> Guarded<CategoryDocument> {
+    let (field, name) = (field_of(&new.locale), literal(&new.name));
     let has_room = doc! { "$lt": [names_count(), count(MAX_NAMES)] };
     let unnamed = doc! { "$expr": { "$or": [
-        { "$eq": [format!("${field}"), literal(name)] },
+        { "$eq": [format!("${field}"), &name] },
         { "$and": [is_missing(&field), has_room] },
     ] } };
-    change(app, id, unnamed, doc! { "$set": { field: literal(name) } }).await
+    change(app, &new.category_id, unnamed, doc! { "$set": { field: name } })
 }
 
 /// Removes a name, unless it is the last.
-pub(super) async fn remove_name(
-    app: &App,
-    id: &str,
-    locale: &LocaleTag,
-) -> Result<Option<CategoryDocument>, Error> {
-    let field = field_of(locale);
+pub(super) fn remove_name(app: &App, old: &RemoveTranslationInput) -> Guarded<CategoryDocument> {
+    let field = field_of(&old.locale);
     let spare = doc! {
         &field: { "$exists": true }, "$expr": { "$gt": [names_count(), 1_i64] },
     };
-    change(app, id, spare, doc! { "$unset": field }).await
+    change(app, &old.category_id, spare, doc! { "$unset": field })
 }
 
-pub(super) async fn replace_names(
-    app: &App,
-    id: &str,
-    names: &Names,
-) -> Result<Option<CategoryDocument>, Error> {
-    change(app, id, doc! {}, doc! { "$set": { "names": literal(stored(names)) } }).await
+pub(super) fn replace_names(app: &App, id: &str, names: &Names) -> Guarded<CategoryDocument> {
+    change(app, id, doc! {}, doc! { "$set": { "names": literal(stored(names)) } })
 }
 
 /// Changes the names of a category that isn't being deleted, if `guard` holds. Raises the version and adds an
 /// outbox entry for the copies, by which a repeat of the same command is recognised.
-async fn change(
-    app: &App,
-    id: &str,
-    guard: Document,
-    stage: Document,
-) -> Result<Option<CategoryDocument>, Error> {
+fn change(app: &App, id: &str, guard: Document, stage: Document) -> Guarded<CategoryDocument> {
     let change = app.ids().random();
     let guard = both(guard, both(CategoryDocument::changeable(id), tree::unchanged(&change)));
     let write = app.collection().guarded(guard, vec![stage, tree::changed(&change)]);
-    write.applied_if(tree::with_change(id, &change)).then_read().await
+    write.applied_if(tree::with_change(id, &change))
 }
 
 fn field_of(locale: &LocaleTag) -> String {

@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use async_graphql::{
-    ComplexObject, Context, ID, MaybeUndefined, Object, OneofObject, Result, SimpleObject,
-    connection::Connection,
-};
+use async_graphql::{Context, MaybeUndefined, OneofObject, SimpleObject};
 
 use super::{
     LONGEST_NAME, MAX_NAMES,
@@ -13,138 +10,82 @@ use super::{
     operations,
 };
 use crate::graphql::{
-    app,
-    codes::refusal,
-    declared::{each, input, nested, result},
-    node_id::NodeKind,
-    page::paging,
-    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Unusable},
-    scalars::{LocaleTag, Slug},
+    declared::{each, nested},
+    prelude::*,
 };
 
-/// A category of the tree.
-#[derive(Debug)]
-pub struct Category(pub CategoryDocument);
-
-/// A category of the tree. Paths and breadcrumbs are copies of data of the categories above: a change there
-/// reaches them with a short delay.
-#[Object]
-impl Category {
-    /// Global id of the category.
-    pub async fn id(&self) -> ID {
-        NodeKind::CATEGORY.id(&self.0.id)
-    }
-
-    /// Slug, the last step of the path. It is unique among the children of one parent.
-    async fn slug(&self) -> Slug {
-        self.0.slug.clone()
-    }
-
-    /// Path of slugs from the root to the category, such as `/music/jazz`.
-    async fn path(&self) -> &str {
-        &self.0.path
-    }
-
-    /// Path of the parent category; `/` for a root.
-    async fn parent_path(&self) -> &str {
-        &self.0.parent_path
-    }
-
-    /// Global id of the parent category; null for a root.
-    async fn parent_id(&self) -> Option<ID> {
-        self.0.parent_id.as_ref().map(|id| NodeKind::CATEGORY.id(id))
-    }
-
-    /// The parent category; null for a root.
-    async fn parent(&self, context: &Context<'_>) -> Result<Option<Category>> {
-        let Some(id) = &self.0.parent_id else { return Ok(None) };
-        let by = CategoryBy::Id(NodeKind::CATEGORY.id(id));
-        Ok(operations::category(app(context), by).await?.map(Category))
-    }
-
-    /// Direct children of the category, sorted by slug, as for a menu.
-    async fn children(&self, context: &Context<'_>) -> Result<Connection<String, CategoryLink>> {
-        Ok(operations::menu(app(context), &self.0.path, paging(context)?).await?)
-    }
-
-    /// All descendants of the category, sorted by path.
-    async fn subtree(
-        &self,
-        context: &Context<'_>,
-        #[graphql(
-            desc = "Whether the category itself is listed too; it then comes first.",
-            default = false
-        )]
-        include_self: bool,
-    ) -> Result<Connection<String, Category>> {
-        Ok(operations::subtree(app(context), &self.0.path, include_self, paging(context)?).await?)
-    }
-
-    /// Name of the category in a language: the name for exactly this tag, else for the language without
-    /// region, else for another region of the language, else for the site's default language, else any.
-    async fn name(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Language of the name. Default: the site's language.")] locale: Option<
-            LocaleTag,
-        >,
-    ) -> String {
-        name(context, &self.0.names, locale.as_ref())
-    }
-
-    /// Names of the category in all its languages.
-    async fn names(&self) -> Vec<Translation> {
-        translations(&self.0.names)
-    }
-
-    /// Categories above this one, root first.
-    async fn breadcrumbs(&self) -> Vec<CategoryLink> {
-        let line = &self.0.ancestors;
-        let link = |(above, path): (&Ancestor, String)| {
-            let Ancestor { id, slug, names } = above.clone();
-            CategoryLink::from(MenuEntry { id, slug, path, names })
-        };
-        line.iter().zip(paths(line)).map(link).collect()
+object! {
+    /// A category of the tree. Paths and breadcrumbs are copies of data of the categories above: a change there
+    /// reaches them with a short delay.
+    pub type Category = CategoryDocument as category {
+        /// Global id of the category.
+        pub id: ID = NodeKind::CATEGORY.id(&category.id),
+        /// Slug, the last step of the path. It is unique among the children of one parent.
+        slug: &Slug = &category.slug,
+        /// Path of slugs from the root to the category, such as `/music/jazz`.
+        path: &str = &category.path,
+        /// Path of the parent category; `/` for a root.
+        parent_path: &str = &category.parent_path,
+        /// Global id of the parent category; null for a root.
+        parent_id: Option<ID> = category.parent_id.as_ref().map(|id| NodeKind::CATEGORY.id(id)),
+        /// The parent category; null for a root.
+        parent(context)?: Option<Category> = {
+            let Some(id) = &category.parent_id else { return Ok(None) };
+            let by = CategoryBy::Id(NodeKind::CATEGORY.id(id));
+            operations::category(app(context), by).await?.map(Category::from)
+        },
+        /// Direct children of the category, sorted by slug, as for a menu.
+        children(context)?: Connection<CategoryLink> =
+            operations::menu(app(context), &category.path, paging(context)?).await?,
+        /// All descendants of the category, sorted by path.
+        subtree(
+            context,
+            #[graphql(
+                desc = "Whether the category itself is listed too; it then comes first.",
+                default = false
+            )]
+            include_self: bool,
+        )?: Connection<Category> =
+            operations::subtree(app(context), &category.path, include_self, paging(context)?).await?,
+        /// Name of the category in a language: the name for exactly this tag, else for the language without
+        /// region, else for another region of the language, else for the site's default language, else any.
+        name(
+            context,
+            #[graphql(desc = "Language of the name. Default: the site's language.")]
+            locale: Option<LocaleTag>,
+        ): String = name(context, &category.names, locale.as_ref()),
+        /// Names of the category in all its languages.
+        names: Vec<Translation<'_>> = translations(&category.names),
+        /// Categories above this one, root first.
+        breadcrumbs: Vec<CategoryLink> = {
+            let line = &category.ancestors;
+            let link = |(above, path): (&Ancestor, String)| {
+                let Ancestor { id, slug, names } = above.clone();
+                CategoryLink::from(MenuEntry { id, slug, path, names })
+            };
+            line.iter().zip(paths(line)).map(link).collect()
+        },
     }
 }
 
-/// A category as it is shown in a menu or in breadcrumbs.
-#[derive(Debug, SimpleObject)]
-#[graphql(complex)]
-pub struct CategoryLink {
-    /// Global id of the category.
-    id: ID,
-    /// Slug, the last step of the path.
-    slug: Slug,
-    /// Path of slugs from the root, such as `/music/jazz`.
-    path: String,
-    #[graphql(skip)]
-    names: Names,
-}
-
-#[ComplexObject]
-impl CategoryLink {
-    /// Name of the category in a language: the name for exactly this tag, else for the language without
-    /// region, else for another region of the language, else for the site's default language, else any.
-    async fn name(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Language of the name. Default: the site's language.")] locale: Option<
-            LocaleTag,
-        >,
-    ) -> String {
-        name(context, &self.names, locale.as_ref())
-    }
-
-    /// Names of the category in all its languages.
-    async fn names(&self) -> Vec<Translation> {
-        translations(&self.names)
-    }
-}
-
-impl From<MenuEntry> for CategoryLink {
-    fn from(MenuEntry { id, slug, path, names }: MenuEntry) -> Self {
-        Self { id: NodeKind::CATEGORY.id(&id), slug, path, names }
+object! {
+    /// A category as it is shown in a menu or in breadcrumbs.
+    pub type CategoryLink = MenuEntry as category {
+        /// Global id of the category.
+        id: ID = NodeKind::CATEGORY.id(&category.id),
+        /// Slug, the last step of the path.
+        slug: &Slug = &category.slug,
+        /// Path of slugs from the root, such as `/music/jazz`.
+        path: &str = &category.path,
+        /// Name of the category in a language: the name for exactly this tag, else for the language without
+        /// region, else for another region of the language, else for the site's default language, else any.
+        name(
+            context,
+            #[graphql(desc = "Language of the name. Default: the site's language.")]
+            locale: Option<LocaleTag>,
+        ): String = name(context, &category.names, locale.as_ref()),
+        /// Names of the category in all its languages.
+        names: Vec<Translation<'_>> = translations(&category.names),
     }
 }
 
@@ -153,21 +94,17 @@ fn name(context: &Context<'_>, names: &Names, locale: Option<&LocaleTag>) -> Str
     name_in(names, locale, &app(context).config().site_locale).unwrap_or_default().to_owned()
 }
 
-fn translations(names: &Names) -> Vec<Translation> {
-    let one = |(locale, name): (&LocaleTag, &String)| Translation {
-        locale: locale.clone(),
-        name: name.clone(),
-    };
-    names.iter().map(one).collect()
+fn translations(names: &Names) -> Vec<Translation<'_>> {
+    names.iter().map(|(locale, name)| Translation { locale, name }).collect()
 }
 
 /// Name in one language.
-#[derive(Debug, Clone, SimpleObject)]
-pub(super) struct Translation {
+#[derive(Debug, SimpleObject)]
+pub(super) struct Translation<'a> {
     /// Language, with a region if the name is for that region only.
-    pub locale: LocaleTag,
+    locale: &'a LocaleTag,
     /// Name in this language.
-    pub name: String,
+    name: &'a str,
 }
 
 /// Key of a category; exactly one field is given.
@@ -323,12 +260,6 @@ result! {
 pub struct DeletedCategory {
     /// Global id of the deleted category.
     pub id: ID,
-}
-
-impl From<CategoryDocument> for Category {
-    fn from(category: CategoryDocument) -> Self {
-        Self(category)
-    }
 }
 
 refusal! {

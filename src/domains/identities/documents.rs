@@ -1,48 +1,38 @@
 //! Stored documents of identities.
 
 use async_graphql::Enum;
-use mongodb::bson::DateTime;
-use serde::{Deserialize, Serialize};
 
-use crate::{
-    graphql::author,
-    mongo::{Stored, Version, indexes::Index},
-};
+use crate::{graphql::author, mongo::prelude::*};
 
-/// One name and its holder.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct IdentityDocument {
-    /// Kind and value, see [`Name::key`]: each name exists once.
-    #[serde(rename = "_id")]
-    pub key: String,
-    pub name: Name,
-    /// Subject of the current or last holder.
-    pub user_id: String,
-    /// Server time at which the user got it.
-    pub since: DateTime,
-    /// Set while a change that has reserved it isn't finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pending: Option<Pending>,
-    /// Key of the name that it replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instead_of: Option<String>,
-    /// Set when it was released: it can be claimed, and the document is removed later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub released_at: Option<DateTime>,
-    /// Key of the name that replaced it, if one did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved_to: Option<String>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
+document! {
+    /// One name and its holder.
+    pub struct IdentityDocument {
+        /// Kind and value, see [`Name::key`]: each name exists once.
+        pub key as "_id": String,
+        pub name: Name,
+        /// Subject of the current or last holder.
+        pub user_id: String,
+        /// Server time at which the user got it.
+        pub since: DateTime,
+        /// Set while a change that has reserved it isn't finished.
+        pub pending?: Pending,
+        /// Key of the name that it replaced.
+        pub instead_of?: String,
+        /// Set when it was released: it can be claimed, and the document is removed later.
+        pub released_at?: DateTime,
+        /// Key of the name that replaced it, if one did.
+        pub moved_to?: String,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 
-/// A name in its normal form.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Name {
-    pub kind: Kind,
-    /// The name; for OpenID Connect the issuer, a `#`, and the subject.
-    pub value: String,
+    /// A name in its normal form.
+    #[derive(PartialEq, Eq)]
+    pub struct Name {
+        pub kind: Kind,
+        /// The name; for OpenID Connect the issuer, a `#`, and the subject.
+        pub value: String,
+    }
 }
 
 /// What a name is. Names of different kinds never conflict.
@@ -60,20 +50,21 @@ pub enum Kind {
     Oidc,
 }
 
-/// The mark of an unfinished change. Two changes of a user from one name to another differ in `since`: a user
-/// who released a name and claimed it again has it since later.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Pending {
-    /// Key of the name that is to be replaced.
-    pub instead_of: String,
-    /// Server time at which the user got that name.
-    pub since: DateTime,
-    /// Set if the user already had the new name, which can't be released meanwhile.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub kept: bool,
-    /// Server time of the last attempt that reserved it.
-    pub at: DateTime,
+document! {
+    /// The mark of an unfinished change. Two changes of a user from one name to another differ in `since`: a user
+    /// who released a name and claimed it again has it since later.
+    #[derive(PartialEq)]
+    pub struct Pending {
+        /// Key of the name that is to be replaced.
+        pub instead_of: String,
+        /// Server time at which the user got that name.
+        pub since: DateTime,
+        /// Set if the user already had the new name, which can't be released meanwhile.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub kept: bool,
+        /// Server time of the last attempt that reserved it.
+        pub at: DateTime,
+    }
 }
 
 impl Name {
@@ -137,13 +128,15 @@ impl Stored for IdentityDocument {
     ];
 }
 
-/// The author of a text or file, as other rooms store it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Author {
-    /// Subject of the token.
-    pub id: String,
-    /// The name that readers see.
-    pub name: String,
+document! {
+    /// The author of a text or file, as other rooms store it.
+    #[derive(PartialEq, Eq)]
+    pub struct Author {
+        /// Subject of the token.
+        pub id: String,
+        /// The name that readers see.
+        pub name: String,
+    }
 }
 
 impl From<&Author> for author::Author {

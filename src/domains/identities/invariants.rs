@@ -1,11 +1,11 @@
 //! Invariants of identities, for `docgate check`.
 
 use super::{documents::IdentityDocument, normal};
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// Checks that each name is stored under its own key and in its normal form, and that no change is
 /// unfinished.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let (mut odd, mut pending, mut moved) = (Vec::new(), Vec::new(), Vec::new());
     report.rule("identities: each name is stored under its own key");
     let each = |identity: IdentityDocument| {

@@ -7,7 +7,7 @@ use super::{
     documents::{Kind, Name},
     types::{IdentityInput, OidcInput},
 };
-use crate::graphql::{input, refusals::InvalidInput, text::is_ignorable};
+use crate::graphql::{prelude::*, text::is_ignorable};
 
 /// Brings a name from a caller into its normal form.
 pub(super) fn name(field: &str, given: &mut IdentityInput) -> Result<(), InvalidInput> {

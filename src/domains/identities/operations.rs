@@ -1,6 +1,5 @@
 //! The rules of identities.
 
-use async_graphql::{ID, connection::Connection};
 use mongodb::bson::{Bson, DateTime};
 
 use super::{
@@ -12,25 +11,16 @@ use super::{
         ProveIdentityResult, ReleaseIdentityInput, ReleaseIdentityResult, SUBJECT,
     },
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        page::{Order, Page, Paging},
-        refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
-        requester::Role,
-    },
-};
+use crate::graphql::prelude::*;
+
+/// What a mutation returns that gives a name to a user.
+type Changed<U> = Result<IdentityDocument, Stop<U>>;
 
 /// Lifetime of a proof in milliseconds: one hour.
 const PROOF_MILLIS: i64 = 3_600_000;
 
 /// A user as the author of something. The name is the first username, or else the subject.
-pub async fn author(app: &App, user: &str) -> Result<Author, Error> {
+pub async fn author(app: &App, user: &str) -> Result<Author> {
     let found = store::find_username(app, user).await?;
     let name = found.map_or_else(|| user.to_owned(), |identity| identity.name.value);
     Ok(Author { id: user.to_owned(), name })
@@ -40,7 +30,7 @@ pub async fn author(app: &App, user: &str) -> Result<Author, Error> {
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn user_by(cx: Cx<'_>, mut identity: IdentityInput) -> Result<Option<String>, Error> {
+pub async fn user_by(cx: Cx<'_>, mut identity: IdentityInput) -> Result<Option<String>> {
     normal::name("identity", &mut identity)?;
     let found = store::identities(&cx).get(&Name::from(&identity).key()).await?;
     let is_visible = |found: &IdentityDocument| {
@@ -57,7 +47,7 @@ pub async fn identities(
     cx: Cx<'_>,
     user: Option<&ID>,
     paging: Paging,
-) -> Result<Connection<String, Identity>, Error> {
+) -> Result<Connection<Identity>> {
     if let Some(user) = user {
         input::verbatim("userId", user, SUBJECT)?;
     }
@@ -86,7 +76,7 @@ fn signed<'a>(key: &'a str, user: &'a str, end: &'a str) -> [&'a str; 4] {
 }
 
 /// The user on whose behalf an operation runs: the caller, or the user that a service or an admin names.
-fn user_of<'a>(cx: Cx<'a>, named: Option<&'a ID>) -> Result<&'a str, Error> {
+fn user_of<'a>(cx: Cx<'a>, named: Option<&'a ID>) -> Result<&'a str> {
     let own = cx.requester.subject()?;
     let user = named.map_or(own, |named| named.as_str());
     if user == own || cx.requester.has(Role::Service) {
@@ -116,10 +106,7 @@ fn demand_proof(
 }
 
 /// Claims a free name for a user. A repeat changes nothing.
-pub async fn claim_identity(
-    cx: Cx<'_>,
-    input: ClaimIdentityInput,
-) -> Result<IdentityDocument, Stop<ClaimIdentityResult>> {
+pub async fn claim_identity(cx: Cx<'_>, input: ClaimIdentityInput) -> Changed<ClaimIdentityResult> {
     let input = &input.checked()?;
     let user = user_of(cx, input.user_id.as_ref())?;
     let name = &Name::from(&input.identity);
@@ -170,7 +157,7 @@ async fn claim<U: From<AlreadyExists>>(
 ///
 /// # Errors
 /// `Unavailable`: an attempt may still commit it.
-async fn demand_end(app: &App, pending: &IdentityDocument) -> Result<(), Error> {
+async fn demand_end(app: &App, pending: &IdentityDocument) -> Result<()> {
     if end(app, pending).await? {
         return Ok(());
     }
@@ -215,7 +202,7 @@ fn not_found(name: &Name) -> NotFound {
 pub async fn change_identity(
     cx: Cx<'_>,
     input: ChangeIdentityInput,
-) -> Result<IdentityDocument, Stop<ChangeIdentityResult>> {
+) -> Changed<ChangeIdentityResult> {
     let input = &input.checked()?;
     let user = user_of(cx, input.user_id.as_ref())?;
     let (from, to) = (&Name::from(&input.from), &Name::from(&input.to));
@@ -262,10 +249,7 @@ pub async fn change_identity(
 
 /// Finishes the change that released a name, if a change did. It can be repeated at any time. Returns the new
 /// name if this call gave it to the user.
-pub(super) async fn finish(
-    app: &App,
-    old: &IdentityDocument,
-) -> Result<Option<IdentityDocument>, Error> {
+pub(super) async fn finish(app: &App, old: &IdentityDocument) -> Result<Option<IdentityDocument>> {
     let Some(moved_to) = &old.moved_to else { return Ok(None) };
     // A refused update was done before: later changes of the name are up to the user.
     let confirmed = store::confirm(app, moved_to, old).then_read().await?;
@@ -276,7 +260,7 @@ pub(super) async fn finish(
 /// Ends the change that a name is pending for, if there is one, forwards or backwards. `false` means that an
 /// attempt may still commit it. That is impossible once the user has released the old name, even if it was
 /// claimed again.
-pub(super) async fn end(app: &App, pending: &IdentityDocument) -> Result<bool, Error> {
+pub(super) async fn end(app: &App, pending: &IdentityDocument) -> Result<bool> {
     let Some(mark) = &pending.pending else { return Ok(true) };
     let old = store::identities(app).get_settled(&mark.instead_of).await?;
     let is_same =

@@ -1,48 +1,27 @@
 //! Resolvers: they translate between GraphQL and the operations of identities.
 
-use async_graphql::{Context, ID, Object, Result, connection::Connection};
-
 use super::operations;
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    page::paging,
-    requester::{Role, Who},
-};
+use crate::graphql::prelude::*;
 
-/// Query fields.
-#[derive(Default)]
-pub struct IdentitiesQuery;
+queries! {
+    /// Query fields.
+    pub struct IdentitiesQuery;
 
-#[Object]
-impl IdentitiesQuery {
     /// User who has a name. Null if nobody has it, or if the user isn't visible to the caller. Services and
     /// admins see all users, other callers only themselves.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn user_by(
-        &self,
-        context: &Context<'_>,
+    user_by(
+        context,
         #[graphql(desc = "Name that the user has.")] identity: IdentityInput,
-    ) -> Result<Option<UserReference>> {
-        let found = operations::user_by(cx(context), identity).await?;
-        Ok(found.map(|user| UserReference { id: ID(user) }))
-    }
+    ) by signed_in: Option<UserReference> =
+        operations::user_by(cx(context), identity).await?.map(|user| UserReference { id: ID(user) }),
 
     /// Names by which a user can be found. Services and admins can list the names of all users, other callers
     /// only their own.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn identities(
-        &self,
-        context: &Context<'_>,
+    identities(
+        context,
         #[graphql(desc = "Subject of the user's tokens. Default: the caller.")] user_id: Option<ID>,
-    ) -> Result<Connection<String, Identity>> {
-        let user = user_id.as_ref();
-        Ok(operations::identities(cx(context), user, paging(context)?).await?)
-    }
+    ) by signed_in: Connection<Identity> =
+        operations::identities(cx(context), user_id.as_ref(), paging(context)?).await?,
 }
 
 mutations! {
@@ -51,28 +30,16 @@ mutations! {
 
     /// Issues a proof that a name belongs to a user. The service must have verified this before, for example
     /// by a message to the address. The user claims the name with the proof within an hour.
-    ///
-    /// Who: service.
-    prove_identity(ProveIdentityInput) -> ProveIdentityResult
-        for Who::Role(Role::Service);
+    prove_identity(ProveIdentityInput) -> ProveIdentityResult by service;
 
     /// Claims a name for the caller. Without a valid proof the answer doesn't tell whether anyone has the
     /// name. Repeatable: claiming a name that the user has returns it.
-    ///
-    /// Who: signed in.
-    claim_identity(ClaimIdentityInput) -> ClaimIdentityResult
-        for Who::SignedIn;
+    claim_identity(ClaimIdentityInput) -> ClaimIdentityResult by signed_in;
 
     /// Releases a name of the caller. Anyone can claim it afterwards.
-    ///
-    /// Who: signed in.
-    release_identity(ReleaseIdentityInput) -> ReleaseIdentityResult
-        for Who::SignedIn;
+    release_identity(ReleaseIdentityInput) -> ReleaseIdentityResult by signed_in;
 
     /// Replaces a name of the caller by another one. Either both changes happen or neither: the user has
     /// exactly one of the two names at any time. Repeatable: the same call returns the new name.
-    ///
-    /// Who: signed in.
-    change_identity(ChangeIdentityInput) -> ChangeIdentityResult
-        for Who::SignedIn;
+    change_identity(ChangeIdentityInput) -> ChangeIdentityResult by signed_in;
 }

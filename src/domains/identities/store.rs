@@ -1,19 +1,7 @@
 //! MongoDB access of identities. The guarded writes are values: the caller adds its attempt and sends them.
 
-use mongodb::bson::{DateTime, Document, doc};
-
 use super::documents::{IdentityDocument, Kind, Name, Pending};
-use crate::{
-    app::App,
-    error::Error,
-    graphql::page::Page,
-    mongo::{
-        Collection,
-        collection::List,
-        expression::{choose, literal, starts_with, whole},
-        guarded::Guarded,
-    },
-};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// The collection of the names.
 pub(super) fn identities(app: &App) -> Collection<IdentityDocument> {
@@ -21,20 +9,13 @@ pub(super) fn identities(app: &App) -> Collection<IdentityDocument> {
 }
 
 /// The names of a user, as far as the user is found by them.
-pub(super) async fn list_of(
-    app: &App,
-    page: &Page,
-    user: &str,
-) -> Result<Vec<IdentityDocument>, Error> {
+pub(super) async fn list_of(app: &App, page: &Page, user: &str) -> Result<Vec<IdentityDocument>> {
     let known = doc! { "userId": user, "$nor": unknown() };
     identities(app).list(List { hint: Some("user"), ..page.list(known) }).await
 }
 
 /// The first username of a user.
-pub(super) async fn find_username(
-    app: &App,
-    user: &str,
-) -> Result<Option<IdentityDocument>, Error> {
+pub(super) async fn find_username(app: &App, user: &str) -> Result<Option<IdentityDocument>> {
     let usernames = starts_with(&format!("{}:", Kind::Username.name()));
     let filter = doc! { "userId": user, "_id": usernames, "$nor": unknown() };
     identities(app).first(List { filter, hint: Some("user"), ..List::default() }).await
@@ -154,14 +135,14 @@ pub(super) async fn list_moved(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<IdentityDocument>, Error> {
+) -> Result<Vec<IdentityDocument>> {
     let filter = doc! { "releasedAt": { "$lt": before }, "movedTo": { "$exists": true } };
     let sort = doc! { "releasedAt": 1 };
     identities(app).list(List { filter, sort, limit, ..List::default() }).await
 }
 
 /// Removes the tombstones from before `before` that no unfinished change needs; returns how many.
-pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64, Error> {
+pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64> {
     let old = doc! { "releasedAt": { "$lt": before }, "movedTo": { "$exists": false } };
     identities(app).remove_many(old).await
 }

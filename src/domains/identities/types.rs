@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use async_graphql::{Context, ID, Object, OneofObject, Result, SimpleObject};
+use async_graphql::{OneofObject, SimpleObject};
 
 use super::{
     documents::{IdentityDocument, Kind, Name},
@@ -10,33 +10,21 @@ use super::{
 };
 use crate::{
     domains::social::{self, User},
-    graphql::{
-        codes::refusal,
-        cx::cx,
-        declared::{input, result},
-        refusals::{AlreadyExists, InvalidInput, NotFound},
-        scalars::DateTime,
-    },
+    graphql::{prelude::*, scalars::DateTime},
 };
 
-/// A name by which a user can be found. A name belongs to one user.
-#[derive(Debug, SimpleObject)]
-pub struct Identity {
-    /// What the name is, such as an e-mail address. It determines how `value` is normalised.
-    pub kind: Kind,
-    /// Normalised name, as it is compared: e-mail addresses and usernames in lower case, telephone numbers as
-    /// `+` and digits. For OpenID Connect it is the issuer, a `#` and the subject.
-    pub value: String,
-    /// User who has the name: the subject of the user's tokens.
-    pub user_id: ID,
-    /// Time from which the user has the name.
-    pub since: DateTime,
-}
-
-impl From<IdentityDocument> for Identity {
-    fn from(document: IdentityDocument) -> Self {
-        let IdentityDocument { name, user_id, since, .. } = document;
-        Self { kind: name.kind, value: name.value, user_id: ID(user_id), since: since.into() }
+object! {
+    /// A name by which a user can be found. A name belongs to one user.
+    pub type Identity = IdentityDocument as identity {
+        /// What the name is, such as an e-mail address. It determines how `value` is normalised.
+        kind: Kind = identity.name.kind,
+        /// Normalised name, as it is compared: e-mail addresses and usernames in lower case, telephone numbers as
+        /// `+` and digits. For OpenID Connect it is the issuer, a `#` and the subject.
+        value: &str = &identity.name.value,
+        /// User who has the name: the subject of the user's tokens.
+        user_id: ID = identity.user_id.as_str().into(),
+        /// Time from which the user has the name.
+        since: DateTime = identity.since.into(),
     }
 }
 
@@ -46,18 +34,16 @@ pub struct UserReference {
     pub(super) id: ID,
 }
 
-/// The user to whom a name belongs.
-#[Object]
-impl UserReference {
-    /// Subject of the user's tokens.
-    async fn id(&self) -> &ID {
-        &self.id
-    }
-
-    /// The user with the profile. Null if the user has none.
-    async fn user(&self, context: &Context<'_>) -> Result<Option<User>> {
-        let found = social::operations::user_by_subject(cx(context), &self.id).await?;
-        Ok(found.map(User::from))
+object! {
+    /// The user to whom a name belongs.
+    impl UserReference as user {
+        /// Subject of the user's tokens.
+        id: &ID = &user.id,
+        /// The user with the profile. Null if the user has none.
+        user(context)?: Option<User> = {
+            let found = social::operations::user_by_subject(cx(context), &user.id).await?;
+            found.map(User::from)
+        },
     }
 }
 
@@ -162,18 +148,13 @@ result! {
         IdentityDocument => Identity | ProofNeeded | AlreadyExists | NotFound | InvalidInput;
 }
 
-/// Result of a successful `releaseIdentity`.
-#[derive(Debug, SimpleObject)]
-pub struct ReleasedIdentity {
-    /// What the released name is, such as an e-mail address.
-    pub kind: Kind,
-    /// Normalised name.
-    pub value: String,
-}
-
-impl From<Name> for ReleasedIdentity {
-    fn from(name: Name) -> Self {
-        Self { kind: name.kind, value: name.value }
+object! {
+    /// Result of a successful `releaseIdentity`.
+    pub type ReleasedIdentity = Name as name {
+        /// What the released name is, such as an e-mail address.
+        kind: Kind = name.kind,
+        /// Normalised name.
+        value: &str = &name.value,
     }
 }
 

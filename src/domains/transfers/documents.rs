@@ -1,13 +1,11 @@
 //! The documents of accounts and transfers as MongoDB stores them.
 
 use async_graphql::{Enum, SimpleObject};
-use mongodb::bson::{Bson, DateTime, doc};
-use serde::{Deserialize, Serialize};
 
 use crate::{
     config::Config,
     graphql::scalars::{self, CurrencyCode},
-    mongo::{Stored, Version, derived::Derived, indexes::Index},
+    mongo::{derived::Derived, prelude::*},
 };
 
 /// Maximum amount of one transfer, and maximum amount of money in one currency. The balance of the world
@@ -17,55 +15,46 @@ pub(super) const LARGEST: i64 = 1_000_000_000_000_000_000;
 /// Maximum number of unfinished transfers of one account.
 pub(super) const MAX_PENDING: usize = 1_000;
 
-/// One account.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AccountDocument {
-    /// Random; `world:EUR` and the like for the outside world.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Subject of the owner. World accounts have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// Purpose of the account.
-    pub kind: AccountKind,
-    /// Currency of the account.
-    pub currency: CurrencyCode,
-    /// Whether the account takes part in transfers.
-    pub state: AccountState,
-    /// Balance in minor units. Amounts of debited, unfinished transfers have already been subtracted.
-    pub balance: i64,
-    /// Maximum balance.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cap: Option<i64>,
-    /// Marks of the transfers that have changed the balance and may still be repeated or undone.
-    pub pending: Vec<Pending>,
-    /// Server time of opening.
-    pub opened_at: DateTime,
-    /// Digest of the input of the op that opened it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    /// Version of the document's format.
-    pub v: Version<1>,
-}
+document! {
+    /// One account.
+    pub struct AccountDocument {
+        /// Random; `world:EUR` and the like for the outside world.
+        pub id as "_id": String,
+        /// Subject of the owner. World accounts have none.
+        pub owner?: String,
+        /// Purpose of the account.
+        pub kind: AccountKind,
+        /// Currency of the account.
+        pub currency: CurrencyCode,
+        /// Whether the account takes part in transfers.
+        pub state: AccountState,
+        /// Balance in minor units. Amounts of debited, unfinished transfers have already been subtracted.
+        pub balance: i64,
+        /// Maximum balance.
+        pub cap?: i64,
+        /// Marks of the transfers that have changed the balance and may still be repeated or undone.
+        pub pending: Vec<Pending>,
+        /// Server time of opening.
+        pub opened_at: DateTime,
+        /// Digest of the input of the op that opened it.
+        pub input?: String,
+        /// Version of the document's format.
+        pub v: Version<1>,
+    }
 
-/// The mark of one transfer on an account.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Pending {
-    /// Id of the transfer.
-    pub id: String,
-    /// Signed change of the balance.
-    pub amount: i64,
-    /// Of a hold for a checkout without a claim: the cart. The transfer is inserted once the cart has decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cart: Option<String>,
-    /// Of a hold: tag of the checkout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tag: Option<String>,
-    /// Of a hold: server time of the hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<DateTime>,
+    /// The mark of one transfer on an account.
+    pub struct Pending {
+        /// Id of the transfer.
+        pub id: String,
+        /// Signed change of the balance.
+        pub amount: i64,
+        /// Of a hold for a checkout without a claim: the cart. The transfer is inserted once the cart has decided.
+        pub cart?: String,
+        /// Of a hold: tag of the checkout.
+        pub tag?: String,
+        /// Of a hold: server time of the hold.
+        pub at?: DateTime,
+    }
 }
 
 /// Purpose of an account.
@@ -91,62 +80,57 @@ pub enum AccountState {
     Closed,
 }
 
-/// One transfer: the decider of its own flow.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TransferDocument {
-    /// Derived from the idempotency key, the original's id, or the id of what is paid.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Purpose of the transfer.
-    pub kind: TransferKind,
-    /// Subject who requested it and may read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// Account that is debited.
-    pub source: String,
-    /// Account that is credited.
-    pub destination: String,
-    /// Both accounts, for statements.
-    pub accounts: Vec<String>,
-    /// Amount in minor units.
-    pub amount: i64,
-    /// Currency of both accounts.
-    pub currency: CurrencyCode,
-    /// State; the diagram is in the room's `mod.rs`.
-    pub state: TransferState,
-    /// Why it didn't go through.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<TransferReason>,
-    /// Id of the transfer or payment that this one reverses or refunds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reverses: Option<String>,
-    /// Payments: holder name of the cart or order that is paid. It isn't shown to anyone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holder: Option<String>,
-    /// Digest of the op's input.
-    pub input: String,
-    /// Name of the gateway that holds the claim.
-    pub worker: String,
-    /// Number of the claim. The holder of a lower number can't commit any more.
-    pub fence: i64,
-    /// Deadline of the claim's debits, credits and commits, on the server's clock.
-    pub deadline: DateTime,
-    /// Server time of the request.
-    pub at: DateTime,
-    /// States that it went through.
-    pub history: Vec<TransferStep>,
-    /// Version of the document's format.
-    pub v: Version<1>,
-}
+document! {
+    /// One transfer: the decider of its own flow.
+    pub struct TransferDocument {
+        /// Derived from the idempotency key, the original's id, or the id of what is paid.
+        pub id as "_id": String,
+        /// Purpose of the transfer.
+        pub kind: TransferKind,
+        /// Subject who requested it and may read it.
+        pub by?: String,
+        /// Account that is debited.
+        pub source: String,
+        /// Account that is credited.
+        pub destination: String,
+        /// Both accounts, for statements.
+        pub accounts: Vec<String>,
+        /// Amount in minor units.
+        pub amount: i64,
+        /// Currency of both accounts.
+        pub currency: CurrencyCode,
+        /// State; the diagram is in the room's `mod.rs`.
+        pub state: TransferState,
+        /// Why it didn't go through.
+        pub reason?: TransferReason,
+        /// Id of the transfer or payment that this one reverses or refunds.
+        pub reverses?: String,
+        /// Payments: holder name of the cart or order that is paid. It isn't shown to anyone.
+        pub holder?: String,
+        /// Digest of the op's input.
+        pub input: String,
+        /// Name of the gateway that holds the claim.
+        pub worker: String,
+        /// Number of the claim. The holder of a lower number can't commit any more.
+        pub fence: i64,
+        /// Deadline of the claim's debits, credits and commits, on the server's clock.
+        pub deadline: DateTime,
+        /// Server time of the request.
+        pub at: DateTime,
+        /// States that it went through.
+        pub history: Vec<TransferStep>,
+        /// Version of the document's format.
+        pub v: Version<1>,
+    }
 
-/// State that a transfer reached, with the time.
-#[derive(Debug, Clone, Serialize, Deserialize, SimpleObject)]
-pub struct TransferStep {
-    /// State that the transfer reached.
-    pub state: TransferState,
-    /// Time at which it was reached.
-    pub at: scalars::DateTime,
+    /// State that a transfer reached, with the time.
+    #[derive(SimpleObject)]
+    pub struct TransferStep {
+        /// State that the transfer reached.
+        pub state: TransferState,
+        /// Time at which it was reached.
+        pub at: scalars::DateTime,
+    }
 }
 
 /// What a transfer is for. It determines who may request it and who may cancel it.

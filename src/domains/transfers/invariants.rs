@@ -9,7 +9,7 @@ use super::{
     documents::{AccountDocument, AccountKind, Pending, TransferDocument, TransferState},
     store,
 };
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// The unfinished transfers, and the balances of the accounts.
 #[derive(Default)]
@@ -98,7 +98,7 @@ impl Books {
 
 /// Checks that no money is made or lost, that nothing is below zero, and that every mark belongs to a
 /// transfer.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut books = Books::default();
     store::for_each(app, |transfer| books.note(transfer)).await?;
     store::for_each(app, |account| books.enter(account)).await?;

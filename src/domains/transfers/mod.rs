@@ -79,11 +79,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::{Node, NodeType, ObjectType},
-    room::declared,
-};
+use super::{Room, nodes::node_type, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{AccountDocument, TransferDocument};
 use types::{Account, Transfer, TransferBy};
@@ -98,17 +94,9 @@ impl NodeKind {
 /// The room.
 pub const ROOM: Room = Room {
     nodes: &[
-        NodeType::new(NodeKind::ACCOUNT, &[ObjectType::of::<Account>()], |cx, id| {
-            Box::pin(async move {
-                Ok(operations::account(cx, id).await?.map(Account::from).map(Node::of))
-            })
-        }),
-        NodeType::new(NodeKind::TRANSFER, &[ObjectType::of::<Transfer>()], |cx, id| {
-            Box::pin(async move {
-                let by = TransferBy::Id(id.clone());
-                let found = operations::transfer_status(cx, by).await?;
-                Ok(found.map(Transfer::from).map(Node::of))
-            })
+        node_type!(ACCOUNT: Account, |cx, id| operations::account(cx, id)),
+        node_type!(TRANSFER: Transfer, |cx, id| {
+            operations::transfer_status(cx, TransferBy::Id(id.clone()))
         }),
     ],
     collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],

@@ -1,71 +1,42 @@
 //! Resolvers: they translate between GraphQL and the operations of accounts and transfers.
 
-use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
+use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
 use super::operations;
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    input,
-    node_id::NodeKind,
-    page::paging,
-    requester::{Role, Who},
-    subscription::follow,
-};
+use crate::graphql::{prelude::*, subscription::follow};
 
-/// Query fields.
-#[derive(Default)]
-pub struct TransfersQuery;
+queries! {
+    /// Query fields.
+    pub struct TransfersQuery;
 
-#[Object]
-impl TransfersQuery {
     /// An account by its global id. Null if it doesn't exist or isn't visible to the caller. An account is
     /// visible to its owner and to the role `service`.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn account(
-        &self,
-        context: &Context<'_>,
+    account(
+        context,
         #[graphql(desc = "Global id of the account.")] id: ID,
-    ) -> Result<Option<Account>> {
-        Ok(operations::account(cx(context), &id).await?.map(Account::from))
-    }
+    ) by signed_in: Option<Account> =
+        operations::account(cx(context), &id).await?.map(Account::from),
 
     /// Accounts of the caller, oldest first.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn my_accounts(&self, context: &Context<'_>) -> Result<Connection<String, Account>> {
-        Ok(operations::my_accounts(cx(context), paging(context)?).await?)
-    }
+    my_accounts(context) by signed_in: Connection<Account> =
+        operations::my_accounts(cx(context), paging(context)?).await?,
 
     /// A transfer, by its id or by the `idempotencyKey` with which the caller requested it. Null if there is no
     /// such transfer or it isn't visible to the caller. A transfer is visible to the caller who requested it
     /// and to the role `service`.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn transfer_status(
-        &self,
-        context: &Context<'_>,
+    transfer_status(
+        context,
         #[graphql(desc = "Key of the transfer.")] by: TransferBy,
-    ) -> Result<Option<Transfer>> {
-        Ok(operations::transfer_status(cx(context), by).await?.map(Transfer::from))
-    }
+    ) by signed_in: Option<Transfer> =
+        operations::transfer_status(cx(context), by).await?.map(Transfer::from),
 
     /// Transfers in one state, newest first.
-    ///
-    /// Who: service.
-    #[graphql(guard = "Who::Role(Role::Service)")]
-    async fn transfers(
-        &self,
-        context: &Context<'_>,
+    transfers(
+        context,
         #[graphql(desc = "State of the transfers.")] state: TransferState,
-    ) -> Result<Connection<String, Transfer>> {
-        Ok(operations::transfers(cx(context), state, paging(context)?).await?)
-    }
+    ) by service: Connection<Transfer> =
+        operations::transfers(cx(context), state, paging(context)?).await?,
 }
 
 mutations! {
@@ -73,53 +44,32 @@ mutations! {
     pub struct TransfersMutation;
 
     /// Opens an account for the caller. Its balance is zero.
-    ///
-    /// Who: signed in.
-    open_account(OpenAccountInput) -> OpenAccountResult
-        for Who::SignedIn;
+    open_account(OpenAccountInput) -> OpenAccountResult by signed_in;
 
     /// Closes an account of the caller for good. It is refused with `AccountNotEmpty` unless the balance is
     /// zero and no transfer is unfinished. Refunds of payments still reach a closed account. Repeatable:
     /// closing a closed account returns it.
-    ///
-    /// Who: signed in.
-    close_account(CloseAccountInput) -> CloseAccountResult
-        for Who::SignedIn;
+    close_account(CloseAccountInput) -> CloseAccountResult by signed_in;
 
     /// Moves money from an account of the caller to another account. A refused transfer can be tried again
     /// with the same `idempotencyKey`.
-    ///
-    /// Who: signed in.
-    transfer(TransferInput) -> TransferResult
-        for Who::SignedIn;
+    transfer(TransferInput) -> TransferResult by signed_in;
 
     /// Moves money from the outside world into an account. Any account can be named.
-    ///
-    /// Who: service.
-    deposit(DepositInput) -> DepositResult
-        for Who::Role(Role::Service);
+    deposit(DepositInput) -> DepositResult by service;
 
     /// Moves money from an account to the outside world. Any account can be named, also a closed one that a
     /// refund has reached.
-    ///
-    /// Who: service.
-    withdraw(WithdrawInput) -> WithdrawResult
-        for Who::Role(Role::Service);
+    withdraw(WithdrawInput) -> WithdrawResult by service;
 
     /// Cancels a transfer that isn't decided yet. Money that was already debited is returned to the source.
     /// Allowed for the caller who requested the transfer. A payment can't be cancelled here; it is cancelled
     /// with its checkout. Repeatable: cancelling a cancelled transfer returns it.
-    ///
-    /// Who: signed in.
-    cancel_transfer(CancelTransferInput) -> CancelTransferResult
-        for Who::SignedIn;
+    cancel_transfer(CancelTransferInput) -> CancelTransferResult by signed_in;
 
     /// Returns the money of an arrived transfer by a new transfer in the other direction. Repeatable: a transfer is
     /// reversed once. A payment can't be reversed here; it is refunded with its order.
-    ///
-    /// Who: service.
-    reverse_transfer(ReverseTransferInput) -> ReverseTransferResult
-        for Who::Role(Role::Service);
+    reverse_transfer(ReverseTransferInput) -> ReverseTransferResult by service;
 }
 
 /// Subscription fields.

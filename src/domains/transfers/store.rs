@@ -1,26 +1,12 @@
 //! MongoDB access of accounts and transfers. The guarded writes are values: the caller sends them.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::documents::{
     AccountDocument, AccountKind, AccountState, HOLDS_AT, LARGEST, MAX_PENDING, TransferDocument,
     TransferKind, TransferReason, TransferState, TransferStep, least_balance,
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Change},
-    graphql::scalars::Money,
-    mongo::{
-        Collection, Stored, batched,
-        collection::List,
-        condition::{Condition, Number, at_least, contains, has_room, is},
-        expression::{
-            append, both, count, element_is, filter, literal, map, older_than, stored, whole,
-            without,
-        },
-        guarded::Guarded,
-    },
+    graphql::prelude::*,
+    mongo::{batched, prelude::*},
 };
 
 /// The payment of a checkout without a claim.
@@ -51,7 +37,7 @@ pub(super) async fn begin_with_accounts(
     app: &App,
     source: &str,
     destination: &str,
-) -> Result<(Attempt, Option<AccountDocument>, Option<AccountDocument>), Error> {
+) -> Result<(Attempt, Option<AccountDocument>, Option<AccountDocument>)> {
     let accounts = accounts(app);
     // The same kind of read as the first one, so that both are one command.
     let destination = accounts.get_timed_settled(destination);
@@ -195,7 +181,7 @@ pub(super) async fn list_with_holds(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<AccountDocument>, Error> {
+) -> Result<Vec<AccountDocument>> {
     accounts(app).list_older((HOLDS_AT, "holds_at"), before, limit).await
 }
 
@@ -232,7 +218,7 @@ pub(super) async fn list_unfinished(
     app: &App,
     state: TransferState,
     before: DateTime,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>> {
     let mut filter = doc! { "state": stored(&state), "at": { "$lt": before } };
     if state == TransferState::Pending {
         filter.insert("kind", doc! { "$ne": stored(&TransferKind::Payment) });
@@ -245,7 +231,7 @@ pub(super) async fn list_undecided_payments(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<TransferDocument>, Error> {
+) -> Result<Vec<TransferDocument>> {
     let open = [stored(&TransferState::Pending), stored(&TransferState::Authorised)];
     let filter = doc! {
         "state": { "$in": open.to_vec() },
@@ -265,7 +251,7 @@ pub(super) async fn claim(
     to: TransferState,
     reason: Option<TransferReason>,
     attempt: &Attempt,
-) -> Result<Option<TransferDocument>, Error> {
+) -> Result<Option<TransferDocument>> {
     let mut guard = as_read(read);
     if read.state != TransferState::Authorised {
         guard = both(guard, older_than("deadline", app.bounds().slack()));
@@ -289,7 +275,7 @@ pub(super) async fn step(
     to: TransferState,
     reason: Option<TransferReason>,
     attempt: &Attempt,
-) -> Result<Option<TransferDocument>, Error> {
+) -> Result<Option<TransferDocument>> {
     let at = attempt.clock();
     let step = transfers(app).set(as_read(claimed), step_to(to, reason, at.into()));
     let is_held = match to {
@@ -323,7 +309,7 @@ pub(super) fn mark_cancelling(
 }
 
 /// Calls `each` for every account, or for every transfer.
-pub(super) async fn for_each<T: Stored>(app: &App, each: impl FnMut(T)) -> Result<(), Error> {
+pub(super) async fn for_each<T: Stored>(app: &App, each: impl FnMut(T)) -> Result<()> {
     app.collection().for_each(each).await
 }
 

@@ -1,74 +1,37 @@
 //! GraphQL types of accounts and transfers.
 
-use async_graphql::{Context, ID, Object, OneofObject, Result, Value, connection::Connection};
+use async_graphql::{Context, OneofObject, Value};
 
 pub use super::documents::{AccountState, TransferKind, TransferReason, TransferState};
 use super::{
     documents::{AccountDocument, LARGEST, TransferDocument, TransferStep},
     operations,
 };
-use crate::{
-    error::Error,
-    flow::OtherInput,
-    graphql::{
-        codes::refusal,
-        cx::cx,
-        declared::{input, result},
-        node_id::NodeKind,
-        object_of::ObjectOf,
-        page::paging,
-        refusals::{Conflict, CurrencyMismatch, InUse, InvalidInput, NotFound, Stop},
-        scalars::{CurrencyCode, DateTime, Long, Money},
-    },
-};
+use crate::graphql::{prelude::*, refusals::CurrencyMismatch, scalars::DateTime};
 
-/// An account.
-pub type Account = ObjectOf<AccountDocument>;
-
-/// An account that holds money in one currency.
-#[Object]
-impl Account {
-    /// Global id of the account. Whoever knows it can transfer money to the account, and nothing else.
-    pub async fn id(&self) -> ID {
-        NodeKind::ACCOUNT.id(&self.0.id)
-    }
-
-    /// Currency of the balance. It never changes; money moves only between accounts with the same
-    /// currency.
-    async fn currency(&self) -> CurrencyCode {
-        self.0.currency
-    }
-
-    /// Whether the account takes part in transfers.
-    async fn state(&self) -> AccountState {
-        self.0.state
-    }
-
-    /// Money in the account that is free to be used.
-    async fn balance(&self) -> Money {
-        Money::new(self.0.balance, self.0.currency)
-    }
-
-    /// Money that has left the balance for unfinished transfers: payments whose checkout is in progress, and
-    /// for a moment also money that has just arrived at its destination.
-    async fn set_aside(&self) -> Money {
-        Money::new(self.aside(), self.0.currency)
-    }
-
-    /// Upper limit of the balance; null if the account has none. A transfer that would exceed it is refused
-    /// or returned to its source.
-    async fn largest_balance(&self) -> Option<Money> {
-        self.0.cap.map(|cap| Money::new(cap, self.0.currency))
-    }
-
-    /// Time at which the account was opened.
-    async fn opened_at(&self) -> DateTime {
-        self.0.opened_at.into()
-    }
-
-    /// Transfers from and to the account, newest first.
-    async fn statement(&self, context: &Context<'_>) -> Result<Connection<String, StatementEntry>> {
-        Ok(operations::statement(cx(context), &self.0.id, paging(context)?).await?)
+object! {
+    /// An account that holds money in one currency.
+    pub type Account = AccountDocument as account {
+        /// Global id of the account. Whoever knows it can transfer money to the account, and nothing else.
+        pub id: ID = NodeKind::ACCOUNT.id(&account.id),
+        /// Currency of the balance. It never changes; money moves only between accounts with the same
+        /// currency.
+        currency: CurrencyCode = account.currency,
+        /// Whether the account takes part in transfers.
+        state: AccountState = account.state,
+        /// Money in the account that is free to be used.
+        balance: Money = Money::new(account.balance, account.currency),
+        /// Money that has left the balance for unfinished transfers: payments whose checkout is in progress, and
+        /// for a moment also money that has just arrived at its destination.
+        set_aside: Money = Money::new(account.aside(), account.currency),
+        /// Upper limit of the balance; null if the account has none. A transfer that would exceed it is refused
+        /// or returned to its source.
+        largest_balance: Option<Money> = account.cap.map(|cap| Money::new(cap, account.currency)),
+        /// Time at which the account was opened.
+        opened_at: DateTime = account.opened_at.into(),
+        /// Transfers from and to the account, newest first.
+        statement(context)?: Connection<StatementEntry> =
+            operations::statement(cx(context), &account.id, paging(context)?).await?,
     }
 }
 
@@ -84,81 +47,43 @@ impl Account {
     }
 }
 
-/// A transfer.
-pub type Transfer = ObjectOf<TransferDocument>;
-
-/// A transfer of money from one account to another.
-#[Object]
-impl Transfer {
-    /// Global id of the transfer.
-    pub async fn id(&self) -> ID {
-        NodeKind::TRANSFER.id(&self.0.id)
-    }
-
-    /// What the transfer is for, such as a deposit or the payment of an order.
-    async fn kind(&self) -> TransferKind {
-        self.0.kind
-    }
-
-    /// State of the transfer. The money has arrived in the states `CREDITED` and `DONE`.
-    async fn state(&self) -> TransferState {
-        self.0.state
-    }
-
-    /// Reason why the transfer didn't go through; null if it did or if it isn't decided yet.
-    async fn failure_reason(&self) -> Option<TransferReason> {
-        self.0.reason
-    }
-
-    /// Money that moves from the source to the destination. It is never negative.
-    async fn amount(&self) -> Money {
-        Money::new(self.0.amount, self.0.currency)
-    }
-
-    /// Global id of the account that pays. Deposits come from an account that stands for the outside world;
-    /// there is one for each currency.
-    async fn source_id(&self) -> ID {
-        NodeKind::ACCOUNT.id(&self.0.source)
-    }
-
-    /// Account that pays. Null unless the caller owns it or has the role `service`.
-    async fn source(&self, context: &Context<'_>) -> Result<Option<Account>> {
-        account(context, &self.0.source).await
-    }
-
-    /// Global id of the account that receives. Withdrawals go to an account that stands for the outside
-    /// world; there is one for each currency.
-    async fn destination_id(&self) -> ID {
-        NodeKind::ACCOUNT.id(&self.0.destination)
-    }
-
-    /// Account that receives. Null unless the caller owns it or has the role `service`.
-    async fn destination(&self, context: &Context<'_>) -> Result<Option<Account>> {
-        account(context, &self.0.destination).await
-    }
-
-    /// Global id of the transfer or payment that this one returns, wholly or in part. Null for every other
-    /// transfer.
-    async fn reverses_id(&self) -> Option<ID> {
-        self.0.reverses.as_deref().map(|id| NodeKind::TRANSFER.id(id))
-    }
-
-    /// Transfer or payment that this one returns, wholly or in part. Null unless the caller requested that
-    /// transfer or has the role `service`.
-    async fn reverses(&self, context: &Context<'_>) -> Result<Option<Self>> {
-        let Some(id) = &self.0.reverses else { return Ok(None) };
-        let by = TransferBy::Id(NodeKind::TRANSFER.id(id));
-        Ok(operations::transfer_status(cx(context), by).await?.map(Self::from))
-    }
-
-    /// Time at which the transfer was requested.
-    async fn created_at(&self) -> DateTime {
-        self.0.at.into()
-    }
-
-    /// States of the transfer, oldest first.
-    async fn history(&self) -> &[TransferStep] {
-        &self.0.history
+object! {
+    /// A transfer of money from one account to another.
+    pub type Transfer = TransferDocument as transfer {
+        /// Global id of the transfer.
+        pub id: ID = NodeKind::TRANSFER.id(&transfer.id),
+        /// What the transfer is for, such as a deposit or the payment of an order.
+        kind: TransferKind = transfer.kind,
+        /// State of the transfer. The money has arrived in the states `CREDITED` and `DONE`.
+        state: TransferState = transfer.state,
+        /// Reason why the transfer didn't go through; null if it did or if it isn't decided yet.
+        failure_reason: Option<TransferReason> = transfer.reason,
+        /// Money that moves from the source to the destination. It is never negative.
+        amount: Money = Money::new(transfer.amount, transfer.currency),
+        /// Global id of the account that pays. Deposits come from an account that stands for the outside world;
+        /// there is one for each currency.
+        source_id: ID = NodeKind::ACCOUNT.id(&transfer.source),
+        /// Account that pays. Null unless the caller owns it or has the role `service`.
+        source(context)?: Option<Account> = account(context, &transfer.source).await?,
+        /// Global id of the account that receives. Withdrawals go to an account that stands for the outside
+        /// world; there is one for each currency.
+        destination_id: ID = NodeKind::ACCOUNT.id(&transfer.destination),
+        /// Account that receives. Null unless the caller owns it or has the role `service`.
+        destination(context)?: Option<Account> = account(context, &transfer.destination).await?,
+        /// Global id of the transfer or payment that this one returns, wholly or in part. Null for every other
+        /// transfer.
+        reverses_id: Option<ID> = transfer.reverses.as_deref().map(|id| NodeKind::TRANSFER.id(id)),
+        /// Transfer or payment that this one returns, wholly or in part. Null unless the caller requested that
+        /// transfer or has the role `service`.
+        reverses(context)?: Option<Self> = {
+            let Some(id) = &transfer.reverses else { return Ok(None) };
+            let by = TransferBy::Id(NodeKind::TRANSFER.id(id));
+            operations::transfer_status(cx(context), by).await?.map(Self::from)
+        },
+        /// Time at which the transfer was requested.
+        created_at: DateTime = transfer.at.into(),
+        /// States of the transfer, oldest first.
+        history: &[TransferStep] = &transfer.history,
     }
 }
 
@@ -199,29 +124,19 @@ impl StatementEntry {
     }
 }
 
-/// A transfer from or to an account, as the statement of that account lists it.
-#[Object]
-impl StatementEntry {
-    /// Change of the balance that the transfer has caused so far. Negative for money that left the account;
-    /// zero for a transfer that is undecided, was cancelled or came back.
-    async fn effect(&self) -> Money {
-        Money::new(self.effect_minor_units(), self.transfer.currency)
-    }
-
-    /// Global id of the other account of the transfer.
-    async fn counterparty_id(&self) -> ID {
-        NodeKind::ACCOUNT.id(self.other_account())
-    }
-
-    /// The other account of the transfer. Null unless the caller owns it or has the role `service`: others see no
-    /// more of an account than its id.
-    async fn counterparty(&self, context: &Context<'_>) -> Result<Option<Account>> {
-        account(context, self.other_account()).await
-    }
-
-    /// The transfer that the entry is about, in its current state.
-    async fn transfer(&self) -> Transfer {
-        self.transfer.clone().into()
+object! {
+    /// A transfer from or to an account, as the statement of that account lists it.
+    impl StatementEntry as entry {
+        /// Change of the balance that the transfer has caused so far. Negative for money that left the account;
+        /// zero for a transfer that is undecided, was cancelled or came back.
+        effect: Money = Money::new(entry.effect_minor_units(), entry.transfer.currency),
+        /// Global id of the other account of the transfer.
+        counterparty_id: ID = NodeKind::ACCOUNT.id(entry.other_account()),
+        /// The other account of the transfer. Null unless the caller owns it or has the role `service`: others see no
+        /// more of an account than its id.
+        counterparty(context)?: Option<Account> = account(context, entry.other_account()).await?,
+        /// The transfer that the entry is about, in its current state.
+        transfer: Transfer = entry.transfer.clone().into(),
     }
 }
 

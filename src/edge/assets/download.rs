@@ -29,7 +29,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorR
     let path = head.uri.path().strip_prefix("/assets").unwrap_or_default();
     let by = named(path).ok_or_else(|| ErrorResponse::not_found(path))?;
     let cx = Cx { app: &edge.app, requester: &caller.requester };
-    let found = timeout(edge.limits.time, operations::asset(cx, &by));
+    let found = timeout(edge.limits.time, operations::asset(cx, by));
     let found = found.await.map_err(|elapsed| Error::Timeout(elapsed.into()))??;
     let found = found.and_then(|asset| asset.file.clone().map(|file| (asset, file)));
     let (asset, file) = found.ok_or_else(|| ErrorResponse::not_found(path))?;

@@ -19,14 +19,14 @@ use super::{
 use crate::{
     domains::assets::{
         AssetDocument,
-        operations::{self, Expected, PutRefusal},
+        operations::{self, Expected},
     },
     error::Error,
     graphql::{
         cx::Cx,
         input,
         node_id::NodeKind,
-        refusals::Stop,
+        refusals::{AnyRefusal, Stop},
         requester::{Role, Who},
         scalars::Slug,
         upload::{Files, Incoming, Piece},
@@ -137,7 +137,7 @@ fn too_large(why: String) -> ErrorResponse {
 }
 
 /// The response to a refused upload.
-fn response_to(PutRefusal { code, message }: PutRefusal) -> ErrorResponse {
+fn response_to(AnyRefusal { code, message }: AnyRefusal) -> ErrorResponse {
     match code {
         "NOT_FOUND" => ErrorResponse::refused(StatusCode::NOT_FOUND, "NOT_FOUND", message),
         "IN_USE" => ErrorResponse::refused(StatusCode::CONFLICT, "IN_USE", message),

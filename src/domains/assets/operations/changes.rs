@@ -11,25 +11,12 @@ use super::{
             EditAssetResult, TagAssetInput, TagAssetResult, UntagAssetInput, UntagAssetResult,
         },
     },
-    find_visible, not_found,
+    Changed, find_visible, not_found,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input::TAGS,
-        node_id::NodeKind,
-        refusals::{InvalidInput, Stop},
-    },
-};
+use crate::graphql::{input::TAGS, prelude::*};
 
 /// Edits an asset in the version that the caller read.
-pub async fn edit_asset(
-    cx: Cx<'_>,
-    input: EditAssetInput,
-) -> Result<AssetDocument, Stop<EditAssetResult>> {
+pub async fn edit_asset(cx: Cx<'_>, input: EditAssetInput) -> Changed<EditAssetResult> {
     let input = input.checked()?;
     if let Some(edited) = store::edit(&cx, &input).then_read().await? {
         return Ok(edited);
@@ -42,10 +29,7 @@ pub async fn edit_asset(
 }
 
 /// Adds tags; existing ones stay.
-pub async fn tag_asset(
-    cx: Cx<'_>,
-    input: TagAssetInput,
-) -> Result<AssetDocument, Stop<TagAssetResult>> {
+pub async fn tag_asset(cx: Cx<'_>, input: TagAssetInput) -> Changed<TagAssetResult> {
     let TagAssetInput { asset_id, tags } = input.checked()?.into_inner();
     let tagged = store::change_tags(&cx, &asset_id, &tags, &[]).then_read().await?;
     if let Some(tagged) = tagged {
@@ -56,10 +40,7 @@ pub async fn tag_asset(
 }
 
 /// Removes tags; missing ones are ignored.
-pub async fn untag_asset(
-    cx: Cx<'_>,
-    input: UntagAssetInput,
-) -> Result<AssetDocument, Stop<UntagAssetResult>> {
+pub async fn untag_asset(cx: Cx<'_>, input: UntagAssetInput) -> Changed<UntagAssetResult> {
     let UntagAssetInput { asset_id, tags } = input.checked()?.into_inner();
     let untagged = store::change_tags(&cx, &asset_id, &[], &tags).then_read().await?;
     untagged.ok_or_else(|| not_found(&asset_id).into())
@@ -103,7 +84,7 @@ pub(super) async fn settle(app: &App, asset: &AssetDocument) {
 ///
 /// # Errors
 /// `Unavailable` or `Internal`: the remaining entries stay in the outbox.
-pub(crate) async fn dispose(app: &App, asset: &AssetDocument) -> Result<(), Error> {
+pub(crate) async fn dispose(app: &App, asset: &AssetDocument) -> Result<()> {
     for removal in &asset.outbox {
         if removal.shown {
             store::retire(app, removal.blob).await?;
@@ -122,7 +103,7 @@ pub(crate) async fn dispose(app: &App, asset: &AssetDocument) -> Result<(), Erro
 
 /// Removes a blob that no reader can see; returns whether it had a document. Its chunks are first: as long as
 /// the document exists, an interrupted removal of a retired blob is found again.
-pub(crate) async fn discard(app: &App, blob: ObjectId) -> Result<bool, Error> {
+pub(crate) async fn discard(app: &App, blob: ObjectId) -> Result<bool> {
     store::chunks(app).remove(blob).await?;
     Ok(store::remove_blob(app, blob).await.decided()?.is_some())
 }

@@ -12,7 +12,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use async_graphql::{ID, connection::Connection};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use mongodb::bson::DateTime;
@@ -20,7 +19,7 @@ use mongodb::bson::DateTime;
 pub use super::store::{Expected, PhotosBy, is_parent, list_photos as photos};
 pub use changes::{delete_asset, edit_asset, tag_asset, untag_asset};
 pub(super) use changes::{discard, dispose};
-pub use put::{PutRefusal, put};
+pub use put::put;
 pub use upload::{replace_asset, upload_asset};
 
 use super::{
@@ -31,31 +30,23 @@ use super::{
         AttributesFilter, DateRange, KEY, NumberRange, TextRange,
     },
 };
-use crate::{
-    app::App,
-    domains::audiences::may_see,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        input,
-        node_id::NodeKind,
-        page::{Page, Paging},
-        refusals::{InvalidInput, NotFound, Stop},
-    },
-};
+use crate::{domains::audiences::may_see, graphql::prelude::*};
+
+/// What an operation returns that creates or changes an asset.
+type Changed<U> = Result<AssetDocument, Stop<U>>;
 
 /// The asset, if the caller may read it: it is complete, published by now, and open to everyone or to one of
 /// the caller's roles. Editors may read everything.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn asset(cx: Cx<'_>, by: &AssetBy) -> Result<Option<AssetDocument>, Error> {
+pub async fn asset(cx: Cx<'_>, by: AssetBy) -> Result<Option<AssetDocument>> {
     let (key, value) = match by {
         AssetBy::Id(id) => {
-            let Ok(id) = input::id(NodeKind::ASSET, id) else { return Ok(None) };
+            let Ok(id) = input::id(NodeKind::ASSET, &id) else { return Ok(None) };
             ("_id", id)
         }
-        AssetBy::Path(path) => ("metadata.path", input::path("by.path", path)?.to_owned()),
+        AssetBy::Path(path) => ("metadata.path", input::path("by.path", &path)?.to_owned()),
     };
     let found = store::assets(&cx).get_timed_by(key, &value).await?;
     let may_read = |(now, asset): &(DateTime, AssetDocument)| {
@@ -66,19 +57,15 @@ pub async fn asset(cx: Cx<'_>, by: &AssetBy) -> Result<Option<AssetDocument>, Er
 }
 
 /// The asset with this `_id`, if the caller may read it; see [`asset`].
-pub async fn asset_by_id(cx: Cx<'_>, id: &str) -> Result<Option<AssetDocument>, Error> {
-    asset(cx, &AssetBy::Id(NodeKind::ASSET.id(id))).await
+pub async fn asset_by_id(cx: Cx<'_>, id: &str) -> Result<Option<AssetDocument>> {
+    asset(cx, AssetBy::Id(NodeKind::ASSET.id(id))).await
 }
 
 /// A page of assets that the caller may read.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn assets(
-    cx: Cx<'_>,
-    by: AssetsBy,
-    paging: Paging,
-) -> Result<Connection<String, Asset>, Error> {
+pub async fn assets(cx: Cx<'_>, by: AssetsBy, paging: Paging) -> Result<Connection<Asset>> {
     let list = match by {
         AssetsBy::Tag(tag) => AssetList::Tag(input::tag("by.tag", &tag)?),
         AssetsBy::ParentId(id) => AssetList::Parent(Some(content_id(&id))),
@@ -159,7 +146,7 @@ pub fn bytes(
     app: &App,
     file: &FileFacts,
     range: Range<u64>,
-) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
+) -> impl Stream<Item = Result<Bytes>> + Send + use<> {
     let longest = Duration::from_secs(app.config().asset_transfer_seconds);
     let since = Instant::now();
     let length = u64::try_from(file.length).unwrap_or(0);
@@ -176,12 +163,12 @@ pub fn bytes(
 ///
 /// # Errors
 /// `Unavailable` or `Internal`: it has to be repeated.
-pub async fn repath(app: &App, parent: &str, path: &str, version: i64) -> Result<u64, Error> {
+pub async fn repath(app: &App, parent: &str, path: &str, version: i64) -> Result<u64> {
     store::update_paths(app, parent, path, version, None).await
 }
 
 /// The asset, if it is complete and not deleted.
-async fn find_visible<U: From<NotFound>>(app: &App, id: &str) -> Result<AssetDocument, Stop<U>> {
+async fn find_visible<U: From<NotFound>>(app: &App, id: &str) -> Changed<U> {
     let asset = store::assets(app).get_settled(id).await?;
     asset.filter(|asset| asset.visible_file().is_some()).ok_or_else(|| not_found(id).into())
 }

@@ -1,7 +1,5 @@
 //! Puts a file at a path: creates an asset, or replaces the file of the existing one.
 
-use async_graphql::ID;
-
 use super::{
     super::{
         documents::AssetDocument,
@@ -10,41 +8,19 @@ use super::{
     },
     upload::{create, replace},
 };
-use crate::graphql::{
-    codes::Coded,
-    cx::Cx,
-    input::TOP,
-    refusals::{AlreadyExists, Conflict, InUse, NotFound, Stop},
-    scalars::Slug,
-    upload::Incoming,
-};
+use crate::graphql::{codes::Coded, prelude::*, refusals::AnyRefusal, upload::Incoming};
 
 const UNEXPECTED: &str = "what is there isn't what was expected";
 
-/// Why a file wasn't put at its path.
-#[derive(Debug)]
-pub struct PutRefusal {
-    /// Kind of refusal. `Conflict`: the path doesn't hold what was expected.
-    pub code: &'static str,
-    /// Explanation in English, for people.
-    pub message: String,
-}
-
-impl<R: Coded> From<R> for PutRefusal {
-    fn from(refusal: R) -> Self {
-        Self { code: R::CODE, message: refusal.message() }
-    }
-}
-
 /// Puts a file at the path of a slug in a folder or gallery; `/` is the root. Returns the asset, and whether it
-/// was created.
+/// was created. The refusal `Conflict` means that the path doesn't hold what was expected.
 pub async fn put(
     cx: Cx<'_>,
     parent: &str,
     slug: Slug,
     expected: Expected,
     incoming: Incoming,
-) -> Result<(AssetDocument, bool), Stop<PutRefusal>> {
+) -> Result<(AssetDocument, bool), Stop<AnyRefusal>> {
     let parent = if parent == TOP {
         None
     } else {
@@ -68,14 +44,14 @@ pub async fn put(
     // The first three refusals mean that the path has changed since it was read.
     Err(match put {
         Ok(asset) => return Ok((asset, is_new)),
-        Err(Stop::Refused(PutRefusal { code: AlreadyExists::CODE, .. })) => InUse::because(
+        Err(Stop::Refused(AnyRefusal { code: AlreadyExists::CODE, .. })) => InUse::because(
             "another asset was put at this path at the same time; send the file again",
         )
         .into(),
-        Err(Stop::Refused(PutRefusal { code: NotFound::CODE, .. })) if !is_new => {
+        Err(Stop::Refused(AnyRefusal { code: NotFound::CODE, .. })) if !is_new => {
             InUse::because("the asset was deleted at the same time; send the file again").into()
         }
-        Err(Stop::Refused(PutRefusal { code: AssetConflict::CODE, .. })) => {
+        Err(Stop::Refused(AnyRefusal { code: AssetConflict::CODE, .. })) => {
             Conflict::because(UNEXPECTED, None).into()
         }
         Err(stop) => stop,

@@ -12,14 +12,7 @@ use super::{
     reservation::Refusals,
 };
 use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        refusals::Stop,
-        scalars::{Long, Slug},
-        text,
-        upload::Incoming,
-    },
+    graphql::{prelude::*, text, upload::Incoming},
     mongo::gridfs::CHUNK,
 };
 
@@ -37,7 +30,7 @@ pub(super) struct OpenFile<'a> {
     pub(super) media: Media,
     /// The beginning, until it is read once more.
     head: Option<Bytes>,
-    rest: BoxStream<'static, Result<Bytes, Error>>,
+    rest: BoxStream<'static, Result<Bytes>>,
     length: u64,
     since: Instant,
 }

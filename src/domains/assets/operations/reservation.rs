@@ -10,16 +10,13 @@ use super::{
             AssetConflict, FileTooLarge, MediaTypeNotAllowed, ReplaceAssetResult, UploadAssetResult,
         },
     },
+    Changed,
     changes::{discard, settle},
     not_found,
-    put::PutRefusal,
     receive::OpenFile,
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Change, Op, OtherInput},
-    graphql::refusals::{Conflict, InUse, InvalidInput, NotFound, Stop},
+    graphql::{prelude::*, refusals::AnyRefusal},
     mongo::{Outcome, gridfs::CHUNK},
 };
 
@@ -37,7 +34,7 @@ pub(super) trait Refusals:
 
 impl Refusals for UploadAssetResult {}
 impl Refusals for ReplaceAssetResult {}
-impl Refusals for PutRefusal {}
+impl Refusals for AnyRefusal {}
 
 /// A reserved upload. Nothing but the owner of its token can commit it.
 pub(super) struct Reservation<'a> {
@@ -56,7 +53,7 @@ impl Reservation<'_> {
         self,
         mut file: OpenFile<'_>,
         attempt: &Attempt,
-    ) -> Result<AssetDocument, Stop<U>> {
+    ) -> Changed<U> {
         let Self { app, asset, upload: Upload { token, .. }, expected, op } = &self;
         let facts = self.receive(&mut file, attempt).await?;
         let op = op.map(|op| with_file(op, &facts.digest));
@@ -134,7 +131,7 @@ impl Reservation<'_> {
         commit: &Change<NotCommitted>,
         op: Option<&Op>,
         attempt: &Attempt,
-    ) -> Result<AssetDocument, Stop<U>> {
+    ) -> Changed<U> {
         let Self { app, asset: AssetDocument { id, .. }, .. } = self;
         let found = store::assets(app).get_settled(id).await?;
         let broken = found.as_ref().map(|asset| commit.broken(asset, attempt.now()).copied());

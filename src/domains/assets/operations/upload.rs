@@ -1,6 +1,5 @@
 //! Uploads: of a new asset's first file, or of another file for an existing asset.
 
-use async_graphql::ID;
 use mongodb::bson::oid::ObjectId;
 
 use super::{
@@ -14,24 +13,15 @@ use super::{
             UploadAssetResult,
         },
     },
+    Changed,
     changes::{dispose, settle},
     find_visible,
     receive::{OpenFile, slug_of},
     reservation::{Refusals, Reservation, is_committed, with_file},
 };
 use crate::{
-    app::App,
     domains::identities::{self, Author},
-    error::Error,
-    flow::{Attempt, Op, OtherInput},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input::TOP,
-        node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop},
-        upload::Incoming,
-    },
+    graphql::{prelude::*, upload::Incoming},
     mongo::Version,
 };
 
@@ -43,7 +33,7 @@ pub async fn upload_asset(
     cx: Cx<'_>,
     input: UploadAssetInput,
     incoming: Incoming,
-) -> Result<AssetDocument, Stop<UploadAssetResult>> {
+) -> Changed<UploadAssetResult> {
     let input = input.checked()?;
     let scope = [cx.requester.subject()?, "uploadAsset"];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
@@ -63,7 +53,7 @@ pub async fn replace_asset(
     cx: Cx<'_>,
     input: ReplaceAssetInput,
     incoming: Incoming,
-) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
+) -> Changed<ReplaceAssetResult> {
     let input = input.checked()?;
     let scope = [cx.requester.subject()?, "replaceAsset"];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
@@ -77,7 +67,7 @@ pub(super) async fn create<U: Refusals + From<AlreadyExists>>(
     input: UploadAssetInput,
     op: &Op,
     incoming: Incoming,
-) -> Result<AssetDocument, Stop<U>> {
+) -> Changed<U> {
     // Checked early, because the beginning of the file may take long to arrive.
     if input.parent_id.is_some() {
         open_parent(app, input.parent_id.as_ref()).await?;
@@ -188,7 +178,7 @@ async fn reserve<U: Refusals + From<AlreadyExists>>(
     app: &App,
     asset: AssetDocument,
     upload: &Upload,
-) -> Result<AssetDocument, Stop<U>> {
+) -> Changed<U> {
     let (parent, slug) = (asset.metadata.parent_id.as_deref(), &asset.metadata.slug);
     for _ in 0..TRIES {
         if store::assets(app).insert(asset.clone()).await.decided()?.is_some() {
@@ -234,7 +224,7 @@ pub(super) async fn replace<U: Refusals>(
     op: &Op,
     is_repeatable: bool,
     incoming: Incoming,
-) -> Result<AssetDocument, Stop<U>> {
+) -> Changed<U> {
     let is_known = |asset: &AssetDocument| {
         is_repeatable && asset.ops.iter().any(|record| record.id.as_ref() == Some(&op.id))
     };
@@ -278,11 +268,7 @@ fn new_upload(app: &App, op: &Op, attempt: &Attempt) -> Upload {
 
 /// The answer if the op was applied before: the asset in its current state, provided that the file is the
 /// same.
-async fn repeated<U: Refusals>(
-    asset: AssetDocument,
-    op: &Op,
-    file: OpenFile<'_>,
-) -> Result<AssetDocument, Stop<U>> {
+async fn repeated<U: Refusals>(asset: AssetDocument, op: &Op, file: OpenFile<'_>) -> Changed<U> {
     if !is_committed(&with_file(op, &file.digest().await?), &asset)? {
         return Err(OtherInput.into());
     }

@@ -1,22 +1,10 @@
 //! Lists of assets: each is one range of one index.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::{
     super::documents::{AssetDocument, Attribute},
     assets,
 };
-use crate::{
-    app::App,
-    domains::audiences::read_by,
-    error::Error,
-    graphql::{
-        input::TOP,
-        page::{Order, Page},
-        requester::{Requester, Role},
-    },
-    mongo::{collection::List, expression::both},
-};
+use crate::{domains::audiences::read_by, graphql::prelude::*, mongo::prelude::*};
 
 /// A list of assets.
 #[derive(Debug, Clone)]
@@ -97,7 +85,7 @@ impl Condition {
     }
 
     /// Index keys from the cursor to the end of the matching values.
-    fn between(&self, page: &Page) -> Result<(Document, Document), Error> {
+    fn between(&self, page: &Page) -> Result<(Document, Document)> {
         let key = |value, id| {
             doc! { "attributes.key": &self.key, "attributes.value": value, "_id": id }
         };
@@ -177,7 +165,7 @@ pub async fn list_photos(
     requester: &Requester,
     by: PhotosBy<'_>,
     page: &Page,
-) -> Result<Vec<AssetDocument>, Error> {
+) -> Result<Vec<AssetDocument>> {
     let filter = match by {
         PhotosBy::Tag(tag) => listed(requester, "photoTag", tag),
         PhotosBy::Parent(id) => listed(requester, "photoParent", id),
@@ -208,7 +196,7 @@ pub(crate) async fn list(
     of: &AssetList,
     requester: &Requester,
     page: &Page,
-) -> Result<Vec<AssetDocument>, Error> {
+) -> Result<Vec<AssetDocument>> {
     let is_editor = requester.has(Role::Editor);
     let seen = |filter| if is_editor { filter } else { both(filter, is_published()) };
     let newest = |list, of| shown(page.list(seen(listed(requester, list, of))), "list");

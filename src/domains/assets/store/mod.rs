@@ -3,9 +3,7 @@
 mod lists;
 mod uploads;
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
-pub(super) use lists::*;
+pub(super) use lists::{AssetList, Condition, Test, is_ordered, list};
 pub use lists::{PhotosBy, list_photos};
 pub use uploads::Expected;
 pub(super) use uploads::*;
@@ -14,20 +12,7 @@ use super::{
     documents::{ATTRIBUTES, AssetDocument, Attribute, OF_FILE, ParentDocument},
     types::EditAssetInput,
 };
-use crate::{
-    app::App,
-    domains::audiences,
-    error::Error,
-    graphql::{input::TOP, scalars::Slug},
-    mongo::{
-        Collection,
-        collection::List,
-        expression::{
-            append, array, both, choose, filter, is_missing, literal, map, stored, whole,
-        },
-        guarded::Guarded,
-    },
-};
+use crate::{domains::audiences, graphql::prelude::*, mongo::prelude::*};
 
 /// The collection of the assets.
 pub(super) fn assets(app: &App) -> Collection<AssetDocument> {
@@ -44,21 +29,18 @@ pub(super) async fn find_slug(
     app: &App,
     parent: Option<&str>,
     slug: &Slug,
-) -> Result<Option<AssetDocument>, Error> {
+) -> Result<Option<AssetDocument>> {
     let filter = doc! { "metadata.parentId": parent, "metadata.slug": slug.as_str() };
     assets(app).first(List { filter, ..List::default() }).await
 }
 
 /// Whether any asset, including one whose upload is in progress, prevents the deletion of a parent. The
 /// caller must have marked the parent as being deleted.
-pub async fn is_parent(app: &App, parent: &str) -> Result<bool, Error> {
+pub async fn is_parent(app: &App, parent: &str) -> Result<bool> {
     Ok(assets(app).count(doc! { "metadata.parentId": parent }, 1).await? > 0)
 }
 
-pub(super) async fn find_parent_by_path(
-    app: &App,
-    path: &str,
-) -> Result<Option<ParentDocument>, Error> {
+pub(super) async fn find_parent_by_path(app: &App, path: &str) -> Result<Option<ParentDocument>> {
     let filter = doc! { "metadata.path": path };
     let found = parents(app).list(List { filter, limit: 2, ..List::default() }).await?;
     Ok(found.into_iter().find(ParentDocument::holds_assets))
@@ -71,7 +53,7 @@ pub(super) async fn update_paths(
     path: &str,
     version: i64,
     only: Option<&str>,
-) -> Result<u64, Error> {
+) -> Result<u64> {
     let mut filter = doc! { "metadata.parentId": parent, "parentCv": { "$lt": version } };
     if let Some(only) = only {
         filter.insert("_id", only);
@@ -166,7 +148,7 @@ pub(super) fn settle_deletion(app: &App, id: &str) -> Guarded<AssetDocument> {
 }
 
 /// Removes the tombstones from before `before`; returns how many.
-pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64, Error> {
+pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64> {
     let due = doc! { "deletedAt": { "$lt": before }, "deleting": { "$exists": false } };
     assets(app).remove_many(due).await
 }

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, time::Duration};
 
-use mongodb::bson::{Document, doc, oid::ObjectId};
+use mongodb::bson::oid::ObjectId;
 
 use super::{
     super::documents::{
@@ -11,20 +11,8 @@ use super::{
     assets, attributes_of_file, concat, outbox_with, relist,
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::{Change, Op},
-    mongo::{
-        Collection, Outcome,
-        collection::List,
-        condition::{Condition, is, is_absent},
-        expression::{
-            array, both, choose, is_missing, literal, millis, older_than, stored, stored_fields,
-            whole, without_any,
-        },
-        gridfs::Chunks,
-        guarded::Guarded,
-    },
+    graphql::prelude::*,
+    mongo::{gridfs::Chunks, prelude::*},
 };
 
 /// What a caller expects of an asset, or at a path.
@@ -204,13 +192,13 @@ pub(crate) fn chunks(app: &App) -> Chunks {
     Chunks::of(&app.collection::<ChunkDocument>())
 }
 
-pub(crate) async fn find_blob(app: &App, id: ObjectId) -> Result<Option<BlobDocument>, Error> {
+pub(crate) async fn find_blob(app: &App, id: ObjectId) -> Result<Option<BlobDocument>> {
     blobs(app).first(List { filter: doc! { "_id": id }, ..List::default() }).await
 }
 
 /// Retires a blob that readers could see: it stays until the last download that may have begun is over. Returns
 /// `false` if it was retired before or is gone.
-pub(crate) async fn retire(app: &App, id: ObjectId) -> Result<bool, Error> {
+pub(crate) async fn retire(app: &App, id: ObjectId) -> Result<bool> {
     let transfer = Duration::from_secs(app.config().asset_transfer_seconds);
     let longest = millis(transfer.saturating_add(app.bounds().grace_period()));
     let kept = doc! { "_id": id, "metadata.removeAfter": { "$exists": false } };
@@ -228,7 +216,7 @@ pub(crate) async fn list_blobs(
     app: &App,
     ids: Range<ObjectId>,
     limit: i64,
-) -> Result<Vec<BlobDocument>, Error> {
+) -> Result<Vec<BlobDocument>> {
     let filter = doc! { "_id": { "$gt": ids.start, "$lt": ids.end } };
     blobs(app).list(List { filter, sort: doc! { "_id": 1 }, limit, ..List::default() }).await
 }
@@ -238,7 +226,7 @@ pub(crate) async fn list_named(
     app: &App,
     field: &str,
     blobs: &[ObjectId],
-) -> Result<Vec<ObjectId>, Error> {
+) -> Result<Vec<ObjectId>> {
     let path = format!("{field}.blob");
     let pipeline = vec![
         doc! { "$match": { &path: { "$in": blobs.to_vec() } } },

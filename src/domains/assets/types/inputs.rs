@@ -2,20 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use async_graphql::{ID, OneofObject};
+use async_graphql::OneofObject;
 use mongodb::bson::Bson;
 use serde::Serialize;
 
 use super::super::documents::{Attribute, OF_FILE};
-use crate::graphql::{
-    declared::{self, input},
-    input as checks,
-    node_id::NodeKind,
-    refusals::{InvalidInput, Unusable},
-    requester::Role,
-    scalars::{DateTime, LocaleTag, Slug},
-    upload::Upload,
-};
+use crate::graphql::{declared, input as checks, prelude::*, scalars::DateTime, upload::Upload};
 
 /// Maximum length of an attribute's key, in characters.
 pub(crate) const KEY: usize = 100;

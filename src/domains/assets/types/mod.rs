@@ -2,14 +2,14 @@
 
 mod inputs;
 
-use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use async_graphql::SimpleObject;
 use mongodb::bson::Bson;
 
 pub use inputs::*;
 
 use super::{
     DISCUSSED,
-    documents::{self, AssetDocument, FileFacts},
+    documents::{AssetDocument, Attribute},
 };
 use crate::{
     domains::{
@@ -17,178 +17,93 @@ use crate::{
         content::{self, Content},
     },
     graphql::{
-        app,
         author::Author,
-        codes::refusal,
-        declared::result,
-        node_id::NodeKind,
-        object_of::ObjectOf,
-        refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
+        prelude::*,
+        refusals::CHANGED,
         requester,
-        scalars::{DateTime, LocaleTag, Long, Slug, int},
+        scalars::{DateTime, int},
     },
 };
 
-/// A file with its metadata.
-pub type Asset = ObjectOf<AssetDocument>;
-
-/// A file with its metadata. `GET` on `url` downloads the file, `PUT` replaces it.
-#[Object]
-impl Asset {
-    /// Global id of the asset.
-    pub async fn id(&self) -> ID {
-        NodeKind::ASSET.id(&self.0.id)
-    }
-
-    /// Version of the asset; it changes with every edit and every replacement of the file. `editAsset` takes
-    /// it and refuses the edit of an asset that changed since it was read.
-    async fn version(&self) -> ID {
-        ID(self.0.metadata.version.clone())
-    }
-
-    /// Slug, the last step of the path. It is unique among the assets of one parent.
-    async fn slug(&self) -> &Slug {
-        &self.0.metadata.slug
-    }
-
-    /// Path of slugs from the root to the asset, such as `/travel/lisbon/tram`.
-    async fn path(&self) -> &str {
-        &self.0.metadata.path
-    }
-
-    /// Global id of the folder or gallery that contains the asset; null for a root.
-    async fn parent_id(&self) -> Option<ID> {
-        self.0.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id))
-    }
-
-    /// Folder or gallery that contains the asset; null for a root, and if the caller can't see it.
-    async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
-        let Some(id) = &self.0.metadata.parent_id else { return Ok(None) };
-        let found = content::operations::by_id(app(context), requester(context), id).await?;
-        Ok(found.map(Content::from))
-    }
-
-    /// URL of the file, relative to the address of this gateway.
-    async fn url(&self) -> String {
-        format!("/assets{}", self.0.metadata.path)
-    }
-
-    /// Title that readers see, up to 300 characters. An upload without a title gives it the name of
-    /// the file.
-    async fn title(&self) -> &str {
-        &self.0.metadata.title
-    }
-
-    /// Language of the file; null if it has none or it is unknown.
-    async fn language(&self) -> Option<&LocaleTag> {
-        self.0.metadata.language.as_ref()
-    }
-
-    /// Tags, sorted.
-    async fn tags(&self) -> &[String] {
-        &self.0.metadata.tags
-    }
-
-    /// Further attributes, such as those that a camera wrote into the picture (their keys begin with
-    /// `exif:`).
-    async fn attributes(&self) -> Vec<Attribute> {
-        self.0.attributes.iter().map(Attribute::from).collect()
-    }
-
-    /// Author of the asset, with the name that readers see.
-    async fn author(&self) -> Author {
-        (&self.0.metadata.author).into()
-    }
-
-    /// Names of the roles that may read the asset; an empty list permits everyone. Editors can read all
-    /// assets.
-    async fn access(&self) -> &[String] {
-        &self.0.metadata.access
-    }
-
-    /// Discussion of the asset with its newest comments; null if none was opened.
-    async fn discussion(&self) -> Option<Discussion> {
-        let found = self.0.discussion.clone()?;
-        Some(Discussion::of(&DISCUSSED, &self.0.id, found))
-    }
-
-    /// Time at which the asset was created.
-    async fn created_at(&self) -> DateTime {
-        self.0.metadata.created.into()
-    }
-
-    /// Time from which readers see the asset. Editors see it before.
-    async fn published_at(&self) -> DateTime {
-        self.0.published_at.into()
-    }
-
-    /// Time at which the present file was complete.
-    async fn replaced_at(&self) -> Option<DateTime> {
-        self.file().map(|file| file.at.into())
-    }
-
-    /// Media type of the file, detected from its bytes. The type that the client declared is ignored.
-    async fn media_type(&self) -> Option<&str> {
-        self.file().map(|file| file.media_type.as_str())
-    }
-
-    /// File name that the client sent with the file.
-    async fn file_name(&self) -> Option<&str> {
-        self.file().map(|file| file.name.as_str())
-    }
-
-    /// Size of the file in bytes.
-    async fn length(&self) -> Option<Long> {
-        self.file().map(|file| Long(file.length))
-    }
-
-    /// SHA-256 hash of the file in hexadecimal digits.
-    async fn sha256(&self) -> Option<&str> {
-        self.file().map(|file| file.digest.as_str())
-    }
-
-    /// Width in pixels; null unless the file is a picture.
-    async fn width(&self) -> Option<i32> {
-        self.file().and_then(|file| file.width).map(int)
-    }
-
-    /// Height in pixels; null unless the file is a picture.
-    async fn height(&self) -> Option<i32> {
-        self.file().and_then(|file| file.height).map(int)
+object! {
+    /// A file with its metadata. `GET` on `url` downloads the file, `PUT` replaces it.
+    pub type Asset = AssetDocument as asset {
+        /// Global id of the asset.
+        pub id: ID = NodeKind::ASSET.id(&asset.id),
+        /// Version of the asset; it changes with every edit and every replacement of the file. `editAsset` takes
+        /// it and refuses the edit of an asset that changed since it was read.
+        version: ID = ID(asset.metadata.version.clone()),
+        /// Slug, the last step of the path. It is unique among the assets of one parent.
+        slug: &Slug = &asset.metadata.slug,
+        /// Path of slugs from the root to the asset, such as `/travel/lisbon/tram`.
+        path: &str = &asset.metadata.path,
+        /// Global id of the folder or gallery that contains the asset; null for a root.
+        parent_id: Option<ID> =
+            asset.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id)),
+        /// Folder or gallery that contains the asset; null for a root, and if the caller can't see it.
+        parent(context)?: Option<Content> = {
+            let Some(id) = &asset.metadata.parent_id else { return Ok(None) };
+            let found = content::operations::by_id(app(context), requester(context), id);
+            found.await?.map(Content::from)
+        },
+        /// URL of the file, relative to the address of this gateway.
+        url: String = format!("/assets{}", asset.metadata.path),
+        /// Title that readers see, up to 300 characters. An upload without a title gives it the name of
+        /// the file.
+        title: &str = &asset.metadata.title,
+        /// Language of the file; null if it has none or it is unknown.
+        language: Option<&LocaleTag> = asset.metadata.language.as_ref(),
+        /// Tags, sorted.
+        tags: &[String] = &asset.metadata.tags,
+        /// Further attributes, such as those that a camera wrote into the picture (their keys begin with
+        /// `exif:`).
+        attributes: &[Attribute] = &asset.attributes,
+        /// Author of the asset, with the name that readers see.
+        author: Author = (&asset.metadata.author).into(),
+        /// Names of the roles that may read the asset; an empty list permits everyone. Editors can read all
+        /// assets.
+        access: &[String] = &asset.metadata.access,
+        /// Discussion of the asset with its newest comments; null if none was opened.
+        discussion: Option<Discussion> =
+            Some(Discussion::of(&DISCUSSED, &asset.id, asset.discussion.clone()?)),
+        /// Time at which the asset was created.
+        created_at: DateTime = asset.metadata.created.into(),
+        /// Time from which readers see the asset. Editors see it before.
+        published_at: DateTime = asset.published_at.into(),
+        /// Time at which the present file was complete.
+        replaced_at: Option<DateTime> = asset.file.as_ref().map(|file| file.at.into()),
+        /// Media type of the file, detected from its bytes. The type that the client declared is ignored.
+        media_type: Option<&str> = asset.file.as_ref().map(|file| file.media_type.as_str()),
+        /// File name that the client sent with the file.
+        file_name: Option<&str> = asset.file.as_ref().map(|file| file.name.as_str()),
+        /// Size of the file in bytes.
+        length: Option<Long> = asset.file.as_ref().map(|file| Long(file.length)),
+        /// SHA-256 hash of the file in hexadecimal digits.
+        sha256: Option<&str> = asset.file.as_ref().map(|file| file.digest.as_str()),
+        /// Width in pixels; null unless the file is a picture.
+        width: Option<i32> = asset.file.as_ref().and_then(|file| file.width).map(int),
+        /// Height in pixels; null unless the file is a picture.
+        height: Option<i32> = asset.file.as_ref().and_then(|file| file.height).map(int),
     }
 }
 
-impl Asset {
-    fn file(&self) -> Option<&FileFacts> {
-        self.0.file.as_ref()
-    }
-}
-
-/// Attribute of an asset. Exactly one of its values isn't null.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct Attribute {
-    /// Key of the attribute, unique within the asset. Keys from a camera begin with `exif:`.
-    pub key: String,
-    /// Value, if it is a text.
-    pub text: Option<String>,
-    /// Value, if it is a number.
-    pub number: Option<f64>,
-    /// Value, if it is a point in time.
-    pub date: Option<DateTime>,
-    /// Value, if it is true or false.
-    pub flag: Option<bool>,
-}
-
-impl From<&documents::Attribute> for Attribute {
-    fn from(documents::Attribute { key, value }: &documents::Attribute) -> Self {
-        let none = Self { key: key.clone(), text: None, number: None, date: None, flag: None };
-        match value {
-            Bson::String(text) => Self { text: Some(text.clone()), ..none },
-            Bson::Double(number) => Self { number: Some(*number), ..none },
-            Bson::DateTime(moment) => Self { date: Some((*moment).into()), ..none },
-            Bson::Boolean(flag) => Self { flag: Some(*flag), ..none },
-            other => Self { text: Some(other.to_string()), ..none },
-        }
+object! {
+    /// Attribute of an asset. Exactly one of its values isn't null.
+    impl Attribute as attribute {
+        /// Key of the attribute, unique within the asset. Keys from a camera begin with `exif:`.
+        key: &str = &attribute.key,
+        /// Value, if it is a text.
+        text: Option<String> = match &attribute.value {
+            Bson::Double(_) | Bson::DateTime(_) | Bson::Boolean(_) => None,
+            Bson::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        },
+        /// Value, if it is a number.
+        number: Option<f64> = attribute.value.as_f64(),
+        /// Value, if it is a point in time.
+        date: Option<DateTime> = attribute.value.as_datetime().map(|moment| (*moment).into()),
+        /// Value, if it is true or false.
+        flag: Option<bool> = attribute.value.as_bool(),
     }
 }
 

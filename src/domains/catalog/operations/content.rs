@@ -8,11 +8,7 @@ use super::super::{
         DimensionsInput, PricingInput, ProductContentInput, ProductDetailsInput, ShippingInput,
     },
 };
-use crate::{
-    app::App,
-    graphql::{input, scalars::LocaleTag},
-    mongo::expression::stored_fields,
-};
+use crate::{graphql::prelude::*, mongo::expression::stored_fields};
 
 impl Content {
     pub(crate) fn of(app: &App, content: ProductContentInput) -> Self {

@@ -1,38 +1,30 @@
-//! Creation and changes of products.
-
-use async_graphql::ID;
+//! Creation and changes of products, and the credits of people.
 
 use super::{
     super::{
-        documents::{Content, Copying, Pricing, ProductDocument, coordinate},
+        documents::{Content, Contributor, Copying, Pricing, ProductDocument, coordinate},
         store::{self, NotChanged, products},
         types::{
             CategorizeProductInput, CategorizeProductResult, CreateProductInput,
-            CreateProductResult, SetProductPriceInput, SetProductPriceResult, UpdateProductInput,
+            CreateProductResult, CreditPersonInput, CreditPersonResult, SetProductPriceInput,
+            SetProductPriceResult, UncreditPersonInput, UncreditPersonResult, UpdateProductInput,
             UpdateProductResult,
         },
     },
+    Changed,
     follow::{finish, write},
 };
 use crate::{
-    app::App,
-    domains::categories::{self, CategoryCopy},
-    error::Error,
-    flow::Attempt,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop},
+    domains::{
+        categories::{self, CategoryCopy},
+        people::operations::{WORKS, names},
     },
+    graphql::prelude::*,
     mongo::Version,
 };
 
 /// Creates a product. The SKU is its key: a repeat of the call returns the product.
-pub async fn create_product(
-    cx: Cx<'_>,
-    input: CreateProductInput,
-) -> Result<ProductDocument, Stop<CreateProductResult>> {
+pub async fn create_product(cx: Cx<'_>, input: CreateProductInput) -> Changed<CreateProductResult> {
     let input = input.checked()?;
     let origin = cx.op(&["createProduct"], None, &*input).input;
     let attempt = cx.begin().await?;
@@ -84,10 +76,7 @@ fn new_product(
 }
 
 /// Replaces the content, guarded by the version that the client read.
-pub async fn update_product(
-    cx: Cx<'_>,
-    input: UpdateProductInput,
-) -> Result<ProductDocument, Stop<UpdateProductResult>> {
+pub async fn update_product(cx: Cx<'_>, input: UpdateProductInput) -> Changed<UpdateProductResult> {
     let UpdateProductInput { sku, version, content } = input.checked()?.into_inner();
     // The next version is derived from this one and the content, so it identifies a repeat.
     let digest = cx.op(&["updateProduct"], None, &content).input;
@@ -108,7 +97,7 @@ pub async fn update_product(
 pub async fn set_product_price(
     cx: Cx<'_>,
     input: SetProductPriceInput,
-) -> Result<ProductDocument, Stop<SetProductPriceResult>> {
+) -> Changed<SetProductPriceResult> {
     let input = &input.checked()?;
     if input.list.is_none() && input.retail.is_none() {
         return Err(InvalidInput::new("retail", "is missing: give `retail`, `list` or both").into());
@@ -133,7 +122,7 @@ pub async fn set_product_price(
 pub async fn categorize_product(
     cx: Cx<'_>,
     input: CategorizeProductInput,
-) -> Result<ProductDocument, Stop<CategorizeProductResult>> {
+) -> Changed<CategorizeProductResult> {
     let CategorizeProductInput { sku, category_ids } = &*input.checked()?;
     let attempt = cx.begin().await?;
     let categories = current_categories(&cx, category_ids).await?;
@@ -141,6 +130,44 @@ pub async fn categorize_product(
     // Nothing but a missing product refuses it.
     let written = write(&cx, &attempt, sku, categorize).await?;
     Ok(written.unwrap_or_else(|(_, product)| product))
+}
+
+/// Credits a person with a role in the product. An existing credit stays as it is.
+pub async fn credit_person(cx: Cx<'_>, input: CreditPersonInput) -> Changed<CreditPersonResult> {
+    let CreditPersonInput { sku, person_id, role } = &*input.checked()?;
+    let attempt = cx.begin().await?;
+    let person = names(&cx, std::slice::from_ref(&person_id.0)).await?.pop();
+    let person = person.ok_or_else(|| NotFound::of(NodeKind::PERSON, person_id))?;
+    let contributor = Contributor::of(&person, role);
+    let credit = store::credit(sku, &contributor, person.works, &cx.ids().random());
+    let (reason, product) = match write(&cx, &attempt, sku, credit).await? {
+        Ok(product) => return Ok(product),
+        Err(refused) => refused,
+    };
+    Err(match reason {
+        NotChanged::FullPerson => {
+            InvalidInput::new("personId", format!("has {WORKS} works already")).into()
+        }
+        NotChanged::FullProduct => {
+            let reason = format!("the product has {} contributors already", store::CONTRIBUTORS);
+            InvalidInput::new("role", reason).into()
+        }
+        // A repeat finishes what the first call left.
+        _ => return Ok(finish(&cx, &attempt, product).await?),
+    })
+}
+
+/// Removes a credit. If there is none, nothing changes.
+pub async fn uncredit_person(
+    cx: Cx<'_>,
+    input: UncreditPersonInput,
+) -> Changed<UncreditPersonResult> {
+    let UncreditPersonInput { sku, person_id, role } = &*input.checked()?;
+    let attempt = cx.begin().await?;
+    match write(&cx, &attempt, sku, store::uncredit(sku, person_id, role.as_str())).await? {
+        Ok(product) => Ok(product),
+        Err((_, uncredited)) => Ok(finish(&cx, &attempt, uncredited).await?),
+    }
 }
 
 /// Current copies of the categories with these `_id`s.

@@ -11,14 +11,11 @@ use super::super::{
     store::{self, NotChanged},
 };
 use crate::{
-    app::App,
     domains::{
         categories,
         people::{self, Work},
     },
-    error::Error,
-    flow::{Attempt, Change, Verdict},
-    graphql::refusals::{NotFound, Stop},
+    graphql::prelude::*,
 };
 
 /// Polling interval while the deletion of a category isn't committed or refused yet.
@@ -58,7 +55,7 @@ pub(crate) async fn finish(
     app: &App,
     attempt: &Attempt,
     product: ProductDocument,
-) -> Result<ProductDocument, Error> {
+) -> Result<ProductDocument> {
     let product = match product.copying.clone() {
         Some(mark) => check_again(app, attempt, &mark, product).await?,
         None => product,
@@ -78,7 +75,7 @@ async fn check_again(
     attempt: &Attempt,
     mark: &Copying,
     product: ProductDocument,
-) -> Result<ProductDocument, Error> {
+) -> Result<ProductDocument> {
     let ids: Vec<String> = product.categories.iter().map(|copy| copy.id.clone()).collect();
     let people = product.contributors.iter().map(|contributor| contributor.person_id.clone());
     let people = Vec::from_iter(people.collect::<BTreeSet<_>>());
@@ -116,7 +113,7 @@ fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
 
 /// Like [`finish`], for many products. Works that are all new to their people are written together, the rest
 /// one by one.
-pub(crate) async fn finish_all(app: &App, skus: &[String]) -> Result<(), Error> {
+pub(crate) async fn finish_all(app: &App, skus: &[String]) -> Result<()> {
     let attempt = app.begin().await?;
     let (checked, mut rest): (Vec<_>, Vec<_>) =
         store::list_unfinished(app, skus).await?.into_iter().partition(|one| one.copying.is_none());

@@ -1,12 +1,13 @@
 //! The business rules of the catalog.
 
 mod content;
-mod credits;
 mod edits;
 mod follow;
 
-pub use credits::{credit_person, uncredit_person};
-pub use edits::{categorize_product, create_product, set_product_price, update_product};
+pub use edits::{
+    categorize_product, create_product, credit_person, set_product_price, uncredit_person,
+    update_product,
+};
 pub(super) use follow::{finish, finish_all};
 
 pub use super::{
@@ -14,25 +15,24 @@ pub use super::{
     store::{Offer, find_offer as offer, list},
 };
 use super::{
+    documents::ProductDocument,
     store::{self, NotChanged, products},
     view::StoredProduct,
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Verdict},
-    graphql::{input, scalars::LocaleTag},
-};
+use crate::graphql::prelude::*;
+
+/// What a mutation of a product returns.
+type Changed<U> = Result<ProductDocument, Stop<U>>;
 
 /// The product, unless it was deleted.
-pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
+pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>> {
     let Ok(sku) = input::sku(sku) else { return Ok(None) };
     let found = app.collection::<StoredProduct>().get_settled(&sku).await?;
     Ok(found.filter(|product| product.get().deleted_at.is_none()))
 }
 
 /// Generation of the product with the SKU, also while it is being removed.
-pub async fn generation(app: &App, sku: &str) -> Result<Option<String>, Error> {
+pub async fn generation(app: &App, sku: &str) -> Result<Option<String>> {
     Ok(products(app).get_settled(sku).await?.map(|product| product.generation))
 }
 
@@ -40,12 +40,7 @@ pub async fn generation(app: &App, sku: &str) -> Result<Option<String>, Error> {
 ///
 /// # Errors
 /// The outcome is unknown, or the attempt is over: repeat the call.
-pub async fn delete(
-    app: &App,
-    sku: &str,
-    generation: &str,
-    attempt: &Attempt,
-) -> Result<(), Error> {
+pub async fn delete(app: &App, sku: &str, generation: &str, attempt: &Attempt) -> Result<()> {
     let deletion = store::deletion(sku, generation);
     match products(app).write_and_read(&deletion, attempt).await? {
         Verdict::Applied(product) | Verdict::Refused(NotChanged::Gone, product) => {
@@ -61,7 +56,7 @@ pub async fn delete(
 ///
 /// # Errors
 /// Products that were changed before the failure stay changed.
-pub async fn follow_site_locale(app: &App) -> Result<u64, Error> {
+pub async fn follow_site_locale(app: &App) -> Result<u64> {
     let stemming = LocaleTag::stemming_of(None, &app.config().site_locale);
     let (mut last, mut changed) = (String::new(), 0);
     while let Some((next, number)) = store::set_stemming(app, &last, stemming).await? {

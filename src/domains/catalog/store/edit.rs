@@ -1,8 +1,5 @@
 //! Writes that create and change products.
 
-use mongodb::bson::{Bson, Document, doc};
-use serde::{Deserialize, Serialize};
-
 use super::{
     super::{
         documents::{Content, Contributor, Pricing, ProductDocument},
@@ -11,19 +8,7 @@ use super::{
     NotChanged, copying, everyone, existing, exists, next_version, outbox_has_room, plane_stage,
     products, unconfirmed_of, works_due,
 };
-use crate::{
-    app::App,
-    domains::categories::CategoryCopy,
-    error::Error,
-    flow::Change,
-    graphql::scalars::Long,
-    mongo::{
-        Stored,
-        collection::List,
-        condition::{Number, at_least, is},
-        expression::{array, both, choose, literal, stored, stored_fields},
-    },
-};
+use crate::{domains::categories::CategoryCopy, graphql::prelude::*, mongo::prelude::*};
 
 /// Replaces the content of a product whose content is of this version. With a new title, the works of all
 /// contributors become due.
@@ -100,11 +85,7 @@ pub(crate) struct Imported {
 
 /// Inserts products, or replaces content, price and categories of existing ones, and their contributors if
 /// given. Returns the positions of products that are being removed.
-pub(crate) async fn import(
-    app: &App,
-    imported: &[Imported],
-    token: &str,
-) -> Result<Vec<usize>, Error> {
+pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Result<Vec<usize>> {
     let update = |product: &Imported| {
         let contributors = product.contributors.as_deref();
         let mut set = content_fields(&product.content, contributors);
@@ -136,7 +117,7 @@ pub(crate) async fn unmark_all(
     skus: &[String],
     renamed: &[String],
     token: &str,
-) -> Result<(), Error> {
+) -> Result<()> {
     let is_checked = doc! { "$or": [{ "contributors": [] }, { "_id": { "$in": renamed } }] };
     let filter = both(doc! { "_id": { "$in": skus }, "copying.token": token }, is_checked);
     let update = doc! { "$unset": { "copying": 1 } };
@@ -150,7 +131,7 @@ pub(crate) async fn set_stemming(
     app: &App,
     after: &str,
     stemming: &str,
-) -> Result<Option<(String, u64)>, Error> {
+) -> Result<Option<(String, u64)>> {
     /// A product's key alone.
     #[derive(Serialize, Deserialize)]
     struct Key {

@@ -1,25 +1,17 @@
 //! Writes of credits, copies, works and removal.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::{
     super::documents::{Contributor, Copying, ProductDocument},
     CONTRIBUTORS, NotChanged, copying, everyone, exists, next_version, outbox_has_room, products,
     unconfirmed, works_due,
 };
 use crate::{
-    app::App,
     domains::{
         categories::CategoryCopy,
         people::{PersonName, operations::WORKS},
     },
-    error::Error,
-    flow::{Attempt, Change},
-    mongo::{
-        condition::{Condition, at_least, has_element, has_room, is},
-        expression::{append, array, choose, count, filter, literal, map, stored, without_any},
-        guarded::Guarded,
-    },
+    graphql::prelude::*,
+    mongo::prelude::*,
 };
 
 /// Adds a contributor who isn't there in this role. The works of that person, of which there are `works`, become due.
@@ -125,7 +117,7 @@ pub(crate) async fn settle_all(
     app: &App,
     settled: &[ProductDocument],
     attempt: &Attempt,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let update = |product: &ProductDocument| {
         let set = doc! { "$set": { "outbox": unsettled(product) } };
         (doc! { "_id": &product.sku }, vec![set])
@@ -149,7 +141,7 @@ pub(in super::super) fn deletion(sku: &str, generation: &str) -> Change<NotChang
 }
 
 /// Removes a product that was deleted before `before` and has an empty outbox. Returns whether it was still there.
-pub(crate) async fn remove(app: &App, sku: &str, before: DateTime) -> Result<bool, Error> {
+pub(crate) async fn remove(app: &App, sku: &str, before: DateTime) -> Result<bool> {
     let deleted = doc! { "_id": sku, "deletedAt": { "$lt": before }, "outbox": [] };
     Ok(products(app).remove(deleted).await.decided()?.is_some())
 }

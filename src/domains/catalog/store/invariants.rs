@@ -1,12 +1,10 @@
 //! Queries of the catalog's invariants.
 
-use mongodb::bson::{Document, doc};
-
 use super::products;
-use crate::{app::App, domains::people::PersonDocument, error::Error};
+use crate::{app::App, domains::people::PersonDocument, error::Result, mongo::prelude::*};
 
 /// Contributions that are missing in the person's works or differ from them.
-pub(crate) async fn list_unwritten_works(app: &App) -> Result<Vec<Document>, Error> {
+pub(crate) async fn list_unwritten_works(app: &App) -> Result<Vec<Document>> {
     let works = doc! { "$filter": {
         "input": { "$ifNull": ["$works", []] }, "as": "work", "cond": { "$eq": ["$$work.sku", "$$sku"] },
     } };
@@ -41,7 +39,7 @@ pub(crate) async fn list_unwritten_works(app: &App) -> Result<Vec<Document>, Err
 }
 
 /// Works of people whose product is gone or doesn't credit them.
-pub(crate) async fn list_works_without_product(app: &App) -> Result<Vec<Document>, Error> {
+pub(crate) async fn list_works_without_product(app: &App) -> Result<Vec<Document>> {
     let knows = doc! { "$in": ["$_id", { "$ifNull": [{ "$first": "$product.people" }, []] }] };
     app.collection::<PersonDocument>()
         .aggregate(vec![

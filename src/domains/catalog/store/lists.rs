@@ -1,8 +1,5 @@
 //! The lists of products. Each list is one range of one index.
 
-use mongodb::bson::{Bson, Document, doc};
-use serde::Deserialize;
-
 use super::super::{
     documents::coordinate,
     types::{
@@ -12,20 +9,13 @@ use super::super::{
     view::{ProductView, StoredProduct},
 };
 use crate::{
-    app::App,
-    error::Error,
     graphql::{
         declared::{each, valid},
-        input,
-        node_id::NodeKind,
-        page::{Order, Page, Paging},
-        refusals::InvalidInput,
-        scalars::{LocaleTag, Slug},
+        prelude::*,
     },
     mongo::{
-        collection::List,
-        expression::{both, starts_with},
         keyset::{self, SortKey},
+        prelude::*,
     },
 };
 
@@ -49,7 +39,7 @@ type Placed = (Vec<Bson>, StoredProduct);
 ///
 /// # Errors
 /// `BadInput` with the invalid argument, or an error of the read.
-pub async fn list(app: &App, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>), Error> {
+pub async fn list(app: &App, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
     let list = format!("products {by:?}");
     let (hint, keys, filter) = selected(app, by)?;
     let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
@@ -65,12 +55,7 @@ pub async fn list(app: &App, by: ProductsBy, paging: Paging) -> Result<(Page, Ve
 }
 
 /// A page of the best matches. No index is sorted by score, so each page ranks them again.
-async fn rank(
-    app: &App,
-    filter: Document,
-    keys: &[SortKey],
-    page: &Page,
-) -> Result<Vec<Placed>, Error> {
+async fn rank(app: &App, filter: Document, keys: &[SortKey], page: &Page) -> Result<Vec<Placed>> {
     #[derive(Deserialize)]
     struct Match {
         score: f64,

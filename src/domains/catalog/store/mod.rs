@@ -8,21 +8,8 @@ mod lists;
 pub(super) use self::{edit::*, flow::*, invariants::*};
 pub use lists::list;
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-use serde::{Deserialize, Serialize};
-
 use super::documents::{Pricing, ProductDocument};
-use crate::{
-    app::App,
-    domains::categories::CategoryCopy,
-    error::Error,
-    mongo::{
-        Collection, Stored,
-        collection::List,
-        condition::{Condition, has_room, is_absent},
-        expression::{append, array, choose, count, literal, whole},
-    },
-};
+use crate::{app::App, domains::categories::CategoryCopy, error::Result, mongo::prelude::*};
 
 /// Maximum number of outbox entries of a product. It is reached only while none can be applied.
 pub(super) const DUE: usize = 100;
@@ -35,10 +22,7 @@ pub(super) fn products(app: &App) -> Collection<ProductDocument> {
 }
 
 /// Those of these products that have a mark or outbox entries.
-pub(super) async fn list_unfinished(
-    app: &App,
-    skus: &[String],
-) -> Result<Vec<ProductDocument>, Error> {
+pub(super) async fn list_unfinished(app: &App, skus: &[String]) -> Result<Vec<ProductDocument>> {
     let mut list = List { hint: Some("_id_"), ..List::of_ids(skus) };
     let exists = |field: &str| doc! { field: { "$exists": true } };
     list.filter.insert("$or", vec![exists("outbox.at"), exists("copying.at")]);
@@ -63,7 +47,7 @@ impl Stored for Offer {
 }
 
 /// The current offer of a product, unless it was deleted.
-pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
+pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>> {
     const FIELDS: &[&str] = &["_id", "type", "title", "pricing", "deletedAt"];
     let found = app.collection::<Offer>().get_part_settled(sku, FIELDS).await?;
     Ok(found.filter(|product| product.deleted_at.is_none()))

@@ -1,15 +1,9 @@
 //! Inputs of the catalog's mutations. The lines of `docgate import products` have the same shape.
 
-use async_graphql::{ID, OneofObject};
+use async_graphql::OneofObject;
 use serde::{Deserialize, Serialize};
 
-use crate::graphql::{
-    declared::{input, valid},
-    input,
-    node_id::NodeKind,
-    refusals::{InvalidInput, Unusable},
-    scalars::{CurrencyCode, Date, LocaleTag, Long, Slug},
-};
+use crate::graphql::{declared::valid, prelude::*};
 
 /// Maximum number of categories of a product.
 pub(crate) const CATEGORIES: usize = 20;

@@ -1,9 +1,9 @@
 //! Filters of the list of products. Each one is served by an index.
 
-use async_graphql::{ID, InputObject, OneofObject};
+use async_graphql::{InputObject, OneofObject};
 
 use super::inputs::PropertyInput;
-use crate::graphql::scalars::{CurrencyCode, LocaleTag, Long, Slug};
+use crate::graphql::prelude::*;
 
 /// Filter and sort order of a list of products; exactly one field is given. There is no free-form filter,
 /// because each of these is served by an index.

@@ -5,10 +5,7 @@ mod lists;
 mod product;
 
 pub use self::{inputs::*, lists::*, product::*};
-use crate::graphql::{
-    declared::result,
-    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound},
-};
+use crate::graphql::prelude::*;
 
 // The product is an object of its type.
 result! {

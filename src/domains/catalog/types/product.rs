@@ -1,9 +1,10 @@
 //! Products as clients see them. The fields that all products have are generated for each type.
 
-use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use async_graphql::Result;
 
 use super::super::{
-    DISCUSSED, documents,
+    DISCUSSED,
+    documents::{Pricing, Shipping},
     view::{ContributorView, DetailsView, ProductProperty, ProductView, StoredProduct, Track},
 };
 use crate::{
@@ -14,13 +15,7 @@ use crate::{
         people::{self, Person},
     },
     engine::caching::cache_control,
-    error::Error,
-    graphql::{
-        app,
-        interface::interface,
-        node_id::NodeKind,
-        scalars::{Date, LocaleTag, Money},
-    },
+    graphql::{interface::interface, prelude::*},
     mongo::lazy_document::Owned,
 };
 
@@ -37,8 +32,19 @@ impl Shown {
     }
 
     /// Data that depends on the type of the product.
-    fn details(&self) -> Result<DetailsView<'_>, Error> {
+    fn details(&self) -> Result<DetailsView<'_>> {
         Ok(self.product().details.get()?.unwrap_or_default())
+    }
+
+    fn categories(&self) -> Result<Vec<ProductCategory<'_>>> {
+        let shown = |copy| ProductCategory { copy, locale: self.locale.as_ref() };
+        Ok(self.product().categories.get()?.into_iter().map(shown).collect())
+    }
+
+    fn discussion(&self) -> Result<Option<Discussion>> {
+        let product = self.product();
+        let shown = |Owned(found)| Discussion::of(&DISCUSSED, product.sku, found);
+        Ok(product.discussion.get()?.map(shown))
     }
 }
 
@@ -62,203 +68,124 @@ impl Product {
 
 /// The types of products: each has the common fields and its own.
 macro_rules! product_types {
-    ($($(#[doc = $about:literal])+ $name:ident { $($own:tt)* })+) => {$(
+    ($shown:ident: $($(#[doc = $about:literal])+ $name:ident { $($own:tt)* })+) => {$(
         $(#[doc = $about])+
         #[derive(Debug)]
         pub struct $name(Shown);
 
-        $(#[doc = $about])+
-        #[Object]
-        impl $name {
-            /// Global id of the product.
-            pub async fn id(&self) -> ID {
-                NodeKind::PRODUCT.id(self.0.product().sku)
+        object! {
+            $(#[doc = $about])+
+            impl $name as $shown {
+                /// Global id of the product.
+                pub id: ID = NodeKind::PRODUCT.id($shown.0.product().sku),
+                /// SKU, the key of the product in the catalog, in stock, in carts and in orders.
+                sku: ID = $shown.0.product().sku.into(),
+                /// Type of the product: `album`, `film`, `book` or any other.
+                #[graphql(name = "type")]
+                kind: &str = $shown.0.product().kind,
+                /// Title as it is displayed, 1 to 300 characters, in the language `language`.
+                title: &str = $shown.0.product().title,
+                /// Description in plain text; may be empty.
+                description: &str = $shown.0.product().description.unwrap_or_default(),
+                /// Language of title and description; null if unknown.
+                language?: Option<LocaleTag> = $shown.0.product().language.get()?,
+                /// Amazon Standard Identification Number; null if the product has none.
+                asin: Option<&str> = $shown.0.product().asin,
+                /// Release date; null if unknown.
+                issue_date: Option<Date> = $shown.0.product().issued.and_then(Date::parse_date),
+                /// Weight and size of the parcel; null if unknown.
+                shipping?: Option<Shipping> = $shown.0.product().shipping.get()?,
+                /// Current prices. Cart lines and order lines keep the price at which they were added.
+                pricing: Pricing = $shown.0.product().pricing,
+                /// Stock of the product, as the query `stock` returns it: all counters are zero if nothing was ever
+                /// received. Null if the product was just deleted.
+                #[graphql(directive = cache_control::apply(0))]
+                stock(context)?: Option<Stock> = {
+                    let ProductView { sku, generation, .. } = $shown.0.product();
+                    let found = inventory::operations::stock_of(app(context), sku, generation);
+                    found.await?.map(Stock::from)
+                },
+                /// Categories that the product is in; empty if it is in none.
+                categories?: Vec<ProductCategory<'_>> = $shown.0.categories()?,
+                /// People who contributed to the product, with their roles.
+                contributors?: Vec<ContributorView<'_>> = $shown.0.product().contributors.get()?,
+                /// Discussion of the product with its newest comments; null if none was opened.
+                discussion?: Option<Discussion> = $shown.0.discussion()?,
+                /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the
+                /// update of a product that changed since it was read.
+                version: ID = $shown.0.product().content_version.into(),
+                $($own)*
             }
-
-            /// SKU, the key of the product in the catalog, in stock, in carts and in orders.
-            async fn sku(&self) -> ID {
-                self.0.product().sku.into()
-            }
-
-            /// Type of the product: `album`, `film`, `book` or any other.
-            #[graphql(name = "type")]
-            async fn kind(&self) -> &str {
-                self.0.product().kind
-            }
-
-            /// Title as it is displayed, 1 to 300 characters, in the language `language`.
-            async fn title(&self) -> &str {
-                self.0.product().title
-            }
-
-            /// Description in plain text; may be empty.
-            async fn description(&self) -> &str {
-                self.0.product().description.unwrap_or_default()
-            }
-
-            /// Language of title and description; null if unknown.
-            async fn language(&self) -> Result<Option<LocaleTag>> {
-                Ok(self.0.product().language.get()?)
-            }
-
-            /// Amazon Standard Identification Number; null if the product has none.
-            async fn asin(&self) -> Option<&str> {
-                self.0.product().asin
-            }
-
-            /// Release date; null if unknown.
-            async fn issue_date(&self) -> Option<Date> {
-                self.0.product().issued.and_then(Date::parse_date)
-            }
-
-            /// Weight and size of the parcel; null if unknown.
-            async fn shipping(&self) -> Result<Option<documents::Shipping>> {
-                Ok(self.0.product().shipping.get()?)
-            }
-
-            /// Current prices. Cart lines and order lines keep the price at which they were added.
-            async fn pricing(&self) -> Pricing {
-                let documents::Pricing { list, retail, savings, pct_savings, currency } =
-                    self.0.product().pricing;
-                let [list, retail, savings] =
-                    [list, retail, savings].map(|amount| Money::new(amount, currency));
-                Pricing { list, retail, savings, pct_savings }
-            }
-
-            /// Stock of the product, as the query `stock` returns it: all counters are zero if nothing was ever
-            /// received. Null if the product was just deleted.
-            #[graphql(directive = cache_control::apply(0))]
-            async fn stock(&self, context: &Context<'_>) -> Result<Option<Stock>> {
-                let ProductView { sku, generation, .. } = self.0.product();
-                let found = inventory::operations::stock_of(app(context), sku, generation);
-                Ok(found.await?.map(Stock::from))
-            }
-
-            /// Categories that the product is in; empty if it is in none.
-            async fn categories(&self) -> Result<Vec<ProductCategory<'_>>> {
-                let locale = self.0.locale.as_ref();
-                let shown = |copy| ProductCategory { copy, locale };
-                Ok(self.0.product().categories.get()?.into_iter().map(shown).collect())
-            }
-
-            /// People who contributed to the product, with their roles.
-            async fn contributors(&self) -> Result<Vec<ContributorView<'_>>> {
-                Ok(self.0.product().contributors.get()?)
-            }
-
-            /// Discussion of the product with its newest comments; null if none was opened.
-            async fn discussion(&self) -> Result<Option<Discussion>> {
-                let product = self.0.product();
-                let shown = |Owned(found)| Discussion::of(&DISCUSSED, product.sku, found);
-                Ok(product.discussion.get()?.map(shown))
-            }
-
-            /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the
-            /// update of a product that changed since it was read.
-            async fn version(&self) -> ID {
-                self.0.product().content_version.into()
-            }
-
-            $($own)*
         }
     )+};
 }
 
 product_types! {
+    shown:
     /// A product of the type `album`: music with its genres, label and tracks.
     Album {
         /// Musical genres, in the order in which the merchant gave them. Empty if none is stored.
-        async fn genres(&self) -> Result<Vec<&str>> {
-            Ok(self.0.details()?.genres)
-        }
-
+        genres?: Vec<&str> = shown.0.details()?.genres,
         /// Record label; null if unknown.
-        async fn label(&self) -> Result<Option<&str>> {
-            Ok(self.0.details()?.label)
-        }
-
+        label?: Option<&str> = shown.0.details()?.label,
         /// Tracks in playing order.
-        async fn tracks(&self) -> Result<Vec<Track<'_>>> {
-            Ok(self.0.details()?.tracks)
-        }
+        tracks?: Vec<Track<'_>> = shown.0.details()?.tracks,
     }
 
     /// A product of the type `film`, with its genres, age rating and aspect ratio.
     Film {
         /// Genres of the film, in the order in which the merchant gave them. Empty if none is
         /// stored.
-        async fn genres(&self) -> Result<Vec<&str>> {
-            Ok(self.0.details()?.genres)
-        }
-
+        genres?: Vec<&str> = shown.0.details()?.genres,
         /// Age rating; null if unknown.
-        async fn certificate(&self) -> Result<Option<&str>> {
-            Ok(self.0.details()?.certificate)
-        }
-
+        certificate?: Option<&str> = shown.0.details()?.certificate,
         /// Ratio of width to height, such as `2.39:1`; null if unknown.
-        async fn aspect_ratio(&self) -> Result<Option<&str>> {
-            Ok(self.0.details()?.aspect_ratio)
-        }
+        aspect_ratio?: Option<&str> = shown.0.details()?.aspect_ratio,
     }
 
     /// A product of the type `book`, with its ISBN and number of pages.
     Book {
         /// ISBN-10 or ISBN-13 without hyphens; null if the book has none.
-        async fn isbn(&self) -> Result<Option<&str>> {
-            Ok(self.0.details()?.isbn)
-        }
-
+        isbn?: Option<&str> = shown.0.details()?.isbn,
         /// Number of pages; null if unknown.
-        async fn pages(&self) -> Result<Option<i32>> {
-            Ok(self.0.details()?.pages)
-        }
+        pages?: Option<i32> = shown.0.details()?.pages,
     }
 
     /// A product whose type has no fields of its own.
     GenericProduct {
         /// Properties such as a colour, as the merchant gave them. Empty if there are none.
-        async fn properties(&self) -> Result<Vec<ProductProperty<'_>>> {
-            Ok(self.0.product().properties.get()?)
-        }
+        properties?: Vec<ProductProperty<'_>> = shown.0.product().properties.get()?,
     }
 }
 
-/// List price and retail price of one piece, in the same currency.
-#[derive(Debug, SimpleObject)]
-pub struct Pricing {
-    /// Price from which the savings are computed. It is at least the retail price.
-    list: Money,
-    /// Price at which the product is sold.
-    retail: Money,
-    /// List price minus retail price; zero if the two are equal.
-    savings: Money,
-    /// Savings in per cent of the list price, rounded down.
-    pct_savings: i32,
+object! {
+    /// List price and retail price of one piece, in the same currency.
+    impl Pricing as pricing {
+        /// Price from which the savings are computed. It is at least the retail price.
+        list: Money = Money::new(pricing.list, pricing.currency),
+        /// Price at which the product is sold.
+        retail: Money = Money::new(pricing.retail, pricing.currency),
+        /// List price minus retail price; zero if the two are equal.
+        savings: Money = Money::new(pricing.savings, pricing.currency),
+        /// Savings in per cent of the list price, rounded down.
+        pct_savings: i32 = pricing.pct_savings,
+    }
 }
 
-/// A person who contributed to a product.
-#[Object(name = "Contributor")]
-impl ContributorView<'_> {
-    /// Global id of the person, for `person` and `node`.
-    async fn person_id(&self) -> ID {
-        NodeKind::PERSON.id(self.person_id)
-    }
-
-    /// The person, with all works.
-    async fn person(&self, context: &Context<'_>) -> Result<Option<Person>> {
-        let id = NodeKind::PERSON.id(self.person_id);
-        Ok(people::operations::person(app(context), &id).await?.map(Person))
-    }
-
-    /// Name of the person. It is a copy: a new name reaches it with a delay.
-    async fn name(&self) -> &str {
-        self.name
-    }
-
-    /// Role of the person, such as `author`.
-    async fn role(&self) -> &str {
-        self.role
+object! {
+    /// A person who contributed to a product.
+    impl ContributorView<'_> = "Contributor" as contributor {
+        /// Global id of the person, for `person` and `node`.
+        person_id: ID = NodeKind::PERSON.id(contributor.person_id),
+        /// The person, with all works.
+        person(context)?: Option<Person> = {
+            let id = NodeKind::PERSON.id(contributor.person_id);
+            people::operations::person(app(context), &id).await?.map(Person)
+        },
+        /// Name of the person. It is a copy: a new name reaches it with a delay.
+        name: &str = contributor.name,
+        /// Role of the person, such as `author`.
+        role: &str = contributor.role,
     }
 }
 
@@ -269,52 +196,36 @@ pub struct ProductCategory<'a> {
     locale: Option<&'a LocaleTag>,
 }
 
-/// A category of a product. It is a copy: a change of the category reaches it with a delay.
-#[Object]
-impl ProductCategory<'_> {
-    /// Global id of the category.
-    pub async fn id(&self) -> ID {
-        NodeKind::CATEGORY.id(self.copy.id)
-    }
-
-    /// The category itself, with its parent and all its names. Null if it was just deleted.
-    async fn category(&self, context: &Context<'_>) -> Result<Option<Category>> {
-        let by = CategoryBy::Id(NodeKind::CATEGORY.id(self.copy.id));
-        Ok(categories::operations::category(app(context), by).await?.map(Category))
-    }
-
-    /// Slug, the last step of the path.
-    async fn slug(&self) -> &str {
-        self.copy.slug
-    }
-
-    /// Path of slugs from the root, such as `/music/jazz`.
-    async fn path(&self) -> &str {
-        self.copy.path
-    }
-
-    /// Path of the parent category; `/` for a root.
-    async fn parent_path(&self) -> &str {
-        self.copy.parent_path
-    }
-
-    /// Paths from the root down to the category itself.
-    async fn paths(&self) -> Result<Vec<&str>> {
-        Ok(self.copy.within.get()?)
-    }
-
-    /// Name of the category in a language: the name for exactly this tag, else for the language without
-    /// region, else for another region of the language, else for the site's default language, else any.
-    async fn name(
-        &self,
-        context: &Context<'_>,
-        #[graphql(
-            desc = "Language of the name. Default: the `locale` argument of the field that returned the product."
-        )]
-        locale: Option<LocaleTag>,
-    ) -> Result<&str> {
-        let (wanted, names) = (locale.as_ref().or(self.locale), self.copy.names.get()?.0);
-        let site = &app(context).config().site_locale;
-        Ok(name_in(names.iter().copied(), wanted, site).unwrap_or_default())
+object! {
+    /// A category of a product. It is a copy: a change of the category reaches it with a delay.
+    impl ProductCategory<'_> as category {
+        /// Global id of the category.
+        pub id: ID = NodeKind::CATEGORY.id(category.copy.id),
+        /// The category itself, with its parent and all its names. Null if it was just deleted.
+        category(context)?: Option<Category> = {
+            let by = CategoryBy::Id(NodeKind::CATEGORY.id(category.copy.id));
+            categories::operations::category(app(context), by).await?.map(Category::from)
+        },
+        /// Slug, the last step of the path.
+        slug: &str = category.copy.slug,
+        /// Path of slugs from the root, such as `/music/jazz`.
+        path: &str = category.copy.path,
+        /// Path of the parent category; `/` for a root.
+        parent_path: &str = category.copy.parent_path,
+        /// Paths from the root down to the category itself.
+        paths?: Vec<&str> = category.copy.within.get()?,
+        /// Name of the category in a language: the name for exactly this tag, else for the language without
+        /// region, else for another region of the language, else for the site's default language, else any.
+        name(
+            context,
+            #[graphql(
+                desc = "Language of the name. Default: the `locale` argument of the field that returned the product."
+            )]
+            locale: Option<LocaleTag>,
+        )?: &str = {
+            let (wanted, names) = (locale.as_ref().or(category.locale), category.copy.names.get()?.0);
+            let site = &app(context).config().site_locale;
+            name_in(names.iter().copied(), wanted, site).unwrap_or_default()
+        },
     }
 }

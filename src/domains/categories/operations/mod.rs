@@ -1,34 +1,26 @@
 //! The rules of the category tree.
 
-mod create;
 mod names;
 mod shape;
 
-use async_graphql::connection::Connection;
 use mongodb::bson::Bson;
 
-pub(super) use create::create;
-pub use create::create_category;
 pub use names::{add_translation, remove_translation, rename_category};
-pub use shape::{change_category_slug, delete_category, move_category};
+pub(super) use shape::create;
+pub use shape::{change_category_slug, create_category, delete_category, move_category};
 
 use super::{
     documents::{CategoryCopy, CategoryDocument},
     store,
     types::{Category, CategoryBy, CategoryLink},
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        input::{self, TOP, path_or_top},
-        node_id::NodeKind,
-        page::{Order, Page, Paging},
-    },
-};
+use crate::graphql::{input::path_or_top, prelude::*};
+
+/// What a mutation of a category returns.
+type Changed<U> = Result<CategoryDocument, Stop<U>>;
 
 /// One category.
-pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>, Error> {
+pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>> {
     match by {
         CategoryBy::Slug(slug) => {
             let mut found = store::list_of_slug(app, &slug).await?;
@@ -48,7 +40,7 @@ pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocume
 
 /// The category at a path. During a change of the tree two may show the same path; the one with the higher
 /// version was changed last.
-async fn at_path(app: &App, path: &str) -> Result<Option<CategoryDocument>, Error> {
+async fn at_path(app: &App, path: &str) -> Result<Option<CategoryDocument>> {
     let found = store::list_at(app, path).await?;
     Ok(found
         .into_iter()
@@ -60,7 +52,7 @@ pub async fn menu(
     app: &App,
     parent_path: &str,
     paging: Paging,
-) -> Result<Connection<String, CategoryLink>, Error> {
+) -> Result<Connection<CategoryLink>> {
     let parent_path = path_or_top("parentPath", parent_path)?;
     let order = Order { list: format!("categories {parent_path}"), keys: vec![("slug", 1)] };
     let page = Page::new(app, order, paging)?;
@@ -74,20 +66,20 @@ pub async fn subtree(
     path: &str,
     include_self: bool,
     paging: Paging,
-) -> Result<Connection<String, Category>, Error> {
+) -> Result<Connection<Category>> {
     let path = path_or_top("path", path)?;
     let order = Order { list: format!("categorySubtree {path}"), keys: vec![("path", 1)] };
     let page = Page::new(app, order, paging)?;
     // It sorts before everything below it.
     let itself = include_self && path != TOP && (page.from().is_none() || page.is_backward());
     let found = store::list_subtree(app, &page, path, itself).await?;
-    Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category))
+    Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category::from))
 }
 
 /// The copies of these categories for products, in the same order. Categories that don't exist, whose
 /// creation isn't finished or that are being deleted are absent. A flow that adds copies to a product reads
 /// them again after its write.
-pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>, Error> {
+pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>> {
     Ok(decided_copies(app, ids, &[]).await?.unwrap_or_default())
 }
 
@@ -97,7 +89,7 @@ pub async fn decided_copies(
     app: &App,
     ids: &[String],
     begun: &[String],
-) -> Result<Option<Vec<CategoryCopy>>, Error> {
+) -> Result<Option<Vec<CategoryCopy>>> {
     let found = store::list_by_ids(app, ids).await?;
     if found.iter().any(|found| found.tree.deleting.is_some() && begun.contains(&found.id)) {
         return Ok(None);
@@ -110,7 +102,7 @@ pub async fn decided_copies(
 ///
 /// # Errors
 /// `Unavailable` also if two categories show the same path during a change of the tree.
-pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>, Error> {
+pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>> {
     let found = store::list_by_paths(app, paths).await?;
     let mut shown = std::collections::HashSet::new();
     if !found.iter().all(|found| shown.insert(found.path.as_str())) {
@@ -120,7 +112,7 @@ pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>,
 }
 
 /// The category at a path, for callers that depend on it; an error if two show the same path.
-pub(super) async fn one_at(app: &App, path: &str) -> Result<Option<CategoryDocument>, Error> {
+pub(super) async fn one_at(app: &App, path: &str) -> Result<Option<CategoryDocument>> {
     let mut found = store::list_at(app, path).await?;
     if found.len() > 1 { Err(two_at_once()) } else { Ok(found.pop()) }
 }

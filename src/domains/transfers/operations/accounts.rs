@@ -7,18 +7,7 @@ use super::super::{
         AccountNotEmpty, CloseAccountInput, CloseAccountResult, OpenAccountInput, OpenAccountResult,
     },
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{OtherInput, Verdict},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        node_id::NodeKind,
-        refusals::{InUse, NotFound, Stop},
-        scalars::{CurrencyCode, Money},
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Whether an account can pay for a checkout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +73,7 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
 }
 
 /// An account from which a caller wants to pay, whoever owns it; [`may_pay`] judges it.
-pub async fn payer(app: &App, id: &str) -> Result<Option<AccountDocument>, Error> {
+pub async fn payer(app: &App, id: &str) -> Result<Option<AccountDocument>> {
     store::accounts(app).get_settled(id).await
 }
 

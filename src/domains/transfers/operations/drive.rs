@@ -11,10 +11,7 @@ use super::super::{
     store::{self, NotMoved},
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Op, Step, Verdict, decide},
-    graphql::scalars::{CurrencyCode, Money},
+    graphql::prelude::*,
     mongo::{
         Version, batched,
         guarded::{Guarded, Sends},
@@ -79,7 +76,7 @@ impl Driver<'_> {
     pub(super) async fn begin(
         self,
         transfer: TransferDocument,
-    ) -> Result<(TransferDocument, bool), Error> {
+    ) -> Result<(TransferDocument, bool)> {
         if store::transfers(self.app).insert(transfer.clone()).await.decided()?.is_some() {
             return Ok((self.carry(transfer).await?, true));
         }
@@ -89,7 +86,7 @@ impl Driver<'_> {
 
     /// Drives a transfer whose claim the attempt holds, until its caller can get a result. Remaining steps are
     /// done in the background.
-    pub(super) async fn carry(self, claimed: TransferDocument) -> Result<TransferDocument, Error> {
+    pub(super) async fn carry(self, claimed: TransferDocument) -> Result<TransferDocument> {
         let mut sends = Sends::Once;
         let reached = self.drive(claimed, TransferState::is_answerable, &mut sends).await?;
         if reached.state == TransferState::Credited && sends == Sends::Once {
@@ -104,10 +101,7 @@ impl Driver<'_> {
 
     /// Drives an existing transfer as far as it can go now towards a result for its caller. *Wait* means that
     /// another attempt holds the claim.
-    pub(super) async fn advance(
-        self,
-        found: TransferDocument,
-    ) -> Result<Step<TransferDocument>, Error> {
+    pub(super) async fn advance(self, found: TransferDocument) -> Result<Step<TransferDocument>> {
         // The failure of a cancelled transfer is decided, and the holder of the claim undoes the debit.
         let is_cancelled = found.state == TransferState::Cancelling && found.failure().is_none();
         if found.state.is_answerable() || is_cancelled {
@@ -131,7 +125,7 @@ impl Driver<'_> {
         mut transfer: TransferDocument,
         there: fn(TransferState) -> bool,
         sends: &mut Sends,
-    ) -> Result<TransferDocument, Error> {
+    ) -> Result<TransferDocument> {
         while !there(transfer.state) && (*sends == Sends::Once || !transfer.state.removes_marks()) {
             let before = transfer.state;
             transfer = self.step(transfer, sends).await?;
@@ -143,11 +137,7 @@ impl Driver<'_> {
     }
 
     /// Makes the next step. Returns the transfer as it is if the step can't be made now.
-    async fn step(
-        self,
-        transfer: TransferDocument,
-        sends: &mut Sends,
-    ) -> Result<TransferDocument, Error> {
+    async fn step(self, transfer: TransferDocument, sends: &mut Sends) -> Result<TransferDocument> {
         use TransferState::{
             Authorised, Cancelled, Cancelling, Committed, Credited, Done, Pending, Returned,
             Returning,
@@ -199,13 +189,27 @@ impl Driver<'_> {
         found.ok_or_else(|| Error::unavailable("the claim on this transfer expired"))
     }
 
+    /// Opens the account of the outside world, or the one on which payments arrive, on its first use. One that was
+    /// opened concurrently serves as well.
+    pub(super) async fn open(
+        self,
+        id: &str,
+        kind: AccountKind,
+        currency: CurrencyCode,
+    ) -> Result<()> {
+        let merchant = &*self.app.config().payments_merchant;
+        let owner = (kind == AccountKind::Receiving).then_some(merchant);
+        let account = AccountDocument::new(id, kind, owner, currency, self.attempt.now());
+        store::accounts(self.app).insert(account).await.decided().map(drop)
+    }
+
     /// Debits or credits one of the transfer's accounts, which is `id`; see [`Self::drive`] for `sends`.
     async fn change_balance(
         self,
         transfer: &TransferDocument,
         id: &str,
         sends: &mut Sends,
-    ) -> Result<Moved, Error> {
+    ) -> Result<Moved> {
         let accounts = store::accounts(self.app);
         let movement = store::movement(transfer, id);
         loop {
@@ -230,22 +234,12 @@ impl Driver<'_> {
                     let reason = "the source account has too many pending transfers";
                     return Err(Error::unavailable(reason));
                 }
-                // The world account of a currency is opened on its first use. No other account can be missing,
-                // because accounts are never removed.
+                // No other account can be missing, because accounts are never removed.
                 Verdict::Missing if is_world(id) => {
-                    let (world, currency) = (AccountKind::World, transfer.currency);
-                    let now = self.attempt.now();
-                    let account = AccountDocument::new(id, world, None, currency, now);
-                    // An account that was opened concurrently serves as well.
-                    accounts.insert(account).await.decided()?;
+                    self.open(id, AccountKind::World, transfer.currency).await?;
                 }
-                // So is the account on which payments arrive.
                 Verdict::Missing if id == receiving_account(self.app, transfer.currency) => {
-                    let merchant = &self.app.config().payments_merchant;
-                    let (kind, currency) = (AccountKind::Receiving, transfer.currency);
-                    let now = self.attempt.now();
-                    let account = AccountDocument::new(id, kind, Some(merchant), currency, now);
-                    accounts.insert(account).await.decided()?;
+                    self.open(id, AccountKind::Receiving, transfer.currency).await?;
                 }
                 Verdict::Missing => {
                     return Err(Error::internal(format!("account {id:?} of a transfer is gone")));
@@ -264,7 +258,7 @@ pub(super) async fn answerable(
     app: &App,
     found: TransferDocument,
     first: &Attempt,
-) -> Result<TransferDocument, Error> {
+) -> Result<TransferDocument> {
     let (id, mut known) = (&found.id.clone(), Some((*first, found)));
     let read = || {
         let known = known.take();
@@ -296,7 +290,7 @@ fn gone() -> Error {
 ///
 /// # Errors
 /// An outcome is unknown. The next pass tries again.
-pub async fn finish(app: &App, id: &str) -> Result<bool, Error> {
+pub async fn finish(app: &App, id: &str) -> Result<bool> {
     let ends = |state: TransferState| state.is_final() || state == TransferState::Authorised;
     let (attempt, found) = app.begin_with::<TransferDocument>(id).await?;
     let is_left = |transfer: &TransferDocument| {

@@ -16,22 +16,13 @@ use super::{
     drive::{Driver, receiving_account},
     payments::{Authorisation, op},
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Verdict, later},
-    mongo::guarded::Sends,
-};
+use crate::{flow::later, graphql::prelude::*, mongo::guarded::Sends};
 
 /// Holds the money of a payment on the payer's account; a repeat changes nothing.
 ///
 /// # Errors
 /// The outcome is unknown, or the attempt is over.
-pub async fn hold(
-    app: &App,
-    payment: Payment<'_>,
-    attempt: &Attempt,
-) -> Result<Authorisation, Error> {
+pub async fn hold(app: &App, payment: Payment<'_>, attempt: &Attempt) -> Result<Authorisation> {
     let reason = match store::accounts(app).write(&store::hold(&payment), attempt).await? {
         Verdict::Applied(_) | Verdict::Refused(NotHeld::Already, _) => {
             return Ok(Authorisation::Authorised);
@@ -52,7 +43,7 @@ pub async fn hold(
 ///
 /// # Errors
 /// The outcome is unknown.
-pub async fn release(app: &App, account: &str, payment: &str) -> Result<(), Error> {
+pub async fn release(app: &App, account: &str, payment: &str) -> Result<()> {
     store::release(app, account, payment).held().await.map(|_was_held| ())
 }
 
@@ -66,7 +57,7 @@ pub async fn insert_payment(
     payment: &Payment<'_>,
     by: Option<String>,
     attempt: &Attempt,
-) -> Result<Option<TransferDocument>, Error> {
+) -> Result<Option<TransferDocument>> {
     let (driver, state) = (Driver { app, attempt }, TransferState::Committed);
     let receiving = receiving_account(app, payment.amount.currency);
     let accounts = [payment.payer, &receiving];
@@ -86,11 +77,7 @@ pub async fn insert_payment(
 ///
 /// # Errors
 /// The outcome is unknown: the sweep carries on.
-pub async fn credit_payment(
-    app: &App,
-    payment: TransferDocument,
-    attempt: &Attempt,
-) -> Result<(), Error> {
+pub async fn credit_payment(app: &App, payment: TransferDocument, attempt: &Attempt) -> Result<()> {
     let (driver, mut sends) = (Driver { app, attempt }, Sends::Once);
     let reached = driver.drive(payment, TransferState::is_answerable, &mut sends).await?;
     let TransferDocument { id, destination, state, .. } = &reached;
@@ -120,7 +107,7 @@ pub struct Held {
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub async fn holds_before(app: &App, before: DateTime, limit: i64) -> Result<Vec<Held>, Error> {
+pub async fn holds_before(app: &App, before: DateTime, limit: i64) -> Result<Vec<Held>> {
     let mut found = Vec::new();
     for account in store::list_with_holds(app, before, limit).await? {
         let known = found.len();

@@ -6,7 +6,7 @@ mod holds;
 mod payments;
 mod transfers;
 
-use async_graphql::{OutputType, connection::Connection};
+use async_graphql::OutputType;
 use mongodb::bson::Bson;
 
 pub use self::{accounts::*, drive::finish, holds::*, payments::*, transfers::*};
@@ -17,26 +17,19 @@ use super::{
     types::{Account, StatementEntry, Transfer, TransferBy},
 };
 use crate::{
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared, input,
-        node_id::NodeKind,
-        page::{Order, Paging, page_of},
-        requester::Role,
-    },
+    graphql::{declared, page::page_of, prelude::*},
     mongo::expression::stored,
 };
 
 /// An account, for its owner and for services.
-pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>, Error> {
+pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>> {
     let Ok(id) = input::id(NodeKind::ACCOUNT, id) else { return Ok(None) };
     let found = store::accounts(&cx).get_settled(&id).await?;
     Ok(found.filter(|account| may_see(cx, account.owner.as_deref())))
 }
 
 /// The accounts of the caller, oldest first.
-pub async fn my_accounts(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Account>, Error> {
+pub async fn my_accounts(cx: Cx<'_>, paging: Paging) -> Result<Connection<Account>> {
     let subject = cx.requester.subject()?;
     let (list, keys) = (format!("myAccounts:{subject}"), vec![("openedAt", 1), ("_id", 1)]);
     let values = |account: &AccountDocument| vec![account.opened_at.into(), (&account.id).into()];
@@ -45,10 +38,7 @@ pub async fn my_accounts(cx: Cx<'_>, paging: Paging) -> Result<Connection<String
 }
 
 /// A transfer, for its requester and for services.
-pub async fn transfer_status(
-    cx: Cx<'_>,
-    by: TransferBy,
-) -> Result<Option<TransferDocument>, Error> {
+pub async fn transfer_status(cx: Cx<'_>, by: TransferBy) -> Result<Option<TransferDocument>> {
     let found = match by {
         TransferBy::Id(id) => match input::id(NodeKind::TRANSFER, &id) {
             Ok(id) => store::transfers(&cx).get_settled(&id).await?,
@@ -68,7 +58,7 @@ pub async fn transfers(
     cx: Cx<'_>,
     state: TransferState,
     paging: Paging,
-) -> Result<Connection<String, Transfer>, Error> {
+) -> Result<Connection<Transfer>> {
     let list = format!("transfers:{state:?}");
     newest_first(cx, list, paging, ("state", stored(&state)), Transfer::from).await
 }
@@ -78,7 +68,7 @@ pub(super) async fn statement(
     cx: Cx<'_>,
     account: &str,
     paging: Paging,
-) -> Result<Connection<String, StatementEntry>, Error> {
+) -> Result<Connection<StatementEntry>> {
     let entry = |transfer| StatementEntry { account: account.to_owned(), transfer };
     newest_first(cx, format!("statement:{account}"), paging, ("accounts", account.into()), entry)
         .await
@@ -91,7 +81,7 @@ async fn newest_first<N: OutputType>(
     paging: Paging,
     of: (&str, Bson),
     node: impl Fn(TransferDocument) -> N,
-) -> Result<Connection<String, N>, Error> {
+) -> Result<Connection<N>> {
     let order = Order { list, keys: vec![("at", -1), ("_id", -1)] };
     let values = |transfer: &TransferDocument| vec![transfer.at.into(), (&transfer.id).into()];
     page_of(&cx, order, paging, of, values, node).await

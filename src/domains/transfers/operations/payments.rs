@@ -13,13 +13,7 @@ use super::{
     },
     drive::{Driver, answerable, receiving_account},
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Op, Step, decide},
-    graphql::scalars::{CurrencyCode, Money},
-    mongo::guarded::Sends,
-};
+use crate::{graphql::prelude::*, mongo::guarded::Sends};
 
 /// Result of an authorisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +35,8 @@ pub async fn authorise(
     holder: &str,
     payer: &str,
     amount: Money,
-) -> Result<Authorisation, Error> {
-    let (merchant, currency) = (&app.config().payments_merchant, amount.currency);
+) -> Result<Authorisation> {
+    let currency = amount.currency;
     let receiving = &receiving_account(app, currency);
     let (attempt, from, to) = store::begin_with_accounts(app, payer, receiving).await?;
     let is_payer =
@@ -51,13 +45,10 @@ pub async fn authorise(
         let reason = "the account can't pay in this currency";
         return Ok(Authorisation::Declined(reason.into()));
     };
-    if to.is_none() {
-        let (kind, now) = (AccountKind::Receiving, attempt.now());
-        let account = AccountDocument::new(receiving, kind, Some(merchant), currency, now);
-        // An account that was opened concurrently serves as well.
-        store::accounts(app).insert(account).await.decided()?;
-    }
     let driver = Driver { app, attempt: &attempt };
+    if to.is_none() {
+        driver.open(receiving, AccountKind::Receiving, currency).await?;
+    }
     let payment = TransferDocument {
         by: Some(by),
         holder: Some(holder.to_owned()),
@@ -86,7 +77,7 @@ pub async fn authorise(
 ///
 /// # Errors
 /// The outcome is unknown, or another attempt holds the claim: capture again.
-pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
+pub async fn capture(app: &App, id: &str) -> Result<()> {
     let (attempt, found) = app.begin_with(id).await?;
     let found = payment(found, id)?;
     match found.state {
@@ -110,7 +101,7 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// The outcome is unknown: void again.
-pub async fn void(app: &App, id: &str) -> Result<(), Error> {
+pub async fn void(app: &App, id: &str) -> Result<()> {
     let reason = TransferReason::CheckoutAborted;
     let (attempt, found) = app.begin_with(id).await?;
     let driver = Driver { app, attempt: &attempt };
@@ -146,7 +137,7 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// The outcome is unknown: refund again.
-pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool, Error> {
+pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool> {
     let read = || app.begin_with::<TransferDocument>(id);
     decide(read, |attempt: Attempt, found: Option<TransferDocument>| async move {
         // The order of a checkout without a claim may be seen before its payment, which is credited behind the answer.
@@ -190,14 +181,14 @@ pub async fn open_authorisations(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<(String, Option<String>)>, Error> {
+) -> Result<Vec<(String, Option<String>)>> {
     let payments = store::list_undecided_payments(app, before, limit).await?;
     Ok(payments.into_iter().map(|payment| (payment.id, payment.holder)).collect())
 }
 
 /// Calls `each` for every committed payment and every arrived refund, with the payment's id and the amount,
 /// which is negative for a refund.
-pub async fn for_each_payment(app: &App, mut each: impl FnMut(&str, i64)) -> Result<(), Error> {
+pub async fn for_each_payment(app: &App, mut each: impl FnMut(&str, i64)) -> Result<()> {
     store::for_each(app, |transfer: TransferDocument| match (transfer.kind, &transfer.reverses) {
         (TransferKind::Payment, _)
             if transfer.state.has_arrived() || transfer.state == TransferState::Committed =>
@@ -212,7 +203,7 @@ pub async fn for_each_payment(app: &App, mut each: impl FnMut(&str, i64)) -> Res
     .await
 }
 
-fn payment(found: Option<TransferDocument>, id: &str) -> Result<TransferDocument, Error> {
+fn payment(found: Option<TransferDocument>, id: &str) -> Result<TransferDocument> {
     found
         .filter(|found| found.kind == TransferKind::Payment)
         .ok_or_else(|| Error::internal(format!("there is no payment {id:?}")))

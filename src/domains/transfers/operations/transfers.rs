@@ -15,18 +15,7 @@ use super::{
     },
     drive::{Driver, answerable, refusal},
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Op, OtherInput},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        node_id::NodeKind,
-        refusals::{CurrencyMismatch, InvalidInput, NotFound, Stop},
-        scalars::{Long, Money},
-    },
-};
+use crate::graphql::{prelude::*, refusals::CurrencyMismatch};
 
 /// Scope of idempotency keys. All operations that move money share it, so `transferStatus` finds each of them
 /// by its idempotency key.
@@ -217,7 +206,7 @@ async fn begin_try<U: From<InvalidInput>>(
 }
 
 /// The last try of an op.
-pub(super) async fn latest_try(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
+pub(super) async fn latest_try(app: &App, op: &str) -> Result<Option<TransferDocument>> {
     let mut latest = None;
     for number in 0..MAX_TRIES {
         match store::transfers(app).get_settled(&try_id(app, op, number)).await? {

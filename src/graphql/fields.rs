@@ -1,0 +1,124 @@
+//! Declared fields: what a field of an object shows is one expression.
+//!
+//! ```text
+//! object! {
+//!     /// A file with its metadata.
+//!     pub type Asset = AssetDocument as asset {
+//!         /// Slug, the last step of the path.
+//!         slug: &Slug = &asset.metadata.slug,
+//!         /// Folder that contains the asset.
+//!         parent(context)?: Option<Content> = parent(context, asset).await?,
+//!     }
+//! }
+//! ```
+//!
+//! `asset` is the object, here an [`ObjectOf`](super::object_of::ObjectOf) the document; `impl Asset as asset` declares the
+//! fields of any other type, whose name in the schema can follow as `= "Name"`. A field with `?` may fail: `?` can stand in its expression. The arguments of the field stand
+//! behind the context.
+//!
+//! ```text
+//! queries! {
+//!     /// Query fields.
+//!     pub struct TransfersQuery;
+//!
+//!     /// An account by its global id.
+//!     account(
+//!         context,
+//!         #[graphql(desc = "Global id of the account.")] id: ID,
+//!     ) by signed_in: Option<Account> =
+//!         operations::account(cx(context), &id).await?.map(Account::from),
+//! }
+//! ```
+//!
+//! Every field of a query may fail. `by` is its guard and the last line of its description.
+
+/// Declares the fields of an object type; see [`fields`](crate::graphql::fields).
+macro_rules! object {
+    ($(#[$meta:meta])* pub type $object:ident = $document:ty as $shown:ident { $($fields:tt)* }) => {
+        $(#[$meta])*
+        pub type $object = $crate::graphql::object_of::ObjectOf<$document>;
+
+        $crate::graphql::fields::object! { $(#[$meta])* impl $object as $shown { $($fields)* } }
+    };
+    (
+        $(#[$meta:meta])*
+        impl $object:ty $(= $name:tt)? as $shown:ident {
+            $(
+                $(#[$field_meta:meta])*
+                $visibility:vis $field:ident $((
+                    $context:ident
+                    $(, $(#[$argument_meta:meta])* $argument:ident: $argument_type:ty)* $(,)?
+                ))?
+                $(?: $fallible:ty)? $(: $type:ty)? = $value:expr,
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[async_graphql::Object$((name = $name))?]
+        impl $object {
+            $(
+                $(#[$field_meta])*
+                $visibility async fn $field(
+                    &self,
+                    $(
+                        $context: &async_graphql::Context<'_>,
+                        $( $(#[$argument_meta])* $argument: $argument_type, )*
+                    )?
+                ) -> $($type)? $(async_graphql::Result<$fallible>)? {
+                    let $shown = self;
+                    $crate::graphql::fields::shown!($value $(; $fallible)?)
+                }
+            )*
+        }
+    };
+}
+
+/// The value of a field, as the result that a field which may fail has.
+macro_rules! shown {
+    ($value:expr) => {
+        $value
+    };
+    ($value:expr; $fallible:ty) => {
+        Ok($value)
+    };
+}
+
+/// Declares the query fields of a room; see [`fields`](crate::graphql::fields).
+macro_rules! queries {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident;
+        $(
+            $(#[$field_meta:meta])*
+            $field:ident(
+                $context:ident
+                $(, $(#[$argument_meta:meta])* $argument:ident: $argument_type:ty)* $(,)?
+            ) $(by $who:ident)?: $type:ty = $value:expr,
+        )*
+    ) => {
+        $(#[$meta])*
+        #[derive(Default)]
+        pub struct $name;
+
+        #[async_graphql::Object]
+        impl $name {
+            $(
+                $(#[$field_meta])*
+                $(
+                    #[doc = ""]
+                    #[doc = $crate::graphql::requester::who!(text $who)]
+                    #[graphql(guard = $crate::graphql::requester::who!(guard $who))]
+                )?
+                async fn $field(
+                    &self,
+                    $context: &async_graphql::Context<'_>,
+                    $( $(#[$argument_meta])* $argument: $argument_type, )*
+                ) -> async_graphql::Result<$type> {
+                    Ok($value)
+                }
+            )*
+        }
+    };
+}
+
+pub(crate) use {object, queries, shown};

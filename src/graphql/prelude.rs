@@ -1,0 +1,22 @@
+//! What nearly every resolver, type and operation of a room needs: `use crate::graphql::prelude::*`.
+
+pub(crate) use async_graphql::ID;
+
+pub(crate) use super::{
+    app,
+    codes::refusal,
+    cx::{Cx, cx},
+    declared::{Input, input, mutations, result},
+    fields::{object, queries},
+    input::{self, TOP},
+    node_id::NodeKind,
+    page::{Connection, Order, Page, Paging, paging},
+    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop, Unusable},
+    requester::{Requester, Role, Who},
+    scalars::{CurrencyCode, Date, LocaleTag, Long, Money, Slug},
+};
+pub(crate) use crate::{
+    app::App,
+    error::{Error, Result},
+    flow::{Attempt, Change, Op, OtherInput, Step, Verdict, decide},
+};

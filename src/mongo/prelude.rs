@@ -1,0 +1,9 @@
+//! What nearly every store and document of a room needs: `use crate::mongo::prelude::*`.
+
+pub(crate) use mongodb::bson::{Bson, DateTime, Document, doc};
+pub(crate) use serde::{Deserialize, Serialize};
+
+pub(crate) use super::{
+    Collection, Outcome, Stored, Version, collection::List, condition::*, expression::*,
+    guarded::Guarded, indexes::Index, stored::document,
+};

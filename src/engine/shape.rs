@@ -125,7 +125,7 @@ mod tests {
     fn the_digest_depends_on_the_text_and_on_the_used_variables() {
         let of = |text: &str, variables: serde_json::Value, used: &[&str]| {
             let request = Request::new(text).variables(Variables::from_json(variables));
-            let used = used.iter().map(|name| Name::new(name)).collect();
+            let used = used.iter().map(Name::new).collect();
             digest(&request.query, 0, &request.variables, &used)
         };
         let one = of("a", json!({ "x": 1, "y": 2 }), &["y"]);

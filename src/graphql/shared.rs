@@ -36,7 +36,7 @@ struct Text {
     shape: Shape,
     /// Response key of the root field.
     key: Name,
-    text: Bytes,
+    json: Bytes,
 }
 
 impl<T> Clone for Shared<T> {
@@ -58,14 +58,14 @@ impl<T> Shared<T> {
     fn find(&self, shape: Shape, key: &Name) -> Option<Bytes> {
         let texts = self.texts();
         let found = texts.iter().find(|text| text.shape == shape && text.key == *key)?;
-        Some(found.text.clone())
+        Some(found.json.clone())
     }
 
     fn keep(&self, shape: Shape, key: &Name, text: &Bytes) {
         let mut texts = self.texts();
-        let bytes: usize = texts.iter().map(|text| text.text.len()).sum();
+        let bytes: usize = texts.iter().map(|text| text.json.len()).sum();
         if texts.len() < TEXTS && bytes + text.len() <= BYTES {
-            texts.push(Text { shape, key: key.clone(), text: text.clone() });
+            texts.push(Text { shape, key: key.clone(), json: text.clone() });
         }
     }
 }

@@ -235,11 +235,9 @@ async fn commands_are_listed_for_whom_the_configuration_and_the_header_say() {
         let gateway = Gateway::with(move |config| config.development = development).await;
         let door = Door::of(&gateway);
         for (client, is_admin) in [(gateway.admin(), true), (gateway.shopper("s"), false)] {
-            for (header, expected) in [
-                (None, development),
-                (Some("1"), development || is_admin),
-                (Some("false"), false),
-            ] {
+            for (header, expected) in
+                [(None, development), (Some("1"), development || is_admin), (Some("false"), false)]
+            {
                 let token = client.token.clone().expect("a token");
                 let mut request = door.http.post(&door.url).bearer_auth(token);
                 if let Some(value) = header {
@@ -248,7 +246,8 @@ async fn commands_are_listed_for_whom_the_configuration_and_the_header_say() {
                 let body = json!({ "query": STOCK, "variables": { "sku": "a" } });
                 let answer = door.ask(request.json(&body)).await;
                 let listed = &answer.body["extensions"]["docgate"]["commands"];
-                let told = format!("development {development}, admin {is_admin}, header {header:?}");
+                let told =
+                    format!("development {development}, admin {is_admin}, header {header:?}");
                 assert_eq!(listed.is_array(), expected, "{told}: {:#}", answer.body);
             }
         }

@@ -101,7 +101,7 @@ impl Demo {
         let settings = managed::Settings { binary, data_dir, port: None, test_mode: false, data };
         let mongod = Mongod::start(settings).await?;
         let config = Config { mongodb_uri: mongod.uri(), ..config };
-        let ran = self.run_on(config, &mongod, &mut home, listeners, stop).await;
+        let ran = Box::pin(self.run_on(config, &mongod, &mut home, listeners, stop)).await;
         terminal::remark("Stopping MongoDB …");
         mongod.stop().await?;
         ran?;

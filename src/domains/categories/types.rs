@@ -58,12 +58,12 @@ object! {
         names: Vec<Translation<'_>> = translations(&category.names),
         /// Categories above this one, root first.
         breadcrumbs: Vec<CategoryLink> = {
-            let line = &category.ancestors;
+            let ancestors = &category.ancestors;
             let link = |(above, path): (&Ancestor, String)| {
                 let Ancestor { id, slug, names } = above.clone();
                 CategoryLink::from(MenuEntry { id, slug, path, names })
             };
-            line.iter().zip(paths(line)).map(link).collect()
+            ancestors.iter().zip(paths(ancestors)).map(link).collect()
         },
     }
 }

@@ -304,7 +304,7 @@ impl<'a> Bulk<'a> {
         if !is_posted {
             return Err(Error::unavailable("the discussion changed while comments were imported"));
         }
-        let tags = Vec::from_iter(fresh.into_iter().map(|comment| comment.id));
+        let tags: Vec<_> = fresh.into_iter().map(|comment| comment.id).collect();
         if !tags.is_empty() {
             on.forget_marks(&tags, attempt).await?;
         }

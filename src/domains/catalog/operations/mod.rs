@@ -10,14 +10,14 @@ pub use edits::{
 };
 pub(super) use follow::{finish, finish_all};
 
-pub use super::{
-    import::import,
-    store::{Offer, find_offer as offer, list},
-};
 use super::{
     documents::ProductDocument,
     store::{self, NotChanged, products},
     view::StoredProduct,
+};
+pub use super::{
+    import::import,
+    store::{Offer, find_offer as offer, list},
 };
 use crate::graphql::prelude::*;
 

@@ -104,7 +104,8 @@ impl DiscussionHandle<'_> {
         fields.extend(rated(rating));
         let guard = both(guard, doc! { "discussion.epoch": self.epoch });
         let marks = comments.iter().map(|comment| Mark::of(&comment.id, attempt.now()));
-        self.set_marked(guard, fields, &Vec::from_iter(marks), done, attempt).await
+        let marks: Vec<_> = marks.collect();
+        self.set_marked(guard, fields, &marks, done, attempt).await
     }
 
     /// Marks a tag as void, unless it is already marked. Returns whether it did.

@@ -348,8 +348,8 @@ async fn of_each(
     });
     let pipeline = std::iter::once(doc! { "$documents": [] }).chain(union);
     let found: Vec<Document> = database.aggregate(pipeline).await?.try_collect().await?;
-    let named = |one: Document| (one.get_str("collection").unwrap_or_default().to_owned(), one);
-    Ok(found.into_iter().map(named).collect())
+    let with_name = |one: Document| (one.get_str("collection").unwrap_or_default().to_owned(), one);
+    Ok(found.into_iter().map(with_name).collect())
 }
 
 /// A fail point that is on.

@@ -109,7 +109,8 @@ document! {
         pub holder?: String,
         /// Digest of the op's input.
         pub input: String,
-        /// Name of the gateway that holds the claim.
+        /// Name of the gateway that holds the claim. In the first claim a random text follows, so that no two attempts
+        /// insert equal documents: if an insert is sent twice, the document tells whose it is.
         pub worker: String,
         /// Number of the claim. The holder of a lower number can't commit any more.
         pub fence: i64,

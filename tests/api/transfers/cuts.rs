@@ -70,6 +70,48 @@ async fn a_transfer_that_is_cut_anywhere_arrives_once() {
     .await;
 }
 
+/// The sweeps settle all of these, and each has moved its money once.
+async fn assert_done_once(base: &Gateway, sendings: &[Sending]) {
+    let is_done = async || {
+        base.sweep().await;
+        let states = join_all(sendings.iter().map(|sending| sending.state(base))).await;
+        states.iter().all(|state| state == "DONE")
+    };
+    let all_done = async {
+        while !is_done().await {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    };
+    let done = tokio::time::timeout(Duration::from_secs(30), all_done).await;
+    done.expect("the sweep settles them");
+    for (at, sending) in sendings.iter().enumerate() {
+        assert_eq!(sending.balances(base).await, (70, 30), "{at}");
+    }
+}
+
+/// Both calls may insert the transfer at the same moment. If the reply is lost, the document that is found has to tell
+/// which of them did.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_equal_calls_at_once_move_the_money_once_whichever_reply_is_lost() {
+    let base = Gateway::start().await;
+    let first = Sending::prepare(&base, 0).await;
+    let twice = async |gateway: &Gateway, sending: &Sending| {
+        drop(join_all([sending.send(gateway), sending.send(gateway)]).await);
+    };
+    let commands = cuts::sent(&base, async |gateway| twice(gateway, &first).await).await.len();
+    let cut = async |at: usize| {
+        let sending = Sending::prepare(&base, at + 1).await;
+        let gateway = base.sibling_behind_proxy().await;
+        gateway.proxy.as_ref().expect("a proxy").cut(at, Cut::ReplyLost);
+        twice(&gateway, &sending).await;
+        cuts::settled(&gateway).await;
+        sending
+    };
+    let sendings = join_all((0..commands).map(cut)).await;
+    assert_done_once(&base, &sendings).await;
+    base.assert_sound().await;
+}
+
 /// The connection breaks under a command, which is sent again. The first copy arrives after the answer, and after all
 /// that follows it, but before the deadline.
 #[tokio::test(flavor = "multi_thread")]
@@ -90,21 +132,7 @@ async fn a_first_copy_that_is_overtaken_by_the_second_changes_nothing() {
         sending
     };
     let sendings = join_all((0..commands).map(overtaken)).await;
-    let deadline = Duration::from_secs(30);
-    let is_done = async || {
-        base.sweep().await;
-        let states = join_all(sendings.iter().map(|sending| sending.state(&base))).await;
-        states.iter().all(|state| state == "DONE")
-    };
-    let all_done = async {
-        while !is_done().await {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-    };
-    tokio::time::timeout(deadline, all_done).await.expect("the sweep settles them");
-    for (at, sending) in sendings.iter().enumerate() {
-        assert_eq!(sending.balances(&base).await, (70, 30), "{at}");
-    }
+    assert_done_once(&base, &sendings).await;
     base.assert_sound().await;
 }
 

@@ -62,7 +62,7 @@ impl Driver<'_> {
             reverses: None,
             holder: None,
             input: op.input.clone(),
-            worker: self.app.name().to_owned(),
+            worker: format!("{} {}", self.app.name(), self.app.ids().random()),
             fence: 1,
             deadline: self.attempt.deadline(),
             at: now,

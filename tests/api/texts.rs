@@ -37,7 +37,7 @@ async fn ask(client: &Client, name: &str, input: &Value) -> Value {
 
 /// Who may write all of it.
 fn writer(gateway: &Gateway) -> Client {
-    gateway.user("the-writer", &["merchant", "editor", "service", "producer", "worker"])
+    gateway.user("the-writer", &["merchant", "editor", "service", "producer", "worker", "operator"])
 }
 
 /// Inputs that could be used, with the places of their texts.

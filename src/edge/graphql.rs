@@ -378,15 +378,11 @@ impl Edge {
         self.limits.address(&head.headers, peer)
     }
 
-    /// Whether the response lists the MongoDB commands. In development mode it does, unless the header says
-    /// `false`.
+    /// Whether the response lists the MongoDB commands. In development mode it does unless the header says `false`.
     fn is_explained(&self, headers: &HeaderMap, caller: &Caller) -> bool {
-        let asked = headers.get(EXPLAIN).map(|value| value != "false");
-        if self.app.config().development {
-            asked.unwrap_or(true)
-        } else {
-            asked.unwrap_or(false) && caller.requester.has(Role::Admin)
-        }
+        let development = self.app.config().development;
+        let is_asked = headers.get(EXPLAIN).map_or(development, |value| value != "false");
+        is_asked && (development || caller.requester.has(Role::Admin))
     }
 }
 

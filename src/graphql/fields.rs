@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! `asset` is the object, here an [`ObjectOf`](super::object_of::ObjectOf) the document; `impl Asset as asset` declares the
-//! fields of any other type, whose name in the schema can follow as `= "Name"`. A field with `?` may fail: `?` can stand in its expression. The arguments of the field stand
-//! behind the context.
+//! `asset` is the object, here an [`ObjectOf`](super::object_of::ObjectOf) the document. `impl Asset as asset` declares the
+//! fields of any other type, whose name in the schema can follow as `= "Name"`. With `?` behind its name a field may fail,
+//! and `?` can stand in its expression. The arguments of a field stand behind the context.
 //!
 //! ```text
 //! queries! {

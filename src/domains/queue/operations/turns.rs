@@ -1,8 +1,8 @@
 //! Claims over several queues. The queues take turns, so that no queue waits until another one is empty.
 //!
-//! A gateway remembers in which order such claims have asked its queues. A claim first asks the queue that wasn't asked
-//! for the longest time, which thereby becomes the last one. So each queue of a claim is asked after at most as many
-//! claims as that claim has queues, whichever combinations of queues other workers name. A claim of several jobs divides
+//! A gateway remembers in which order such claims have taken from its queues. A claim takes first from the queue that was
+//! left out for the longest time, which thereby becomes the last one. So each queue of a claim has its turn after at most as
+//! many claims as that claim has queues, whichever combinations of queues other workers name. A claim of several jobs divides
 //! their number among its queues. What one queue doesn't have, the others may give.
 
 use std::{
@@ -21,7 +21,7 @@ use crate::{app::App, error::Error};
 /// Number of queues from which on their order is forgotten.
 const QUEUES: usize = 10_000;
 
-/// The order in which queues were asked.
+/// The order in which claims have taken from queues.
 #[derive(Default)]
 struct Turns(Mutex<Order>);
 
@@ -33,13 +33,13 @@ struct Order {
 }
 
 impl Turns {
-    /// Sorts the queues by their turns. The first `count` of them are asked now.
+    /// Sorts the queues by their turns. The first `count` of them have their turn now.
     fn next(&self, queues: &mut [&str], count: usize) {
         let mut order = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if order.numbers.len() >= QUEUES {
             order.numbers.clear();
         }
-        // A queue that was never asked comes first.
+        // A queue that never had a turn comes first.
         queues.sort_by_key(|queue| order.numbers.get(*queue).copied());
         for queue in queues.iter().take(count) {
             order.last += 1;

@@ -27,10 +27,21 @@ pub struct Swept {
 /// # Errors
 /// The first error; the other sweeps were still tried.
 pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
+    sweep_each(app, switched_on(app.config())).await
+}
+
+/// Runs the sweeps of these rooms once, in this order.
+///
+/// # Errors
+/// The first error; the other sweeps were still tried.
+pub async fn sweep_each(
+    app: &App,
+    rooms: impl Iterator<Item = &'static Room>,
+) -> Result<Swept, Error> {
     let mut total = Swept::default();
     let attempt = app.begin().await?;
     let mut failed = None;
-    for room in switched_on(app.config()) {
+    for room in rooms {
         if room.sweep.is_none() {
             continue;
         }

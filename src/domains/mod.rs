@@ -215,8 +215,19 @@ pub fn work(config: &Config) -> Vec<Work> {
 
 /// Checks the invariants of every room.
 pub async fn check(app: &App) -> Result<Report, Error> {
+    check_each(app, switched_on(app.config())).await
+}
+
+/// Checks the invariants of these rooms.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: a read failed.
+pub async fn check_each(
+    app: &App,
+    rooms: impl Iterator<Item = &'static Room>,
+) -> Result<Report, Error> {
     let mut report = Report::default();
-    for room in switched_on(app.config()) {
+    for room in rooms {
         if let Some(check) = room.check {
             check(app, &mut report).await?;
         }

@@ -73,9 +73,17 @@ impl Mongod {
     ///
     /// # Errors
     /// All of [`ManagedError`] except those of finding a binary. Nothing is left running.
-    pub async fn start(mut settings: Settings) -> Result<Self, ManagedError> {
+    pub async fn start(settings: Settings) -> Result<Self, ManagedError> {
+        Self::start_after(STOP_TIMEOUT, settings).await
+    }
+
+    /// As [`start`](Self::start), waiting at most this long for the end of another mongod on the folder.
+    pub(super) async fn start_after(
+        patience: Duration,
+        mut settings: Settings,
+    ) -> Result<Self, ManagedError> {
         settings.data_dir = prepare_data_dir(&settings)?;
-        let lock = lock(&settings.data_dir).await?;
+        let lock = lock(&settings.data_dir, patience).await?;
         if settings.data == Data::Renewed {
             remove_contents(&settings.data_dir).map_err(|fault| {
                 ManagedError::system(format!("empty {}", settings.data_dir.display()))(fault)
@@ -300,13 +308,13 @@ fn prepare_data_dir(settings: &Settings) -> Result<PathBuf, ManagedError> {
     fs::canonicalize(folder).map_err(failed())
 }
 
-/// Takes the lock of a data folder. Waits as long as a mongod may take to end.
-async fn lock(data_dir: &Path) -> Result<File, ManagedError> {
+/// Takes the lock of a data folder. Waits for it at most `patience`.
+async fn lock(data_dir: &Path, patience: Duration) -> Result<File, ManagedError> {
     let path = data_dir.join(LOCK);
     let failed = || ManagedError::system(format!("lock {}", path.display()));
     let file = File::options().write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(failed())?;
-    let deadline = Instant::now() + STOP_TIMEOUT;
+    let deadline = Instant::now() + patience;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),

@@ -101,7 +101,7 @@ async fn two_on_one_folder_or_port_are_told_apart() -> Outcome {
     let settings = settings(folder.path()).await?;
     let mongod = Mongod::start(settings.clone()).await?;
 
-    let same_folder = Mongod::start(settings.clone()).await;
+    let same_folder = Mongod::start_after(Duration::from_secs(1), settings.clone()).await;
     assert!(matches!(same_folder, Err(ManagedError::DataInUse { .. })), "{same_folder:?}");
 
     let throwaway = Settings { data: Data::Removed, ..settings.clone() };

@@ -13,7 +13,7 @@ const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 async fn a_read_is_one_command() {
     let gateway = Gateway::start().await;
     let query = "query($sku: ID!) { product(sku: $sku) { title } }";
-    let response = gateway.anonymous().run(query, json!({ "sku": "nothing" })).await;
+    let response = gateway.anonymous().explained(query, json!({ "sku": "nothing" })).await;
     assert_eq!(response["data"]["product"], json!(null));
     assert_eq!(commands(&response), ["find products"]);
 }

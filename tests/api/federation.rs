@@ -20,7 +20,7 @@ async fn subgraph() -> Gateway {
 }
 
 async fn entities(client: &Client, representations: &Value) -> Value {
-    client.run(ENTITIES, json!({ "representations": representations })).await
+    client.explained(ENTITIES, json!({ "representations": representations })).await
 }
 
 /// Names of the query root's fields and of all types, as the gateway tells them.
@@ -45,7 +45,7 @@ async fn only_a_subgraph_has_entities() {
         (ENTITIES, representations),
         ("{ node(id: \"\") { ... on _Entity { __typename } } }", json!({})),
     ] {
-        let answer = alone.admin().run(query, variables).await;
+        let answer = alone.admin().explained(query, variables).await;
         assert_eq!(answer["data"], Value::Null, "{answer:#}");
         assert_eq!(answer["errors"][0]["extensions"]["code"], "BAD_USER_INPUT");
         assert_eq!(commands(&answer), [""; 0]);

@@ -37,7 +37,7 @@ type Told = (i64, usize, Vec<(String, i64)>);
 
 async fn report(gateway: &Gateway, page: &str, from: &str, to: &str, by: &str) -> Told {
     let variables = json!({ "page": page, "from": from, "to": to, "by": by });
-    let response = gateway.user("an-analyst", &["analyst"]).run(REPORT, variables).await;
+    let response = gateway.user("an-analyst", &["analyst"]).explained(REPORT, variables).await;
     let stored = if ["MINUTE", "HOUR"].contains(&by) { "statsDaily" } else { "statsMonthly" };
     assert_eq!(commands(&response), [format!("find {stored}")], "{response:#}");
     let report = &response["data"]["report"];
@@ -67,7 +67,7 @@ async fn a_report_adds_up_what_was_recorded() {
         "2024-03-04T00:00:00Z",
     ];
     let hits: Vec<Value> = times.iter().map(|at| hit("/a", at)).collect();
-    let sent = gateway.service().run(RECORD, json!({ "hits": hits })).await;
+    let sent = gateway.service().explained(RECORD, json!({ "hits": hits })).await;
     let sent: BTreeSet<String> = commands(&sent).into_iter().collect();
     assert_eq!(sent, BTreeSet::from(["update statsDaily".into(), "update statsMonthly".into()]));
     record(&gateway.service(), &[hit("/b", times[1])]).await;

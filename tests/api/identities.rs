@@ -299,7 +299,7 @@ async fn a_change_gives_one_name_for_another() {
     give(&gateway, phone.clone(), "anna").await;
     assert_eq!(service.field(CHANGE, input(&old, &phone)).await["value"], "+49221123456");
     assert_eq!(service.field(CHANGE, input(&old, &phone)).await["value"], "+49221123456");
-    let own = anna.run(OWN, json!({})).await;
+    let own = anna.explained(OWN, json!({})).await;
     assert_eq!(commands(&own), ["find identities"]);
     let expected = json!([{ "kind": "PHONE", "value": "+49221123456" }]);
     assert_eq!(own["data"]["identities"]["nodes"], expected);

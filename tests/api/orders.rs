@@ -71,7 +71,7 @@ async fn shop(gateway: &Gateway) -> (Client, String, String) {
 async fn an_order_is_seen_by_whose_it_is_and_by_merchants() {
     let gateway = Gateway::start().await;
     let (shopper, _, order) = shop(&gateway).await;
-    let response = shopper.run(&order_query(), json!({ "id": order })).await;
+    let response = shopper.explained(&order_query(), json!({ "id": order })).await;
     assert_eq!(money(&response["data"]["order"]), (350, 350, 0), "{response:#}");
     assert_eq!(commands(&response), ["find orders"]);
     for client in [gateway.merchant(), gateway.admin()] {
@@ -235,7 +235,7 @@ async fn my_orders_come_newest_first_in_pages() {
     let mut after = json!(null);
     loop {
         let page = json!({ "first": 2, "after": after });
-        let response = shopper.run(query, page).await;
+        let response = shopper.explained(query, page).await;
         assert_eq!(commands(&response), ["find orders"], "{response:#}");
         let page = &response["data"]["myOrders"];
         for edge in page["edges"].as_array().expect("edges") {
@@ -255,7 +255,7 @@ async fn my_orders_come_newest_first_in_pages() {
     for (page, is_first) in
         [(&placed_orders[3..], false), (&placed_orders[1..3], false), (&placed_orders[..1], true)]
     {
-        let response = shopper.run(query_back, json!({ "last": 2, "before": before })).await;
+        let response = shopper.explained(query_back, json!({ "last": 2, "before": before })).await;
         assert_eq!(commands(&response), ["find orders"], "{response:#}");
         let found = &response["data"]["myOrders"];
         let ids: Vec<_> = page.iter().map(|id| json!({ "id": id })).collect();

@@ -29,7 +29,7 @@ async fn names(client: &Client, start: Value, first: i32) -> Vec<String> {
     let mut after = Value::Null;
     loop {
         let variables = json!({ "start": start, "first": first, "after": after });
-        let response = client.run(PEOPLE, variables).await;
+        let response = client.explained(PEOPLE, variables).await;
         assert_eq!(commands(&response), ["find people"], "{response:#}");
         let page = &response["data"]["people"];
         let edges = page["edges"].as_array().expect("edges");
@@ -124,7 +124,7 @@ async fn an_address_is_set_removed_and_shown_to_merchants_only() {
     assert_eq!(merchant.field(ADDRESS, input).await["address"], Value::Null);
     let read = gateway
         .anonymous()
-        .run("query($id: ID!) { person(id: $id) { name } }", json!({ "id": someone }))
+        .explained("query($id: ID!) { person(id: $id) { name } }", json!({ "id": someone }))
         .await;
     assert_eq!(commands(&read), ["find people"]);
 }
@@ -167,7 +167,7 @@ async fn people_are_listed_from_the_end() {
     for (expected, has_previous) in
         [(&["Dan", "Eve"][..], true), (&["Bob", "Cyd"], true), (&["Ann"], false)]
     {
-        let response = anyone.run(PEOPLE, json!({ "last": 2, "before": before })).await;
+        let response = anyone.explained(PEOPLE, json!({ "last": 2, "before": before })).await;
         assert_eq!(commands(&response), ["find people"], "{response:#}");
         let page = &response["data"]["people"];
         let names = page["edges"].as_array().expect("edges").iter();

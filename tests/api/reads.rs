@@ -197,7 +197,7 @@ async fn a_text_is_read_once_whatever_the_variables() {
         (json!({ "sku": 1 }), true),
         (json!({ "sku": "a", "short": true, "more": 1 }), true),
     ] {
-        let response = client.run(query, variables).await;
+        let response = client.explained(query, variables).await;
         assert_eq!(was_known(&response), known, "{response:#}");
         answers.push(response["data"]["product"].clone());
     }
@@ -223,7 +223,7 @@ async fn what_is_wrong_with_variables_is_told_whether_the_text_is_known_or_not()
     let good = json!({ "by": { "category": { "subtree": "/music" } }, "first": 3, "after": null });
     let known = query("Known");
     for known_before in [false, true] {
-        let response = client.run(&known, good.clone()).await;
+        let response = client.explained(&known, good.clone()).await;
         assert_eq!(response.get("errors"), None, "{response:#}");
         assert_eq!(was_known(&response), known_before);
     }
@@ -265,7 +265,7 @@ async fn a_text_that_is_not_valid_is_never_known() {
         "query A { __typename } { __typename }",
     ] {
         for _ in 0..2 {
-            let response = client.run(query, json!({})).await;
+            let response = client.explained(query, json!({})).await;
             assert!(response["errors"].is_array(), "{response:#}");
             assert!(!was_known(&response));
         }

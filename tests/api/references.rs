@@ -31,7 +31,7 @@ async fn reads_only(
     };
     sends_only(base, read, expected).await;
     // Development mode lists these commands, each once.
-    let response = client(base).run(query, variables).await;
+    let response = client(base).explained(query, variables).await;
     let (mut listed, mut expected) = (commands(&response), expected.to_vec());
     listed.sort();
     expected.sort_unstable();

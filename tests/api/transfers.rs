@@ -149,7 +149,7 @@ async fn a_transfer_arrives_and_is_forgotten_by_both_accounts() {
     fund(&gateway, &from, 1_000).await;
     assert_settled(&gateway).await;
 
-    let response = anna.run(TRANSFER, order(&from, &to, 300, Some("op-1"))).await;
+    let response = anna.explained(TRANSFER, order(&from, &to, 300, Some("op-1"))).await;
     let sent = &response["data"]["transfer"];
     assert_eq!(sent["state"], "CREDITED", "{response}");
     assert_eq!((&sent["sourceId"], &sent["destinationId"]), (&json!(from), &json!(to)));
@@ -512,7 +512,8 @@ async fn a_statement_shows_what_each_transfer_did() {
     assert_eq!(page["pageInfo"]["hasNextPage"], true);
     let after = &page["pageInfo"]["endCursor"];
     let of = |found: Value| found["statement"].clone();
-    let response = anna.run(STATEMENT, json!({ "id": mine, "first": 2, "after": after })).await;
+    let response =
+        anna.explained(STATEMENT, json!({ "id": mine, "first": 2, "after": after })).await;
     assert_eq!(effects(&response["data"]["account"]["statement"]), [-7, -6]);
     let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
     let list = sent.iter().find(|sent| sent["collection"] == "transfers").expect("the list");
@@ -567,7 +568,7 @@ async fn lists_are_paged_by_index() {
     let mut after = json!(null);
     loop {
         let variables = json!({ "state": "DONE", "first": 2, "after": after });
-        let response = service.run(TRANSFERS, variables).await;
+        let response = service.explained(TRANSFERS, variables).await;
         let figures = &response["extensions"]["docgate"]["commands"][0];
         assert_looked_at_one_page(figures);
         let page = &response["data"]["transfers"];

@@ -468,7 +468,7 @@ async fn a_response_tells_with_how_many_others_a_write_shared_its_command() {
     crate::shop::stocked(&gateway, "a", 250, 10).await;
     let cart = crate::shop::cart(&ann, "RESERVE", &[]).await;
     let (query, variables) = crate::support::Client::adding(&cart, "a", 1, Some("op"));
-    let added = ann.run(&query, variables).await;
+    let added = ann.explained(&query, variables).await;
     assert_eq!(commands(&added).len(), 4, "{added:#}");
     for sent in added["extensions"]["docgate"]["commands"].as_array().expect("commands") {
         assert_eq!(sent["sharedWith"], 0, "{sent:#}");

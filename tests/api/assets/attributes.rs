@@ -249,7 +249,7 @@ async fn attributes_are_searched_by_type_and_all_at_once() {
     let by = json!({ "attributes": { "all": [
         { "key": "rated", "exists": true }, eq("iso", json!({ "number": 500 })),
     ] } });
-    let response = client.run(query, json!({ "by": by })).await;
+    let response = client.explained(query, json!({ "by": by })).await;
     let sent = &response["extensions"]["docgate"]["commands"][0];
     assert_eq!((&sent["docsExamined"], &sent["returned"]), (&json!(1), &json!(1)), "{response:#}");
 
@@ -287,7 +287,7 @@ async fn walked(client: &crate::support::Client, condition: Value) -> Vec<String
     let by = json!({ "attributes": { "all": [condition] } });
     let (mut found, mut after) = (Vec::new(), Value::Null);
     loop {
-        let response = client.run(query, json!({ "by": by, "after": after })).await;
+        let response = client.explained(query, json!({ "by": by, "after": after })).await;
         let sent = &response["extensions"]["docgate"]["commands"];
         assert_eq!(sent.as_array().map(Vec::len), Some(1), "{response:#}");
         let figure = |name: &str| sent[0][name].as_i64().unwrap_or_else(|| panic!("{response:#}"));

@@ -151,7 +151,7 @@ async fn an_asset_is_found_by_its_id_and_its_path_alone() {
     }
     for by in [json!({ "path": "/it" }), json!({ "id": id })] {
         let query = "query($by: AssetBy!) { asset(by: $by) { id url length } }";
-        let response = gateway.anonymous().run(query, json!({ "by": by })).await;
+        let response = gateway.anonymous().explained(query, json!({ "by": by })).await;
         assert_eq!(commands(&response), ["find assetEntries"], "{response:#}");
         assert_eq!(
             response["data"]["asset"],

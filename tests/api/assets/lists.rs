@@ -18,7 +18,7 @@ pub(super) async fn slugs(client: &Client, by: &Value, first: i32) -> Vec<String
     let mut after = Value::Null;
     loop {
         let variables = json!({ "by": by, "first": first, "after": after });
-        let response = client.run(ASSETS, variables).await;
+        let response = client.explained(ASSETS, variables).await;
         assert_eq!(commands(&response), ["find assetEntries"], "{response:#}");
         let sent = &response["extensions"]["docgate"]["commands"][0];
         if by.get("attributes").is_none() {
@@ -84,7 +84,7 @@ async fn lists_are_the_newest_first_and_page_by_key() {
         }
     }
     let first =
-        gateway.anonymous().run(ASSETS, json!({ "by": { "tag": "all" }, "first": 3 })).await;
+        gateway.anonymous().explained(ASSETS, json!({ "by": { "tag": "all" }, "first": 3 })).await;
     let sent = &first["extensions"]["docgate"]["commands"][0];
     assert_eq!((&sent["docsExamined"], &sent["returned"]), (&json!(4), &json!(4)), "{first:#}");
     assert_eq!(slugs(&gateway.anonymous(), &json!({ "root": true }), 10).await, ["root"]);

@@ -161,6 +161,8 @@ async fn a_new_key_is_looked_for_once_per_cool_down() {
     let (a, b, c) = (Signer::ed("a"), Signer::ed("b"), Signer::ed("c"));
     let issuer = Issuer::start(&[&a]).await;
     let gateway = issuer.gateway(|config| config.auth_jwks_cooldown_seconds = 5).await;
+    // A request that comes before the first look looks by itself.
+    until("the first look", async || issuer.looks() == 1).await;
     assert_eq!((status(&gateway, &a.token()).await, issuer.looks()), (200, 1));
 
     issuer.publishes(&[&a, &b]);

@@ -126,21 +126,22 @@ async fn reading_a_cart_is_one_command_and_adding_is_four() {
     gateway.stocked("a", 5).await;
     let shopper = gateway.shopper("someone");
     let id = shopper.open_cart(RESERVE).await;
-    let read = shopper.run("query($id: ID!) { cart(id: $id) { id } }", json!({ "id": id })).await;
+    let read =
+        shopper.explained("query($id: ID!) { cart(id: $id) { id } }", json!({ "id": id })).await;
     assert_eq!(commands(&read), ["find carts"]);
     let (query, variables) = Client::adding(&id, "a", 1, None);
     assert_eq!(
-        commands(&shopper.run(&query, variables).await),
+        commands(&shopper.explained(&query, variables).await),
         ["find carts", "find products", "update inventory", "findAndModify carts"]
     );
     let (query, variables) = Client::setting(&id, "a", 3, None);
     assert_eq!(
-        commands(&shopper.run(&query, variables).await),
+        commands(&shopper.explained(&query, variables).await),
         ["find carts", "update inventory", "findAndModify carts"]
     );
     let (query, variables) = Client::removing(&id, "a", None);
     assert_eq!(
-        commands(&shopper.run(&query, variables).await),
+        commands(&shopper.explained(&query, variables).await),
         ["find carts", "findAndModify carts", "update inventory", "update carts"]
     );
 }

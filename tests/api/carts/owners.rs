@@ -148,7 +148,7 @@ async fn ones_own_cart_is_found_on_another_device() {
     let first = phone.open_cart(RESERVE).await;
     phone.add(&first, "a", 1).await;
     assert_eq!(laptop.my_cart().await, phone.cart(&first).await);
-    let found = laptop.run("{ myCart { id } }", json!({})).await;
+    let found = laptop.explained("{ myCart { id } }", json!({})).await;
     assert_eq!(commands(&found), ["find carts"]);
 
     // Of several the one that changed last, whichever was opened last.

@@ -112,7 +112,7 @@ async fn a_result_that_reads_other_documents_ends_a_row() {
     let changes: Vec<_> = adds(&skus, None).into_iter().map(|change| (&*id, change)).collect();
     let result = "__typename ... on Cart { lines { sku product { stock { available } } } }";
     let (query, variables) = request(&changes, result);
-    let response = shopper.run(&query, variables).await;
+    let response = shopper.explained(&query, variables).await;
     assert_eq!(commands(&response).iter().filter(|sent| *sent == "find carts").count(), 3);
     for number in 0..3 {
         // The lines of later changes aren't there, and their stock isn't reserved.

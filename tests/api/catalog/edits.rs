@@ -54,7 +54,8 @@ async fn every_type_is_created_and_read_in_one_command() {
     assert_eq!(product(&gateway, "nothing").await, Value::Null);
     let path = "{ product(sku: \"$ne\") { sku } }";
     assert_eq!(gateway.anonymous().field(path, json!({})).await, Value::Null);
-    let read = gateway.anonymous().run("{ product(sku: \"als-1\") { title } }", json!({})).await;
+    let read =
+        gateway.anonymous().explained("{ product(sku: \"als-1\") { title } }", json!({})).await;
     assert_eq!(commands(&read), ["find products"]);
     gateway.assert_sound().await;
 }

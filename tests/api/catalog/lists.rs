@@ -17,7 +17,7 @@ const LIST: &str = "
 
 /// A page of a list: its SKUs, and what is known of the pages beside it.
 async fn page(client: &Client, arguments: Value) -> (Vec<String>, Value) {
-    let response = client.run(LIST, arguments).await;
+    let response = client.explained(LIST, arguments).await;
     assert!(response.get("errors").is_none(), "{response:#}");
     assert_eq!(commands(&response).len(), 1, "a page is one command");
     let page = &response["data"]["products"];

@@ -39,7 +39,7 @@ async fn a_category_has_its_whole_way_in_one_read() {
         let query = "query($by: CategoryBy!) { category(by: $by) {
             id slug path parentPath parentId breadcrumbs { id slug path name(locale: \"de-AT\") }
         } }";
-        let response = gateway.anonymous().run(query, json!({ "by": by })).await;
+        let response = gateway.anonymous().explained(query, json!({ "by": by })).await;
         assert_eq!(commands(&response), ["find categories"]);
         let expected = json!({
             "id": bop, "slug": "bop", "path": "/music/jazz/bop", "parentPath": "/music/jazz",
@@ -95,7 +95,7 @@ async fn children_and_descendants_of_a_category_are_its_fields() {
         )
         .replace("TYPE", "CategoryConnection");
     let paths = async |query: &str, variables: Value| {
-        let response = anyone.run(query, variables).await;
+        let response = anyone.explained(query, variables).await;
         assert_eq!(commands(&response), ["find categories"; 3], "{response:#}");
         let data = &response["data"];
         let own = &data["category"]["own"];
@@ -191,7 +191,7 @@ async fn a_menu_is_answered_from_the_index_alone() {
     let mut after = Value::Null;
     loop {
         let page = json!({ "path": "/music", "first": 2, "after": after });
-        let response = gateway.anonymous().run(MENU, page).await;
+        let response = gateway.anonymous().explained(MENU, page).await;
         assert_eq!(commands(&response), ["find categories"]);
         let menu = &response["data"]["categories"];
         for node in menu["nodes"].as_array().expect("nodes") {
@@ -284,7 +284,7 @@ async fn walk(gateway: &Gateway, path: &str, itself: bool, first: i32) -> Vec<St
     let mut after = Value::Null;
     loop {
         let page = json!({ "path": path, "self": itself, "first": first, "after": after });
-        let response = gateway.anonymous().run(SUBTREE, page).await;
+        let response = gateway.anonymous().explained(SUBTREE, page).await;
         assert_eq!(commands(&response), ["find categories"], "{response:#}");
         let found = &response["data"]["categorySubtree"];
         let nodes = found["nodes"].as_array().expect("nodes");

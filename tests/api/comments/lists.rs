@@ -229,7 +229,7 @@ async fn a_page_looks_at_what_it_returns() {
                 edges { node { text } } pageInfo { endCursor } } }";
         let mut after = Value::Null;
         for _ in 0..2 {
-            let response = anna.run(query, json!({ "subjectId": on, "after": after })).await;
+            let response = anna.explained(query, json!({ "subjectId": on, "after": after })).await;
             let looked = looked(&response);
             let (name, examined, returned) = looked.last().expect("a command");
             match layout {
@@ -250,7 +250,7 @@ async fn a_page_looks_at_what_it_returns() {
         }
         let one = "query($commentId: ID!) { comment(by: { id: $commentId }) { text } }";
         let slug = posted(&anna, &on, "one", None).await;
-        let response = anna.run(one, json!({ "commentId": slug })).await;
+        let response = anna.explained(one, json!({ "commentId": slug })).await;
         assert_eq!(response["data"]["comment"]["text"], "one");
         for (name, examined, returned) in looked(&response) {
             assert_eq!((examined, returned), (1, 1), "{layout} {name}");
@@ -270,7 +270,7 @@ async fn a_page_looks_at_what_it_returns() {
     ] {
         let query = format!("query($id: ID!) {{ {field} }}");
         let id = if field.starts_with("comments") { &on } else { &top };
-        let response = anna.run(&query, json!({ "id": id })).await;
+        let response = anna.explained(&query, json!({ "id": id })).await;
         assert!(response.get("errors").is_none(), "{response:#}");
         assert_eq!(looked(&response).len(), reads, "{response:#}");
         for (name, examined, returned) in looked(&response) {
@@ -305,7 +305,7 @@ async fn an_author_finds_own_comments_in_every_layout() {
             let (mut found, mut after) = (Vec::new(), Value::Null);
             loop {
                 let variables = json!({ "author": author, "first": first, "after": after });
-                let response = client.run(query, variables).await;
+                let response = client.explained(query, variables).await;
                 let mut sent = commands(&response);
                 sent.sort();
                 // Both lists, and what of the products may be seen.

@@ -143,7 +143,7 @@ async fn read(
         let mut variables = variables.clone();
         variables["size"] = json!(size);
         variables["cursor"] = cursor;
-        let response = client.run(&query, variables).await;
+        let response = client.explained(&query, variables).await;
         assert!(response.get("errors").is_none(), "{response:#}");
         let data = &response["data"];
         let page = if is_of_comment { &data["comment"]["page"] } else { &data["comments"] };
@@ -185,7 +185,7 @@ pub fn of_texts(comments: &[Value]) -> Vec<String> {
 pub async fn shown(gateway: &Gateway, sku: &str) -> Value {
     let query = "query($sku: ID!) { product(sku: $sku) { discussion { layout commentCount
         latestComments { id slug author { id name } text isCut stars } rating { count average } } } }";
-    let response = gateway.anonymous().run(query, json!({ "sku": sku })).await;
+    let response = gateway.anonymous().explained(query, json!({ "sku": sku })).await;
     assert_eq!(commands(&response), ["find products"], "{response:#}");
     response["data"]["product"]["discussion"].clone()
 }

@@ -155,7 +155,7 @@ async fn pages_of_an_authors_comments_are_full_whatever_is_left_out() {
         assert_eq!(by(&moderator, "eva", first).await, expected, "{first}");
         assert_eq!(by(&eva, "eva", first).await.len(), 60);
     }
-    let response = moderator.run(BY, json!({ "author": "eva", "first": 2 })).await;
+    let response = moderator.explained(BY, json!({ "author": "eva", "first": 2 })).await;
     let mut sent = commands(&response);
     sent.sort();
     sent.dedup();

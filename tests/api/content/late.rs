@@ -238,7 +238,7 @@ async fn a_path_that_many_had_leads_to_the_last_with_one_look() {
         for (path, now_at) in
             [("/folder", format!("/{slug}")), ("/folder/page", format!("/{slug}/page"))]
         {
-            let response = gateway.anonymous().run(query, json!({ "path": path })).await;
+            let response = gateway.anonymous().explained(query, json!({ "path": path })).await;
             let found = json!({ "path": now_at, "redirectedFrom": path });
             assert_eq!(response["data"]["content"], found);
             let read = &response["extensions"]["docgate"]["commands"][0];

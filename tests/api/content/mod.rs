@@ -115,7 +115,7 @@ async fn listed_by(client: &Client, by: &Value, first: usize) -> Vec<String> {
     let mut after = Value::Null;
     loop {
         let arguments = json!({ "by": by, "first": first, "after": after });
-        let response = client.run(LIST, arguments).await;
+        let response = client.explained(LIST, arguments).await;
         assert!(response.get("errors").is_none(), "{response:#}");
         let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
         // Pictures are read side by side.

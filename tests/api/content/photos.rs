@@ -69,7 +69,7 @@ async fn galleries_and_tags_show_pictures_with_everything_else_in_one_order() {
     assert_eq!(recent, ["/en/gallery/one", "/en/gallery"]);
     let query = "query($by: ContentsBy!) { contents(by: $by) { nodes { __typename id path parentId
         title html author { id } ... on Photo { url mediaType width height } } } }";
-    let response = anyone.run(query, json!({ "by": { "parentId": gallery } })).await;
+    let response = anyone.explained(query, json!({ "by": { "parentId": gallery } })).await;
     let mut sent = commands(&response);
     sent.sort();
     assert_eq!(sent, ["find assetEntries", "find nodes"]);
@@ -99,7 +99,7 @@ async fn paths(gateway: &Gateway, by: Value, first: i32) -> Vec<String> {
     let (mut found, mut after) = (Vec::new(), Value::Null);
     loop {
         let arguments = json!({ "by": by, "first": first, "after": after });
-        let response = gateway.anonymous().run(super::LIST, arguments).await;
+        let response = gateway.anonymous().explained(super::LIST, arguments).await;
         assert_eq!(commands(&response).len(), 2, "{response:#}");
         let page = &response["data"]["contents"];
         let edges = page["edges"].as_array().expect("edges").iter();

@@ -27,7 +27,7 @@ async fn content_is_found_by_path_and_id_with_one_command() {
         (json!({ "path": "/en/blog" }), &blog),
     ] {
         let query = format!("query($by: ContentBy!) {{ content(by: $by) {{ {SEEN} html }} }}");
-        let response = anyone.run(&query, json!({ "by": by })).await;
+        let response = anyone.explained(&query, json!({ "by": by })).await;
         assert_eq!(commands(&response), ["find nodes"]);
         assert_eq!(response["data"]["content"]["id"], **id);
         assert!(response["data"]["content"]["html"].as_str().expect("html").starts_with("<p>The"));
@@ -320,7 +320,7 @@ async fn editors_list_what_isnt_published() {
     create(&gateway, draft("BLOG_ENTRY", "draft", Some(&blog))).await;
     let query = "query($parentId: ID) { contentBelow(parentId: $parentId) {
         nodes { slug publishedAt draft { version } } } }";
-    let response = editor(&gateway).run(query, json!({ "parentId": blog })).await;
+    let response = editor(&gateway).explained(query, json!({ "parentId": blog })).await;
     assert_eq!(commands(&response), ["find nodes"]);
     let nodes = response["data"]["contentBelow"]["nodes"].as_array().expect("nodes");
     let slugs: Vec<_> = nodes.iter().map(|node| node["slug"].as_str().expect("a slug")).collect();
@@ -343,7 +343,7 @@ async fn children_of_content_are_its_field() {
             nodes { __typename id slug body parentId draft { version } }
             pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }";
     let slugs = async |variables: Value| {
-        let response = editor(&gateway).run(query, variables).await;
+        let response = editor(&gateway).explained(query, variables).await;
         assert_eq!(commands(&response).len(), 3, "{response:#}");
         let data = &response["data"];
         let children = &data["content"]["children"];

@@ -98,7 +98,8 @@ async fn former_versions_are_kept_up_to_a_bound_and_can_come_back() {
         page = ask(&gateway, "editContent", edit(&page, &format!("title {n}"))).await;
         assert_eq!(page["draft"]["revision"], n, "{page:#}");
     }
-    let list = editor(&gateway).run(REVISIONS, json!({ "id": id(&page), "first": 100 })).await;
+    let list =
+        editor(&gateway).explained(REVISIONS, json!({ "id": id(&page), "first": 100 })).await;
     assert_eq!(commands(&list), ["find nodes", "find nodeRevisions"]);
     let list = list["data"]["content"]["revisions"]["edges"].as_array().expect("edges").clone();
     assert_eq!(list.len(), 50);
@@ -217,7 +218,7 @@ async fn what_is_moved_is_found_by_the_paths_that_it_had() {
     let entry = at(&anyone, "/de/tagebuch/one").await;
     assert_eq!((entry["id"].as_str(), &entry["redirectedFrom"]), (Some(&*one), &Value::Null));
     let query = "query($path: String!) { content(by: { path: $path }) { id path redirectedFrom } }";
-    let response = anyone.run(query, json!({ "path": "/en/blog/one" })).await;
+    let response = anyone.explained(query, json!({ "path": "/en/blog/one" })).await;
     assert_eq!(commands(&response), ["find nodes"], "a redirect is one command too");
     let led = &response["data"]["content"];
     assert_eq!(

@@ -38,7 +38,7 @@ async fn everyone_sees_what_is_free_and_merchants_the_rest() {
     let gateway = Gateway::start().await;
     gateway.stocked("a", 5).await;
     let response =
-        gateway.anonymous().run("{ stock(sku: \"a\") { sku available } }", json!({})).await;
+        gateway.anonymous().explained("{ stock(sku: \"a\") { sku available } }", json!({})).await;
     assert_eq!(response["data"]["stock"], json!({ "sku": "a", "available": 5 }));
     assert_eq!(commands(&response), ["find inventory"]);
     for field in ["reserved", "sold", "received"] {

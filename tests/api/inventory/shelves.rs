@@ -42,7 +42,7 @@ async fn of_a_product_that_never_had_stock_there_is_none() {
     gateway.product("new", 100, "EUR").await;
     let nobody = gateway.anonymous();
     let before = gateway.snapshot().await;
-    let read = nobody.run(STOCK, json!({ "sku": "new" })).await;
+    let read = nobody.explained(STOCK, json!({ "sku": "new" })).await;
     assert_eq!(read["data"]["stock"], json!({ "sku": "new", "available": 0 }));
     assert_eq!(commands(&read), ["find inventory", "find products"]);
     let all = gateway.merchant().field(MERCHANTS, json!({ "sku": "new" })).await;

@@ -71,7 +71,7 @@ async fn a_news_page_is_one_document() {
         deliver(&gateway).await;
     }
     let query = "query { news(first: 20) { nodes { text commentCount } } }";
-    let found = gateway.shopper("bob").run(query, json!({})).await;
+    let found = gateway.shopper("bob").explained(query, json!({})).await;
     assert_eq!(texts(&found["data"]["news"]).len(), 20);
     let mut sent = commands(&found);
     sent.sort();

@@ -127,7 +127,7 @@ async fn a_feed_that_is_drawn_whole_takes_a_few_commands() {
         detail { ... on PollDetail { choices { text votes } myChoice }
             ... on PhotoDetail { photos { url } } }
         latestComments { text author { name } } } } }";
-    let found = gateway.shopper("reader").run(query, json!({})).await;
+    let found = gateway.shopper("reader").explained(query, json!({})).await;
     let list = &found["data"]["news"];
     assert_eq!(texts(list).len(), 9, "{found:#}");
     for node in list["nodes"].as_array().expect("a list") {

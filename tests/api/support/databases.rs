@@ -3,19 +3,14 @@
 
 use std::{
     cell::RefCell,
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     mem,
     sync::{Mutex, MutexGuard, OnceLock},
     thread,
     time::{Duration, Instant},
 };
 
-use docgate::{
-    config::Config,
-    domains,
-    error::Error,
-    mongo::indexes::{self, Step},
-};
+use docgate::{config::Config, domains, error::Error, mongo::indexes};
 use futures_util::TryStreamExt;
 use mongodb::{
     Client, Database,
@@ -23,7 +18,7 @@ use mongodb::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{fresh_name, mongod_port, of_each};
+use super::{filled, fresh_name, mongod_port, of_each};
 
 /// How long after its test a database may still hear of it: the test's tasks have ended with its runtime, but a
 /// command may have been sent before.
@@ -60,7 +55,10 @@ pub async fn prepare(database: &Database, port: u16) {
     let built =
         indexes::apply(database, &domains::collections(&Config::default()), false, |_| {}).await;
     built.expect("indexes");
-    state().built.insert(key);
+    let indexes = indexes_of(database).await.expect("indexes");
+    let mut state = state();
+    state.indexes = indexes;
+    state.built.insert(key);
 }
 
 #[derive(Default)]
@@ -69,6 +67,8 @@ struct State {
     free: Vec<String>,
     /// Port and name of those that have their indexes.
     built: HashSet<(u16, String)>,
+    /// What [`indexes_of`] finds in each of them.
+    indexes: BTreeSet<String>,
 }
 
 fn state() -> MutexGuard<'static, State> {
@@ -138,14 +138,21 @@ async fn renewed(database: &Database) -> Result<bool, Error> {
     for name in others {
         database.collection::<Document>(&name).drop().await.map_err(Error::internal)?;
     }
-    let first = [doc! { "$limit": 1 }, doc! { "$project": { "_id": 0, "is": { "$literal": 1 } } }];
-    for (name, _) in of_each(database, &own, &first).await.map_err(Error::internal)? {
+    for name in filled(database, &own).await.map_err(Error::internal)? {
         database
             .collection::<Document>(&name)
             .delete_many(doc! {})
             .await
             .map_err(Error::internal)?;
     }
-    let plan = indexes::plan(database, &domains::collections(&Config::default())).await?;
-    Ok(plan.iter().all(|planned| planned.step == Step::Keep))
+    Ok(state().indexes == indexes_of(database).await.map_err(Error::internal)?)
+}
+
+/// The indexes of the rooms' collections, each with its collection, by one command.
+async fn indexes_of(database: &Database) -> mongodb::error::Result<BTreeSet<String>> {
+    let rooms = domains::collections(&Config::default());
+    let names: Vec<String> = rooms.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let stages = [doc! { "$indexStats": {} }, doc! { "$project": { "spec": 1 } }];
+    let found = of_each(database, &names, &stages).await?;
+    Ok(found.into_iter().map(|(_, index)| index.to_string()).collect())
 }

@@ -16,7 +16,7 @@ use super::{
             UnblockUserInput, UnblockUserResult, UncircleUserInput, UncircleUserResult, User,
         },
     },
-    demand_user,
+    celebrities, demand_user,
 };
 use crate::{
     app::App,
@@ -28,7 +28,6 @@ use crate::{
         page::{Order, Page, Paging},
         refusals::{InvalidInput, NotFound, Stop},
     },
-    mongo::Version,
 };
 
 /// Maximum number of circles that one user has another one in.
@@ -55,22 +54,25 @@ pub async fn circle_user(
             return Ok(other);
         }
         match edges(&cx).get_settled(&edge_id(by, user_id)).await? {
-            Some(edge) if edge.circles.contains(circle) => return Ok(other),
+            Some(edge) if edge.circles.contains(circle) => {
+                if edge.due.is_some() {
+                    celebrities::decide(&cx, &edge).await?;
+                }
+                return Ok(other);
+            }
             Some(edge) if edge.circles.len() >= CIRCLES => {
                 let reason = format!("the user is in {CIRCLES} of your circles, the maximum");
                 return Err(InvalidInput::new("circle", reason).into());
             }
             Some(_) => {}
             None => {
-                let edge = EdgeDocument {
-                    id: edge_id(by, user_id),
-                    by: by.to_owned(),
-                    of: user_id.to_string(),
-                    circles: vec![circle.clone()],
-                    at: cx.begin().await?.now(),
-                    v: Version,
-                };
-                if edges(&cx).insert(edge).await.decided()?.is_some() {
+                let at = cx.begin().await?.now();
+                let is_open = other.merged_at.is_none();
+                let edge = EdgeDocument::new(by, user_id, circle, at).marked(is_open);
+                if edges(&cx).insert(edge.clone()).await.decided()?.is_some() {
+                    if is_open {
+                        celebrities::decide(&cx, &edge).await?;
+                    }
                     return Ok(other);
                 }
             }
@@ -240,7 +242,7 @@ impl Viewer {
         self.blocked.contains(user)
     }
 
-    /// Those of the posts that they may see. The circles are those of the authors, as they are now.
+    /// Those of the posts that they may see, without the last comments of users whom they block. The circles are those of the authors, as they are now.
     pub(super) async fn visible(&self, app: &App, posts: Vec<Shown>) -> Result<Vec<Shown>, Error> {
         let needs_edge = |post: &&Shown| {
             post.audience != Audience::Public && post.by != self.id && !self.blocks(&post.by)
@@ -253,7 +255,12 @@ impl Viewer {
             found.into_iter().flatten().map(|edge| (edge.by.clone(), edge)).collect();
         let is_visible =
             |post: &Shown| !self.blocks(&post.by) && may_see(&self.id, post, edges.get(&post.by));
-        Ok(posts.into_iter().filter(is_visible).collect())
+        let shown = posts.into_iter().filter(is_visible).map(|mut post| {
+            post.latest.retain(|comment| !self.blocks(&comment.by));
+            post.is_unblocked = true;
+            post
+        });
+        Ok(shown.collect())
     }
 
     /// Their subject.

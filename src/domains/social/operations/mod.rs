@@ -1,11 +1,15 @@
 //! The rules of people, posts and feeds.
 
+mod celebrities;
 mod circles;
 mod delivery;
 mod feeds;
 mod posts;
 mod votes;
 
+pub(super) use celebrities::{
+    add as add_marking, begin as begin_marking, decide as decide_mark, mark_again, mark_all,
+};
 pub use circles::{
     block_user, circle_user, follower_count, followers, following, is_blocked, own_circles,
     unblock_user, uncircle_user,
@@ -131,6 +135,8 @@ pub async fn create_user(
         version: 0,
         at: cx.clock(),
         blocked: Vec::new(),
+        marking: None,
+        merged_at: None,
         celebrity_at: None,
         v: Version,
     };

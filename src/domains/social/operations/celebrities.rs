@@ -120,15 +120,20 @@ struct AllMarked(AtomicBool);
 
 /// The users whom the caller follows and whose posts news merge in, or may do so.
 pub(super) async fn followed(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>, Error> {
-    let marked = store::list_marked(&cx, own);
     let all = cx.app.shared::<AllMarked>();
     if all.0.load(Ordering::Relaxed) {
-        return marked.await;
+        return store::list_marked(&cx, own).await;
     }
-    let (mut found, unmarked) = tokio::try_join!(marked, store::list_unmarked(&cx))?;
+    // A user who isn't among these has marks by now, so the marks are read afterwards.
+    let unmarked = store::list_unmarked(&cx).await?;
     all.0.store(unmarked.is_empty(), Ordering::Relaxed);
+    let mut found = store::list_marked(&cx, own).await?;
     let edges = try_join_all(unmarked.iter().map(|of| store::edge(&cx, own, of))).await?;
-    found.extend(edges.into_iter().flatten().filter(|edge| edge.merged.is_none()));
+    for edge in edges.into_iter().flatten() {
+        if found.iter().all(|other| other.id != edge.id) {
+            found.push(edge);
+        }
+    }
     Ok(found)
 }
 

@@ -5,26 +5,20 @@
 use std::{
     cmp::Reverse,
     collections::{HashSet, VecDeque},
-    time::Duration,
 };
 
 use async_graphql::{ID, connection::Connection};
-use futures_util::{
-    Stream,
-    future::{select_all, try_join_all},
-};
+use futures_util::future::try_join_all;
 use mongodb::bson::{Bson, DateTime};
 
 use super::{
     super::{
-        documents::{
-            CopyView, FeedPage, PostDocument, ReadPage, Shown, month_of, news_of, wall_of,
-        },
+        documents::{CopyView, FeedPage, ReadPage, Shown, news_of, wall_of},
         store::{
             self,
             feeds::{list_pages, newest_pages, pages_before},
         },
-        types::{NewsChanged, Post},
+        types::Post,
     },
     celebrities::{followed, merged},
     circles::{Viewer, named},
@@ -35,13 +29,10 @@ use crate::{
         cx::Cx,
         page::{Order, Page, Paging},
     },
-    mongo::{Stored, watch::Changes},
 };
 
 /// Pages that a command reads which looks for the pages of a feed by time. The second one costs the server almost nothing.
 const PAGES: i64 = 2;
-/// Time after which a subscription to news looks without a message: a month has ended, or the caller follows others.
-const POLL: Duration = Duration::from_secs(30);
 
 /// The caller's news, newest first.
 ///
@@ -268,87 +259,4 @@ async fn visible(
     let followed = try_join_all(authors.map(|by| store::edge(&cx, own, by))).await?;
     let followed: HashSet<String> = followed.into_iter().flatten().map(|edge| edge.of).collect();
     Ok(shown.into_iter().filter(|post| post.by == own || followed.contains(&post.by)).collect())
-}
-
-/// Follows the caller's news: the newest post now, and after each change.
-///
-/// # Errors
-/// The caller isn't signed in.
-pub fn news_changed(
-    cx: Cx<'_>,
-) -> Result<impl Stream<Item = async_graphql::Result<NewsChanged>> + use<>, Error> {
-    let (app, requester) = (cx.app.clone(), cx.requester.clone());
-    let own = cx.requester.subject()?.to_owned();
-    Ok(async_stream::stream! {
-        let cx = Cx { app: &app, requester: &requester };
-        let (mut watched, mut changes) = (Vec::new(), Vec::new());
-        let mut sent = None;
-        loop {
-            let read = async {
-                let wanted = to_watch(cx, &own).await?;
-                // A subscription begins before the read, so that no change is missed.
-                if wanted != watched {
-                    changes = wanted.iter().map(|one| one.watch(cx)).collect();
-                    watched = wanted;
-                }
-                let first = Paging { first: Some(1), ..Paging::default() };
-                Ok::<_, Error>(news(cx, None, first).await?.edges.pop().map(|edge| edge.node))
-            };
-            match read.await {
-                Ok(latest) => {
-                    let now = Some(latest.as_ref().map(|post| post.0.id.clone()));
-                    if now != sent {
-                        sent = now;
-                        yield Ok(NewsChanged { latest });
-                    }
-                }
-                Err(error) => {
-                    yield Err(error.into());
-                    return;
-                }
-            }
-            let woken = select_all(changes.iter_mut().map(|one: &mut Changes| Box::pin(one.changed())));
-            tokio::select! {
-                (is_open, _, _) = woken => if !is_open { return },
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
-    })
-}
-
-/// What changes with the news of a user.
-#[derive(Debug, PartialEq, Eq)]
-enum Watched {
-    /// A page of the news.
-    Page(String),
-    /// The posts of a celebrity.
-    Posts(String),
-}
-
-impl Watched {
-    fn watch(&self, cx: Cx<'_>) -> Changes {
-        match self {
-            Self::Page(id) => cx.hub().watch(FeedPage::COLLECTION, id.clone()),
-            Self::Posts(by) => cx.hub().watch_topic(PostDocument::COLLECTION, "merged", by.clone()),
-        }
-    }
-}
-
-/// The newest page of the news, the page after it, the first page of this month, and the celebrities.
-async fn to_watch(cx: Cx<'_>, own: &str) -> Result<Vec<Watched>, Error> {
-    let key = news_of(own);
-    let newest = list_pages(&cx, &key, None, None, 1);
-    let (newest, followed) = tokio::try_join!(newest, followed(cx, own))?;
-    let mut pages = vec![FeedPage::id(&key, &month_of(cx.clock()), 0)];
-    for page in newest.iter().map(ReadPage::get) {
-        pages.push(FeedPage::id(&key, page.month, page.n + 1));
-        pages.push(page.id.to_owned());
-    }
-    pages.sort();
-    pages.dedup();
-    Ok(pages
-        .into_iter()
-        .map(Watched::Page)
-        .chain(followed.into_iter().map(|edge| Watched::Posts(edge.of)))
-        .collect())
 }

@@ -6,6 +6,7 @@ mod delivery;
 mod feeds;
 mod posts;
 mod votes;
+mod watching;
 
 pub(super) use celebrities::{
     add as add_marking, begin as begin_marking, decide as decide_mark, mark_again, mark_all,
@@ -15,10 +16,11 @@ pub use circles::{
     unblock_user, uncircle_user,
 };
 pub(super) use delivery::{Task, begin as begin_delivery, bring_up_to_date};
-pub use feeds::{incoming, news, news_changed, wall};
+pub use feeds::{incoming, news, wall};
 pub use posts::{comment_on_post, comments, create_post, delete_post, edit_post, post, unblocked};
 pub(super) use votes::count as count_vote;
 pub use votes::{own_choice, vote_poll};
+pub use watching::news_changed;
 
 use std::collections::HashMap;
 

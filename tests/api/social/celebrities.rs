@@ -67,10 +67,10 @@ async fn no_post_is_missing_while_its_author_becomes_a_celebrity() {
     let working = tokio::spawn(background::work(gateway.app.clone(), stop.clone()));
     let sibling = gateway.sibling().await;
     let mut merged = 0;
-    for n in 0..24 {
+    for (n, one) in late.iter().enumerate() {
         let text = format!("{n}");
-        let (id, ()) =
-            tokio::join!(posted(&gateway, "star", &text), circle(&sibling, late[n], "star", "a"));
+        let follow = circle(&sibling, one, "star", "a");
+        let (id, ()) = tokio::join!(posted(&gateway, "star", &text), follow);
         let post = gateway.raw("posts").find_one(doc! { "_id": key(&id) }).await;
         if post.expect("read").expect("a post").contains_key("merged") {
             merged += 1;
@@ -150,10 +150,6 @@ async fn a_decision_that_comes_late_takes_no_mark_away() {
     proxy.cut(0, Cut::Hold);
     let (client, input) = (gateway.shopper("late"), json!({ "userId": "star", "circle": "a" }));
     let sent = tokio::spawn(async move { client.run(CIRCLE, json!({ "input": input })).await });
-    // Its first update is that of an edge which isn't there.
-    proxy.reached().await;
-    proxy.cut(0, Cut::Hold);
-    proxy.release().await;
     proxy.reached().await;
     proxy.heal();
     assert_eq!(mark(&other, "late", "star").await, (true, true));
@@ -370,5 +366,42 @@ async fn a_reader_of_celebrities_touches_only_their_own_marked_edges() {
     let edges = all.iter().find(|one| one["collection"] == "circles").expect("the edges");
     assert_eq!(edges["docsExamined"], 1, "{edges:#}");
     assert!(edges["keysExamined"].as_i64().is_some_and(|keys| keys <= 2), "{edges:#}");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn following_and_posting_count_nobody() {
+    let gateway = Gateway::with(|config| config.post_delivery_followers = 2).await;
+    people(&gateway, &["ann", "star", "reader"]).await;
+    followed_by(&gateway, "star", &["bob", "cleo", "dan"]).await;
+    celebrate(&gateway, "star", "first").await;
+    let sent = async |by: &str, mutation: &str, input: Value| {
+        let said = gateway.shopper(by).run(mutation, json!({ "input": input })).await;
+        let mut sent = commands(&said);
+        // The server's clock may be known.
+        sent.retain(|command| !command.starts_with("hello"));
+        sent.sort();
+        sent
+    };
+    let follow = |of: &str| json!({ "userId": of, "circle": "a" });
+    let open = sent("reader", CIRCLE, follow("ann")).await;
+    let expected = [
+        // The edge; the own circles of the answer.
+        "find circles",
+        "find circles",
+        // Both users; the followed one again, when the edge is there.
+        "find users",
+        "find users",
+        "insert circles",
+        // The mark goes.
+        "update circles",
+    ];
+    assert_eq!(open, expected);
+    let marked = sent("reader", CIRCLE, follow("star")).await;
+    assert_eq!(marked, ["find circles", "find circles", "find users", "insert circles"]);
+    let input = json!({ "audience": "PUBLIC", "text": "second" });
+    let post = sent("star", super::CREATE_POST, input).await;
+    assert!(!post.iter().any(|command| command.ends_with("circles")), "{post:?}");
+    deliver(&gateway).await;
     gateway.assert_sound().await;
 }

@@ -47,12 +47,10 @@ pub async fn circle_user(
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let CircleUserInput { user_id, circle } = &*input;
     demand_other(by, user_id)?;
-    demand_user::<CircleUserResult>(cx, by).await?;
-    let other = demand_user::<CircleUserResult>(cx, user_id).await?;
+    let own = demand_user::<CircleUserResult>(cx, by);
+    let (_own, other) = tokio::try_join!(own, demand_user::<CircleUserResult>(cx, user_id))?;
     for _ in 0..TRIES {
-        if store::add_circle(&cx, by, user_id, circle, CIRCLES).held().await? {
-            return Ok(other);
-        }
+        // The read only chooses what to try.
         match edges(&cx).get_settled(&edge_id(by, user_id)).await? {
             Some(edge) if edge.circles.contains(circle) => {
                 if edge.due.is_some() {
@@ -64,7 +62,11 @@ pub async fn circle_user(
                 let reason = format!("the user is in {CIRCLES} of your circles, the maximum");
                 return Err(InvalidInput::new("circle", reason).into());
             }
-            Some(_) => {}
+            Some(_) => {
+                if store::add_circle(&cx, by, user_id, circle, CIRCLES).held().await? {
+                    return Ok(other);
+                }
+            }
             None => {
                 let at = cx.begin().await?.now();
                 let is_open = other.merged_at.is_none();

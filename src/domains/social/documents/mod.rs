@@ -101,6 +101,10 @@ impl EdgeDocument {
 }
 
 impl UserDocument {
+    /// Fields of a user without the users whom they block, of whom there may be many.
+    pub(super) const PART: &'static [&'static str] =
+        &["_id", "profile", "version", "at", "marking", "mergedAt", "celebrityAt", "v"];
+
     /// Whether edges to the user get the mark.
     pub(super) fn has_marks(&self) -> bool {
         self.marking.is_some() || self.merged_at.is_some() || self.celebrity_at.is_some()

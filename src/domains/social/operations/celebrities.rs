@@ -96,7 +96,7 @@ pub(in super::super) async fn mark_again(app: &App, user: &str) -> Result<u64, E
 /// Marks all edges to a user who has none of the two states.
 pub(in super::super) async fn mark_all(app: &App, user: &str) -> Result<(), Error> {
     store::begin_marking(app, user).held().await?;
-    let found = users(app).get_settled(user).await?;
+    let found = users(app).get_part_settled(user, UserDocument::PART).await?;
     let Some(began) = found.and_then(|user| user.marking) else { return Ok(()) };
     let mut after = mark(app, user, began, None).await?;
     while let Some(last) = after {
@@ -107,7 +107,7 @@ pub(in super::super) async fn mark_all(app: &App, user: &str) -> Result<(), Erro
 
 /// Decides whether a new edge keeps its mark.
 pub(in super::super) async fn decide(app: &App, edge: &EdgeDocument) -> Result<(), Error> {
-    let user = users(app).get_settled(&edge.of).await?;
+    let user = users(app).get_part_settled(&edge.of, UserDocument::PART).await?;
     let is_kept = user.is_some_and(|user| user.has_marks());
     // A refusal means that it was decided before, or that the edge was removed.
     store::decide_mark(app, edge, is_kept).held().await?;

@@ -16,7 +16,7 @@ use super::{
             UnblockUserInput, UnblockUserResult, UncircleUserInput, UncircleUserResult, User,
         },
     },
-    celebrities, demand_user,
+    celebrities, demand_user, user_by_subject,
 };
 use crate::{
     app::App,
@@ -169,7 +169,7 @@ pub async fn followers(
     let found = store::list_followers(&cx, &page, of).await?;
     let read = found
         .into_iter()
-        .map(|edge| async move { Ok::<_, Error>((users(&cx).get(&edge.by).await?, edge.id)) });
+        .map(|edge| async move { Ok::<_, Error>((user_by_subject(cx, &edge.by).await?, edge.id)) });
     let found: Vec<_> = try_join_all(read).await?;
     // Users aren't removed.
     let found: Vec<_> = found.into_iter().filter_map(|(user, id)| Some((user?, id))).collect();

@@ -61,12 +61,12 @@ pub async fn user(cx: Cx<'_>, id: Option<&ID>) -> Result<Option<UserDocument>, E
     user_by_subject(cx, &subject).await
 }
 
-/// The user with this subject.
+/// The user with this subject, without those whom they block.
 pub async fn user_by_subject(cx: Cx<'_>, subject: &str) -> Result<Option<UserDocument>, Error> {
     if subject.len() > SUBJECT {
         return Ok(None);
     }
-    users(&cx).get(subject).await
+    users(&cx).get_part(subject, UserDocument::PART).await
 }
 
 /// The user with this subject, or the refusal that there is none.

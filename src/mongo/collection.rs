@@ -21,6 +21,7 @@ use super::{
 pub use super::{
     driver::List,
     loader::Timed,
+    lookup::Series,
     stored::{Stored, Version},
 };
 use crate::{config::Config, error::Error};
@@ -83,6 +84,29 @@ impl<T: Stored> Collection<T> {
     pub async fn get_timed(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
         let timed = Lookup { fields: Fields::Timed, ..self.by_id() };
         self.loader.read(timed, id).await?.as_deref().map(decode).transpose()
+    }
+
+    /// Returns every document that has `value` in any of the fields `keys`. The fields hold strings, possibly inside arrays
+    /// on the path. Each field needs an index.
+    pub async fn find_by(
+        &self,
+        keys: &'static [&'static str],
+        value: &str,
+    ) -> Result<Vec<T>, Error> {
+        let lookup = Lookup { keys: Keys::Any(keys), ..self.by_id() };
+        self.loader.read_all(lookup, value).await?.into_iter().map(T::read).collect()
+    }
+
+    /// Returns the newest documents of the series that has `value`: one or more of them, the newest first. Also returns
+    /// whether these are known to be all of the series.
+    pub async fn newest(
+        &self,
+        series: &'static Series,
+        value: &str,
+    ) -> Result<(Vec<T>, bool), Error> {
+        let lookup = Lookup { keys: Keys::Newest(series), ..self.by_id() };
+        let (found, is_whole) = self.loader.read_newest(lookup, value).await?;
+        Ok((found.into_iter().map(T::read).collect::<Result<_, _>>()?, is_whole))
     }
 
     /// Returns every document that has `value` in any of the fields `keys`, each with the server's time. The

@@ -25,7 +25,7 @@ pub async fn statistics(database: &Database, read: Document) -> Result<Statistic
     let handle = database.clone();
     let reply =
         send(database.name(), "explain", async move { handle.run_command(explain).await }).await?;
-    let stats = reply.get_document("executionStats").map_err(Error::internal)?;
+    let stats = statistics_in(&reply).ok_or_else(|| Error::internal("no statistics"))?;
     let number = |key: &str| match stats.get(key) {
         Some(Bson::Int32(number)) => i64::from(*number),
         Some(Bson::Int64(number)) => *number,
@@ -36,4 +36,11 @@ pub async fn statistics(database: &Database, read: Document) -> Result<Statistic
         docs_examined: number("totalDocsExamined"),
         returned: number("nReturned"),
     })
+}
+
+/// Where the reply has them: an aggregation's are those of its first stage, if the server hasn't made one plan of it.
+fn statistics_in(reply: &Document) -> Option<&Document> {
+    let first = reply.get_array("stages").ok().and_then(|stages| stages.first());
+    let cursor = first.and_then(|stage| stage.as_document()?.get_document("$cursor").ok());
+    cursor.unwrap_or(reply).get_document("executionStats").ok()
 }

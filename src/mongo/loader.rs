@@ -12,9 +12,10 @@ use std::{
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{DateTime, RawDocumentBuf, doc},
+    bson::{Bson, DateTime, RawDocumentBuf, doc},
     error::Result as DriverResult,
-    options::ReadConcern,
+    options::{Hint, ReadConcern},
+    raw_batch_cursor::RawBatch,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -23,10 +24,10 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     clock::Clock,
-    driver::{Raw, as_document, record_batched},
+    driver::{List, Raw, as_document, record_batched},
     guarded::{Outcome, Write},
     inserter::Inserters,
-    lookup::Lookup,
+    lookup::{AGGREGATE, FIND, Keys, Lookup, Series},
     observe::{self, SharedCommand},
     sessions::Sessions,
     writer::{Writer, Writers},
@@ -45,9 +46,6 @@ use crate::{
 type Found = Vec<Arc<RawDocumentBuf>>;
 /// The callers that wait for a key value.
 type Callers = Vec<oneshot::Sender<<Reader as Source>::Answer>>;
-
-/// Command of reads by key.
-pub(super) const FIND: &str = "find";
 
 /// A document with the server's time of the read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -151,10 +149,34 @@ impl Loader {
         }
         let since = Instant::now();
         let span = ItemSpan::new(lookup.collection, FIND);
-        let answer = self.reader(lookup).submit(value.to_owned(), &span).await;
+        let (found, _shared) = self.answer(lookup, value, since, &span).await?;
+        Ok(found)
+    }
+
+    /// Returns the newest documents of a series, one or more of them, and whether these are known to be all.
+    pub(super) async fn read_newest(
+        &self,
+        lookup: Lookup,
+        value: &str,
+    ) -> Result<(Found, bool), Error> {
+        let span = ItemSpan::new(lookup.collection, FIND);
+        let (found, shared) = self.answer(lookup, value, Instant::now(), &span).await?;
+        let is_whole = found.is_empty() || Series::is_whole(shared.items, found.len());
+        Ok((found, is_whole))
+    }
+
+    async fn answer(
+        &self,
+        lookup: Lookup,
+        value: &str,
+        since: Instant,
+        span: &ItemSpan,
+    ) -> Result<(Found, SharedCommand), Error> {
+        let answer = self.reader(lookup).submit(value.to_owned(), span).await;
         let shared = answer.as_ref().ok().map(|(_, shared)| *shared);
         observe::record_key(lookup, value, since, shared);
-        answer.map_err(Error::for_read)?.0.map_err(Error::of_read)
+        let (found, shared) = answer.map_err(Error::for_read)?;
+        Ok((found.map_err(Error::of_read)?, shared))
     }
 
     /// `maxTimeMS` of a read.
@@ -171,7 +193,8 @@ impl Loader {
         self.by_lookup.get(lookup, || {
             let name = lookup.collection;
             let collection = self.raw(name);
-            let (keys, sent) = (self.reads.batch_size(name), self.commands.of(name, FIND));
+            let keys = self.reads.batch_size(name);
+            let sent = [FIND, AGGREGATE].map(|command| self.commands.of(name, command));
             let clock = self.clock.clone();
             let reader = Reader { lookup, collection, keys, sent, clock, limit: self.limit };
             Batcher::new(reader, self.reads.waiting(name))
@@ -192,7 +215,8 @@ struct Reader {
     collection: Raw,
     /// Number of keys per command.
     keys: Histogram,
-    sent: Command,
+    /// Metrics of `find` and `aggregate`.
+    sent: [Command; 2],
     clock: Clock,
     limit: Duration,
 }
@@ -208,7 +232,9 @@ impl Source for Reader {
             waiting.entry(value).or_default().push(answer);
         }
         let fetched = self.fetch(&mut waiting, shared).await;
-        record_batched(&self.sent, shared.sent, fault(&fetched).as_ref());
+        let [find, aggregate] = &self.sent;
+        let sent = if self.lookup.command(shared.items) == FIND { find } else { aggregate };
+        record_batched(sent, shared.sent, fault(&fetched).as_ref());
         for answer in waiting.into_values().flatten() {
             // These keys have no document, or the command failed. Sending fails if the caller no longer
             // waits.
@@ -218,7 +244,8 @@ impl Source for Reader {
 
     fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
         let database = || self.collection.database_name();
-        traces::shared_command(database, self.lookup.collection, FIND, traced, count)
+        let command = self.lookup.command(count);
+        traces::shared_command(database, self.lookup.collection, command, traced, count)
     }
 }
 
@@ -237,21 +264,14 @@ impl Reader {
         } else {
             doc! { "$in": waiting.keys().collect::<Vec<_>>() }.into()
         };
-        let filter = self.lookup.filter(&condition);
-        let concern =
-            if self.lookup.majority { ReadConcern::majority() } else { ReadConcern::local() };
-        let mut find = self.collection.find(filter).read_concern(concern).max_time(self.limit);
-        if let Some(fields) = self.lookup.projection() {
-            find = find.projection(fields);
-        }
+        let batches = match self.lookup.keys {
+            Keys::Newest(series) => self.newest(series, &condition, count, shared.items).await?,
+            Keys::Unique(_) | Keys::Any(_) => self.find(&condition, count).await?,
+        };
         let unique = self.lookup.keys.is_unique();
-        // With a batch size of one more than can be found, the server closes the cursor with its first batch.
-        if let (true, Ok(size)) = (unique, u32::try_from(count + 1)) {
-            find = find.batch_size(size);
-        }
         let mut time = None;
         let mut several: HashMap<String, Found> = HashMap::new();
-        for batch in self.collection.sessions().find(find).await? {
+        for batch in batches {
             for document in batch.doc_slices()? {
                 let returned = as_document(document?)?;
                 // It is the same in all documents of the command.
@@ -279,6 +299,48 @@ impl Reader {
             answer_all(waiting, &value, || (Ok(found.clone()), shared));
         }
         Ok(())
+    }
+
+    /// The documents in which a key field meets the condition.
+    async fn find(&self, condition: &Bson, count: usize) -> DriverResult<Vec<RawBatch>> {
+        let filter = self.lookup.filter(condition);
+        let concern = self.concern();
+        let mut find = self.collection.find(filter).read_concern(concern).max_time(self.limit);
+        if let Some(fields) = self.lookup.projection() {
+            find = find.projection(fields);
+        }
+        // With a batch size of one more than can be found, the server closes the cursor with its first batch.
+        if let (true, Ok(size)) = (self.lookup.keys.is_unique(), u32::try_from(count + 1)) {
+            find = find.batch_size(size);
+        }
+        self.collection.sessions().find(find).await
+    }
+
+    /// The newest documents of one series, or the newest one of each of several.
+    async fn newest(
+        &self,
+        series: &Series,
+        condition: &Bson,
+        count: usize,
+        items: usize,
+    ) -> DriverResult<Vec<RawBatch>> {
+        let concern = self.concern();
+        let hint = Hint::Name(series.index.to_owned());
+        if self.lookup.command(items) == FIND {
+            let List { filter, sort, limit, .. } = series.newest(condition);
+            let size = u32::try_from(limit.saturating_add(1)).unwrap_or_default();
+            let find = self.collection.find(filter).sort(sort).limit(limit).batch_size(size);
+            let find = find.hint(hint).max_time(self.limit).read_concern(concern);
+            return self.collection.sessions().find(find).await;
+        }
+        let newest = self.collection.aggregate(series.newest_of_each(condition));
+        let size = u32::try_from(count + 1).unwrap_or(u32::MAX);
+        let newest = newest.hint(hint).max_time(self.limit).batch_size(size).read_concern(concern);
+        self.collection.sessions().aggregate(newest).await
+    }
+
+    fn concern(&self) -> ReadConcern {
+        if self.lookup.majority { ReadConcern::majority() } else { ReadConcern::local() }
     }
 }
 

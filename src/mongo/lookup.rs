@@ -5,7 +5,7 @@ use mongodb::{
     error::Result,
 };
 
-use super::driver::malformed;
+use super::driver::{List, malformed};
 
 /// Collection, keys, fields and read concern of a read. Reads with the same lookup share their commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,13 +25,30 @@ pub(super) enum Keys {
     /// Several fields that hold strings, possibly inside arrays on the path. A document is found if any of
     /// them has the value.
     Any(&'static [&'static str]),
+    /// The field of a series. The newest documents of the series are found.
+    Newest(&'static Series),
 }
+
+/// Documents that have the same string in a field are a series in an order.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Series {
+    /// The field.
+    pub field: &'static str,
+    /// The fields of the order. A document with higher values is newer.
+    pub order: &'static [&'static str],
+    /// Name of the index of the field and then the order.
+    pub index: &'static str,
+}
+
+/// Number of documents of a series that a command for one series reads. The second one costs the server almost nothing.
+const NEWEST: i64 = 2;
 
 impl Keys {
     fn fields(&self) -> &[&'static str] {
         match self {
             Self::Unique(field) => std::slice::from_ref(field),
             Self::Any(fields) => fields,
+            Self::Newest(series) => std::slice::from_ref(&series.field),
         }
     }
 
@@ -51,7 +68,20 @@ pub(super) enum Fields {
     Timed,
 }
 
+/// Command of reads by key.
+pub(super) const FIND: &str = "find";
+/// Command that reads the newest documents of several series.
+pub(super) const AGGREGATE: &str = "aggregate";
+
 impl Lookup {
+    /// The command for this number of items.
+    pub(super) fn command(&self, items: usize) -> &'static str {
+        match self.keys {
+            Keys::Newest(_) if items > 1 => AGGREGATE,
+            _ => FIND,
+        }
+    }
+
     /// Projection of the `find` command; `None` for whole documents.
     pub(super) fn projection(&self) -> Option<Document> {
         match self.fields {
@@ -93,6 +123,37 @@ impl Lookup {
             strings_at(document, key, &mut values)?;
         }
         Ok(values)
+    }
+}
+
+impl Series {
+    /// The newest documents of one series.
+    pub(super) fn newest(&self, value: &Bson) -> List {
+        List {
+            filter: doc! { self.field: value },
+            sort: self.order.iter().map(|field| ((*field).to_owned(), (-1).into())).collect(),
+            limit: NEWEST,
+            hint: Some(self.index),
+            ..List::default()
+        }
+    }
+
+    /// The newest document of each series that meets the condition. The server seeks each in the index, and reads no other
+    /// document (`DISTINCT_SCAN`).
+    pub(super) fn newest_of_each(&self, condition: &Bson) -> Vec<Document> {
+        let mut sort = doc! { self.field: -1 };
+        sort.extend(self.order.iter().map(|field| ((*field).to_owned(), Bson::from(-1))));
+        vec![
+            doc! { "$match": { self.field: condition } },
+            doc! { "$sort": sort },
+            doc! { "$group": { "_id": format!("${}", self.field), "newest": { "$first": "$$ROOT" } } },
+            doc! { "$replaceWith": "$newest" },
+        ]
+    }
+
+    /// Whether these are all documents of a series that a command for so many series found.
+    pub(super) fn is_whole(items: usize, found: usize) -> bool {
+        items <= 1 && i64::try_from(found).is_ok_and(|found| found < NEWEST)
     }
 }
 

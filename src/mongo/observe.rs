@@ -9,7 +9,10 @@ use std::{
 
 use mongodb::bson::{Document, doc};
 
-use super::{driver::List, loader::FIND, lookup::Lookup};
+use super::{
+    driver::List,
+    lookup::{AGGREGATE, FIND, Keys, Lookup},
+};
 use crate::metrics::request;
 
 /// A command that several callers may share.
@@ -69,7 +72,17 @@ impl Read {
             What::Command(command) => return command.clone(),
             What::Keys(lookup, keys) => (lookup, keys),
         };
-        let filter = lookup.filter(&doc! { "$in": keys.iter().collect::<Vec<_>>() }.into());
+        let condition = doc! { "$in": keys.iter().collect::<Vec<_>>() }.into();
+        if let Keys::Newest(series) = lookup.keys {
+            if let (Some(key), 1) = (keys.first(), keys.len()) {
+                return series.newest(&key.as_str().into()).command(lookup.collection);
+            }
+            let pipeline = series.newest_of_each(&condition);
+            return doc! {
+                AGGREGATE: lookup.collection, "pipeline": pipeline, "cursor": {}, "hint": series.index,
+            };
+        }
+        let filter = lookup.filter(&condition);
         let is_unique = lookup.keys.is_unique();
         let limit = if is_unique { i64::try_from(keys.len()).unwrap_or(0) } else { 0 };
         let list = List { filter, limit, projection: lookup.projection(), ..List::default() };
@@ -110,7 +123,8 @@ pub(super) fn record_shared(
 /// Like [`record_shared`], for the read of a key.
 pub(super) fn record_key(lookup: Lookup, key: &str, since: Instant, shared: Option<SharedCommand>) {
     request::command(shared.map(|command| command.sent));
-    add(lookup.collection, FIND, since, shared, Some((lookup, key)));
+    let command = shared.map_or(FIND, |command| lookup.command(command.items));
+    add(lookup.collection, command, since, shared, Some((lookup, key)));
 }
 
 fn add(

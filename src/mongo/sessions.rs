@@ -13,7 +13,7 @@ use std::{
 use futures_util::TryStreamExt;
 use mongodb::{
     ClientSession, Database,
-    action::Find,
+    action::{Aggregate, Find},
     bson::{Document, RawDocumentBuf},
     error::Result,
     raw_batch_cursor::RawBatch,
@@ -54,6 +54,19 @@ impl Sessions {
     pub(super) async fn find(&self, find: Find<'_, RawDocumentBuf>) -> Result<Vec<RawBatch>> {
         let mut session = self.acquire().await?;
         let mut cursor = find.session(&mut session).batch().await?;
+        let batches = cursor.stream(&mut session).try_collect().await?;
+        drop(cursor);
+        self.release(session);
+        Ok(batches)
+    }
+
+    /// Returns all batches of an `aggregate`, as the server sent them.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub(super) async fn aggregate(&self, aggregate: Aggregate<'_>) -> Result<Vec<RawBatch>> {
+        let mut session = self.acquire().await?;
+        let mut cursor = aggregate.session(&mut session).batch().await?;
         let batches = cursor.stream(&mut session).try_collect().await?;
         drop(cursor);
         self.release(session);

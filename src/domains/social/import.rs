@@ -8,10 +8,11 @@ pub use super::documents::{Choice, Detail};
 use super::{
     documents::{
         Audience, CommentEntry, EdgeDocument, FeedPage, PostDocument, Profile, Shown, UserDocument,
-        VoteDocument, edge_id, month_of, news_of, vote_id, wall_of,
+        VoteDocument, month_of, news_of, vote_id, wall_of,
     },
+    operations::mark_all,
     store::{
-        celebrate, edges, feeds,
+        edges, feeds,
         posts::{posts, votes},
         users,
     },
@@ -85,20 +86,15 @@ pub async fn import(
             version: 0,
             at,
             blocked: Vec::new(),
+            marking: None,
+            merged_at: None,
             celebrity_at: None,
             v: Version,
         };
         users(app).insert_many(some.iter().map(user).collect()).await?;
     }
     for some in members.chunks(BATCH) {
-        let edge = |NewMember { by, of, circle }: &NewMember| EdgeDocument {
-            id: edge_id(by, of),
-            by: by.clone(),
-            of: of.clone(),
-            circles: vec![circle.clone()],
-            at,
-            v: Version,
-        };
+        let edge = |NewMember { by, of, circle }: &NewMember| EdgeDocument::new(by, of, circle, at);
         edges(app).insert_many(some.iter().map(edge).collect()).await?;
     }
     Ok(())
@@ -145,8 +141,7 @@ pub async fn import_posts(
         all.push(document(app, &new, shown, is_merged));
     }
     for by in graph.0.iter().filter(|(_, of)| of.len() > bound).map(|(by, _)| by) {
-        // A refusal means that it was noted before.
-        celebrate(app, by).held().await?;
+        mark_all(app, by).await?;
     }
     for some in all.chunks(POSTS) {
         posts(app).insert_many(some.to_vec()).await?;
@@ -209,6 +204,7 @@ fn shown(app: &App, new: &NewPost) -> Shown {
         version: 0,
         comment_count: i64::try_from(comments.len()).unwrap_or(i64::MAX),
         latest: comments[comments.len().saturating_sub(3)..].to_vec(),
+        is_unblocked: false,
     }
 }
 

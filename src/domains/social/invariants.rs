@@ -11,6 +11,7 @@ use super::{
         Detail, EdgeDocument, FeedPage, PostDocument, Shown, UserDocument, VoteDocument, edge_id,
         wall_of,
     },
+    operations::mark_again,
     store::posts::count_votes,
 };
 use crate::{app::App, error::Error, invariants::Report};
@@ -52,9 +53,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Checks the graph, the copies and the counts.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    let mut users = HashSet::new();
+    // With whether all edges to the user have the mark.
+    let mut users = HashMap::new();
     let each = |user: UserDocument| {
-        users.insert(user.id);
+        users.insert(user.id, user.merged_at.is_some());
     };
     app.collection().for_each(each).await?;
     check_edges(app, &users, report).await?;
@@ -78,22 +80,49 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 }
 
 /// Both sides of the graph are one document; it has to be that of its users.
-async fn check_edges(app: &App, users: &HashSet<String>, report: &mut Report) -> Result<(), Error> {
+async fn check_edges(
+    app: &App,
+    users: &HashMap<String, bool>,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let mut unmarked = Vec::new();
     report.rule("social: both sides of the graph agree");
     let each = |edge: EdgeDocument| {
-        let EdgeDocument { id, by, of, circles, .. } = &edge;
+        let EdgeDocument { id, by, of, circles, merged, .. } = &edge;
+        let has_mark = merged.as_ref() == Some(by);
+        if !has_mark && (merged.is_some() || users.get(of).is_some_and(|is_merged| *is_merged)) {
+            unmarked.push(id.clone());
+        }
         let names: HashSet<_> = circles.iter().collect();
         let rules = [
             (*id == edge_id(by, of), "its id"),
             (by != of, "its users are one"),
-            (users.contains(by) && users.contains(of), "a user that doesn't exist"),
+            (users.contains_key(by) && users.contains_key(of), "a user that doesn't exist"),
             (!circles.is_empty() && names.len() == circles.len(), "its circles"),
         ];
         for (_, what) in rules.iter().filter(|(holds, _)| !holds) {
             report.broken(format!("{id}: {what}"));
         }
     };
-    app.collection().for_each(each).await
+    app.collection().for_each(each).await?;
+    report.add("social: edges to users whose posts news merge in have the mark", unmarked);
+    Ok(())
+}
+
+/// Marks the edges to users whose posts news merge in, if they have no mark. Returns the users.
+pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
+    let mut merged = Vec::new();
+    let each = |user: UserDocument| {
+        merged.extend(user.merged_at.map(|_| user.id));
+    };
+    app.collection().for_each(each).await?;
+    let mut repaired = Vec::new();
+    for user in merged {
+        if mark_again(app, &user).await? > 0 {
+            repaired.push(format!("the marks of edges to user {user}"));
+        }
+    }
+    Ok(repaired)
 }
 
 /// Numbers of votes by post and choice, and the posts with votes that they needn't count yet.

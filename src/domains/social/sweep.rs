@@ -1,18 +1,24 @@
 //! Sweep of people, posts and feeds.
 
 use super::{
-    documents::{PostDocument, VoteDocument},
-    operations::{begin_delivery, bring_up_to_date, count_vote},
-    store::posts::{forget, posts, votes},
+    documents::{EdgeDocument, PostDocument, UserDocument, VoteDocument},
+    operations::{
+        add_marking, begin_delivery, begin_marking, bring_up_to_date, count_vote, decide_mark,
+    },
+    store::{
+        edges,
+        posts::{forget, posts, votes},
+        users,
+    },
 };
 use crate::{app::App, flow::Sweep};
 
 /// Maximum number of documents of each kind per pass.
 const LIMIT: i64 = 200;
 
-/// Counts votes that weren't counted, brings copies up to date, begins deliveries that were cut, and removes what is left
-/// of deleted posts. The jobs of a delivery carry it on by themselves, so beginning it again adds nothing to one that is
-/// under way.
+/// Counts votes that weren't counted, brings copies up to date, begins deliveries and markings that were cut, decides about
+/// marks, and removes what is left of deleted posts. The jobs of a delivery carry it on by themselves, so beginning it again
+/// adds nothing to one that is under way.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let uncounted = votes(app).list_older(("due", "due"), before, LIMIT).await;
@@ -37,6 +43,22 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         |post: PostDocument| async move { begin_delivery(app, &post.id).await.map(|()| false) };
     sweep.each(cut, name, begin).await;
 
+    let undecided = edges(app).list_older(("due", "due"), before, LIMIT).await;
+    let name = |edge: &EdgeDocument| format!("edge {}", edge.id);
+    sweep
+        .each(undecided, name, |edge| async move { decide_mark(app, &edge).await.map(|()| true) })
+        .await;
+    let name = |user: &UserDocument| format!("user {}", user.id);
+    let unmarked = users(app).list_older(("celebrityAt", "celebrities"), before, LIMIT).await;
+    // The jobs end it.
+    let begin =
+        |user: UserDocument| async move { begin_marking(app, &user.id).await.map(|()| false) };
+    sweep.each(unmarked, name, begin).await;
+    let cut = users(app).list_older(("marking", "marking"), before, LIMIT).await;
+    let add = |user: UserDocument| async move { add_marking(app, &user).await.map(|()| false) };
+    sweep.each(cut, name, add).await;
+
+    let name = |post: &PostDocument| format!("post {}", post.id);
     let expired = sweep.ops_expired_before().min(before);
     let deleted = posts(app).list_older(("deletedAt", "deleted"), expired, LIMIT).await;
     sweep.each(deleted, name, |post| async move { forget(app, &post.id).await }).await;

@@ -11,6 +11,7 @@ use crate::support::{
 };
 
 const EDGES: &str = "social: both sides of the graph agree";
+const MARKS: &str = "social: edges to users whose posts news merge in have the mark";
 const NUMBERS: &str = "social: the numbers of a post equal what they count";
 const COPIES: &str =
     "social: every copy is of a post that exists and is as new, unless work on the post is pending";
@@ -45,6 +46,19 @@ async fn each_invariant_finds_its_fault() {
     ] {
         assert_eq!(gateway.broken_by("circles", id, fault).await, [EDGES], "{id}");
     }
+
+    let merged = |value: &str| set("merged", value.into());
+    assert_eq!(gateway.broken_by("circles", edge, merged("ann")).await, [MARKS]);
+    let at = gateway.app.clock();
+    let fault = set("mergedAt", at.into());
+    assert_eq!(gateway.broken_by("users", "ann", fault).await, [MARKS]);
+    // A repair marks them.
+    let is_merged = doc! { "$set": { "mergedAt": at } };
+    gateway.raw("users").update_one(doc! { "_id": "ann" }, is_merged).await.expect("set");
+    let repaired = docgate::domains::repair(&gateway.app).await.expect("repaired");
+    assert_eq!(repaired, ["the marks of edges to user ann"]);
+    assert!(docgate::domains::repair(&gateway.app).await.expect("repaired").is_empty());
+    gateway.assert_sound().await;
 
     let id = key(&post);
     for (field, value) in [

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BLOCK, COMMENT, DELETE_POST, EDIT_POST, NEWS, UNBLOCK, VOTE, circle, deliver, does, incoming,
-    news, people, posted, posted_with, texts, wall,
+    BLOCK, COMMENT, DELETE_POST, EDIT_POST, NEWS, UNBLOCK, VOTE, celebrities::celebrate, circle,
+    deliver, does, incoming, news, people, posted, posted_with, texts, wall,
 };
-use crate::support::{Gateway, commands, key};
+use crate::support::{Gateway, commands, cuts, key, proxy::Seen};
 
 /// Every page of the news, read with this page size.
 pub(super) async fn all_news(gateway: &Gateway, by: &str, month: Value, first: i32) -> Vec<String> {
@@ -70,12 +70,72 @@ async fn a_news_page_is_one_document() {
         posted(&gateway, "ann", &format!("{n}")).await;
         deliver(&gateway).await;
     }
+    // The first read of a gateway looks whether there are edges that aren't marked yet.
+    assert_eq!(news(&gateway.shopper("bob")).await.len(), 20);
     let query = "query { news(first: 20) { nodes { text commentCount } } }";
-    let found = gateway.shopper("bob").explained(query, json!({})).await;
-    assert_eq!(texts(&found["data"]["news"]).len(), 20);
-    let mut sent = commands(&found);
-    sent.sort();
-    assert_eq!(sent, ["find feedPages", "find users", "find users"], "{found:#}");
+    // The second time the newest page has just begun: the one before it comes with the same command.
+    for further in [0, 30] {
+        for n in 0..further {
+            posted(&gateway, "ann", &format!("further {n}")).await;
+        }
+        deliver(&gateway).await;
+        let found = gateway.shopper("bob").explained(query, json!({})).await;
+        assert_eq!(texts(&found["data"]["news"]).len(), 20);
+        let mut sent = commands(&found);
+        sent.sort();
+        // The page, the caller, and the marked edges.
+        assert_eq!(sent, ["find circles", "find feedPages", "find users"], "{found:#}");
+        let all = found["extensions"]["docgate"]["commands"].as_array().expect("commands");
+        assert!(all.iter().all(|one| one["sharedWith"] == 0), "each can be shared: {found:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_at_one_moment_share_the_commands_of_their_first_pages() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "ben", "cleo"]).await;
+    let readers: Vec<String> = (0..24).map(|n| format!("reader-{n}")).collect();
+    for (n, reader) in readers.iter().enumerate() {
+        people(&gateway, &[reader]).await;
+        // Two pages, one page with few posts, and none.
+        let of = ["ann", "ben", "cleo"][n % 3];
+        circle(&gateway, reader, of, "a").await;
+    }
+    for n in 0..60 {
+        posted(&gateway, "ann", &format!("{n}")).await;
+        if n % 20 == 0 {
+            posted(&gateway, "ben", &format!("{n}")).await;
+            deliver(&gateway).await;
+        }
+    }
+    deliver(&gateway).await;
+    let first = |reader: &str| {
+        let client = gateway.shopper(reader);
+        async move { texts(&client.field(NEWS, json!({ "first": 20 })).await) }
+    };
+    let mut alone = Vec::new();
+    for reader in &readers {
+        alone.push(first(reader).await);
+    }
+    assert_eq!(alone.iter().map(Vec::len).take(3).collect::<Vec<_>>(), [20, 3, 0]);
+    let at_once = async |gateway: &Gateway| {
+        for _ in 0..5 {
+            let read = readers.iter().map(|reader| {
+                let client = gateway.shopper(reader);
+                async move { texts(&client.field(NEWS, json!({ "first": 20 })).await) }
+            });
+            assert_eq!(join_all(read).await, alone);
+        }
+    };
+    let sent = cuts::sent(&gateway, at_once).await;
+    let of = |collection: &str, command: &str| {
+        let is_it = |seen: &&Seen| seen.collection == collection && seen.command == command;
+        sent.iter().filter(is_it).count()
+    };
+    let (shared, all) = (of("feedPages", "aggregate"), 5 * readers.len());
+    assert!(shared > 0, "{sent:#?}");
+    assert!(of("circles", "find") < all / 2, "{sent:#?}");
+    assert!(of("users", "find") < all, "{sent:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -266,7 +326,10 @@ async fn a_celebritys_post_is_in_all_news_at_once_without_copies() {
         people(&gateway, &[&fan]).await;
         circle(&gateway, &fan, "star", "a").await;
     }
-    let mut expected = Vec::new();
+    // The post by which it is noticed is delivered.
+    celebrate(&gateway, "star", "the first").await;
+    assert_eq!(pages(&gateway, "fan-0").await.len(), 1);
+    let mut expected = vec!["the first".to_owned()];
     for n in 0..12 {
         let text = format!("post {n}");
         let by = if n % 3 == 0 { "ann" } else { "star" };
@@ -278,7 +341,8 @@ async fn a_celebritys_post_is_in_all_news_at_once_without_copies() {
         deliver(&gateway).await;
         expected.insert(0, text);
     }
-    assert!(pages(&gateway, "fan-0").await.is_empty());
+    let copies = pages(&gateway, "fan-0").await.into_iter().map(|(_, _, copies)| copies);
+    assert_eq!(copies.sum::<usize>(), 1);
     for first in [1, 2, 5, 20] {
         assert_eq!(
             all_news(&gateway, "reader", Value::Null, first).await,
@@ -286,7 +350,7 @@ async fn a_celebritys_post_is_in_all_news_at_once_without_copies() {
             "{first} at a time"
         );
     }
-    assert_eq!(news(&gateway.shopper("fan-0")).await.len(), 8);
+    assert_eq!(news(&gateway.shopper("fan-0")).await.len(), 9);
     assert!(news(&gateway.shopper("ann")).await.is_empty());
     let month = docgate::app::rfc3339(gateway.app.clock())[..7].to_owned();
     assert_eq!(all_news(&gateway, "reader", json!(month), 20).await, expected);

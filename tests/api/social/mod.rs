@@ -1,5 +1,6 @@
 //! People, circles, posts and feeds.
 
+mod celebrities;
 mod check;
 mod circles;
 mod cuts;
@@ -76,6 +77,11 @@ async fn circle(gateway: &Gateway, by: &str, of: &str, name: &str) {
 async fn uncircle(gateway: &Gateway, by: &str, of: &str, name: &str) {
     let done = does(gateway, by, UNCIRCLE, json!({ "userId": of, "circle": name })).await;
     assert_eq!(done["__typename"], "User", "{done:#}");
+}
+
+/// The `_id` of the edge between two users.
+fn key_of_edge(by: &str, of: &str) -> String {
+    format!("{} {by} {of}", by.len())
 }
 
 /// Creates a public post, and returns its id.

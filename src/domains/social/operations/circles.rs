@@ -16,7 +16,7 @@ use super::{
             UnblockUserInput, UnblockUserResult, UncircleUserInput, UncircleUserResult, User,
         },
     },
-    demand_user,
+    celebrities, demand_user, user_by_subject,
 };
 use crate::{
     app::App,
@@ -28,7 +28,6 @@ use crate::{
         page::{Order, Page, Paging},
         refusals::{InvalidInput, NotFound, Stop},
     },
-    mongo::Version,
 };
 
 /// Maximum number of circles that one user has another one in.
@@ -48,29 +47,34 @@ pub async fn circle_user(
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let CircleUserInput { user_id, circle } = &*input;
     demand_other(by, user_id)?;
-    demand_user::<CircleUserResult>(cx, by).await?;
-    let other = demand_user::<CircleUserResult>(cx, user_id).await?;
+    let own = demand_user::<CircleUserResult>(cx, by);
+    let (_own, other) = tokio::try_join!(own, demand_user::<CircleUserResult>(cx, user_id))?;
     for _ in 0..TRIES {
-        if store::add_circle(&cx, by, user_id, circle, CIRCLES).held().await? {
-            return Ok(other);
-        }
+        // The read only chooses what to try.
         match edges(&cx).get_settled(&edge_id(by, user_id)).await? {
-            Some(edge) if edge.circles.contains(circle) => return Ok(other),
+            Some(edge) if edge.circles.contains(circle) => {
+                if edge.due.is_some() {
+                    celebrities::decide(&cx, &edge).await?;
+                }
+                return Ok(other);
+            }
             Some(edge) if edge.circles.len() >= CIRCLES => {
                 let reason = format!("the user is in {CIRCLES} of your circles, the maximum");
                 return Err(InvalidInput::new("circle", reason).into());
             }
-            Some(_) => {}
+            Some(_) => {
+                if store::add_circle(&cx, by, user_id, circle, CIRCLES).held().await? {
+                    return Ok(other);
+                }
+            }
             None => {
-                let edge = EdgeDocument {
-                    id: edge_id(by, user_id),
-                    by: by.to_owned(),
-                    of: user_id.to_string(),
-                    circles: vec![circle.clone()],
-                    at: cx.begin().await?.now(),
-                    v: Version,
-                };
-                if edges(&cx).insert(edge).await.decided()?.is_some() {
+                let at = cx.begin().await?.now();
+                let is_open = other.merged_at.is_none();
+                let edge = EdgeDocument::new(by, user_id, circle, at).marked(is_open);
+                if edges(&cx).insert(edge.clone()).await.decided()?.is_some() {
+                    if is_open {
+                        celebrities::decide(&cx, &edge).await?;
+                    }
                     return Ok(other);
                 }
             }
@@ -165,7 +169,7 @@ pub async fn followers(
     let found = store::list_followers(&cx, &page, of).await?;
     let read = found
         .into_iter()
-        .map(|edge| async move { Ok::<_, Error>((users(&cx).get(&edge.by).await?, edge.id)) });
+        .map(|edge| async move { Ok::<_, Error>((user_by_subject(cx, &edge.by).await?, edge.id)) });
     let found: Vec<_> = try_join_all(read).await?;
     // Users aren't removed.
     let found: Vec<_> = found.into_iter().filter_map(|(user, id)| Some((user?, id))).collect();
@@ -240,7 +244,7 @@ impl Viewer {
         self.blocked.contains(user)
     }
 
-    /// Those of the posts that they may see. The circles are those of the authors, as they are now.
+    /// Those of the posts that they may see, without the last comments of users whom they block. The circles are those of the authors, as they are now.
     pub(super) async fn visible(&self, app: &App, posts: Vec<Shown>) -> Result<Vec<Shown>, Error> {
         let needs_edge = |post: &&Shown| {
             post.audience != Audience::Public && post.by != self.id && !self.blocks(&post.by)
@@ -253,7 +257,12 @@ impl Viewer {
             found.into_iter().flatten().map(|edge| (edge.by.clone(), edge)).collect();
         let is_visible =
             |post: &Shown| !self.blocks(&post.by) && may_see(&self.id, post, edges.get(&post.by));
-        Ok(posts.into_iter().filter(is_visible).collect())
+        let shown = posts.into_iter().filter(is_visible).map(|mut post| {
+            post.latest.retain(|comment| !self.blocks(&comment.by));
+            post.is_unblocked = true;
+            post
+        });
+        Ok(shown.collect())
     }
 
     /// Their subject.

@@ -5,6 +5,7 @@
 //! only overwritten by a later version.
 
 use futures_util::future::try_join_all;
+use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -16,6 +17,7 @@ use super::{
             users,
         },
     },
+    celebrities,
     circles::may_see,
 };
 use crate::{
@@ -25,7 +27,7 @@ use crate::{
 };
 
 /// Maximum number of followers of one job.
-const BATCH: usize = 500;
+pub(super) const BATCH: usize = 500;
 
 /// What a job does.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,6 +37,18 @@ pub(in super::super) enum Task {
     Deliver {
         /// `_id` of the post.
         post: String,
+        /// `_id` of an edge.
+        after: Option<String>,
+        /// Number of the author's followers up to that edge.
+        #[serde(default)]
+        seen: usize,
+    },
+    /// Marks the edges to a user, after the given edge.
+    Mark {
+        /// Subject of the user.
+        user: String,
+        /// Server time at which the marking began, in milliseconds since 1970.
+        began: i64,
         /// `_id` of an edge.
         after: Option<String>,
     },
@@ -52,9 +66,15 @@ impl Batch for Task {
 
     async fn run(self, app: &App) -> Result<Option<Self>, Error> {
         match self {
-            Self::Deliver { post, after } => {
-                let last = deliver(app, &post, after.as_deref()).await?;
-                Ok(last.map(|last| Self::Deliver { post, after: Some(last) }))
+            Self::Deliver { post, after, seen } => {
+                let last = deliver(app, &post, after.as_deref(), seen).await?;
+                let seen = seen + BATCH;
+                Ok(last.map(|last| Self::Deliver { post, after: Some(last), seen }))
+            }
+            Self::Mark { user, began, after } => {
+                let at = DateTime::from_millis(began);
+                let last = celebrities::mark(app, &user, at, after.as_deref()).await?;
+                Ok(last.map(|last| Self::Mark { user, began, after: Some(last) }))
             }
             Self::Refresh { post, .. } => bring_up_to_date(app, &post).await.map(|()| None),
         }
@@ -63,7 +83,7 @@ impl Batch for Task {
 
 /// Adds the job that begins the delivery of a post, unless it was added.
 pub(in super::super) async fn begin(app: &App, post: &str) -> Result<(), Error> {
-    delivery::add(app, &Task::Deliver { post: post.to_owned(), after: None }).await
+    delivery::add(app, &Task::Deliver { post: post.to_owned(), after: None, seen: 0 }).await
 }
 
 /// Adds the job that brings the copies of a post to this version, unless it was added.
@@ -71,19 +91,14 @@ pub(super) async fn refresh(app: &App, post: &Shown) -> Result<(), Error> {
     delivery::add(app, &Task::Refresh { post: post.id.clone(), version: post.version }).await
 }
 
-/// Whether a user has more followers than posts are delivered to. The news of the followers then merge the posts in.
-pub(super) async fn is_celebrity(app: &App, user: &str) -> Result<bool, Error> {
-    let bound = app.config().post_delivery_followers;
-    if store::count_followers(app, user, bound.saturating_add(1)).await? <= bound {
-        return Ok(false);
-    }
-    // A refusal means that it was noted before.
-    store::celebrate(app, user).held().await?;
-    Ok(true)
-}
-
-/// Delivers a post to one batch. Returns the `_id` of its last edge if another batch follows.
-async fn deliver(app: &App, id: &str, after: Option<&str>) -> Result<Option<String>, Error> {
+/// Delivers a post to one batch, before which there are `seen` followers. Returns the `_id` of its last edge if another
+/// batch follows. If the author has too many followers, later posts are merged into their news.
+async fn deliver(
+    app: &App,
+    id: &str,
+    after: Option<&str>,
+    seen: usize,
+) -> Result<Option<String>, Error> {
     let all = posts(app);
     let read = || all.get_part_settled(id, PostDocument::PART);
     let Some(post) = read().await? else { return Ok(None) };
@@ -97,6 +112,10 @@ async fn deliver(app: &App, id: &str, after: Option<&str>) -> Result<Option<Stri
             let followers = store::next_followers(app, &shown.by, after, BATCH).await?;
             if followers.len() >= BATCH {
                 last = followers.last().map(|edge| edge.id.clone());
+            }
+            let bound = usize::try_from(app.config().post_delivery_followers).unwrap_or(usize::MAX);
+            if seen <= bound && bound < seen + followers.len() {
+                celebrities::begin(app, &shown.by).await?;
             }
             to.extend(entitled(app, shown, followers).await?.iter().map(|user| news_of(user)));
         }

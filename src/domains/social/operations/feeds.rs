@@ -1,30 +1,26 @@
-//! Reads of feeds. A feed is read page by page, the newest first, and usually one page is enough. A page covers a time;
-//! posts that news merge in are put among the copies of the page that covers their time. What the caller may see is
-//! decided at each read, so a page of a list may be short.
+//! Reads of feeds. A feed is read page by page, the newest first, and one or two pages are enough for most lists. Reads of
+//! several callers share the commands for these. A page covers a time; posts that news merge in are put among the copies of
+//! the page that covers their time. What the caller may see is decided at each read.
 
 use std::{
     cmp::Reverse,
-    collections::{HashMap, HashSet, VecDeque},
-    time::Duration,
+    collections::{HashSet, VecDeque},
 };
 
 use async_graphql::{ID, connection::Connection};
-use futures_util::{
-    Stream,
-    future::{select_all, try_join_all},
-};
+use futures_util::future::try_join_all;
 use mongodb::bson::{Bson, DateTime};
 
 use super::{
     super::{
-        documents::{EdgeDocument, FeedPage, PostDocument, Shown, month_of, news_of, wall_of},
+        documents::{CopyView, FeedPage, ReadPage, Shown, news_of, wall_of},
         store::{
             self,
-            feeds::list_pages,
-            posts::{Until, list_merged},
+            feeds::{list_pages, newest_pages, pages_before},
         },
-        types::{NewsChanged, Post},
+        types::Post,
     },
+    celebrities::{followed, merged},
     circles::{Viewer, named},
 };
 use crate::{
@@ -33,13 +29,10 @@ use crate::{
         cx::Cx,
         page::{Order, Page, Paging},
     },
-    mongo::{Stored, watch::Changes},
 };
 
-/// Pages that a further command of a list reads.
+/// Pages that a command reads which looks for the pages of a feed by time. The second one costs the server almost nothing.
 const PAGES: i64 = 2;
-/// Time after which a subscription to news looks without a message: a month has ended, or the caller follows others.
-const POLL: Duration = Duration::from_secs(30);
 
 /// The caller's news, newest first.
 ///
@@ -55,9 +48,8 @@ pub async fn news(
     let list = format!("news {own} {}", month.unwrap_or_default());
     let feed = Feed { key: news_of(own), month, is_own_wall: false };
     let page = Feed::page(cx, list, paging)?;
-    let followed = followed_celebrities(cx, own);
     let (viewer, pages, followed) =
-        tokio::try_join!(Viewer::of(cx), feed.first(cx, &page), followed)?;
+        tokio::try_join!(Viewer::of(cx), feed.first(cx, &page), followed(cx, own))?;
     let merged = merged(cx, &viewer, &followed, times, &page).await?;
     read(cx, &viewer, &feed, &page, pages, merged).await
 }
@@ -111,15 +103,44 @@ impl Feed<'_> {
         Ok(page)
     }
 
-    /// The first page that is read, if there is one.
-    async fn first(&self, cx: Cx<'_>, page: &Page) -> Result<Vec<FeedPage>, Error> {
-        let from = position(page).map(|(from, _, _)| (from, true));
-        list_pages(&cx, &self.key, self.month, from, 1).await
+    /// The first pages that are read.
+    async fn first(&self, cx: Cx<'_>, page: &Page) -> Result<Pages, Error> {
+        match position(page) {
+            None if self.month.is_none() => newest_pages(&cx, &self.key).await,
+            begin => self.list(cx, begin.map(|(from, _, _)| (from, true))).await,
+        }
+    }
+
+    /// The pages before the last one that was read, enough for this number of posts if all of them are visible.
+    async fn next(
+        &self,
+        cx: Cx<'_>,
+        last: Option<&ReadPage>,
+        wanted: usize,
+    ) -> Result<Pages, Error> {
+        let Some(last) = last.map(ReadPage::get) else { return Ok((Vec::new(), true)) };
+        let limit = wanted.div_ceil(FeedPage::CAP);
+        let found = pages_before(&cx, &self.key, last.month, last.n, limit).await?;
+        match (found.is_empty(), self.month) {
+            (false, _) => Ok((found, false)),
+            // It was the first page of the only month.
+            (true, Some(_)) if last.n == 0 => Ok((found, true)),
+            _ => self.list(cx, Some((last.from, false))).await,
+        }
+    }
+
+    async fn list(&self, cx: Cx<'_>, from: Option<(DateTime, bool)>) -> Result<Pages, Error> {
+        let found = list_pages(&cx, &self.key, self.month, from, PAGES).await?;
+        let is_end = i64::try_from(found.len()).is_ok_and(|count| count < PAGES);
+        Ok((found, is_end))
     }
 }
 
+/// Pages of a feed, newest first, and whether these are known to be its last ones.
+type Pages = (Vec<ReadPage>, bool);
+
 /// The position of a cursor: the beginning of the page's time, and time and `_id` of the post.
-fn position(page: &Page) -> Option<(DateTime, DateTime, String)> {
+pub(super) fn position(page: &Page) -> Option<(DateTime, DateTime, String)> {
     match page.from() {
         Some([Bson::DateTime(from), Bson::DateTime(at), Bson::String(id)]) => {
             Some((*from, *at, id.clone()))
@@ -147,111 +168,87 @@ fn times_of(month: &str) -> Result<(DateTime, DateTime), Error> {
     Ok((begin(year, number)?, next))
 }
 
-/// The users whom the caller follows and whose posts aren't delivered.
-async fn followed_celebrities(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>, Error> {
-    let celebrities = store::list_celebrities(&cx).await?;
-    let edges = celebrities.iter().map(|of| store::edge(&cx, own, of));
-    Ok(try_join_all(edges).await?.into_iter().flatten().collect())
+/// A post on a page of a feed.
+enum Entry<'a> {
+    Copy(CopyView<'a>),
+    Merged(Shown),
 }
 
-/// The posts of the followed authors that the caller may see after the position of the page, the newest first. Posts from
-/// before the caller followed the author are left out.
-async fn merged(
-    cx: Cx<'_>,
-    viewer: &Viewer,
-    followed: &[EdgeDocument],
-    times: Option<(DateTime, DateTime)>,
-    page: &Page,
-) -> Result<VecDeque<Shown>, Error> {
-    let (begin, end) = times.unwrap_or((DateTime::from_millis(0), DateTime::MAX));
-    let Some(first) = followed.iter().map(|edge| edge.at).min() else {
-        return Ok(VecDeque::new());
-    };
-    let since = begin.max(first);
-    let until = match position(page) {
-        // A copy that came late is older than the time of its page. What is to be merged into that page was listed before.
-        Some((from, at, _)) if at < from => Until::Before(from),
-        Some((_, at, id)) => Until::Beyond(at, id),
-        None => Until::Before(end),
-    };
-    // What isn't visible must not take the place of what is: the page ends where the last of these posts is.
-    let (mut until, mut shown) = (until, VecDeque::new());
-    let since_of: HashMap<&str, DateTime> =
-        followed.iter().map(|edge| (edge.of.as_str(), edge.at)).collect();
-    loop {
-        // An author whose posts before `until` are all too old isn't read again. So a long past of an author whom the caller
-        // has just followed costs one command at most.
-        let is_left = |edge: &&EdgeDocument| edge.at <= until.at();
-        let authors: Vec<&str> =
-            followed.iter().filter(is_left).map(|edge| edge.of.as_str()).collect();
-        let found = list_merged(&cx, &authors, (since, &until), page.wanted()).await?;
-        let is_end = found.len() < page.wanted();
-        let mut posts: Vec<Shown> =
-            found.into_iter().map(|post: PostDocument| post.shown).collect();
-        if let Some(last) = posts.last() {
-            until = Until::Beyond(last.at, last.id.clone());
+impl Entry<'_> {
+    fn place(&self) -> (DateTime, &str) {
+        match self {
+            Self::Copy(copy) => (copy.at, copy.id),
+            Self::Merged(post) => (post.at, &post.id),
         }
-        posts.retain(|post| since_of.get(post.by.as_str()).is_some_and(|at| *at <= post.at));
-        shown.extend(viewer.visible(&cx, posts).await?);
-        if is_end || shown.len() >= page.wanted() {
-            return Ok(shown);
+    }
+
+    fn shown(self) -> Result<Shown, Error> {
+        match self {
+            Self::Copy(copy) => copy.shown(),
+            Self::Merged(post) => Ok(post),
         }
     }
 }
 
-/// A page of a feed, with posts that are merged into it. `pages` has the first of its stored pages.
+/// A page of a list of posts. `pages` are the first ones of the feed; `merged` are put among their copies.
 async fn read(
     cx: Cx<'_>,
     viewer: &Viewer,
     feed: &Feed<'_>,
     page: &Page,
-    mut pages: Vec<FeedPage>,
+    (mut pages, mut is_end): Pages,
     mut merged: VecDeque<Shown>,
 ) -> Result<Connection<String, Post>, Error> {
-    let begin = position(page);
-    let (mut found, mut limit) = (Vec::new(), 1);
+    let (begin, wanted) = (position(page), page.wanted());
+    let mut found = Vec::new();
     loop {
-        let is_end = i64::try_from(pages.len()).is_ok_and(|count| count < limit);
-        let last = pages.last().map(|page| (page.from, false));
-        for FeedPage { from, mut posts, .. } in pages {
+        for stored in pages.iter().map(ReadPage::get) {
+            let from = stored.from;
+            let mut entries: Vec<_> = stored.posts.iter().copied().map(Entry::Copy).collect();
             if let Some((begin, at, id)) = &begin
                 && *begin == from
             {
-                posts.retain(|post| (post.at, &post.id) < (*at, id));
+                entries.retain(|entry| entry.place() < (*at, id));
             }
             while merged.front().is_some_and(|post| post.at >= from) {
-                posts.extend(merged.pop_front());
+                entries.extend(merged.pop_front().map(Entry::Merged));
             }
-            let shown = visible(cx, viewer, feed, posts).await?;
-            found.extend(shown.into_iter().map(|post| (from, post)));
+            entries
+                .sort_unstable_by(|one, other| Reverse(one.place()).cmp(&Reverse(other.place())));
+            entries.dedup_by(|one, other| one.place().1 == other.place().1);
+            let mut entries = entries.into_iter();
+            while found.len() < wanted && entries.len() > 0 {
+                let some = entries.by_ref().take(wanted - found.len()).map(Entry::shown);
+                let some = some.collect::<Result<_, _>>()?;
+                let shown = visible(cx, viewer, feed, some).await?;
+                found.extend(shown.into_iter().map(|post| (from, post)));
+            }
         }
-        if is_end || found.len() >= page.wanted() {
+        if is_end || found.len() >= wanted {
             break;
         }
-        limit = PAGES;
-        pages = list_pages(&cx, &feed.key, feed.month, last, limit).await?;
+        let next = feed.next(cx, pages.last(), wanted - found.len()).await?;
+        (pages, is_end) = next;
     }
-    if found.len() < page.wanted() {
+    if found.len() < wanted {
         // They are older than all pages.
         let shown = visible(cx, viewer, feed, merged.into()).await?;
         found.extend(shown.into_iter().map(|post| (DateTime::from_millis(0), post)));
     }
-    found.truncate(page.wanted());
+    found.truncate(wanted);
     let keys = |(from, post): &(DateTime, Shown)| {
         vec![Bson::DateTime(*from), Bson::DateTime(post.at), Bson::from(&post.id)]
     };
     Ok(page.connection(found, keys, |(_, post)| Post::from(post)))
 }
 
-/// Those of the posts that the caller may see in the feed, newest first, each once.
+/// Those of the posts that the caller may see in the feed, in their order.
 async fn visible(
     cx: Cx<'_>,
     viewer: &Viewer,
     feed: &Feed<'_>,
-    mut posts: Vec<Shown>,
+    posts: Vec<Shown>,
 ) -> Result<Vec<Shown>, Error> {
-    posts.sort_by_cached_key(|post| Reverse((post.at, post.id.clone())));
-    posts.dedup_by(|one, other| one.id == other.id);
     let shown = viewer.visible(&cx, posts).await?;
     if !feed.is_own_wall {
         return Ok(shown);
@@ -262,87 +259,4 @@ async fn visible(
     let followed = try_join_all(authors.map(|by| store::edge(&cx, own, by))).await?;
     let followed: HashSet<String> = followed.into_iter().flatten().map(|edge| edge.of).collect();
     Ok(shown.into_iter().filter(|post| post.by == own || followed.contains(&post.by)).collect())
-}
-
-/// Follows the caller's news: the newest post now, and after each change.
-///
-/// # Errors
-/// The caller isn't signed in.
-pub fn news_changed(
-    cx: Cx<'_>,
-) -> Result<impl Stream<Item = async_graphql::Result<NewsChanged>> + use<>, Error> {
-    let (app, requester) = (cx.app.clone(), cx.requester.clone());
-    let own = cx.requester.subject()?.to_owned();
-    Ok(async_stream::stream! {
-        let cx = Cx { app: &app, requester: &requester };
-        let (mut watched, mut changes) = (Vec::new(), Vec::new());
-        let mut sent = None;
-        loop {
-            let read = async {
-                let wanted = to_watch(cx, &own).await?;
-                // A subscription begins before the read, so that no change is missed.
-                if wanted != watched {
-                    changes = wanted.iter().map(|one| one.watch(cx)).collect();
-                    watched = wanted;
-                }
-                let first = Paging { first: Some(1), ..Paging::default() };
-                Ok::<_, Error>(news(cx, None, first).await?.edges.pop().map(|edge| edge.node))
-            };
-            match read.await {
-                Ok(latest) => {
-                    let now = Some(latest.as_ref().map(|post| post.0.id.clone()));
-                    if now != sent {
-                        sent = now;
-                        yield Ok(NewsChanged { latest });
-                    }
-                }
-                Err(error) => {
-                    yield Err(error.into());
-                    return;
-                }
-            }
-            let woken = select_all(changes.iter_mut().map(|one: &mut Changes| Box::pin(one.changed())));
-            tokio::select! {
-                (is_open, _, _) = woken => if !is_open { return },
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
-    })
-}
-
-/// What changes with the news of a user.
-#[derive(Debug, PartialEq, Eq)]
-enum Watched {
-    /// A page of the news.
-    Page(String),
-    /// The posts of a celebrity.
-    Posts(String),
-}
-
-impl Watched {
-    fn watch(&self, cx: Cx<'_>) -> Changes {
-        match self {
-            Self::Page(id) => cx.hub().watch(FeedPage::COLLECTION, id.clone()),
-            Self::Posts(by) => cx.hub().watch_topic(PostDocument::COLLECTION, "merged", by.clone()),
-        }
-    }
-}
-
-/// The newest page of the news, the page after it, the first page of this month, and the celebrities.
-async fn to_watch(cx: Cx<'_>, own: &str) -> Result<Vec<Watched>, Error> {
-    let key = news_of(own);
-    let newest = list_pages(&cx, &key, None, None, 1);
-    let (newest, celebrities) = tokio::try_join!(newest, followed_celebrities(cx, own))?;
-    let mut pages = vec![format!("{key} {} 0", month_of(cx.clock()))];
-    for page in newest {
-        pages.push(format!("{key} {} {}", page.month, page.n + 1));
-        pages.push(page.id);
-    }
-    pages.sort();
-    pages.dedup();
-    Ok(pages
-        .into_iter()
-        .map(Watched::Page)
-        .chain(celebrities.into_iter().map(|edge| Watched::Posts(edge.of)))
-        .collect())
 }

@@ -1,20 +1,26 @@
 //! The rules of people, posts and feeds.
 
+mod celebrities;
 mod circles;
 mod delivery;
 mod feeds;
 mod posts;
 mod votes;
+mod watching;
 
+pub(super) use celebrities::{
+    add as add_marking, begin as begin_marking, decide as decide_mark, mark_again, mark_all,
+};
 pub use circles::{
     block_user, circle_user, follower_count, followers, following, is_blocked, own_circles,
     unblock_user, uncircle_user,
 };
 pub(super) use delivery::{Task, begin as begin_delivery, bring_up_to_date};
-pub use feeds::{incoming, news, news_changed, wall};
+pub use feeds::{incoming, news, wall};
 pub use posts::{comment_on_post, comments, create_post, delete_post, edit_post, post, unblocked};
 pub(super) use votes::count as count_vote;
 pub use votes::{own_choice, vote_poll};
+pub use watching::news_changed;
 
 use std::collections::HashMap;
 
@@ -55,12 +61,12 @@ pub async fn user(cx: Cx<'_>, id: Option<&ID>) -> Result<Option<UserDocument>, E
     user_by_subject(cx, &subject).await
 }
 
-/// The user with this subject.
+/// The user with this subject, without those whom they block.
 pub async fn user_by_subject(cx: Cx<'_>, subject: &str) -> Result<Option<UserDocument>, Error> {
     if subject.len() > SUBJECT {
         return Ok(None);
     }
-    users(&cx).get(subject).await
+    users(&cx).get_part(subject, UserDocument::PART).await
 }
 
 /// The user with this subject, or the refusal that there is none.
@@ -131,6 +137,8 @@ pub async fn create_user(
         version: 0,
         at: cx.clock(),
         blocked: Vec::new(),
+        marking: None,
+        merged_at: None,
         celebrity_at: None,
         v: Version,
     };

@@ -15,8 +15,7 @@ use super::{
         },
     },
     circles::Viewer,
-    delivery::{self, is_celebrity},
-    demand_assets, demand_user,
+    delivery, demand_assets, demand_user,
 };
 use crate::{
     error::Error,
@@ -55,14 +54,13 @@ pub async fn create_post(
     if let Some(Detail::Photo { assets }) = &detail {
         demand_assets::<CreatePostResult>(cx, assets.iter().map(String::as_str).collect()).await?;
     }
-    demand_user::<CreatePostResult>(cx, by).await?;
+    let author = demand_user::<CreatePostResult>(cx, by).await?;
     if let Some(to) = &to {
         demand_user::<CreatePostResult>(cx, to).await?;
     }
     if let Some(post) = posts(&cx).get_part(&op.id, PostDocument::PART).await? {
         return created(cx, post, &op.input).await;
     }
-    let is_merged = is_celebrity(&cx, by).await?;
     let now = cx.begin().await?.now();
     let shown = Shown {
         id: op.id.clone(),
@@ -77,6 +75,7 @@ pub async fn create_post(
         version: 0,
         comment_count: 0,
         latest: Vec::new(),
+        is_unblocked: false,
     };
     let post = PostDocument {
         id: op.id.clone(),
@@ -85,7 +84,7 @@ pub async fn create_post(
         input: op.input.clone(),
         delivering: Some(now),
         due: None,
-        merged: is_merged.then(|| by.to_owned()),
+        merged: author.merged_at.is_some().then(|| by.to_owned()),
         deleted_at: None,
         v: Version,
     };

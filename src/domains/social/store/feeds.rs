@@ -2,9 +2,10 @@
 
 use std::{collections::HashSet, time::Duration};
 
+use futures_util::future::try_join_all;
 use mongodb::bson::{Bson, DateTime, doc};
 
-use super::super::documents::{FeedPage, Shown, month_of};
+use super::super::documents::{FeedPage, NEWEST, ReadPage, Shown, month_of};
 use crate::{
     app::App,
     domains::delivery::Page,
@@ -19,6 +20,11 @@ use crate::{
 
 /// The collection of the pages of feeds.
 pub(in super::super) fn pages(app: &App) -> Collection<FeedPage> {
+    app.collection()
+}
+
+/// The same, to read them.
+fn read_pages(app: &App) -> Collection<ReadPage> {
     app.collection()
 }
 
@@ -105,7 +111,7 @@ pub(in super::super) async fn list_pages(
     month: Option<&str>,
     from: Option<(DateTime, bool)>,
     limit: i64,
-) -> Result<Vec<FeedPage>, Error> {
+) -> Result<Vec<ReadPage>, Error> {
     let mut filter = doc! { "feed": feed };
     let months = match (month, from) {
         (Some(month), _) => Some(Bson::from(month)),
@@ -120,5 +126,29 @@ pub(in super::super) async fn list_pages(
         filter.insert("from", doc! { operator: from });
     }
     let sort = doc! { "month": -1, "from": -1 };
-    pages(app).list(List { filter, sort, limit, hint: Some("time"), ..List::default() }).await
+    read_pages(app).list(List { filter, sort, limit, hint: Some("time"), ..List::default() }).await
+}
+
+/// The newest pages of a feed: one or two if it has any, the newest first. Also returns whether these are known to be all.
+/// Reads of other feeds may share the command.
+pub(in super::super) async fn newest_pages(
+    app: &App,
+    feed: &str,
+) -> Result<(Vec<ReadPage>, bool), Error> {
+    read_pages(app).newest(&NEWEST, feed).await
+}
+
+/// Up to `limit` pages of a month before the page with this number, the newest first. Reads of other pages may share the
+/// command. Fewer are returned if one is missing.
+pub(in super::super) async fn pages_before(
+    app: &App,
+    feed: &str,
+    month: &str,
+    n: i32,
+    limit: usize,
+) -> Result<Vec<ReadPage>, Error> {
+    let all = read_pages(app);
+    let ids: Vec<_> = (0..n).rev().take(limit).map(|n| FeedPage::id(feed, month, n)).collect();
+    let found = try_join_all(ids.iter().map(|id| all.get(id))).await?;
+    Ok(found.into_iter().map_while(|page| page).collect())
 }

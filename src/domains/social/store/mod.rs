@@ -3,7 +3,7 @@
 pub(super) mod feeds;
 pub(super) mod posts;
 
-use mongodb::bson::doc;
+use mongodb::bson::{DateTime, doc};
 
 use super::documents::{EdgeDocument, Profile, UserDocument, edge_id};
 use crate::{
@@ -101,17 +101,52 @@ pub(super) async fn list_recipients(
     users(app).list(List { projection: Some(projection), ..List::of_ids(subjects) }).await
 }
 
-/// Notes that the news of the user's followers merge in the user's posts.
-pub(super) fn celebrate(app: &App, id: &str) -> Guarded<UserDocument> {
-    let guard = doc! { "_id": id, "celebrityAt": { "$exists": false } };
-    users(app).set(guard, doc! { "celebrityAt": "$$NOW" })
+/// Begins the marking of the edges to a user, unless it has begun or is done. A docgate that didn't mark edges may have said
+/// that news merge in the user's posts; then it is done again.
+pub(super) fn begin_marking(app: &App, id: &str) -> Guarded<UserDocument> {
+    let unmarked =
+        [doc! { "mergedAt": { "$exists": false } }, doc! { "celebrityAt": { "$exists": true } }];
+    let guard = doc! { "_id": id, "marking": { "$exists": false }, "$or": unmarked };
+    users(app).set(guard, doc! { "marking": "$$NOW" })
+}
+
+/// Marks these edges. Whether they keep the mark is decided by that.
+pub(super) async fn mark(app: &App, ids: &[&str]) -> Result<u64, Error> {
+    let undone = [doc! { "merged": { "$exists": false } }, doc! { "due": { "$exists": true } }];
+    let set = doc! { "$set": { "merged": "$by", "due": "$$REMOVE" } };
+    edges(app).update_many(doc! { "_id": { "$in": ids }, "$or": undone }, vec![set], vec![]).await
+}
+
+/// Notes that all edges to the user are marked, if the marking is that which began at this time.
+pub(super) fn end_marking(app: &App, id: &str, began: DateTime) -> Guarded<UserDocument> {
+    let set = doc! {
+        "mergedAt": { "$ifNull": ["$mergedAt", "$$NOW"] },
+        "marking": "$$REMOVE",
+        "celebrityAt": "$$REMOVE",
+    };
+    users(app).set(doc! { "_id": id, "marking": began }, set)
+}
+
+/// Decides whether an edge keeps its mark, unless that was decided or the edge is another one.
+pub(super) fn decide_mark(app: &App, edge: &EdgeDocument, is_kept: bool) -> Guarded<EdgeDocument> {
+    let guard = doc! { "_id": &edge.id, "at": edge.at, "due": { "$exists": true } };
+    let mut set = doc! { "due": "$$REMOVE" };
+    if !is_kept {
+        set.insert("merged", "$$REMOVE");
+    }
+    edges(app).set(guard, set)
+}
+
+/// The marked edges of a follower.
+pub(super) async fn list_marked(app: &App, by: &str) -> Result<Vec<EdgeDocument>, Error> {
+    edges(app).find_by(&["merged"], by).await
 }
 
 /// More than there are users with very many followers.
 const CELEBRITIES: i64 = 100_000;
 
-/// The subjects of the users whose posts news merge in.
-pub(super) async fn list_celebrities(app: &App) -> Result<Vec<String>, Error> {
+/// The subjects of the users whose posts news merge in, and whose edges have no marks yet.
+pub(super) async fn list_unmarked(app: &App) -> Result<Vec<String>, Error> {
     let list = List {
         filter: doc! { "celebrityAt": { "$exists": true } },
         limit: CELEBRITIES,

@@ -127,7 +127,10 @@ impl Post {
 
     /// The last three comments, oldest first, without those of users whom the caller blocks.
     async fn latest_comments(&self, context: &Context<'_>) -> Result<Vec<PostComment>> {
-        let shown = operations::unblocked(cx(context), self.0.latest.clone()).await?;
+        let mut shown = self.0.latest.clone();
+        if !self.0.is_unblocked {
+            shown = operations::unblocked(cx(context), shown).await?;
+        }
         Ok(shown.into_iter().map(PostComment).collect())
     }
 

@@ -1,13 +1,15 @@
 //! Stored documents of people, posts and feeds.
 
+mod feeds;
+
+pub use feeds::FeedPage;
+pub(super) use feeds::{CopyView, NEWEST, ReadPage, month_of, news_of, wall_of};
+
 use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{
-    Stored, Version,
-    indexes::{Index, Kind},
-};
+use crate::mongo::{Stored, Version, indexes::Index};
 
 /// A user.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -25,7 +27,14 @@ pub struct UserDocument {
     /// Subjects of the users whom the user blocks.
     #[serde(default)]
     pub blocked: Vec<String>,
-    /// Server time at which the user first had more followers than posts are delivered to.
+    /// Set as long as the edges to the user are being marked: server time at which that began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<DateTime>,
+    /// Server time at which all edges to the user had their mark. From then on the news of followers merge in what the user
+    /// posts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_at: Option<DateTime>,
+    /// Set by a docgate that didn't mark edges, instead of `mergedAt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub celebrity_at: Option<DateTime>,
     /// Version of the document's shape.
@@ -60,8 +69,46 @@ pub struct EdgeDocument {
     pub circles: Vec<String>,
     /// Server time at which it was created. News merge in posts from this time on.
     pub at: DateTime,
+    /// The mark: the subject of the follower, if news merge in the posts of the other user, or may do so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<String>,
+    /// Set until it is decided whether the edge keeps its mark: `at`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<DateTime>,
     /// Version of the document's shape.
     pub v: Version<1>,
+}
+
+impl EdgeDocument {
+    /// A new edge, which isn't marked.
+    pub(super) fn new(by: &str, of: &str, circle: &str, at: DateTime) -> Self {
+        Self {
+            id: edge_id(by, of),
+            by: by.to_owned(),
+            of: of.to_owned(),
+            circles: vec![circle.to_owned()],
+            at,
+            merged: None,
+            due: None,
+            v: Version,
+        }
+    }
+
+    /// The same with the mark, which is to be decided if `is_open`.
+    pub(super) fn marked(self, is_open: bool) -> Self {
+        Self { merged: Some(self.by.clone()), due: is_open.then_some(self.at), ..self }
+    }
+}
+
+impl UserDocument {
+    /// Fields of a user without the users whom they block, of whom there may be many.
+    pub(super) const PART: &'static [&'static str] =
+        &["_id", "profile", "version", "at", "marking", "mergedAt", "celebrityAt", "v"];
+
+    /// Whether edges to the user get the mark.
+    pub(super) fn has_marks(&self) -> bool {
+        self.marking.is_some() || self.merged_at.is_some() || self.celebrity_at.is_some()
+    }
 }
 
 /// The `_id` of the edge between two users. The length keeps two pairs of subjects from having the same id.
@@ -101,6 +148,9 @@ pub struct Shown {
     /// The last three comments, oldest first.
     #[serde(default)]
     pub latest: Vec<CommentEntry>,
+    /// Whether `latest` is without the comments of users whom the caller blocks. It isn't stored.
+    #[serde(skip)]
+    pub is_unblocked: bool,
 }
 
 /// Who may see a post, beside its author and the user on whose wall it is.
@@ -224,68 +274,6 @@ pub(super) fn vote_id(post: &str, user: &str) -> String {
     format!("{post} {user}")
 }
 
-/// A page of a feed, that is, of a user's news or wall: copies of up to [`FeedPage::CAP`] posts of one month.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct FeedPage {
-    /// Feed, month and number.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// See [`news_of`] and [`wall_of`].
-    pub feed: String,
-    /// Month, such as `2026-11`.
-    pub month: String,
-    /// Number of the page within the month, from 0.
-    pub n: i32,
-    /// The page covers the time from this moment on, up to that of the page after it.
-    pub from: DateTime,
-    /// Whether no more copies are added.
-    pub full: bool,
-    /// The copies.
-    #[serde(default)]
-    pub posts: Vec<Shown>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
-
-/// Key of a user's news.
-pub(super) fn news_of(user: &str) -> String {
-    format!("news {user}")
-}
-
-/// Key of a user's wall.
-pub(super) fn wall_of(user: &str) -> String {
-    format!("wall {user}")
-}
-
-/// The month of a moment in UTC, such as `2026-11`.
-pub(super) fn month_of(moment: DateTime) -> String {
-    let mut date = crate::app::rfc3339(moment);
-    date.truncate("2026-11".len());
-    date
-}
-
-impl FeedPage {
-    /// Maximum number of copies on a page.
-    pub(super) const CAP: usize = 50;
-
-    /// The page after `last` in the month of a post, with a copy of the post.
-    pub(super) fn after(last: Option<&Self>, feed: &str, post: &Shown) -> Self {
-        let month = month_of(post.at);
-        let n = last.map_or(0, |last| last.n + 1);
-        let next = |page: &Self| DateTime::from_millis(page.from.timestamp_millis() + 1);
-        Self {
-            id: format!("{feed} {month} {n}"),
-            feed: feed.to_owned(),
-            month,
-            n,
-            from: last.map_or(post.at, |last| next(last).max(post.at)),
-            full: Self::CAP <= 1,
-            posts: vec![post.clone()],
-            v: Version,
-        }
-    }
-}
-
 impl PostDocument {
     /// Fields of a post without its comments.
     pub(super) const PART: &'static [&'static str] =
@@ -299,12 +287,15 @@ impl PostDocument {
 
 impl Stored for UserDocument {
     const COLLECTION: &'static str = "users";
-    const INDEXES: &'static [Index] = &[Index::of(
-        "celebrities",
-        "celebrityAt _id",
-        "celebrityAt",
-        "users whose posts news merge in",
-    )];
+    const INDEXES: &'static [Index] = &[
+        Index::of_field("marking", "marking", "the sweep of markings that were cut"),
+        Index::of(
+            "celebrities",
+            "celebrityAt _id",
+            "celebrityAt",
+            "users whose posts news merge in, and whose edges have no marks yet",
+        ),
+    ];
 }
 
 impl Stored for EdgeDocument {
@@ -313,6 +304,8 @@ impl Stored for EdgeDocument {
         Index::plain("of", "of _id", "the followers of a user"),
         Index::plain("by", "by _id", "the users whom a user follows"),
         Index::plain("circle", "by circles _id", "the users in a circle"),
+        Index::of_field("merged", "merged", "the followed users whose posts news merge in"),
+        Index::of_field("due", "due", "the sweep of edges whose mark isn't decided"),
     ];
 }
 
@@ -331,19 +324,5 @@ impl Stored for VoteDocument {
     const INDEXES: &'static [Index] = &[
         Index::plain("choice", "post choice", "the number of votes for a choice"),
         Index::of_field("due", "due", "the sweep of votes that aren't counted"),
-    ];
-}
-
-impl Stored for FeedPage {
-    const COLLECTION: &'static str = "feedPages";
-    const INDEXES: &'static [Index] = &[
-        Index::plain("time", "feed month from", "the pages of a feed by time"),
-        Index {
-            name: "copies",
-            keys: "posts.id feed",
-            // A feed has one copy of a post, on whichever page. Within a page the guard of the update says so.
-            kind: Kind::UniqueWhere("posts.id"),
-            serves: "the copies of a post, one in each feed",
-        },
     ];
 }

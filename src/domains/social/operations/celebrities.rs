@@ -1,0 +1,183 @@
+//! Users with so many followers that their posts aren't delivered: the news of each follower merge the posts in when they are
+//! read. A reader finds those whom they follow by marks on their own edges.
+//!
+//! A user gets there in two steps. First the user has `marking`: new edges get the mark, and jobs put it on the others. Posts
+//! are still delivered. Once all edges have the mark, the user has `mergedAt`, and from then on posts are merged in. So each
+//! post is either delivered to all followers, or all followers' edges were marked before it was created.
+//!
+//! A new edge to a user with neither may be added while the marking begins. So it gets the mark and `due`, and then the
+//! user is read again. Either this read finds the marking, or the edge is older than the marking and its jobs find
+//! the edge. A job removes `due` when it marks an edge, and an edge without `due` keeps its mark. An edge that keeps the mark
+//! for nothing costs a reader one command and shows nothing.
+//!
+//! Nobody leaves this state: a user who has fewer followers again still has marked edges.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use futures_util::future::try_join_all;
+use mongodb::bson::DateTime;
+
+use super::{
+    super::{
+        documents::{EdgeDocument, PostDocument, Shown, UserDocument},
+        store::{
+            self,
+            posts::{Until, list_merged},
+            users,
+        },
+    },
+    circles::Viewer,
+    delivery::{BATCH, Task},
+    feeds::position,
+};
+use crate::{
+    app::App,
+    domains::delivery,
+    error::Error,
+    graphql::{cx::Cx, page::Page},
+};
+
+/// Begins the marking of the edges to a user, unless it has begun or is done.
+pub(in super::super) async fn begin(app: &App, user: &str) -> Result<(), Error> {
+    match store::begin_marking(app, user).after().await? {
+        Some(user) => add(app, &user).await,
+        None => Ok(()),
+    }
+}
+
+/// Adds the job that marks the first edges, unless it was added or nothing is to be marked.
+pub(in super::super) async fn add(app: &App, user: &UserDocument) -> Result<(), Error> {
+    let Some(began) = user.marking else { return Ok(()) };
+    let (user, began) = (user.id.clone(), began.timestamp_millis());
+    delivery::add(app, &Task::Mark { user, began, after: None }).await
+}
+
+/// Does one batch of a marking. Returns the `_id` of its last edge if another batch follows.
+pub(super) async fn mark(
+    app: &App,
+    user: &str,
+    began: DateTime,
+    after: Option<&str>,
+) -> Result<Option<String>, Error> {
+    let (last, _marked) = mark_some(app, user, after).await?;
+    if last.is_none() {
+        // A refusal means that it was noted before.
+        store::end_marking(app, user, began).held().await?;
+    }
+    Ok(last)
+}
+
+/// Marks one batch of edges. Returns the `_id` of its last edge if another batch follows, and how many had no mark.
+async fn mark_some(
+    app: &App,
+    user: &str,
+    after: Option<&str>,
+) -> Result<(Option<String>, u64), Error> {
+    let found = store::next_followers(app, user, after, BATCH).await?;
+    let ids: Vec<&str> = found.iter().map(|edge| edge.id.as_str()).collect();
+    let marked = store::mark(app, &ids).await?;
+    let last = if found.len() >= BATCH { found.into_iter().last() } else { None };
+    Ok((last.map(|edge| edge.id), marked))
+}
+
+/// Marks the edges to a user that have lost their mark, and returns their number.
+pub(in super::super) async fn mark_again(app: &App, user: &str) -> Result<u64, Error> {
+    let (mut after, mut marked) = mark_some(app, user, None).await?;
+    while let Some(last) = after {
+        let (next, more) = mark_some(app, user, Some(&last)).await?;
+        (after, marked) = (next, marked + more);
+    }
+    Ok(marked)
+}
+
+/// Marks all edges to a user who has none of the two states.
+pub(in super::super) async fn mark_all(app: &App, user: &str) -> Result<(), Error> {
+    store::begin_marking(app, user).held().await?;
+    let found = users(app).get_part_settled(user, UserDocument::PART).await?;
+    let Some(began) = found.and_then(|user| user.marking) else { return Ok(()) };
+    let mut after = mark(app, user, began, None).await?;
+    while let Some(last) = after {
+        after = mark(app, user, began, Some(&last)).await?;
+    }
+    Ok(())
+}
+
+/// Decides whether a new edge keeps its mark.
+pub(in super::super) async fn decide(app: &App, edge: &EdgeDocument) -> Result<(), Error> {
+    let user = users(app).get_part_settled(&edge.of, UserDocument::PART).await?;
+    let is_kept = user.is_some_and(|user| user.has_marks());
+    // A refusal means that it was decided before, or that the edge was removed.
+    store::decide_mark(app, edge, is_kept).held().await?;
+    Ok(())
+}
+
+/// Whether no user is left whose edges have no marks though news merge in the user's posts.
+#[derive(Default)]
+struct AllMarked(AtomicBool);
+
+/// The users whom the caller follows and whose posts news merge in, or may do so.
+pub(super) async fn followed(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>, Error> {
+    let all = cx.app.shared::<AllMarked>();
+    if all.0.load(Ordering::Relaxed) {
+        return store::list_marked(&cx, own).await;
+    }
+    // A user who isn't among these has marks by now, so the marks are read afterwards.
+    let unmarked = store::list_unmarked(&cx).await?;
+    all.0.store(unmarked.is_empty(), Ordering::Relaxed);
+    let mut found = store::list_marked(&cx, own).await?;
+    let edges = try_join_all(unmarked.iter().map(|of| store::edge(&cx, own, of))).await?;
+    for edge in edges.into_iter().flatten() {
+        if found.iter().all(|other| other.id != edge.id) {
+            found.push(edge);
+        }
+    }
+    Ok(found)
+}
+
+/// The posts of the followed authors that the caller may see after the position of the page, the newest first. Posts from
+/// before the caller followed the author are left out.
+pub(super) async fn merged(
+    cx: Cx<'_>,
+    viewer: &Viewer,
+    followed: &[EdgeDocument],
+    times: Option<(DateTime, DateTime)>,
+    page: &Page,
+) -> Result<VecDeque<Shown>, Error> {
+    let (begin, end) = times.unwrap_or((DateTime::from_millis(0), DateTime::MAX));
+    let Some(first) = followed.iter().map(|edge| edge.at).min() else {
+        return Ok(VecDeque::new());
+    };
+    let since = begin.max(first);
+    let until = match position(page) {
+        // A copy that came late is older than the time of its page. What is to be merged into that page was listed before.
+        Some((from, at, _)) if at < from => Until::Before(from),
+        Some((_, at, id)) => Until::Beyond(at, id),
+        None => Until::Before(end),
+    };
+    // What isn't visible must not take the place of what is: the page ends where the last of these posts is.
+    let (mut until, mut shown) = (until, VecDeque::new());
+    let since_of: HashMap<&str, DateTime> =
+        followed.iter().map(|edge| (edge.of.as_str(), edge.at)).collect();
+    loop {
+        // An author whose posts before `until` are all too old isn't read again. So a long past of an author whom the caller
+        // has just followed costs one command at most.
+        let is_left = |edge: &&EdgeDocument| edge.at <= until.at();
+        let authors: Vec<&str> =
+            followed.iter().filter(is_left).map(|edge| edge.of.as_str()).collect();
+        let found = list_merged(&cx, &authors, (since, &until), page.wanted()).await?;
+        let is_end = found.len() < page.wanted();
+        let mut posts: Vec<Shown> =
+            found.into_iter().map(|post: PostDocument| post.shown).collect();
+        if let Some(last) = posts.last() {
+            until = Until::Beyond(last.at, last.id.clone());
+        }
+        posts.retain(|post| since_of.get(post.by.as_str()).is_some_and(|at| *at <= post.at));
+        shown.extend(viewer.visible(&cx, posts).await?);
+        if is_end || shown.len() >= page.wanted() {
+            return Ok(shown);
+        }
+    }
+}

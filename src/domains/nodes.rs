@@ -57,12 +57,16 @@ impl NodeType {
     }
 }
 
-/// A kind of documents that all are objects of one type; the operation returns the document.
+/// A kind of documents; the operation returns the document, or another value of which the object is made. Behind `as`
+/// stand the types of the objects, if there are several.
 macro_rules! node_type {
     ($kind:ident: $object:ty, |$cx:ident, $id:ident| $operation:expr) => {
+        $crate::domains::nodes::node_type!($kind: $object as $object, |$cx, $id| $operation)
+    };
+    ($kind:ident: $object:ty as $($type:ty)|+, |$cx:ident, $id:ident| $operation:expr) => {
         $crate::domains::nodes::NodeType::new(
             $crate::graphql::node_id::NodeKind::$kind,
-            &[$crate::domains::nodes::ObjectType::of::<$object>()],
+            &[$($crate::domains::nodes::ObjectType::of::<$type>()),+],
             |$cx, $id| {
                 Box::pin(async move {
                     let found = $operation.await?.map(<$object>::from);

@@ -111,11 +111,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::{Node, NodeType, ObjectType},
-    room::declared,
-};
+use super::{Room, nodes::node_type, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, Discussable, DiscussionSummary, Layout,
@@ -131,12 +127,10 @@ impl NodeKind {
 
 /// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeType::new(NodeKind::COMMENT, &[ObjectType::of::<Comment>()], |cx, id| {
-        Box::pin(async move {
-            let found = operations::comment(cx, &CommentBy::Id(id.clone())).await?;
-            Ok(found.map(Comment::from).map(Node::of))
-        })
-    })],
+    nodes: &[node_type!(
+        COMMENT: Comment,
+        |cx, id| operations::comment(cx, &CommentBy::Id(id.clone()))
+    )],
     collections: &[
         declared::<CommentDocument>(),
         declared::<PageDocument>(),

@@ -18,7 +18,6 @@ use crate::{
 /// A kind of documents with a global id, as the schema shows them.
 #[derive(Debug)]
 pub struct NodeType {
-    /// The kind.
     pub kind: NodeKind,
     /// The object types of its documents.
     pub types: &'static [ObjectType],

@@ -55,7 +55,6 @@ document! {
         /// Records of the replacements that were applied.
         #[serde(default)]
         pub ops: Vec<OpRecord>,
-        /// Version of the document's shape.
         pub v: Version<1>,
     } in "assetEntries" {
         unique("slug", "metadata.parentId metadata.slug",

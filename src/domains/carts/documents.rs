@@ -38,7 +38,6 @@ document! {
         /// Server time of the last change of lines, state or owner, or of the last settled return. Voiding a tag
         /// doesn't change it.
         pub modified_at: DateTime,
-        /// Version of the document's format.
         pub v: Version<1>,
     } in "carts" {
         plain("state_modified", "state modifiedAt _id",
@@ -106,7 +105,6 @@ document! {
     /// One SKU in the cart, with the price at which it was added.
     #[derive(PartialEq, Eq)]
     pub struct CartLine {
-        /// SKU of the product.
         pub sku: String,
         /// Number of pieces.
         pub quantity: i64,
@@ -132,7 +130,6 @@ document! {
     pub struct Return {
         /// Tag of the return, which the stock document remembers.
         pub tag: String,
-        /// SKU of the product.
         pub sku: String,
         /// Number of pieces.
         pub quantity: i64,
@@ -158,9 +155,7 @@ document! {
         pub op: String,
         /// Digest of the op's input.
         pub input: String,
-        /// Shipping address.
         pub shipping: Address,
-        /// Means of payment.
         pub payment: Payment,
         /// Sum of the frozen lines, in minor units.
         pub total: i64,

@@ -126,7 +126,6 @@ impl NodeKind {
     pub const CART: Self = Self::new("cart");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
     faults: Some(|config| {

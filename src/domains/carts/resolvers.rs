@@ -14,8 +14,7 @@ queries! {
     cart(
         context,
         #[graphql(desc = "Global id of the cart.")] id: ID,
-    ): Option<Cart> =
-        operations::cart(cx(context), &id).await?.map(Cart::from),
+    ): Option<Cart> = operations::cart(cx(context), &id).await?.map(Cart::from),
 
     /// The caller's active cart, on whatever device it was opened. If there are several, the one that was
     /// changed last. Null if there is none; `openCart` opens one.

@@ -16,7 +16,6 @@ use crate::{
 document! {
     /// One product of any type.
     pub struct ProductDocument {
-        /// The SKU.
         pub sku as "_id": String,
         /// Generation: distinguishes this product from an earlier one under the same SKU.
         pub generation as "incarnation": String,

@@ -235,7 +235,6 @@ document! {
     /// The fields of a product that this room writes: the copies of categories. The catalog owns the collection
     /// and declares the index `categories._id, categories.cv`.
     pub(super) struct CategorizedProduct {
-        /// The SKU.
         pub sku as "_id": String,
         /// The copies of its categories.
         #[serde(default)]

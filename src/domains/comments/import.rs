@@ -36,7 +36,6 @@ use crate::{flow::lease::Lease, graphql::prelude::*, mongo::prelude::*};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportComment {
-    /// SKU of the product.
     pub sku: String,
     /// The shop's own key of a comment; reviews have none.
     #[serde(default)]
@@ -45,7 +44,6 @@ pub struct ImportComment {
     pub author: String,
     /// Time of the comment in RFC 3339 format.
     pub at: String,
-    /// Text of the comment.
     pub text: String,
     /// Stars of a review, one to five.
     #[serde(default)]
@@ -72,7 +70,6 @@ struct Line {
     position: usize,
     /// Its identity.
     key: ImportKey,
-    /// Time of the comment.
     at: DateTime,
     /// Digest of the line.
     origin: String,

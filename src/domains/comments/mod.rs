@@ -125,7 +125,6 @@ impl NodeKind {
     pub const COMMENT: Self = Self::new("comment");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     nodes: &[node_type!(
         COMMENT: Comment,

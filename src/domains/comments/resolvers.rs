@@ -35,16 +35,14 @@ queries! {
     comment(
         context,
         #[graphql(desc = "Global id or slug of the comment.")] by: CommentBy,
-    ): Option<Comment> =
-        operations::comment(cx(context), &by).await?.map(Comment::from),
+    ): Option<Comment> = operations::comment(cx(context), &by).await?.map(Comment::from),
 
     /// Comments of an author on everything that is visible to the caller, newest first. Only moderators can
     /// list the comments of others.
     comments_by(
         context,
-        #[graphql(desc = "Subject of the author's token. Default: the caller.")] author_id: Option<
-            ID,
-        >,
+        #[graphql(desc = "Subject of the author's token. Default: the caller.")]
+        author_id: Option<ID>,
     ) by signed_in: Comments = {
         let author = author_id.as_deref().map(String::as_str);
         operations::comments_by(cx(context), author, paging(context)?).await?

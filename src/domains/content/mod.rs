@@ -74,7 +74,6 @@ pub const DISCUSSED: Discussable = Discussable {
     },
 };
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["assets", "comments", "identities"],
     extends: &[("Asset", "parent")],

@@ -14,8 +14,7 @@ queries! {
     content(
         context,
         #[graphql(desc = "Global id or path of the content.")] by: ContentBy,
-    ): Option<Content> =
-        operations::content(cx(context), &by).await?.map(Content::from),
+    ): Option<Content> = operations::content(cx(context), &by).await?.map(Content::from),
 
     /// Published content that the caller may read, by one of the filters that are served by an index. The
     /// filter also determines the order.

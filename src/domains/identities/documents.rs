@@ -22,7 +22,6 @@ document! {
         pub released_at?: DateTime,
         /// Key of the name that replaced it, if one did.
         pub moved_to?: String,
-        /// Version of the document's shape.
         pub v: Version<1>,
     } in "identities" {
         plain("user", "userId _id", "the names of a user"),

@@ -13,7 +13,6 @@ document! {
     /// Stock of one SKU.
     #[derive(Default)]
     pub struct StockDocument {
-        /// The SKU.
         pub sku as "_id": String,
         /// Free stock, which can be reserved.
         pub available: i64,
@@ -42,7 +41,6 @@ document! {
         pub deleted?: String,
         /// Server time of the deletion, until it is applied to the catalog.
         pub deletion_due?: DateTime,
-        /// Version of the document's format.
         pub v: Version<1>,
     }
 }
@@ -69,7 +67,6 @@ document! {
         pub input: Option<String>,
         /// Server time of the receipt.
         pub at: DateTime,
-        /// Version of the document's format.
         pub v: Version<1>,
     } in "stockReceipts" {
         plain("at", "at", "the sweep of receipts that may be forgotten"),
@@ -79,7 +76,6 @@ document! {
     pub struct Reservation {
         /// Holder: `_id` of the cart, or the name of the order that is being raised.
         pub holder: String,
-        /// Quantity that it holds.
         pub quantity: i64,
         /// Marks of reserves that may still be released.
         pub reserve_marks as "takes": Vec<Tag>,
@@ -101,7 +97,6 @@ document! {
     /// An imported receipt, which isn't booked again.
     #[derive(PartialEq, Eq)]
     pub struct ImportedReceipt {
-        /// Name of the receipt.
         pub receipt: String,
         /// Quantity that was received.
         pub quantity: i64,
@@ -111,7 +106,6 @@ document! {
 
     /// A mark: the tag of a flow as the stock remembers it.
     pub struct Tag {
-        /// The tag.
         pub tag: String,
         /// Quantity that was moved.
         pub quantity: i64,
@@ -142,7 +136,6 @@ impl Stored for StockDocument {
 document! {
     /// The part of a stock document that the sweep of reservations reads.
     pub(super) struct SweptStock {
-        /// The SKU.
         pub(super) sku as "_id": String,
         /// See [`StockDocument::reservations`].
         #[serde(default)]

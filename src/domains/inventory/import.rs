@@ -21,7 +21,6 @@ use crate::graphql::prelude::*;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportStock {
-    /// SKU of the product.
     pub sku: String,
     /// Quantity that was received.
     pub quantity: i64,

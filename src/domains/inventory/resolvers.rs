@@ -18,8 +18,7 @@ queries! {
     stock(
         context,
         #[graphql(desc = "SKU of the product.")] sku: ID,
-    ): Option<Stock> =
-        operations::stock(app(context), &sku).await?.map(Stock::from),
+    ): Option<Stock> = operations::stock(app(context), &sku).await?.map(Stock::from),
 }
 
 mutations! {

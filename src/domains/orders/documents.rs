@@ -49,7 +49,6 @@ document! {
         pub placed_at: DateTime,
         /// Server time of the last change.
         pub changed_at: DateTime,
-        /// Version of the document's format.
         pub v: Version<1>,
     } in "orders" {
         of("owner_placed", "owner -placedAt -_id", "owner", "myOrders"),
@@ -73,7 +72,6 @@ document! {
     /// One SKU of an order, at the price at which it was added to the cart.
     #[derive(PartialEq, Eq)]
     pub struct OrderLine {
-        /// SKU of the product.
         pub sku: String,
         /// Number of pieces.
         pub quantity: i64,
@@ -147,7 +145,6 @@ impl Due {
 pub enum Action {
     /// Turns reserved stock of a raise into sold stock.
     Sell {
-        /// SKU of the product.
         sku: String,
         /// Number of pieces.
         quantity: i64,
@@ -162,7 +159,6 @@ pub enum Action {
     },
     /// Returns sold goods to the shelf.
     Restock {
-        /// SKU of the product.
         sku: String,
         /// Number of pieces.
         quantity: i64,
@@ -195,7 +191,6 @@ document! {
         pub op: String,
         /// Digest of the op's input.
         pub input: String,
-        /// SKU of the product.
         pub sku: String,
         /// The line's quantity as it was read.
         pub from: i64,

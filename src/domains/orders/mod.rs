@@ -96,7 +96,6 @@ impl NodeKind {
     pub const ORDER: Self = Self::new("order");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
     extends: &[("Cart", "order")],

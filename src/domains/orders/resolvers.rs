@@ -18,8 +18,7 @@ queries! {
     order(
         context,
         #[graphql(desc = "Global id of the order.")] id: ID,
-    ): Option<Order> =
-        operations::order(cx(context), &id).await?.map(Order::from),
+    ): Option<Order> = operations::order(cx(context), &id).await?.map(Order::from),
 
     /// Orders of the caller, newest first.
     my_orders(context) by signed_in: Connection<Order> =

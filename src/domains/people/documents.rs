@@ -83,7 +83,6 @@ document! {
 
     /// The fields of a product that this room writes: the copies of names.
     pub(super) struct CreditedProduct {
-        /// The SKU.
         pub(super) sku as "_id": String,
     } in "products";
 }

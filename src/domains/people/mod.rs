@@ -40,7 +40,6 @@ impl NodeKind {
     pub const PERSON: Self = Self::new("person");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     nodes: &[node_type!(PERSON: Person, |cx, id| operations::person(&cx, id))],
     collections: &[declared::<PersonDocument>()],

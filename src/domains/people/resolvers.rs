@@ -14,8 +14,7 @@ queries! {
     person(
         context,
         #[graphql(desc = "Global id of the person.")] id: ID,
-    ): Option<Person> =
-        operations::person(app(context), &id).await?.map(Person::from),
+    ): Option<Person> = operations::person(app(context), &id).await?.map(Person::from),
 
     /// People, sorted by name.
     ///

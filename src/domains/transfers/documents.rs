@@ -22,9 +22,7 @@ document! {
         pub id as "_id": String,
         /// Subject of the owner. World accounts have none.
         pub owner?: String,
-        /// Purpose of the account.
         pub kind: AccountKind,
-        /// Currency of the account.
         pub currency: CurrencyCode,
         /// Whether the account takes part in transfers.
         pub state: AccountState,
@@ -38,7 +36,6 @@ document! {
         pub opened_at: DateTime,
         /// Digest of the input of the op that opened it.
         pub input?: String,
-        /// Version of the document's format.
         pub v: Version<1>,
     }
 
@@ -80,7 +77,6 @@ document! {
     pub struct TransferDocument {
         /// Derived from the idempotency key, the original's id, or the id of what is paid.
         pub id as "_id": String,
-        /// Purpose of the transfer.
         pub kind: TransferKind,
         /// Subject who requested it and may read it.
         pub by?: String,
@@ -115,7 +111,6 @@ document! {
         pub at: DateTime,
         /// States that it went through.
         pub history: Vec<TransferStep>,
-        /// Version of the document's format.
         pub v: Version<1>,
     } in "transfers" {
         plain("accounts_at", "accounts -at -_id", "statements"),

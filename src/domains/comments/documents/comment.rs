@@ -53,7 +53,6 @@ document! {
         /// Set when the discussion moves to another layout: this document doesn't change any more.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub sealed: bool,
-        /// Version of the document's shape.
         pub v: Version<1>,
     } in "comments" {
         unique("slug", "on slug", "one comment by its place; no place twice"),
@@ -232,7 +231,6 @@ document! {
         /// Set when the discussion moves to another layout: this page doesn't change any more.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub sealed: bool,
-        /// Version of the document's shape.
         pub v: Version<1>,
     } in "commentPages" {
         unique("page", "on page", "the last page; no number twice"),
@@ -257,11 +255,8 @@ document! {
         pub author: String,
         /// Server time of the comment.
         pub at: DateTime,
-        /// Version of the comment.
         pub version: i64,
-        /// The comment.
         pub comment: CommentDocument,
-        /// Version of the document's shape.
         pub v: Version<1>,
     } in "authoredComments" {
         plain("author", "author -at -id", "the comments of one author"),

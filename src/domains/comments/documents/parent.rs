@@ -106,7 +106,6 @@ document! {
     /// The discussed document.
     #[derive(PartialEq, Eq, Hash)]
     pub struct Parent {
-        /// Its kind.
         pub kind: ParentKind,
         /// Its `_id`.
         pub key: String,

@@ -152,7 +152,6 @@ pub(crate) async fn list_seen(cx: Cx<'_>, among: &HashSet<&Parent>) -> Result<Ha
 /// A document as an attempt read it first.
 #[derive(Debug)]
 pub(crate) struct Opened<'a> {
-    /// The attempt.
     pub(crate) attempt: Attempt,
     /// Whether the document exists and the caller can see it.
     pub(crate) is_seen: bool,

@@ -53,7 +53,6 @@ document! {
         pub discussion?: Box<DiscussionSummary>,
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
-        /// Version of the document's shape.
         pub v: Version<1>,
     } in "nodes" {
         unique("slug", "metadata.parentId metadata.slug",
@@ -90,7 +89,6 @@ document! {
         pub slug: Slug,
         /// The slugs from the root to itself, each after a `/`. A copy.
         pub path: String,
-        /// The title.
         pub title: String,
         /// Language of title and detail.
         pub language: Option<LocaleTag>,
@@ -138,7 +136,6 @@ document! {
     /// The fields of a draft that make a version.
     #[derive(PartialEq, Eq)]
     pub struct Text {
-        /// The title.
         pub title: String,
         /// Language of title and detail.
         pub language: Option<LocaleTag>,
@@ -151,11 +148,8 @@ document! {
     pub struct Edition {
         /// Server time from which readers see it.
         pub at: DateTime,
-        /// The version.
         pub version as "nonce": String,
-        /// Its title.
         pub title: String,
-        /// Its language.
         pub language: Option<LocaleTag>,
         /// MongoDB's name for the stemming rules of the text's language.
         pub stemming: String,
@@ -166,7 +160,6 @@ document! {
     /// A former path.
     #[derive(PartialEq, Eq)]
     pub struct FormerPath {
-        /// The path.
         pub path: String,
         /// Server time at which it was left.
         pub until: DateTime,
@@ -177,7 +170,6 @@ document! {
     pub struct Revised {
         /// Number of versions before it.
         pub number: i64,
-        /// The version.
         pub version as "nonce": String,
         /// Its title, language and detail.
         #[serde(flatten)]
@@ -194,9 +186,7 @@ document! {
         pub id as "_id": String,
         /// `_id` of the content.
         pub node_id: String,
-        /// The version.
         pub version: Revised,
-        /// Version of the document's shape.
         pub v: Version<1>,
     } in "nodeRevisions" {
         unique("node", "nodeId -version.number", "former versions of content, newest first"),

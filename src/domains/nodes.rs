@@ -18,7 +18,6 @@ use crate::{
 /// A kind of documents with a global id, as the schema shows them.
 #[derive(Debug)]
 pub struct NodeType {
-    /// The kind.
     pub kind: NodeKind,
     /// The object types of its documents.
     pub types: &'static [ObjectType],
@@ -57,12 +56,16 @@ impl NodeType {
     }
 }
 
-/// A kind of documents that all are objects of one type; the operation returns the document.
+/// A kind of documents; the operation returns the document, or another value of which the object is made. Behind `as`
+/// stand the types of the objects, if there are several.
 macro_rules! node_type {
     ($kind:ident: $object:ty, |$cx:ident, $id:ident| $operation:expr) => {
+        $crate::domains::nodes::node_type!($kind: $object as $object, |$cx, $id| $operation)
+    };
+    ($kind:ident: $object:ty as $($type:ty)|+, |$cx:ident, $id:ident| $operation:expr) => {
         $crate::domains::nodes::NodeType::new(
             $crate::graphql::node_id::NodeKind::$kind,
-            &[$crate::domains::nodes::ObjectType::of::<$object>()],
+            &[$($crate::domains::nodes::ObjectType::of::<$type>()),+],
             |$cx, $id| {
                 Box::pin(async move {
                     let found = $operation.await?.map(<$object>::from);

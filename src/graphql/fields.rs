@@ -14,7 +14,8 @@
 //!
 //! `asset` is the object, here an [`ObjectOf`](super::object_of::ObjectOf) the document. `impl Asset as asset` declares the
 //! fields of any other type, whose name in the schema can follow as `= "Name"`. With `?` behind its name a field may fail,
-//! and `?` can stand in its expression. The arguments of a field stand behind the context.
+//! and `?` can stand in its expression. The arguments of a field stand behind the context. `by merchant` behind the name,
+//! or behind the arguments, is the field's guard and the last line of its description.
 //!
 //! ```text
 //! queries! {
@@ -49,7 +50,7 @@ macro_rules! object {
                     $context:ident
                     $(, $(#[$argument_meta:meta])* $argument:ident: $argument_type:ty)* $(,)?
                 ))?
-                $(?: $fallible:ty)? $(: $type:ty)? = $value:expr,
+                $(by $who:ident)? $(?: $fallible:ty)? $(: $type:ty)? = $value:expr,
             )*
         }
     ) => {
@@ -58,6 +59,11 @@ macro_rules! object {
         impl $object {
             $(
                 $(#[$field_meta])*
+                $(
+                    #[doc = ""]
+                    #[doc = $crate::graphql::requester::who!(text $who)]
+                    #[graphql(guard = $crate::graphql::requester::who!(guard $who))]
+                )?
                 $visibility async fn $field(
                     &self,
                     $(
@@ -66,6 +72,8 @@ macro_rules! object {
                     )?
                 ) -> $($type)? $(async_graphql::Result<$fallible>)? {
                     let $shown = self;
+                    // The field may be a constant.
+                    let _ = $shown;
                     $crate::graphql::fields::shown!($value $(; $fallible)?)
                 }
             )*

@@ -138,10 +138,18 @@ impl Who {
 /// [`queries!`](super::fields) declare both by one word.
 macro_rules! who {
     (text signed_in) => { "Who: signed in." };
+    (text editor_or_merchant) => { "Who: editor or merchant." };
     (text $role:ident) => { concat!("Who: ", stringify!($role), ".") };
     (guard signed_in) => { $crate::graphql::requester::Who::SignedIn };
     (guard editor) => { $crate::graphql::requester::who!(role Editor) };
     (guard merchant) => { $crate::graphql::requester::who!(role Merchant) };
+    (guard admin) => { $crate::graphql::requester::who!(role Admin) };
+    (guard editor_or_merchant) => {
+        $crate::graphql::requester::Who::Either(
+            $crate::graphql::requester::Role::Editor,
+            $crate::graphql::requester::Role::Merchant,
+        )
+    };
     (guard service) => { $crate::graphql::requester::who!(role Service) };
     (role $role:ident) => {
         $crate::graphql::requester::Who::Role($crate::graphql::requester::Role::$role)

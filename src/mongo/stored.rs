@@ -53,11 +53,65 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
     }
 }
 
-/// Declares stored documents and the parts of them: their fields are stored in camel case. `name?: Type` is an `Option`
-/// that is absent from the stored document if it is `None`; an `Option<Type>` is stored as null. `name as "n": Type` is
-/// stored as `n`.
+/// Declares stored documents, the parts of them, and the values that they choose from. Fields are stored in camel case.
+/// `name?: Type` is an `Option` that is absent from the stored document if it is `None`; an `Option<Type>` is stored as
+/// null. `name as "n": Type` is stored as `n`. A value of an `enum` is stored as its name in capitals.
+///
+/// ```text
+/// document! {
+///     /// One cart.
+///     pub struct CartDocument {
+///         /// 128 random bits.
+///         pub id as "_id": String,
+///         /// Subject of the shopper.
+///         pub owner?: String,
+///     } in "carts" {
+///         of("owner_modified", "owner state -modifiedAt -_id", "owner", "myCart"),
+///     }
+/// }
+/// ```
+///
+/// Behind `in` stand the collection and its indexes, each by the name of a constructor of [`Index`]; `+ INDEX` at their
+/// end is an index that is declared elsewhere. A type for a part of the documents of a collection has no indexes:
+/// `in "carts";`, or `in CartDocument;`.
 macro_rules! document {
-    ($(
+    () => {};
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident { $($fields:tt)* } in $collection:literal {
+            $( $index:ident($($property:expr),+), )*
+            $( + $other:expr, )*
+        }
+        $($rest:tt)*
+    ) => {
+        $crate::mongo::stored::document! { $(#[$meta])* $visibility struct $name { $($fields)* } }
+
+        impl $crate::mongo::Stored for $name {
+            const COLLECTION: &'static str = $collection;
+            const INDEXES: &'static [$crate::mongo::indexes::Index] = &[
+                $( $crate::mongo::indexes::Index::$index($($property),+), )*
+                $( $other, )*
+            ];
+        }
+
+        $crate::mongo::stored::document! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident { $($fields:tt)* }
+        in $($collection:literal)? $($whole:ident)?;
+        $($rest:tt)*
+    ) => {
+        $crate::mongo::stored::document! { $(#[$meta])* $visibility struct $name { $($fields)* } }
+
+        impl $crate::mongo::Stored for $name {
+            const COLLECTION: &'static str =
+                $($collection)? $(<$whole as $crate::mongo::Stored>::COLLECTION)?;
+        }
+
+        $crate::mongo::stored::document! { $($rest)* }
+    };
+    (
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident {
             $(
@@ -65,7 +119,8 @@ macro_rules! document {
                 $field_visibility:vis $field:ident $(as $stored:literal)? $(?: $optional:ty)? $(: $type:ty)?,
             )*
         }
-    )+) => {$(
+        $($rest:tt)*
+    ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -80,7 +135,23 @@ macro_rules! document {
                 $field_visibility $field: $($type)? $(Option<$optional>)?,
             )*
         }
-    )+};
+
+        $crate::mongo::stored::document! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])*
+        $visibility:vis enum $name:ident { $( $(#[$value_meta:meta])* $value:ident, )* }
+        $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+        $visibility enum $name {
+            $( $(#[$value_meta])* $value, )*
+        }
+
+        $crate::mongo::stored::document! { $($rest)* }
+    };
 }
 
 pub(crate) use document;

@@ -55,8 +55,23 @@ document! {
         /// Records of the replacements that were applied.
         #[serde(default)]
         pub ops: Vec<OpRecord>,
-        /// Version of the document's shape.
         pub v: Version<1>,
+    } in "assetEntries" {
+        unique("slug", "metadata.parentId metadata.slug",
+            "assets of a parent, by slug; no two have the same"),
+        plain("path", "metadata.path", "an asset by path"),
+        plain("list", "listed -publishedAt _id",
+            "assets by tag or parent, and photos within a path, newest first, for each audience"),
+        plain("attribute", "attributes.key attributes.value _id",
+            "assets with all of some attributes"),
+        of_field("blob", "file.blob", "whether an asset names a blob"),
+        of_field("upload_blob", "upload.blob", "whether an upload names a blob"),
+        of_field("outbox_blob", "outbox.blob", "whether a blob is still to be removed"),
+        of_field("upload_at", "upload.at", "the sweep of uploads that stalled"),
+        of_field("outbox_at", "outbox.at", "the sweep of blobs that are still to be removed"),
+        of_field("deleted", "deletedAt", "the sweep that removes tombstones"),
+        of_field("deleting", "deleting", "the sweep of deletions that were cut"),
+        + comments::TOUCHED,
     }
 
     /// Metadata of an asset, with the same fields as in content.
@@ -175,40 +190,6 @@ impl AssetDocument {
     }
 }
 
-impl Stored for AssetDocument {
-    const COLLECTION: &'static str = "assetEntries";
-    const INDEXES: &'static [Index] = &[
-        Index::unique(
-            "slug",
-            "metadata.parentId metadata.slug",
-            "assets of a parent, by slug; no two have the same",
-        ),
-        Index::plain("path", "metadata.path", "an asset by path"),
-        Index::plain(
-            "list",
-            "listed -publishedAt _id",
-            "assets by tag or parent, and photos within a path, newest first, for each audience",
-        ),
-        Index::plain(
-            "attribute",
-            "attributes.key attributes.value _id",
-            "assets with all of some attributes",
-        ),
-        Index::of_field("blob", "file.blob", "whether an asset names a blob"),
-        Index::of_field("upload_blob", "upload.blob", "whether an upload names a blob"),
-        Index::of_field("outbox_blob", "outbox.blob", "whether a blob is still to be removed"),
-        Index::of_field("upload_at", "upload.at", "the sweep of uploads that stalled"),
-        Index::of_field(
-            "outbox_at",
-            "outbox.at",
-            "the sweep of blobs that are still to be removed",
-        ),
-        Index::of_field("deleted", "deletedAt", "the sweep that removes tombstones"),
-        Index::of_field("deleting", "deleting", "the sweep of deletions that were cut"),
-        comments::TOUCHED,
-    ];
-}
-
 document! {
     /// A GridFS file, readable by any tool. It is written after all chunks.
     pub struct BlobDocument {
@@ -225,6 +206,9 @@ document! {
         /// Fields that docgate adds.
         #[serde(default)]
         pub metadata: BlobMetadata,
+    } in "assets.files" {
+        of_field("removeAfter", "metadata.removeAfter", "the sweep of blobs that were let go"),
+        + gridfs::FILES,
     }
 
     /// The fields that docgate adds to a GridFS file.
@@ -239,18 +223,6 @@ document! {
         /// Server time after which no download can be reading it; set when the blob is retired.
         pub remove_after?: DateTime,
     }
-}
-
-impl Stored for BlobDocument {
-    const COLLECTION: &'static str = "assets.files";
-    const INDEXES: &'static [Index] = &[
-        gridfs::FILES,
-        Index::of_field(
-            "removeAfter",
-            "metadata.removeAfter",
-            "the sweep of blobs that were let go",
-        ),
-    ];
 }
 
 /// One chunk of a GridFS file. Only [`gridfs`] reads it.
@@ -276,7 +248,7 @@ document! {
         pub deleting: Option<Bson>,
         /// Set when it was deleted.
         pub deleted_at: Option<Bson>,
-    }
+    } in "nodes";
 
     /// The fields of a parent's metadata on which its assets depend.
     pub(super) struct ParentMetadata {
@@ -299,8 +271,4 @@ impl ParentDocument {
     pub(super) fn stays(&self) -> bool {
         self.deleting.is_none() && self.deleted_at.is_none()
     }
-}
-
-impl Stored for ParentDocument {
-    const COLLECTION: &'static str = "nodes";
 }

@@ -91,7 +91,6 @@ pub const DISCUSSED: Discussable = Discussable {
     },
 };
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["comments", "identities"],
     faults: Some(settings::faults),

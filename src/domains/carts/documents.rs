@@ -3,87 +3,84 @@
 use std::collections::BTreeSet;
 
 use async_graphql::{Enum, SimpleObject};
-use mongodb::bson::{Bson, DateTime};
-use serde::{Deserialize, Serialize};
 
 use crate::{
     flow::{Decider, OpRecord},
     graphql::{declared::input, scalars::CurrencyCode},
-    mongo::{Stored, Version, indexes::Index},
+    mongo::prelude::*,
 };
 
-/// One cart.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CartDocument {
-    /// 128 random bits. The id is the capability of a shopper without a token.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Subject of the shopper who opened or claimed the cart with a token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// When stock is reserved.
-    pub policy: CartPolicy,
-    /// Currency of every line.
-    pub currency: CurrencyCode,
-    /// State; the diagram is in the room's `mod.rs`.
-    pub state: CartState,
-    /// One line per SKU.
-    pub lines: Vec<CartLine>,
-    /// Records of ops that were applied or aborted.
-    pub ops: Vec<OpRecord>,
-    /// Stock that is still to be returned to the shelf.
-    pub outbox: Vec<Return>,
-    /// The checkout in progress, or the one that closed the cart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checkout: Option<Checkout>,
-    /// Number of checkouts that were begun. It is part of the next checkout's id.
-    #[serde(rename = "attempts")]
-    pub checkouts: i32,
-    /// Server time of opening.
-    pub opened_at: DateTime,
-    /// Server time of the last change of lines, state or owner, or of the last settled return. Voiding a tag
-    /// doesn't change it.
-    pub modified_at: DateTime,
-    /// Version of the document's format.
-    pub v: Version<1>,
-}
+document! {
+    /// One cart.
+    pub struct CartDocument {
+        /// 128 random bits. The id is the capability of a shopper without a token.
+        pub id as "_id": String,
+        /// Subject of the shopper who opened or claimed the cart with a token.
+        pub owner?: String,
+        /// When stock is reserved.
+        pub policy: CartPolicy,
+        /// Currency of every line.
+        pub currency: CurrencyCode,
+        /// State; the diagram is in the room's `mod.rs`.
+        pub state: CartState,
+        /// One line per SKU.
+        pub lines: Vec<CartLine>,
+        /// Records of ops that were applied or aborted.
+        pub ops: Vec<OpRecord>,
+        /// Stock that is still to be returned to the shelf.
+        pub outbox: Vec<Return>,
+        /// The checkout in progress, or the one that closed the cart.
+        pub checkout?: Checkout,
+        /// Number of checkouts that were begun. It is part of the next checkout's id.
+        pub checkouts as "attempts": i32,
+        /// Server time of opening.
+        pub opened_at: DateTime,
+        /// Server time of the last change of lines, state or owner, or of the last settled return. Voiding a tag
+        /// doesn't change it.
+        pub modified_at: DateTime,
+        pub v: Version<1>,
+    } in "carts" {
+        plain("state_modified", "state modifiedAt _id",
+            "the sweeps of idle carts and of flows that were cut"),
+        // Most carts have an empty outbox, and so no key in it.
+        of_field("outbox_at", "outbox.at", "the sweep of stock that is still to be returned"),
+        of("owner_modified", "owner state -modifiedAt -_id", "owner", "myCart"),
+    }
 
-/// When a cart reserves stock for its lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum CartPolicy {
-    /// Stock is reserved when a product is added, and held until the cart is closed or expires.
-    Reserve,
-    /// Stock is reserved when the cart is checked out. Until then availability isn't guaranteed.
-    AtCheckout,
-}
+    /// When a cart reserves stock for its lines.
+    #[derive(Enum)]
+    pub enum CartPolicy {
+        /// Stock is reserved when a product is added, and held until the cart is closed or expires.
+        Reserve,
+        /// Stock is reserved when the cart is checked out. Until then availability isn't guaranteed.
+        AtCheckout,
+    }
 
-/// State of a cart. Only an active cart can be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[graphql(display)]
-pub enum CartState {
-    /// The cart can be changed and checked out.
-    Active,
-    /// A checkout is in progress: it reserves stock and authorises the payment.
-    Pending,
-    /// A checkout failed and is being undone. The cart becomes active again.
-    Voiding,
-    /// The payment is authorised. The order is being created.
-    // A checkout without a claim stores the other value, which the sweeps of versions before it don't look for.
-    #[serde(alias = "DECIDED")]
-    Paid,
-    /// The cart was checked out and has an order.
-    Complete,
-    /// The cart was idle for too long. Its stock is being returned.
-    Expiring,
-    /// The cart was idle for too long. Its stock was returned.
-    Expired,
-    /// The shopper cancelled the cart. Its stock is being returned.
-    Cancelling,
-    /// The shopper cancelled the cart. Its stock was returned.
-    Cancelled,
+    /// State of a cart. Only an active cart can be changed.
+    #[derive(Enum)]
+    #[graphql(display)]
+    pub enum CartState {
+        /// The cart can be changed and checked out.
+        Active,
+        /// A checkout is in progress: it reserves stock and authorises the payment.
+        Pending,
+        /// A checkout failed and is being undone. The cart becomes active again.
+        Voiding,
+        /// The payment is authorised. The order is being created.
+        // A checkout without a claim stores the other value, which the sweeps of versions before it don't look for.
+        #[serde(alias = "DECIDED")]
+        Paid,
+        /// The cart was checked out and has an order.
+        Complete,
+        /// The cart was idle for too long. Its stock is being returned.
+        Expiring,
+        /// The cart was idle for too long. Its stock was returned.
+        Expired,
+        /// The shopper cancelled the cart. Its stock is being returned.
+        Cancelling,
+        /// The shopper cancelled the cart. Its stock was returned.
+        Cancelled,
+    }
 }
 
 impl CartState {
@@ -104,24 +101,22 @@ impl From<CartState> for Bson {
     }
 }
 
-/// One SKU in the cart, with the price at which it was added.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CartLine {
-    /// SKU of the product.
-    pub sku: String,
-    /// Number of pieces.
-    pub quantity: i64,
-    /// Number of them that are reserved for the cart.
-    #[serde(rename = "held")]
-    pub reserved: i64,
-    /// Title of the product when the line was added.
-    pub title: String,
-    /// Type of the product when the line was added.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Retail price when the line was added, in minor units.
-    pub unit_price: i64,
+document! {
+    /// One SKU in the cart, with the price at which it was added.
+    #[derive(PartialEq, Eq)]
+    pub struct CartLine {
+        pub sku: String,
+        /// Number of pieces.
+        pub quantity: i64,
+        /// Number of them that are reserved for the cart.
+        pub reserved as "held": i64,
+        /// Title of the product when the line was added.
+        pub title: String,
+        /// Type of the product when the line was added.
+        pub kind as "type": String,
+        /// Retail price when the line was added, in minor units.
+        pub unit_price: i64,
+    }
 }
 
 /// Sum of the lines in minor units. It can't overflow: the limits in the room's `mod.rs` exclude it.
@@ -129,49 +124,44 @@ pub fn total(lines: &[CartLine]) -> i64 {
     lines.iter().map(|line| line.quantity * line.unit_price).sum()
 }
 
-/// Outbox entry: stock that is to be returned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Return {
-    /// Tag of the return, which the stock document remembers.
-    pub tag: String,
-    /// SKU of the product.
-    pub sku: String,
-    /// Number of pieces.
-    pub quantity: i64,
-    /// Server time of the commit.
-    pub at: DateTime,
-}
+document! {
+    /// Outbox entry: stock that is to be returned.
+    #[derive(PartialEq, Eq)]
+    pub struct Return {
+        /// Tag of the return, which the stock document remembers.
+        pub tag: String,
+        pub sku: String,
+        /// Number of pieces.
+        pub quantity: i64,
+        /// Server time of the commit.
+        pub at: DateTime,
+    }
 
-/// A checkout of a cart.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Checkout {
-    /// Derived from the tag, or from the op and the number of the checkout. It becomes the order's `_id`, which for an
-    /// anonymous order is the capability to read it.
-    pub id: String,
-    /// Tag under which stock and money are reserved and moved, if the checkout was decided without a claim. A checkout
-    /// with a claim has its id as its tag.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tag: Option<String>,
-    /// Id of the payment. Others see it, and the order's id can't be derived from it.
-    pub payment_id: String,
-    /// Subject of the caller who checks out, if there is a token. Once the checkout is paid, the cart is
-    /// theirs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// Id of the op that began it.
-    pub op: String,
-    /// Digest of the op's input.
-    pub input: String,
-    /// Shipping address.
-    pub shipping: Address,
-    /// Means of payment.
-    pub payment: Payment,
-    /// Sum of the frozen lines, in minor units.
-    pub total: i64,
-    /// Deadline of the attempt that began it, on the server's clock.
-    pub deadline: DateTime,
+    /// A checkout of a cart.
+    #[derive(PartialEq, Eq)]
+    pub struct Checkout {
+        /// Derived from the tag, or from the op and the number of the checkout. It becomes the order's `_id`, which for an
+        /// anonymous order is the capability to read it.
+        pub id: String,
+        /// Tag under which stock and money are reserved and moved, if the checkout was decided without a claim. A checkout
+        /// with a claim has its id as its tag.
+        pub tag?: String,
+        /// Id of the payment. Others see it, and the order's id can't be derived from it.
+        pub payment_id: String,
+        /// Subject of the caller who checks out, if there is a token. Once the checkout is paid, the cart is
+        /// theirs.
+        pub owner?: String,
+        /// Id of the op that began it.
+        pub op: String,
+        /// Digest of the op's input.
+        pub input: String,
+        pub shipping: Address,
+        pub payment: Payment,
+        /// Sum of the frozen lines, in minor units.
+        pub total: i64,
+        /// Deadline of the attempt that began it, on the server's clock.
+        pub deadline: DateTime,
+    }
 }
 
 impl Checkout {
@@ -197,16 +187,15 @@ input! {
     }
 }
 
-/// Means of payment.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Payment {
-    /// Ledger provider: account of the shopper.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub account: Option<String>,
-    /// HTTP provider: token that the shopper got from the provider's own page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
+document! {
+    /// Means of payment.
+    #[derive(Default, PartialEq, Eq)]
+    pub struct Payment {
+        /// Ledger provider: account of the shopper.
+        pub account?: String,
+        /// HTTP provider: token that the shopper got from the provider's own page.
+        pub token?: String,
+    }
 }
 
 impl Decider for CartDocument {
@@ -230,22 +219,4 @@ impl CartDocument {
         let skus = lines.chain(self.outbox.iter().map(|due| due.sku.as_str()));
         skus.collect::<BTreeSet<_>>().into_iter().collect()
     }
-}
-
-impl Stored for CartDocument {
-    const COLLECTION: &'static str = "carts";
-    const INDEXES: &'static [Index] = &[
-        Index::plain(
-            "state_modified",
-            "state modifiedAt _id",
-            "the sweeps of idle carts and of flows that were cut",
-        ),
-        // Most carts have an empty outbox, and so no key in it.
-        Index::of_field(
-            "outbox_at",
-            "outbox.at",
-            "the sweep of stock that is still to be returned",
-        ),
-        Index::of("owner_modified", "owner state -modifiedAt -_id", "owner", "myCart"),
-    ];
 }

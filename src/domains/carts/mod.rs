@@ -90,7 +90,7 @@ pub mod types;
 
 use super::{
     Room,
-    nodes::{Node, NodeType, ObjectType},
+    nodes::node_type,
     room::{declared, unmet},
 };
 use crate::graphql::node_id::NodeKind;
@@ -126,7 +126,6 @@ impl NodeKind {
     pub const CART: Self = Self::new("cart");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
     faults: Some(|config| {
@@ -135,9 +134,7 @@ pub const ROOM: Room = Room {
             "reservation_seconds must be longer than cart_idle_seconds",
         )])
     }),
-    nodes: &[NodeType::new(NodeKind::CART, &[ObjectType::of::<Cart>()], |cx, id| {
-        Box::pin(async move { Ok(operations::cart(cx, id).await?.map(Cart::from).map(Node::of)) })
-    })],
+    nodes: &[node_type!(CART: Cart, |cx, id| operations::cart(cx, id))],
     rows: &[row::LINES],
     collections: &[declared::<CartDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

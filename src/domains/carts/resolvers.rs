@@ -1,36 +1,25 @@
 //! Resolvers: they translate between GraphQL and the operations of the carts.
 
-use async_graphql::{Context, ID, Object, Result};
-
 use super::operations;
-use crate::graphql::{cx::cx, declared::mutations, requester::Who};
+use crate::graphql::prelude::*;
 
-/// Query fields.
-#[derive(Default)]
-pub struct CartsQuery;
+queries! {
+    /// Query fields.
+    pub struct CartsQuery;
 
-#[Object]
-impl CartsQuery {
     /// A cart by its global id. Null if it doesn't exist or isn't visible to the caller. A cart with an owner
     /// is visible to the owner and to the role `service`, a cart without one to everyone who knows its id.
     ///
     /// Who: everyone.
-    async fn cart(
-        &self,
-        context: &Context<'_>,
+    cart(
+        context,
         #[graphql(desc = "Global id of the cart.")] id: ID,
-    ) -> Result<Option<Cart>> {
-        Ok(operations::cart(cx(context), &id).await?.map(Cart::from))
-    }
+    ): Option<Cart> = operations::cart(cx(context), &id).await?.map(Cart::from),
 
     /// The caller's active cart, on whatever device it was opened. If there are several, the one that was
     /// changed last. Null if there is none; `openCart` opens one.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn my_cart(&self, context: &Context<'_>) -> Result<Option<Cart>> {
-        Ok(operations::my_cart(cx(context)).await?.map(Cart::from))
-    }
+    my_cart(context) by signed_in: Option<Cart> =
+        operations::my_cart(cx(context)).await?.map(Cart::from),
 }
 
 mutations! {
@@ -47,10 +36,7 @@ mutations! {
     /// before signing in. From then on only the owner and the role `service` may use the cart. If several
     /// callers claim a cart at the same time, one becomes the owner and the others get `NotFound`.
     /// Repeatable: claiming a cart that the caller owns returns it unchanged.
-    ///
-    /// Who: signed in.
-    claim_cart(ClaimCartInput) -> ClaimCartResult
-        for Who::SignedIn;
+    claim_cart(ClaimCartInput) -> ClaimCartResult by signed_in;
 
     /// Adds pieces of a product to a cart. A new line gets the product's current price; an existing line
     /// keeps its price. A cart with the policy `RESERVE` reserves the stock at once. If too many carts hold

@@ -1,7 +1,5 @@
 //! GraphQL types of carts.
 
-use async_graphql::{Context, ID, Object, Result};
-
 use super::{
     MAX_QUANTITY,
     documents::{self, CartDocument, CartPolicy, CartState},
@@ -12,146 +10,98 @@ use crate::{
         orders::{self, Order},
     },
     graphql::{
-        codes::refusal,
-        cx::cx,
-        declared::{input, result},
-        node_id::NodeKind,
-        object_of::ObjectOf,
-        refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound},
-        scalars::{CurrencyCode, DateTime, Money, int},
+        prelude::*,
+        refusals::CurrencyMismatch,
+        scalars::{DateTime, int},
     },
 };
 
 /// Declares the line of a cart or an order: the fields that both have, and its own.
 macro_rules! line {
-    ($(#[doc = $about:literal])+ $name:ident of $document:ty { $($own:tt)* }) => {
+    ($(#[doc = $about:literal])+ $name:ident of $document:ty as $shown:ident { $($own:tt)* }) => {
         $(#[doc = $about])+
         #[derive(Debug)]
         pub struct $name {
             line: $document,
-            currency: $crate::graphql::scalars::CurrencyCode,
+            currency: CurrencyCode,
         }
 
         impl $name {
-            fn of(line: &$document, currency: $crate::graphql::scalars::CurrencyCode) -> Self {
+            fn of(line: &$document, currency: CurrencyCode) -> Self {
                 Self { line: line.clone(), currency }
             }
         }
 
-        $(#[doc = $about])+
-        #[async_graphql::Object]
-        impl $name {
-            /// SKU of the product.
-            async fn sku(&self) -> async_graphql::ID {
-                self.line.sku.as_str().into()
+        object! {
+            $(#[doc = $about])+
+            impl $name as $shown {
+                /// SKU of the product.
+                sku: ID = $shown.line.sku.as_str().into(),
+                /// The product as it is now. Null if it was deleted.
+                product(
+                    context,
+                    #[graphql(
+                        desc = "Language of the category names. Default: the site's language."
+                    )]
+                    locale: Option<LocaleTag>,
+                )?: Option<$crate::domains::catalog::Product> = {
+                    use $crate::domains::catalog;
+                    let found = catalog::operations::product(app(context), &$shown.line.sku).await?;
+                    found.map(|found| catalog::Product::of(found, locale))
+                },
+                /// Number of pieces in the line, 1 to 10,000.
+                quantity: i32 = int($shown.line.quantity),
+                /// Title of the product at the time it was put into the cart.
+                title: &str = &$shown.line.title,
+                /// Type of the product at the time it was put into the cart, such as `album`.
+                #[graphql(name = "type")]
+                kind: &str = &$shown.line.kind,
+                /// Price of one piece at the time the product was put into the cart. Later price changes don't
+                /// affect the line.
+                unit_price: Money = Money::new($shown.line.unit_price, $shown.currency),
+                /// `unitPrice` times `quantity`.
+                total: Money = {
+                    // Can't overflow: see the limits in the module of the carts.
+                    let total = $shown.line.unit_price.saturating_mul($shown.line.quantity);
+                    Money::new(total, $shown.currency)
+                },
+                $($own)*
             }
-
-            /// The product as it is now. Null if it was deleted.
-            async fn product(
-                &self,
-                context: &async_graphql::Context<'_>,
-                #[graphql(desc = "Language of the category names. Default: the site's language.")]
-                locale: Option<$crate::graphql::scalars::LocaleTag>,
-            ) -> async_graphql::Result<Option<$crate::domains::catalog::Product>> {
-                let app = $crate::graphql::app(context);
-                let found = $crate::domains::catalog::operations::product(app, &self.line.sku);
-                let product = |found| $crate::domains::catalog::Product::of(found, locale);
-                Ok(found.await?.map(product))
-            }
-
-            /// Number of pieces in the line, 1 to 10,000.
-            async fn quantity(&self) -> i32 {
-                $crate::graphql::scalars::int(self.line.quantity)
-            }
-
-            /// Title of the product at the time it was put into the cart.
-            async fn title(&self) -> &str {
-                &self.line.title
-            }
-
-            /// Type of the product at the time it was put into the cart, such as `album`.
-            #[graphql(name = "type")]
-            async fn kind(&self) -> &str {
-                &self.line.kind
-            }
-
-            /// Price of one piece at the time the product was put into the cart. Later price changes don't
-            /// affect the line.
-            async fn unit_price(&self) -> $crate::graphql::scalars::Money {
-                $crate::graphql::scalars::Money::new(self.line.unit_price, self.currency)
-            }
-
-            /// `unitPrice` times `quantity`.
-            async fn total(&self) -> $crate::graphql::scalars::Money {
-                // Can't overflow: see the limits in the module of the carts.
-                let total = self.line.unit_price.saturating_mul(self.line.quantity);
-                $crate::graphql::scalars::Money::new(total, self.currency)
-            }
-
-            $($own)*
         }
     };
 }
 pub(crate) use line;
 
-/// A shopping cart.
-pub type Cart = ObjectOf<CartDocument>;
-
-/// A shopping cart: products with quantities, and the stock that is reserved for them.
-#[Object]
-impl Cart {
-    /// Global id of the cart. The id of a cart without an owner is a capability: whoever knows it may use the
-    /// cart. This ends when a signed-in caller claims the cart or checks it out.
-    pub async fn id(&self) -> ID {
-        NodeKind::CART.id(&self.0.id)
-    }
-
-    /// State of the cart. Only an `ACTIVE` cart can be changed.
-    async fn state(&self) -> CartState {
-        self.0.state
-    }
-
-    /// Whether stock is reserved when a line is added or only at the checkout.
-    async fn policy(&self) -> CartPolicy {
-        self.0.policy
-    }
-
-    /// Currency of all lines.
-    async fn currency(&self) -> CurrencyCode {
-        self.0.currency
-    }
-
-    /// Lines of the cart, one per product and at most 100, in the order in which the products were added.
-    async fn lines(&self) -> Vec<CartLine> {
-        self.0.lines.iter().map(|line| CartLine::of(line, self.0.currency)).collect()
-    }
-
-    /// Sum of the totals of all lines.
-    async fn total(&self) -> Money {
-        Money::new(documents::total(&self.0.lines), self.0.currency)
-    }
-
-    /// Time at which the cart was opened.
-    async fn opened_at(&self) -> DateTime {
-        self.0.opened_at.into()
-    }
-
-    /// Time of the last change. An active cart that isn't changed for `cart_idle_seconds` (by default 1800)
-    /// expires.
-    async fn modified_at(&self) -> DateTime {
-        self.0.modified_at.into()
-    }
-
-    /// Global id of the order that the checkout made. Null unless the cart is `PAID` or `COMPLETE`.
-    async fn order_id(&self) -> Option<ID> {
-        self.placed()
-    }
-
-    /// The order that the checkout made. Null unless the cart is `PAID` or `COMPLETE` and the order is visible to the
-    /// caller. For a moment after the payment it is null as well.
-    async fn order(&self, context: &Context<'_>) -> Result<Option<Order>> {
-        let Some(id) = self.placed() else { return Ok(None) };
-        Ok(orders::operations::order(cx(context), &id).await?.map(Order::from))
+object! {
+    /// A shopping cart: products with quantities, and the stock that is reserved for them.
+    pub type Cart = CartDocument as cart {
+        /// Global id of the cart. The id of a cart without an owner is a capability: whoever knows it may use the
+        /// cart. This ends when a signed-in caller claims the cart or checks it out.
+        pub id: ID = NodeKind::CART.id(&cart.id),
+        /// State of the cart. Only an `ACTIVE` cart can be changed.
+        state: CartState = cart.state,
+        /// Whether stock is reserved when a line is added or only at the checkout.
+        policy: CartPolicy = cart.policy,
+        /// Currency of all lines.
+        currency: CurrencyCode = cart.currency,
+        /// Lines of the cart, one per product and at most 100, in the order in which the products were added.
+        lines: Vec<CartLine> =
+            cart.lines.iter().map(|line| CartLine::of(line, cart.currency)).collect(),
+        /// Sum of the totals of all lines.
+        total: Money = Money::new(documents::total(&cart.lines), cart.currency),
+        /// Time at which the cart was opened.
+        opened_at: DateTime = cart.opened_at.into(),
+        /// Time of the last change. An active cart that isn't changed for `cart_idle_seconds` (by default 1800)
+        /// expires.
+        modified_at: DateTime = cart.modified_at.into(),
+        /// Global id of the order that the checkout made. Null unless the cart is `PAID` or `COMPLETE`.
+        order_id: Option<ID> = cart.placed(),
+        /// The order that the checkout made. Null unless the cart is `PAID` or `COMPLETE` and the order is visible to the
+        /// caller. For a moment after the payment it is null as well.
+        order(context)?: Option<Order> = {
+            let Some(id) = cart.placed() else { return Ok(None) };
+            orders::operations::order(cx(context), &id).await?.map(Order::from)
+        },
     }
 }
 
@@ -165,12 +115,10 @@ impl Cart {
 
 line! {
     /// Line of a cart: one product with its quantity.
-    CartLine of documents::CartLine {
+    CartLine of documents::CartLine as shown {
         /// Number of these pieces that are reserved for the cart. The checkout takes the other ones from stock,
         /// if they are still available then.
-        async fn held(&self) -> i32 {
-            int(self.line.reserved)
-        }
+        held: i32 = int(shown.line.reserved),
     }
 }
 

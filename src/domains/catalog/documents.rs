@@ -16,7 +16,6 @@ use crate::{
 document! {
     /// One product of any type.
     pub struct ProductDocument {
-        /// The SKU.
         pub sku as "_id": String,
         /// Generation: distinguishes this product from an earlier one under the same SKU.
         pub generation as "incarnation": String,
@@ -49,6 +48,36 @@ document! {
         /// Server time of the deletion. The document is removed two grace periods later.
         pub deleted_at?: DateTime,
         pub v: Version<1>,
+    } in "products" {
+        plain("discount", "-pricing.pctSavings _id", "products by discount"),
+        plain("genre", "type details.genres -issued _id", "albums of a genre, newest first"),
+        plain("credited", "contributors.personId contributors.role type -issued _id",
+            "products of a person, newest first; copies of names"),
+        plain("credited_name", "contributors.name contributors.role type -issued _id",
+            "products of people of a name, newest first"),
+        plain("title", "titleKey _id", "products by the beginning of their title"),
+        plain("type_title", "type titleKey _id",
+            "products of a type by the beginning of their title"),
+        text("text",
+            "title^10 contributors.name^6 description^5 details.genres^3 details.tracks.title^3",
+            "stemming", "products by words of title, description, contributors, genres and tracks"),
+        plain("category_copies", "categories._id categories.cv",
+            "copies of a category; whether it still has products"),
+        plain("category", "categories.path titleKey _id", "products of a category"),
+        plain("category_children", "categories.parentPath titleKey _id",
+            "products of a category's children"),
+        plain("category_subtree", "categories.within titleKey _id",
+            "products of a category and everything below it"),
+        plain("property", "properties.key properties.value _id",
+            "products with all of some properties"),
+        plain("price", "pricing.currency pricing.retail _id", "products between two prices"),
+        plane("plane", "@plane pricing.currency", PLANE,
+            "products within a box of price and weight"),
+        of_field("copying", "copying.at",
+            "the sweep of products whose copies weren't looked at again"),
+        of_field("outbox", "outbox.at", "the sweep of works that are still to be written"),
+        of_field("deleted", "deletedAt", "the sweep that removes deleted products"),
+        + comments::TOUCHED,
     }
 
     /// Content of a product, with its derived fields.
@@ -192,69 +221,3 @@ pub(super) fn coordinate(amount: i64) -> f64 {
 
 /// Limits of the plane, beyond the coordinate of every amount.
 const PLANE: (f64, f64) = (-1.0, 63.0);
-
-impl Stored for ProductDocument {
-    const COLLECTION: &'static str = "products";
-    const INDEXES: &'static [Index] = &[
-        Index::plain("discount", "-pricing.pctSavings _id", "products by discount"),
-        Index::plain("genre", "type details.genres -issued _id", "albums of a genre, newest first"),
-        Index::plain(
-            "credited",
-            "contributors.personId contributors.role type -issued _id",
-            "products of a person, newest first; copies of names",
-        ),
-        Index::plain(
-            "credited_name",
-            "contributors.name contributors.role type -issued _id",
-            "products of people of a name, newest first",
-        ),
-        Index::plain("title", "titleKey _id", "products by the beginning of their title"),
-        Index::plain(
-            "type_title",
-            "type titleKey _id",
-            "products of a type by the beginning of their title",
-        ),
-        Index::text(
-            "text",
-            "title^10 contributors.name^6 description^5 details.genres^3 details.tracks.title^3",
-            "stemming",
-            "products by words of title, description, contributors, genres and tracks",
-        ),
-        Index::plain(
-            "category_copies",
-            "categories._id categories.cv",
-            "copies of a category; whether it still has products",
-        ),
-        Index::plain("category", "categories.path titleKey _id", "products of a category"),
-        Index::plain(
-            "category_children",
-            "categories.parentPath titleKey _id",
-            "products of a category's children",
-        ),
-        Index::plain(
-            "category_subtree",
-            "categories.within titleKey _id",
-            "products of a category and everything below it",
-        ),
-        Index::plain(
-            "property",
-            "properties.key properties.value _id",
-            "products with all of some properties",
-        ),
-        Index::plain("price", "pricing.currency pricing.retail _id", "products between two prices"),
-        Index::plane(
-            "plane",
-            "@plane pricing.currency",
-            PLANE,
-            "products within a box of price and weight",
-        ),
-        Index::of_field(
-            "copying",
-            "copying.at",
-            "the sweep of products whose copies weren't looked at again",
-        ),
-        Index::of_field("outbox", "outbox.at", "the sweep of works that are still to be written"),
-        Index::of_field("deleted", "deletedAt", "the sweep that removes deleted products"),
-        comments::TOUCHED,
-    ];
-}

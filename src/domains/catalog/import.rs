@@ -35,11 +35,8 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportProduct {
-    /// The SKU.
     pub sku: String,
-    /// Content.
     pub content: ProductContentInput,
-    /// Prices.
     pub pricing: PricingInput,
     /// Paths of its categories, at most 20.
     #[serde(default)]

@@ -88,7 +88,6 @@ pub const DISCUSSED: Discussable = Discussable {
     seen_by: |_requester| is_absent("deletedAt"),
 };
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["categories", "comments", "people"],
     extends: &[("Work", "product")],

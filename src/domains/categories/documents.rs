@@ -39,6 +39,17 @@ document! {
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         pub v: Version<1>,
+    } in "categories" {
+        unique("slug", "slug parentId",
+            "category by slug and parent; no two below one parent have the same slug"),
+        plain("path", "path", "category by path, and the range of a subtree"),
+        plain("menu", "parentPath slug path names _id",
+            "categories below a path, answered from the index alone"),
+        plain("parent", "parentId _id parentCv",
+            "the children that follow their parent, or keep it from being deleted"),
+        plain("outbox_at", "outbox.at", "the sweep of changes that haven't reached every copy"),
+        of_field("copying", "copying", "the sweep of creations that were cut"),
+        of_field("deleting_at", "deleting.at", "the sweep of deletions that were cut"),
     }
 
     /// An ancestor as a category shows it.
@@ -139,35 +150,6 @@ pub fn name_in<'a>(
     found.map(|(_, name)| name)
 }
 
-impl Stored for CategoryDocument {
-    const COLLECTION: &'static str = "categories";
-    const INDEXES: &'static [Index] = &[
-        Index::unique(
-            "slug",
-            "slug parentId",
-            "category by slug and parent; no two below one parent have the same slug",
-        ),
-        Index::plain("path", "path", "category by path, and the range of a subtree"),
-        Index::plain(
-            "menu",
-            "parentPath slug path names _id",
-            "categories below a path, answered from the index alone",
-        ),
-        Index::plain(
-            "parent",
-            "parentId _id parentCv",
-            "the children that follow their parent, or keep it from being deleted",
-        ),
-        Index::plain(
-            "outbox_at",
-            "outbox.at",
-            "the sweep of changes that haven't reached every copy",
-        ),
-        Index::of_field("copying", "copying", "the sweep of creations that were cut"),
-        Index::of_field("deleting_at", "deleting.at", "the sweep of deletions that were cut"),
-    ];
-}
-
 document! {
     /// The fields of a category in a menu.
     pub struct MenuEntry {
@@ -175,11 +157,7 @@ document! {
         pub slug: Slug,
         pub path: String,
         pub names: Names,
-    }
-}
-
-impl Stored for MenuEntry {
-    const COLLECTION: &'static str = CategoryDocument::COLLECTION;
+    } in CategoryDocument;
 }
 
 impl Branch for CategoryDocument {
@@ -257,14 +235,9 @@ document! {
     /// The fields of a product that this room writes: the copies of categories. The catalog owns the collection
     /// and declares the index `categories._id, categories.cv`.
     pub(super) struct CategorizedProduct {
-        /// The SKU.
         pub sku as "_id": String,
         /// The copies of its categories.
         #[serde(default)]
         pub categories: Vec<CategoryCopy>,
-    }
-}
-
-impl Stored for CategorizedProduct {
-    const COLLECTION: &'static str = "products";
+    } in "products";
 }

@@ -61,7 +61,6 @@ impl NodeKind {
     pub const CATEGORY: Self = Self::new("category");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     nodes: &[NodeType {
         natural_key: Some(("path", |cx, path| {

@@ -24,32 +24,18 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use mongodb::bson::{DateTime, Document};
-use serde::{Deserialize, Serialize};
 
 use super::{
     documents::{CommentDocument, Layout, Parent},
     operations::{TEXT, begin_or_open, demand_depth, demand_room, review_id},
     store::{self, DiscussionHandle},
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, lease::Lease},
-    graphql::{
-        cx::Cx,
-        input,
-        node_id::NodeKind,
-        refusals::{InvalidInput, NotFound, Stop},
-        requester::Requester,
-    },
-};
+use crate::{flow::lease::Lease, graphql::prelude::*, mongo::prelude::*};
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportComment {
-    /// SKU of the product.
     pub sku: String,
     /// The shop's own key of a comment; reviews have none.
     #[serde(default)]
@@ -58,7 +44,6 @@ pub struct ImportComment {
     pub author: String,
     /// Time of the comment in RFC 3339 format.
     pub at: String,
-    /// Text of the comment.
     pub text: String,
     /// Stars of a review, one to five.
     #[serde(default)]
@@ -85,7 +70,6 @@ struct Line {
     position: usize,
     /// Its identity.
     key: ImportKey,
-    /// Time of the comment.
     at: DateTime,
     /// Digest of the line.
     origin: String,
@@ -135,10 +119,7 @@ const SUBJECT: usize = 128;
 ///
 /// # Errors
 /// Some of the lines may have been imported; the import can be repeated.
-pub async fn import(
-    app: &App,
-    lines: &[ImportComment],
-) -> Result<Vec<Result<(), InvalidInput>>, Error> {
+pub async fn import(app: &App, lines: &[ImportComment]) -> Result<Vec<Result<(), InvalidInput>>> {
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         answers.extend(import_batch(app, batch).await?);
@@ -146,10 +127,7 @@ pub async fn import(
     Ok(answers)
 }
 
-async fn import_batch(
-    app: &App,
-    lines: &[ImportComment],
-) -> Result<Vec<Result<(), InvalidInput>>, Error> {
+async fn import_batch(app: &App, lines: &[ImportComment]) -> Result<Vec<Result<(), InvalidInput>>> {
     let holder = app.ids().random();
     let (lease, attempt) = Lease::wait_for(app.collection(), LOCK, holder, app.bounds()).await?;
     let mut answers = Vec::with_capacity(lines.len());
@@ -235,7 +213,7 @@ async fn post_all(
     attempt: &Attempt,
     sku: &str,
     lines: Vec<Line>,
-) -> Result<Vec<(usize, InvalidInput)>, Error> {
+) -> Result<Vec<(usize, InvalidInput)>> {
     let no_product = || Error::internal("products can't be discussed");
     let parent = Parent::of(&NodeKind::PRODUCT.id(sku)).ok_or_else(no_product)?;
     let anyone = Requester::default();
@@ -274,7 +252,7 @@ impl<'a> Bulk<'a> {
         on: &'a DiscussionHandle<'a>,
         lines: Vec<Line>,
         seen: Document,
-    ) -> Result<Vec<(usize, InvalidInput)>, Error> {
+    ) -> Result<Vec<(usize, InvalidInput)>> {
         demand_room(on)?;
         let store = on.store();
         let keys = lines.iter().flat_map(|line| [Some(&line.key), line.comment.reply_to.as_ref()]);

@@ -111,11 +111,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::{Node, NodeType, ObjectType},
-    room::declared,
-};
+use super::{Room, nodes::node_type, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, Discussable, DiscussionSummary, Layout,
@@ -129,14 +125,11 @@ impl NodeKind {
     pub const COMMENT: Self = Self::new("comment");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeType::new(NodeKind::COMMENT, &[ObjectType::of::<Comment>()], |cx, id| {
-        Box::pin(async move {
-            let found = operations::comment(cx, &CommentBy::Id(id.clone())).await?;
-            Ok(found.map(Comment::from).map(Node::of))
-        })
-    })],
+    nodes: &[node_type!(
+        COMMENT: Comment,
+        |cx, id| operations::comment(cx, &CommentBy::Id(id.clone()))
+    )],
     collections: &[
         declared::<CommentDocument>(),
         declared::<PageDocument>(),

@@ -1,69 +1,52 @@
 //! Resolvers: they translate between GraphQL and the operations of comments.
 
-use async_graphql::{Context, ID, Object, Result, Subscription};
+use async_graphql::{Context, Result, Subscription};
 use futures_util::{Stream, StreamExt};
 
 use super::{operations, types::comment::Comments};
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    page::paging,
-    requester::{Role, Who},
-    subscription::follow,
-};
+use crate::graphql::{prelude::*, subscription::follow};
 
-/// Query fields.
-#[derive(Default)]
-pub struct CommentsQuery;
+queries! {
+    /// Query fields.
+    pub struct CommentsQuery;
 
-#[Object]
-impl CommentsQuery {
     /// All comments of a discussion. Removed comments are included, without their text. Null if there is no
     /// discussion or it isn't visible to the caller. With the layout `PAGED`, the order `THREADED` and `topLevel`
     /// fail with an error.
     ///
     /// Who: everyone.
-    async fn comments(
-        &self,
-        context: &Context<'_>,
+    comments(
+        context,
         #[graphql(desc = "Global id of the product, content or asset that is discussed.")]
         subject_id: ID,
         #[graphql(desc = "Order of the list.", default_with = "CommentOrder::Chronological")]
         order: CommentOrder,
         #[graphql(desc = "Whether only comments that reply to none are listed.", default = false)]
         top_level: bool,
-    ) -> Result<Option<Comments>> {
+    ): Option<Comments> = {
         let Ok(on) = operations::parent_of(&subject_id) else { return Ok(None) };
         let paging = paging(context)?;
-        Ok(operations::comments(cx(context), &on, order, top_level, paging).await?)
-    }
+        operations::comments(cx(context), &on, order, top_level, paging).await?
+    },
 
     /// A comment. Null if there is none or it isn't visible to the caller.
     ///
     /// Who: everyone.
-    async fn comment(
-        &self,
-        context: &Context<'_>,
+    comment(
+        context,
         #[graphql(desc = "Global id or slug of the comment.")] by: CommentBy,
-    ) -> Result<Option<Comment>> {
-        Ok(operations::comment(cx(context), &by).await?.map(Comment::from))
-    }
+    ): Option<Comment> = operations::comment(cx(context), &by).await?.map(Comment::from),
 
     /// Comments of an author on everything that is visible to the caller, newest first. Only moderators can
     /// list the comments of others.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn comments_by(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Subject of the author's token. Default: the caller.")] author_id: Option<
-            ID,
-        >,
-    ) -> Result<Comments> {
+    comments_by(
+        context,
+        #[graphql(desc = "Subject of the author's token. Default: the caller.")]
+        author_id: Option<ID>,
+    ) by signed_in: Comments = {
         let author = author_id.as_deref().map(String::as_str);
-        Ok(operations::comments_by(cx(context), author, paging(context)?).await?)
-    }
+        operations::comments_by(cx(context), author, paging(context)?).await?
+    },
 }
 
 mutations! {
@@ -74,47 +57,29 @@ mutations! {
     /// same layout is returned, one with another layout is refused with `AlreadyExists`. Discussions of
     /// products are opened by merchants, all others by editors. The first review of a product opens its
     /// discussion too.
-    ///
-    /// Who: editor or merchant.
-    open_discussion(OpenDiscussionInput) -> OpenDiscussionResult
-        for Who::Either(Role::Editor, Role::Merchant);
+    open_discussion(OpenDiscussionInput) -> OpenDiscussionResult by editor_or_merchant;
 
     /// Moves a discussion to another layout. Comments can be posted during the migration, and none are lost.
     /// Repeatable: a repeat continues the migration. Discussions of products are migrated by merchants, all
     /// others by editors.
-    ///
-    /// Who: editor or merchant.
-    migrate_discussion(MigrateDiscussionInput) -> MigrateDiscussionResult
-        for Who::Either(Role::Editor, Role::Merchant);
+    migrate_discussion(MigrateDiscussionInput) -> MigrateDiscussionResult by editor_or_merchant;
 
     /// Posts a comment in a discussion, or a reply to a comment.
-    ///
-    /// Who: signed in.
-    post_comment(PostCommentInput) -> PostCommentResult
-        for Who::SignedIn;
+    post_comment(PostCommentInput) -> PostCommentResult by signed_in;
 
     /// Replaces the text of a comment of the caller. It is possible for `comment_edit_seconds` (by default
     /// 900) after posting. It is refused with `CommentConflict` if the comment changed since the client read
     /// it. Repeatable: the same call with the same `version` returns the edited comment.
-    ///
-    /// Who: signed in.
-    edit_comment(EditCommentInput) -> EditCommentResult
-        for Who::SignedIn;
+    edit_comment(EditCommentInput) -> EditCommentResult by signed_in;
 
     /// Removes the text of a comment. The comment keeps its place, and its replies stay. Allowed for the
     /// author and for moderators.
-    ///
-    /// Who: signed in.
-    remove_comment(RemoveCommentInput) -> RemoveCommentResult
-        for Who::SignedIn;
+    remove_comment(RemoveCommentInput) -> RemoveCommentResult by signed_in;
 
     /// Posts a review of a product: a comment with stars, one per author. `editComment` and `removeComment`
     /// apply to reviews too. A removed review can't be written again. Repeatable: the same call returns the
     /// review. The first review of a product opens its discussion.
-    ///
-    /// Who: signed in.
-    review_product(ReviewProductInput) -> ReviewProductResult
-        for Who::SignedIn;
+    review_product(ReviewProductInput) -> ReviewProductResult by signed_in;
 }
 
 /// Subscription fields.

@@ -6,12 +6,7 @@ use atom_syndication::{
 use mongodb::bson::DateTime;
 
 use super::{markdown, operations, types::Shown};
-use crate::{
-    app::{App, rfc3339},
-    domains::assets::AssetDocument,
-    error::Error,
-    graphql::node_id::NodeKind,
-};
+use crate::{app::rfc3339, domains::assets::AssetDocument, graphql::prelude::*};
 
 /// Result of a request for a feed.
 #[derive(Debug)]
@@ -27,7 +22,7 @@ pub enum Found {
 ///
 /// # Errors
 /// `BadInput` for a malformed path.
-pub async fn feed(app: &App, base: &str, path: &str) -> Result<Option<Found>, Error> {
+pub async fn feed(app: &App, base: &str, path: &str) -> Result<Option<Found>> {
     let Some((head, entries)) = operations::feed_at(app, path).await? else { return Ok(None) };
     let now_at = &head.node().metadata.path;
     if now_at != path {
@@ -58,7 +53,7 @@ pub async fn feed(app: &App, base: &str, path: &str) -> Result<Option<Found>, Er
     Ok(Some(Found::Feed(feed.to_string())))
 }
 
-async fn atom_entry(base: &str, shown: &Shown) -> Result<Entry, Error> {
+async fn atom_entry(base: &str, shown: &Shown) -> Result<Entry> {
     let (metadata, detail) = (&shown.node().metadata, shown.detail());
     let html = markdown::html(&detail.body).await?;
     let lang = shown.language().map(|tag| tag.as_str().to_owned());

@@ -12,14 +12,11 @@ use super::{
     operations::REVISIONS,
     store::WAITING,
 };
-use crate::{
-    app::App, domains::trees::line_to, error::Error, flow::earlier, graphql::input::TOP,
-    invariants::Report,
-};
+use crate::{domains::trees::line_to, flow::earlier, graphql::prelude::*, invariants::Report};
 
 /// Checks that paths and feeds follow from slugs, parents, tags and access, and that editions and former
 /// versions are consistent with their content.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let (mut tree, mut tombstones) = (BTreeMap::new(), HashSet::new());
     let collect = |node: NodeDocument| {
         if node.deleted_at.is_some() {

@@ -48,18 +48,10 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room, audiences,
-    comments::Discussable,
-    nodes::{Node, NodeType, ObjectType},
-    room::declared,
-};
+use super::{Room, audiences, comments::Discussable, nodes::node_type, room::declared};
 use crate::{
     graphql::{node_id::NodeKind, requester::Role},
-    mongo::{
-        Stored,
-        condition::{Condition, is_absent, is_past},
-    },
+    mongo::prelude::*,
 };
 pub use documents::{NodeDocument, RevisionDocument};
 pub use types::Content;
@@ -82,26 +74,13 @@ pub const DISCUSSED: Discussable = Discussable {
     },
 };
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["assets", "comments", "identities"],
     extends: &[("Asset", "parent")],
     descriptions: &types::DESCRIPTIONS,
-    nodes: &[NodeType::new(
-        NodeKind::CONTENT,
-        &[
-            ObjectType::of::<Blog>(),
-            ObjectType::of::<BlogEntry>(),
-            ObjectType::of::<Folder>(),
-            ObjectType::of::<Gallery>(),
-            ObjectType::of::<Page>(),
-        ],
-        |cx, id| {
-            Box::pin(async move {
-                let found = operations::content(cx, &ContentBy::Id(id.clone())).await?;
-                Ok(found.map(Content::from).map(Node::of))
-            })
-        },
+    nodes: &[node_type!(
+        CONTENT: Content as Blog | BlogEntry | Folder | Gallery | Page,
+        |cx, id| operations::content(cx, &ContentBy::Id(id.clone()))
     )],
     discussed: &[DISCUSSED],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],

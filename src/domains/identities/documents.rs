@@ -22,8 +22,11 @@ document! {
         pub released_at?: DateTime,
         /// Key of the name that replaced it, if one did.
         pub moved_to?: String,
-        /// Version of the document's shape.
         pub v: Version<1>,
+    } in "identities" {
+        plain("user", "userId _id", "the names of a user"),
+        of_field("pending", "pending.at", "the sweep of changes that were cut"),
+        of_field("released", "releasedAt", "the sweep of names that were let go"),
     }
 
     /// A name in its normal form.
@@ -117,15 +120,6 @@ impl IdentityDocument {
     pub(super) fn is_known(&self) -> bool {
         self.is_held() || self.moved_to.is_some()
     }
-}
-
-impl Stored for IdentityDocument {
-    const COLLECTION: &'static str = "identities";
-    const INDEXES: &'static [Index] = &[
-        Index::plain("user", "userId _id", "the names of a user"),
-        Index::of_field("pending", "pending.at", "the sweep of changes that were cut"),
-        Index::of_field("released", "releasedAt", "the sweep of names that were let go"),
-    ];
 }
 
 document! {

@@ -45,7 +45,6 @@ pub mod types;
 use super::{Room, room::declared};
 pub use documents::{Author, IdentityDocument};
 
-/// The room.
 pub const ROOM: Room = Room {
     collections: &[declared::<IdentityDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

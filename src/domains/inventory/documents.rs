@@ -2,59 +2,47 @@
 
 use std::time::Duration;
 
-use mongodb::bson::{Bson, DateTime, doc};
-use serde::{Deserialize, Serialize};
-
 use crate::{
     app::App,
     config::Config,
     flow::OpRecord,
-    mongo::{
-        Stored, Version,
-        derived::Derived,
-        expression::{map, millis},
-        indexes::Index,
-    },
+    mongo::{derived::Derived, prelude::*},
 };
 
-/// Stock of one SKU.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StockDocument {
-    /// The SKU.
-    #[serde(rename = "_id")]
-    pub sku: String,
-    /// Free stock, which can be reserved.
-    pub available: i64,
-    /// Sold stock that wasn't restocked.
-    #[serde(default)]
-    pub sold: i64,
-    /// Sum of all receipts.
-    #[serde(default)]
-    pub received: i64,
-    /// Reserved stock that isn't sold yet, one entry per holder.
-    #[serde(default)]
-    pub reservations: Vec<Reservation>,
-    /// Op records of applied receipts, except those that a [`ReceiptDocument`] remembers.
-    #[serde(default)]
-    pub ops: Vec<OpRecord>,
-    /// Imported receipts, which are remembered for good.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub imported: Vec<ImportedReceipt>,
-    /// Marks of applied restocks, until their orders retire them.
-    #[serde(default)]
-    pub restocks: Vec<Tag>,
-    /// Set when the product was deleted: nothing can be reserved or received.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub deleting: bool,
-    /// Generation of the product that was deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted: Option<String>,
-    /// Server time of the deletion, until it is applied to the catalog.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deletion_due: Option<DateTime>,
-    /// Version of the document's format.
-    pub v: Version<1>,
+document! {
+    /// Stock of one SKU.
+    #[derive(Default)]
+    pub struct StockDocument {
+        pub sku as "_id": String,
+        /// Free stock, which can be reserved.
+        pub available: i64,
+        /// Sold stock that wasn't restocked.
+        #[serde(default)]
+        pub sold: i64,
+        /// Sum of all receipts.
+        #[serde(default)]
+        pub received: i64,
+        /// Reserved stock that isn't sold yet, one entry per holder.
+        #[serde(default)]
+        pub reservations: Vec<Reservation>,
+        /// Op records of applied receipts, except those that a [`ReceiptDocument`] remembers.
+        #[serde(default)]
+        pub ops: Vec<OpRecord>,
+        /// Imported receipts, which are remembered for good.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub imported: Vec<ImportedReceipt>,
+        /// Marks of applied restocks, until their orders retire them.
+        #[serde(default)]
+        pub restocks: Vec<Tag>,
+        /// Set when the product was deleted: nothing can be reserved or received.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub deleting: bool,
+        /// Generation of the product that was deleted.
+        pub deleted?: String,
+        /// Server time of the deletion, until it is applied to the catalog.
+        pub deletion_due?: DateTime,
+        pub v: Version<1>,
+    }
 }
 
 impl StockDocument {
@@ -69,38 +57,33 @@ impl StockDocument {
     }
 }
 
-/// An applied receipt that is remembered outside the stock document. Every shopper rewrites the stock
-/// document, so it has to stay small.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReceiptDocument {
-    /// SKU and idempotency key.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Digest of the op's input.
-    pub input: Option<String>,
-    /// Server time of the receipt.
-    pub at: DateTime,
-    /// Version of the document's format.
-    pub v: Version<1>,
-}
+document! {
+    /// An applied receipt that is remembered outside the stock document. Every shopper rewrites the stock
+    /// document, so it has to stay small.
+    pub struct ReceiptDocument {
+        /// SKU and idempotency key.
+        pub id as "_id": String,
+        /// Digest of the op's input.
+        pub input: Option<String>,
+        /// Server time of the receipt.
+        pub at: DateTime,
+        pub v: Version<1>,
+    } in "stockReceipts" {
+        plain("at", "at", "the sweep of receipts that may be forgotten"),
+    }
 
-/// What one holder has reserved of the SKU. An empty entry stays while it has marks of applies.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Reservation {
-    /// Holder: `_id` of the cart, or the name of the order that is being raised.
-    pub holder: String,
-    /// Quantity that it holds.
-    pub quantity: i64,
-    /// Marks of reserves that may still be released.
-    #[serde(rename = "takes")]
-    pub reserve_marks: Vec<Tag>,
-    /// Marks of applies that may still be repeated.
-    #[serde(rename = "gifts")]
-    pub apply_marks: Vec<Tag>,
-    /// Server time of the last change.
-    pub at: DateTime,
+    /// What one holder has reserved of the SKU. An empty entry stays while it has marks of applies.
+    pub struct Reservation {
+        /// Holder: `_id` of the cart, or the name of the order that is being raised.
+        pub holder: String,
+        pub quantity: i64,
+        /// Marks of reserves that may still be released.
+        pub reserve_marks as "takes": Vec<Tag>,
+        /// Marks of applies that may still be repeated.
+        pub apply_marks as "gifts": Vec<Tag>,
+        /// Server time of the last change.
+        pub at: DateTime,
+    }
 }
 
 impl Reservation {
@@ -110,27 +93,25 @@ impl Reservation {
     }
 }
 
-/// An imported receipt, which isn't booked again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ImportedReceipt {
-    /// Name of the receipt.
-    pub receipt: String,
-    /// Quantity that was received.
-    pub quantity: i64,
-    /// Server time of the receipt.
-    pub at: DateTime,
-}
+document! {
+    /// An imported receipt, which isn't booked again.
+    #[derive(PartialEq, Eq)]
+    pub struct ImportedReceipt {
+        pub receipt: String,
+        /// Quantity that was received.
+        pub quantity: i64,
+        /// Server time of the receipt.
+        pub at: DateTime,
+    }
 
-/// A mark: the tag of a flow as the stock remembers it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Tag {
-    /// The tag.
-    pub tag: String,
-    /// Quantity that was moved.
-    pub quantity: i64,
-    /// Server time of the update.
-    pub at: DateTime,
+    /// A mark: the tag of a flow as the stock remembers it.
+    pub struct Tag {
+        pub tag: String,
+        /// Quantity that was moved.
+        pub quantity: i64,
+        /// Server time of the update.
+        pub at: DateTime,
+    }
 }
 
 impl Stored for StockDocument {
@@ -152,22 +133,16 @@ impl Stored for StockDocument {
     }
 }
 
-/// The part of a stock document that the sweep of reservations reads.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct SweptStock {
-    /// The SKU.
-    #[serde(rename = "_id")]
-    pub(super) sku: String,
-    /// See [`StockDocument::reservations`].
-    #[serde(default)]
-    pub(super) reservations: Vec<Reservation>,
-    /// Time since which something may have to be swept.
-    pub(super) sweep_at: DateTime,
-}
-
-impl Stored for SweptStock {
-    const COLLECTION: &'static str = StockDocument::COLLECTION;
+document! {
+    /// The part of a stock document that the sweep of reservations reads.
+    pub(super) struct SweptStock {
+        pub(super) sku as "_id": String,
+        /// See [`StockDocument::reservations`].
+        #[serde(default)]
+        pub(super) reservations: Vec<Reservation>,
+        /// Time since which something may have to be swept.
+        pub(super) sweep_at: DateTime,
+    } in StockDocument;
 }
 
 /// The field by which the sweep finds stock documents. It isn't decoded.
@@ -180,10 +155,4 @@ fn sweep_at(delay: i64) -> Bson {
     let oldest_mark = doc! { "$min": map(marks, doc! { "$min": "$$this.at" }) };
     let oldest_entry = doc! { "$min": "$reservations.at" };
     doc! { "$min": [oldest_mark, { "$add": [oldest_entry, delay] }] }.into()
-}
-
-impl Stored for ReceiptDocument {
-    const COLLECTION: &'static str = "stockReceipts";
-    const INDEXES: &'static [Index] =
-        &[Index::plain("at", "at", "the sweep of receipts that may be forgotten")];
 }

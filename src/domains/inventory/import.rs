@@ -15,20 +15,12 @@ use super::{
     operations::{MAX, Refused, book},
     store::{Once, RECEIPTS},
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        input,
-        refusals::{InvalidInput, Stop},
-    },
-};
+use crate::graphql::prelude::*;
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportStock {
-    /// SKU of the product.
     pub sku: String,
     /// Quantity that was received.
     pub quantity: i64,
@@ -49,15 +41,12 @@ const AT_ONCE: usize = 48;
 ///
 /// # Errors
 /// Some of the lines may have been imported. Import them again.
-pub async fn import(
-    app: &App,
-    lines: &[ImportStock],
-) -> Result<Vec<Result<(), InvalidInput>>, Error> {
+pub async fn import(app: &App, lines: &[ImportStock]) -> Result<Vec<Result<(), InvalidInput>>> {
     let booked = stream::iter(lines).map(async |line| booked(app, line).await);
     booked.buffered(AT_ONCE).try_collect().await
 }
 
-async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput>, Error> {
+async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput>> {
     if let Err(invalid) = check(line) {
         return Ok(Err(invalid));
     }

@@ -83,7 +83,6 @@ pub use types::{InsufficientStock, Stock};
 /// Maximum number of op records of receipts in a stock document.
 pub const MAX_RECEIPTS: usize = 3_000;
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["catalog"],
     extends: &[("Product", "stock")],

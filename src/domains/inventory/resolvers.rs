@@ -1,34 +1,24 @@
 //! Resolvers: they translate between GraphQL and the operations of the inventory.
 
-use async_graphql::{Context, ID, Object, Result, Subscription};
+use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
 use super::operations;
-use crate::graphql::{
-    app,
-    declared::mutations,
-    requester::{Role, Who},
-    subscription::follow,
-};
+use crate::graphql::{prelude::*, subscription::follow};
 
-/// Query fields.
-#[derive(Default)]
-pub struct InventoryQuery;
+queries! {
+    /// Query fields.
+    pub struct InventoryQuery;
 
-#[Object]
-impl InventoryQuery {
     /// Stock of a product. Null if there is no product with this SKU; all counters are zero if nothing was
     /// ever received. Stock belongs to the SKU: the remaining pieces of a deleted product are available again
     /// when a product with the same SKU is created.
     ///
     /// Who: everyone.
-    async fn stock(
-        &self,
-        context: &Context<'_>,
+    stock(
+        context,
         #[graphql(desc = "SKU of the product.")] sku: ID,
-    ) -> Result<Option<Stock>> {
-        Ok(operations::stock(app(context), &sku).await?.map(Stock::from))
-    }
+    ): Option<Stock> = operations::stock(app(context), &sku).await?.map(Stock::from),
 }
 
 mutations! {
@@ -37,18 +27,12 @@ mutations! {
 
     /// Books goods that came in. The number of receipts per hour isn't limited. A SKU that receives hundreds
     /// of receipts per second over many seconds is answered with the error `RATE_LIMITED`.
-    ///
-    /// Who: merchant.
-    receive_stock(ReceiveStockInput) -> ReceiveStockResult
-        for Who::Role(Role::Merchant);
+    receive_stock(ReceiveStockInput) -> ReceiveStockResult by merchant;
 
     /// Deletes a product. It is refused with `InUse` while carts or checkouts hold pieces of the product.
     /// Existing orders of the product stay. The remaining stock stays with the SKU and belongs to the next
     /// product that is created with it.
-    ///
-    /// Who: merchant.
-    delete_product(DeleteProductInput) -> DeleteProductResult
-        for Who::Role(Role::Merchant);
+    delete_product(DeleteProductInput) -> DeleteProductResult by merchant;
 }
 
 /// Subscription fields.

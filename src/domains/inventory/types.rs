@@ -1,57 +1,26 @@
 //! GraphQL types of the inventory.
 
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::SimpleObject;
 
 use super::{documents::StockDocument, operations::MAX};
-use crate::graphql::{
-    codes::refusal,
-    declared::{input, result},
-    object_of::ObjectOf,
-    refusals::{Conflict, InUse, InvalidInput, NotFound},
-    requester::{Role, Who},
-    scalars::{Long, int},
-};
+use crate::graphql::{prelude::*, scalars::int};
 
-/// Stock counters of one SKU.
-pub type Stock = ObjectOf<StockDocument>;
-
-/// Stock counters of one SKU, in pieces. `available`, `reserved` and `sold` add up to `received`.
-#[Object]
-impl Stock {
-    /// SKU of the product.
-    async fn sku(&self) -> ID {
-        ID(self.0.sku.clone())
-    }
-
-    /// Number of pieces that are free to be ordered.
-    async fn available(&self) -> Long {
-        Long(self.0.available)
-    }
-
-    /// Number of pieces that are held by carts and by checkouts in progress. Null, with an error, unless the
-    /// caller is a merchant.
-    ///
-    /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn reserved(&self) -> Option<Long> {
-        Some(Long(self.0.received - self.0.available - self.0.sold))
-    }
-
-    /// Number of pieces that were sold and not put back into stock. Null, with an error, unless the caller is
-    /// a merchant.
-    ///
-    /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn sold(&self) -> Option<Long> {
-        Some(Long(self.0.sold))
-    }
-
-    /// Number of pieces that were ever received. Null, with an error, unless the caller is a merchant.
-    ///
-    /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn received(&self) -> Option<Long> {
-        Some(Long(self.0.received))
+object! {
+    /// Stock counters of one SKU, in pieces. `available`, `reserved` and `sold` add up to `received`.
+    pub type Stock = StockDocument as stock {
+        /// SKU of the product.
+        sku: ID = ID(stock.sku.clone()),
+        /// Number of pieces that are free to be ordered.
+        available: Long = Long(stock.available),
+        /// Number of pieces that are held by carts and by checkouts in progress. Null, with an error, unless the
+        /// caller is a merchant.
+        reserved by merchant: Option<Long> =
+            Some(Long(stock.received - stock.available - stock.sold)),
+        /// Number of pieces that were sold and not put back into stock. Null, with an error, unless the caller is
+        /// a merchant.
+        sold by merchant: Option<Long> = Some(Long(stock.sold)),
+        /// Number of pieces that were ever received. Null, with an error, unless the caller is a merchant.
+        received by merchant: Option<Long> = Some(Long(stock.received)),
     }
 }
 

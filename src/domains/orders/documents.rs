@@ -1,102 +1,98 @@
 //! The documents of orders as MongoDB stores them.
 
 use async_graphql::Enum;
-use mongodb::bson::DateTime;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     domains::carts::{Address, Payment},
     flow::{Op, OpRecord},
     graphql::scalars::CurrencyCode,
-    mongo::{Stored, Version, indexes::Index},
+    mongo::prelude::*,
 };
 
-/// One order, or the tombstone of a deleted one.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OrderDocument {
-    /// Id of the checkout that created it. For an anonymous order it is the capability to read it.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// The cart that was checked out.
-    pub cart_id: String,
-    /// Subject of the shopper, if the cart had an owner.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// State; the diagram is in the room's `mod.rs`.
-    pub state: OrderState,
-    /// Set on the tombstone of a deleted order.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub deleted: bool,
-    /// Revision number. Every commit raises it and guards on it.
-    pub revision: i64,
-    /// Currency of every amount.
-    pub currency: CurrencyCode,
-    /// Lines in the cart's order. A removed line has quantity 0.
-    pub lines: Vec<OrderLine>,
-    /// Sum of the lines, in minor units.
-    pub total: i64,
-    /// Committed payments, oldest first.
-    pub payments: Vec<OrderPayment>,
-    /// Shipping address.
-    #[serde(default)]
-    pub shipping: Address,
-    /// Means of payment, also for raised lines.
-    #[serde(default)]
-    pub payer: Payment,
-    /// Outbox: entries still to be applied, and entries that were applied recently.
-    pub outbox: Vec<Due>,
-    /// Raises of lines for which stock and money are being reserved.
-    pub raises: Vec<Raise>,
-    /// Records of applied ops.
-    pub ops: Vec<OpRecord>,
-    /// Server time of the checkout.
-    pub placed_at: DateTime,
-    /// Server time of the last change.
-    pub changed_at: DateTime,
-    /// Version of the document's format.
-    pub v: Version<1>,
-}
+document! {
+    /// One order, or the tombstone of a deleted one.
+    pub struct OrderDocument {
+        /// Id of the checkout that created it. For an anonymous order it is the capability to read it.
+        pub id as "_id": String,
+        /// The cart that was checked out.
+        pub cart_id: String,
+        /// Subject of the shopper, if the cart had an owner.
+        pub owner?: String,
+        /// State; the diagram is in the room's `mod.rs`.
+        pub state: OrderState,
+        /// Set on the tombstone of a deleted order.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub deleted: bool,
+        /// Revision number. Every commit raises it and guards on it.
+        pub revision: i64,
+        /// Currency of every amount.
+        pub currency: CurrencyCode,
+        /// Lines in the cart's order. A removed line has quantity 0.
+        pub lines: Vec<OrderLine>,
+        /// Sum of the lines, in minor units.
+        pub total: i64,
+        /// Committed payments, oldest first.
+        pub payments: Vec<OrderPayment>,
+        /// Shipping address.
+        #[serde(default)]
+        pub shipping: Address,
+        /// Means of payment, also for raised lines.
+        #[serde(default)]
+        pub payer: Payment,
+        /// Outbox: entries still to be applied, and entries that were applied recently.
+        pub outbox: Vec<Due>,
+        /// Raises of lines for which stock and money are being reserved.
+        pub raises: Vec<Raise>,
+        /// Records of applied ops.
+        pub ops: Vec<OpRecord>,
+        /// Server time of the checkout.
+        pub placed_at: DateTime,
+        /// Server time of the last change.
+        pub changed_at: DateTime,
+        pub v: Version<1>,
+    } in "orders" {
+        of("owner_placed", "owner -placedAt -_id", "owner", "myOrders"),
+        // Most orders owe nothing and are raised by nobody, and so have no key in the next two.
+        of_field("outbox_at", "outbox.at",
+            "the sweep of what is still to be given, or was given a while ago"),
+        of_field("raises_deadline", "raises.deadline", "the sweep of raises that were cut"),
+    }
 
-/// How far an order has come: from `PLACED` to `CANCELLING` and `CANCELLED`, and never back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum OrderState {
-    /// The order is paid. Its lines can be adjusted, and it can be cancelled.
-    Placed,
-    /// The order is cancelled. Restocks or refunds are still to be made.
-    Cancelling,
-    /// The order is cancelled. All goods are restocked and all money is refunded.
-    Cancelled,
-}
+    /// How far an order has come: from `PLACED` to `CANCELLING` and `CANCELLED`, and never back.
+    #[derive(Enum)]
+    pub enum OrderState {
+        /// The order is paid. Its lines can be adjusted, and it can be cancelled.
+        Placed,
+        /// The order is cancelled. Restocks or refunds are still to be made.
+        Cancelling,
+        /// The order is cancelled. All goods are restocked and all money is refunded.
+        Cancelled,
+    }
 
-/// One SKU of an order, at the price at which it was added to the cart.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OrderLine {
-    /// SKU of the product.
-    pub sku: String,
-    /// Number of pieces.
-    pub quantity: i64,
-    /// Title when it was added to the cart.
-    pub title: String,
-    /// Type of the product at that time.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Unit price at that time, in minor units.
-    pub unit_price: i64,
-}
+    /// One SKU of an order, at the price at which it was added to the cart.
+    #[derive(PartialEq, Eq)]
+    pub struct OrderLine {
+        pub sku: String,
+        /// Number of pieces.
+        pub quantity: i64,
+        /// Title when it was added to the cart.
+        pub title: String,
+        /// Type of the product at that time.
+        pub kind as "type": String,
+        /// Unit price at that time, in minor units.
+        pub unit_price: i64,
+    }
 
-/// One payment of an order: that of the checkout, or of a raised line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OrderPayment {
-    /// Id under which the provider knows it.
-    pub id: String,
-    /// Amount that was paid, in minor units.
-    pub amount: i64,
-    /// Sum of the committed refunds. What the outbox still owes of it hasn't been paid yet.
-    pub refunded: i64,
+    /// One payment of an order: that of the checkout, or of a raised line.
+    #[derive(PartialEq, Eq)]
+    pub struct OrderPayment {
+        /// Id under which the provider knows it.
+        pub id: String,
+        /// Amount that was paid, in minor units.
+        pub amount: i64,
+        /// Sum of the committed refunds. What the outbox still owes of it hasn't been paid yet.
+        pub refunded: i64,
+    }
 }
 
 impl OrderDocument {
@@ -114,23 +110,21 @@ impl OrderDocument {
     }
 }
 
-/// Outbox entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Due {
-    /// Tag of the apply, which the receiver remembers.
-    pub tag: String,
-    /// What is to be applied.
-    #[serde(rename = "give")]
-    pub action: Action,
-    /// Server time of the commit.
-    pub at: DateTime,
-    /// Server time at which it was settled.
-    #[serde(rename = "given", default, skip_serializing_if = "Option::is_none")]
-    pub settled: Option<DateTime>,
-    /// Server time at which it was deferred. From then on only the sweep tries it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deferred: Option<DateTime>,
+document! {
+    /// Outbox entry.
+    #[derive(PartialEq, Eq)]
+    pub struct Due {
+        /// Tag of the apply, which the receiver remembers.
+        pub tag: String,
+        /// What is to be applied.
+        pub action as "give": Action,
+        /// Server time of the commit.
+        pub at: DateTime,
+        /// Server time at which it was settled.
+        pub settled as "given"?: DateTime,
+        /// Server time at which it was deferred. From then on only the sweep tries it.
+        pub deferred?: DateTime,
+    }
 }
 
 impl Due {
@@ -151,7 +145,6 @@ impl Due {
 pub enum Action {
     /// Turns reserved stock of a raise into sold stock.
     Sell {
-        /// SKU of the product.
         sku: String,
         /// Number of pieces.
         quantity: i64,
@@ -166,7 +159,6 @@ pub enum Action {
     },
     /// Returns sold goods to the shelf.
     Restock {
-        /// SKU of the product.
         sku: String,
         /// Number of pieces.
         quantity: i64,
@@ -187,32 +179,31 @@ impl Action {
     }
 }
 
-/// A line that is being raised.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Raise {
-    /// Id of this try, and tag of its reservation of stock.
-    pub tag: String,
-    /// Id of the payment. Raises from before payments had their own ids use the tag.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub payment: Option<String>,
-    /// Id of the op.
-    pub op: String,
-    /// Digest of the op's input.
-    pub input: String,
-    /// SKU of the product.
-    pub sku: String,
-    /// The line's quantity as it was read.
-    pub from: i64,
-    /// Number of pieces to be added.
-    pub quantity: i64,
-    /// Their price, in minor units.
-    pub amount: i64,
-    /// Set by the abort: the raise can't be committed any more.
-    #[serde(default)]
-    pub voiding: bool,
-    /// Deadline of the attempt that began it, on the server's clock.
-    pub deadline: DateTime,
+document! {
+    /// A line that is being raised.
+    #[derive(PartialEq, Eq)]
+    pub struct Raise {
+        /// Id of this try, and tag of its reservation of stock.
+        pub tag: String,
+        /// Id of the payment. Raises from before payments had their own ids use the tag.
+        pub payment?: String,
+        /// Id of the op.
+        pub op: String,
+        /// Digest of the op's input.
+        pub input: String,
+        pub sku: String,
+        /// The line's quantity as it was read.
+        pub from: i64,
+        /// Number of pieces to be added.
+        pub quantity: i64,
+        /// Their price, in minor units.
+        pub amount: i64,
+        /// Set by the abort: the raise can't be committed any more.
+        #[serde(default)]
+        pub voiding: bool,
+        /// Deadline of the attempt that began it, on the server's clock.
+        pub deadline: DateTime,
+    }
 }
 
 impl Raise {
@@ -220,18 +211,4 @@ impl Raise {
     pub fn payment_id(&self) -> &str {
         self.payment.as_deref().unwrap_or(&self.tag)
     }
-}
-
-impl Stored for OrderDocument {
-    const COLLECTION: &'static str = "orders";
-    const INDEXES: &'static [Index] = &[
-        Index::of("owner_placed", "owner -placedAt -_id", "owner", "myOrders"),
-        // Most orders owe nothing and are raised by nobody, and so have no key in the next two.
-        Index::of_field(
-            "outbox_at",
-            "outbox.at",
-            "the sweep of what is still to be given, or was given a while ago",
-        ),
-        Index::of_field("raises_deadline", "raises.deadline", "the sweep of raises that were cut"),
-    ];
 }

@@ -86,11 +86,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::{Node, NodeType, ObjectType},
-    room::declared,
-};
+use super::{Room, nodes::node_type, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::OrderDocument;
 pub use types::Order;
@@ -100,13 +96,10 @@ impl NodeKind {
     pub const ORDER: Self = Self::new("order");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
     extends: &[("Cart", "order")],
-    nodes: &[NodeType::new(NodeKind::ORDER, &[ObjectType::of::<Order>()], |cx, id| {
-        Box::pin(async move { Ok(operations::order(cx, id).await?.map(Order::from).map(Node::of)) })
-    })],
+    nodes: &[node_type!(ORDER: Order, |cx, id| operations::order(cx, id))],
     collections: &[declared::<OrderDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -1,45 +1,28 @@
 //! Resolvers: they translate between GraphQL and the operations of orders.
 
-use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
+use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
-use super::operations;
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    input,
-    node_id::NodeKind,
-    page::paging,
-    requester::{Role, Who},
-    subscription::follow,
-};
+use super::{operations, types::Order};
+use crate::graphql::{prelude::*, subscription::follow};
 
-/// Query fields.
-#[derive(Default)]
-pub struct OrdersQuery;
+queries! {
+    /// Query fields.
+    pub struct OrdersQuery;
 
-#[Object]
-impl OrdersQuery {
     /// An order by its global id. Null if it doesn't exist or isn't visible to the caller. An order is
     /// visible to its owner and to merchants; an order that was placed without signing in is visible to
     /// everyone who knows its id.
     ///
     /// Who: everyone.
-    async fn order(
-        &self,
-        context: &Context<'_>,
+    order(
+        context,
         #[graphql(desc = "Global id of the order.")] id: ID,
-    ) -> Result<Option<Order>> {
-        Ok(operations::order(cx(context), &id).await?.map(Order::from))
-    }
+    ): Option<Order> = operations::order(cx(context), &id).await?.map(Order::from),
 
     /// Orders of the caller, newest first.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn my_orders(&self, context: &Context<'_>) -> Result<Connection<String, Order>> {
-        Ok(operations::my_orders(cx(context), paging(context)?).await?)
-    }
+    my_orders(context) by signed_in: Connection<Order> =
+        operations::my_orders(cx(context), paging(context)?).await?,
 }
 
 mutations! {
@@ -71,10 +54,7 @@ mutations! {
     cancel_order(CancelOrderInput) -> CancelOrderResult;
 
     /// Deletes a cancelled order for good. It is refused with `InUse` unless the order is `CANCELLED`.
-    ///
-    /// Who: admin.
-    delete_order(DeleteOrderInput) -> DeleteOrderResult
-        for Who::Role(Role::Admin);
+    delete_order(DeleteOrderInput) -> DeleteOrderResult by admin;
 }
 
 /// Subscription fields.

@@ -1,22 +1,7 @@
 //! MongoDB access of the orders.
 
-use mongodb::bson::{DateTime, Document, doc};
-
 use super::documents::{Action, Due, OrderDocument, OrderState, Raise};
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Change, Op},
-    mongo::{
-        Collection,
-        collection::List,
-        expression::{
-            append, changed, choose, filter, is_missing, literal, map, replaced, stored, whole,
-            without,
-        },
-        guarded::Guarded,
-    },
-};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// A decision that was computed from an order as it was read.
 pub(super) struct Decision {
@@ -165,7 +150,7 @@ pub(super) async fn list_owing(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<OrderDocument>, Error> {
+) -> Result<Vec<OrderDocument>> {
     // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
     // it.
     let filter = doc! { "outbox.at": { "$gte": from, "$lt": before } };

@@ -1,6 +1,6 @@
 //! GraphQL types of orders and of the checkout.
 
-use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use async_graphql::SimpleObject;
 
 use super::documents::{self, OrderDocument, OrderState};
 use crate::{
@@ -9,86 +9,50 @@ use crate::{
         inventory::InsufficientStock,
     },
     graphql::{
-        codes::refusal,
-        cx::cx,
-        declared::{input, result},
-        node_id::NodeKind,
-        object_of::ObjectOf,
-        refusals::{Conflict, InUse, InvalidInput, NotFound},
-        scalars::{DateTime, Money, int},
+        prelude::*,
+        scalars::{DateTime, int},
     },
 };
 
-/// An order.
-pub type Order = ObjectOf<OrderDocument>;
-
-/// An order: products bought at the prices that they had when they were put into the cart.
-#[Object]
-impl Order {
-    /// Global id of the order. The id of an order that was placed without signing in is a capability: whoever
-    /// knows it can see and change the order.
-    pub async fn id(&self) -> ID {
-        NodeKind::ORDER.id(&self.0.id)
-    }
-
-    /// Global id of the cart that was checked out.
-    async fn cart_id(&self) -> ID {
-        NodeKind::CART.id(&self.0.cart_id)
-    }
-
-    /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of
-    /// others.
-    async fn cart(&self, context: &Context<'_>) -> Result<Option<Cart>> {
-        let id = NodeKind::CART.id(&self.0.cart_id);
-        Ok(carts::operations::cart(cx(context), &id).await?.map(Cart::from))
-    }
-
-    /// How far the order has come. Only a `PLACED` order can be changed or cancelled.
-    async fn state(&self) -> OrderState {
-        self.0.state
-    }
-
-    /// Lines of the order. Lines whose quantity was lowered to zero are left out.
-    async fn lines(&self) -> Vec<OrderLine> {
-        let lines = self.0.lines.iter().filter(|line| line.quantity > 0);
-        lines.map(|line| OrderLine::of(line, self.0.currency)).collect()
-    }
-
-    /// Sum of the totals of all lines.
-    async fn total(&self) -> Money {
-        self.money(self.0.total)
-    }
-
-    /// Sum of all payments: the one of the checkout and those of raised lines. Refunds aren't subtracted.
-    async fn paid(&self) -> Money {
-        self.money(self.0.payments.iter().map(|payment| payment.amount).sum())
-    }
-
-    /// Part of `paid` that was paid back.
-    async fn refunded(&self) -> Money {
-        let decided: i64 = self.0.payments.iter().map(|payment| payment.refunded).sum();
-        self.money(decided - self.due())
-    }
-
-    /// Part of `paid` that is still to be paid back: the refund is decided, but the money hasn't moved yet.
-    /// It moves without a further request, as soon as the merchant's account or the payment provider can pay.
-    async fn refund_due(&self) -> Money {
-        self.money(self.due())
-    }
-
-    /// Address to which the goods are sent.
-    async fn shipping(&self) -> &Address {
-        &self.0.shipping
-    }
-
-    /// Time at which the order was placed.
-    async fn placed_at(&self) -> DateTime {
-        DateTime(self.0.placed_at)
-    }
-
-    /// Server time of the last change: of the lines, of the state or of a refund.
-    async fn changed_at(&self) -> DateTime {
-        DateTime(self.0.changed_at)
+object! {
+    /// An order: products bought at the prices that they had when they were put into the cart.
+    pub type Order = OrderDocument as order {
+        /// Global id of the order. The id of an order that was placed without signing in is a capability: whoever
+        /// knows it can see and change the order.
+        pub id: ID = NodeKind::ORDER.id(&order.id),
+        /// Global id of the cart that was checked out.
+        cart_id: ID = NodeKind::CART.id(&order.cart_id),
+        /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of
+        /// others.
+        cart(context)?: Option<Cart> = {
+            let id = NodeKind::CART.id(&order.cart_id);
+            carts::operations::cart(cx(context), &id).await?.map(Cart::from)
+        },
+        /// How far the order has come. Only a `PLACED` order can be changed or cancelled.
+        state: OrderState = order.state,
+        /// Lines of the order. Lines whose quantity was lowered to zero are left out.
+        lines: Vec<OrderLine> = {
+            let lines = order.lines.iter().filter(|line| line.quantity > 0);
+            lines.map(|line| OrderLine::of(line, order.currency)).collect()
+        },
+        /// Sum of the totals of all lines.
+        total: Money = order.money(order.total),
+        /// Sum of all payments: the one of the checkout and those of raised lines. Refunds aren't subtracted.
+        paid: Money = order.money(order.payments.iter().map(|payment| payment.amount).sum()),
+        /// Part of `paid` that was paid back.
+        refunded: Money = {
+            let decided: i64 = order.payments.iter().map(|payment| payment.refunded).sum();
+            order.money(decided - order.due())
+        },
+        /// Part of `paid` that is still to be paid back: the refund is decided, but the money hasn't moved yet.
+        /// It moves without a further request, as soon as the merchant's account or the payment provider can pay.
+        refund_due: Money = order.money(order.due()),
+        /// Address to which the goods are sent.
+        shipping: &Address = &order.shipping,
+        /// Time at which the order was placed.
+        placed_at: DateTime = DateTime(order.placed_at),
+        /// Server time of the last change: of the lines, of the state or of a refund.
+        changed_at: DateTime = DateTime(order.changed_at),
     }
 }
 
@@ -104,7 +68,7 @@ impl Order {
 
 line! {
     /// Line of an order: one product with its quantity.
-    OrderLine of documents::OrderLine {}
+    OrderLine of documents::OrderLine as shown {}
 }
 
 input! {
@@ -199,14 +163,24 @@ refusal! {
     /// The cart has no lines.
     struct CartEmpty as "CART_EMPTY" {
     }
-}
 
-refusal! {
     /// The available stock doesn't cover some lines of the cart. No stock was taken, nothing was paid, and the
     /// cart can be changed again.
     struct CheckoutShort as "INSUFFICIENT_STOCK" {
         /// Every line that the available stock doesn't cover.
         pub short_lines: Vec<ShortLine>,
+    }
+
+    /// The payment provider declined the payment. No stock was taken and nothing was paid.
+    struct PaymentDeclined as "PAYMENT_DECLINED" {
+        /// Reason in the words of the payment provider.
+        pub reason: String,
+    }
+
+    /// The order can't be changed in its present state.
+    struct OrderNotOpen as "ORDER_NOT_OPEN" {
+        /// State in which the order can't be changed.
+        pub state: OrderState,
     }
 }
 
@@ -234,22 +208,6 @@ impl ShortLine {
     /// The line has `requested` pieces of the SKU, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
         Self { sku: ID(sku.into()), requested: int(requested), available: int(available) }
-    }
-}
-
-refusal! {
-    /// The payment provider declined the payment. No stock was taken and nothing was paid.
-    struct PaymentDeclined as "PAYMENT_DECLINED" {
-        /// Reason in the words of the payment provider.
-        pub reason: String,
-    }
-}
-
-refusal! {
-    /// The order can't be changed in its present state.
-    struct OrderNotOpen as "ORDER_NOT_OPEN" {
-        /// State in which the order can't be changed.
-        pub state: OrderState,
     }
 }
 

@@ -59,7 +59,6 @@ pub struct Charge {
     pub id: String,
     /// Holder name of the cart or order that is paid. No provider reveals it.
     pub holder: String,
-    /// Amount to be paid.
     pub amount: Money,
     /// Ledger provider: the account that pays. Its owner was checked.
     pub account: Option<String>,
@@ -76,7 +75,6 @@ pub enum Refund {
     Due,
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     needs: &["transfers"],
     faults: Some(|config| {

@@ -22,14 +22,9 @@ use super::{
     store,
     types::PersonAddressInput,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        declared::{optional, valid},
-        input,
-        refusals::InvalidInput,
-    },
+use crate::graphql::{
+    declared::{optional, valid},
+    prelude::*,
 };
 
 /// One line of the import.
@@ -59,10 +54,7 @@ pub fn id_of(field: &str, key: &str) -> Result<String, InvalidInput> {
 ///
 /// # Errors
 /// Some of the lines may have been imported; the import can be repeated.
-pub async fn import(
-    app: &App,
-    lines: &[ImportPerson],
-) -> Result<Vec<Result<(), InvalidInput>>, Error> {
+pub async fn import(app: &App, lines: &[ImportPerson]) -> Result<Vec<Result<(), InvalidInput>>> {
     let mut people = Vec::new();
     let each = |line| checked(app, line).map(|person| people.push(person));
     let answers = lines.iter().map(each).collect();
@@ -101,7 +93,7 @@ fn is_as(found: &PersonDocument, line: &PersonDocument) -> bool {
         && (line.address.is_none() || found.address == line.address)
 }
 
-async fn change(app: &App, line: &PersonDocument) -> Result<(), Error> {
+async fn change(app: &App, line: &PersonDocument) -> Result<()> {
     let gone = || Error::internal("an imported person is gone");
     set_name(app, &line.id, &line.name).await?.ok_or_else(gone)?;
     if line.address.is_some() {

@@ -1,10 +1,10 @@
 //! Invariants of people, for `docgate check`.
 
 use super::{documents::PersonDocument, store};
-use crate::{app::App, error::Error, graphql::input, invariants::Report};
+use crate::{graphql::prelude::*, invariants::Report};
 
 /// Checks that copies of names equal the record, and that `nameKey` equals the name in lower case.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let rule = "people: every product's copy of a name equals the person's name";
     report.add(rule, store::list_wrong_names(app).await?);
     report.rule("people: the key by which a name is found is the name in lower case");

@@ -30,11 +30,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::{Node, NodeType, ObjectType},
-    room::declared,
-};
+use super::{Room, nodes::node_type, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{PersonDocument, PersonName, Work};
 pub use types::Person;
@@ -44,11 +40,8 @@ impl NodeKind {
     pub const PERSON: Self = Self::new("person");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
-    nodes: &[NodeType::new(NodeKind::PERSON, &[ObjectType::of::<Person>()], |cx, id| {
-        Box::pin(async move { Ok(operations::person(&cx, id).await?.map(Person).map(Node::of)) })
-    })],
+    nodes: &[node_type!(PERSON: Person, |cx, id| operations::person(&cx, id))],
     collections: &[declared::<PersonDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -2,9 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use async_graphql::connection::Connection;
-
 pub use super::store::{apply_first_works, list_names as names};
+
 use super::{
     documents::{PersonAddress, PersonDocument, Work},
     store,
@@ -13,20 +12,7 @@ use super::{
         SetPersonAddressInput, SetPersonAddressResult,
     },
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::Attempt,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        node_id::NodeKind,
-        page::{Order, Page, Paging},
-        refusals::{Conflict, NotFound, Stop},
-    },
-    mongo::Version,
-};
+use crate::{graphql::prelude::*, mongo::Version};
 
 /// Length of a name.
 pub(super) const NAME: RangeInclusive<usize> = 1..=200;
@@ -35,17 +21,13 @@ pub(super) const NAME: RangeInclusive<usize> = 1..=200;
 pub const WORKS: i64 = 2_000;
 
 /// One person.
-pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
+pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>> {
     let Ok(id) = input::id(NodeKind::PERSON, id) else { return Ok(None) };
     store::people(app).get_settled(&id).await
 }
 
 /// People whose name begins with `prefix`, by name.
-pub async fn people(
-    app: &App,
-    prefix: &str,
-    paging: Paging,
-) -> Result<Connection<String, Person>, Error> {
+pub async fn people(app: &App, prefix: &str, paging: Paging) -> Result<Connection<Person>> {
     let prefix = input::folded(&input::verbatim("nameStartsWith", prefix, 0..=*NAME.end())?);
     let list = format!("people {prefix:?}");
     let order = Order { list, keys: vec![("nameKey", 1), ("_id", 1)] };
@@ -53,7 +35,7 @@ pub async fn people(
     let found = store::list_by_name(app, &prefix, &page).await?;
     let position =
         |person: &PersonDocument| vec![person.name_key.as_str().into(), person.id.as_str().into()];
-    Ok(page.connection(found, position, Person))
+    Ok(page.connection(found, position, Person::from))
 }
 
 /// Creates a person, once per idempotency key.
@@ -106,11 +88,7 @@ pub async fn rename_person(
 }
 
 /// Sets the name of the person with that `_id`; `None` if there is no such person.
-pub(super) async fn set_name(
-    app: &App,
-    id: &str,
-    name: &str,
-) -> Result<Option<PersonDocument>, Error> {
+pub(super) async fn set_name(app: &App, id: &str, name: &str) -> Result<Option<PersonDocument>> {
     let attempt = app.begin().await?;
     if let Some(renamed) = store::rename(app, id, name).within(&attempt).then_read().await? {
         return spread(app, renamed).await.map(Some);
@@ -127,7 +105,7 @@ pub(super) async fn set_name(
 ///
 /// # Errors
 /// The outbox entry stays; the sweep or a repeat applies it.
-pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDocument, Error> {
+pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDocument> {
     if person.outbox.is_empty() {
         return Ok(person);
     }
@@ -151,7 +129,7 @@ pub async fn set_person_address(
 ///
 /// # Errors
 /// The outcome is unknown, or the attempt is over: the entry has to be applied again.
-pub async fn apply_work(app: &App, id: &str, work: &Work, attempt: &Attempt) -> Result<(), Error> {
+pub async fn apply_work(app: &App, id: &str, work: &Work, attempt: &Attempt) -> Result<()> {
     if store::write_work(app, id, work).within(attempt).held().await? {
         return Ok(());
     }

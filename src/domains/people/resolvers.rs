@@ -1,51 +1,35 @@
 //! Resolvers: they translate between GraphQL and the operations of people.
 
-use async_graphql::{Context, ID, Object, Result, connection::Connection};
-
 use super::operations;
-use crate::{
-    engine::caching::cache_control,
-    graphql::{
-        app,
-        declared::mutations,
-        page::paging,
-        requester::{Role, Who},
-    },
-};
+use crate::{engine::caching::cache_control, graphql::prelude::*};
 
-/// Query fields.
-#[derive(Default)]
-pub struct PeopleQuery;
+queries! {
+    /// Query fields.
+    pub struct PeopleQuery;
 
-#[Object]
-impl PeopleQuery {
     /// A person by global id. Null if there is none.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(300))]
-    async fn person(
-        &self,
-        context: &Context<'_>,
+    person(
+        context,
         #[graphql(desc = "Global id of the person.")] id: ID,
-    ) -> Result<Option<Person>> {
-        Ok(operations::person(app(context), &id).await?.map(Person))
-    }
+    ): Option<Person> = operations::person(app(context), &id).await?.map(Person::from),
 
     /// People, sorted by name.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(300))]
-    async fn people(
-        &self,
-        context: &Context<'_>,
+    people(
+        context,
         #[graphql(
             desc = "Beginning of the name; upper and lower case are treated as equal. Default: all people."
         )]
         name_starts_with: Option<String>,
-    ) -> Result<Connection<String, Person>> {
+    ): Connection<Person> = {
         let prefix = name_starts_with.unwrap_or_default();
-        Ok(operations::people(app(context), &prefix, paging(context)?).await?)
-    }
+        operations::people(app(context), &prefix, paging(context)?).await?
+    },
 }
 
 mutations! {
@@ -53,18 +37,11 @@ mutations! {
     pub struct PeopleMutation;
 
     /// Creates a person.
-    ///
-    /// Who: merchant.
-    create_person(CreatePersonInput) -> CreatePersonResult for Who::Role(Role::Merchant);
+    create_person(CreatePersonInput) -> CreatePersonResult by merchant;
 
     /// Changes the name of a person, also in the products that the person contributed to.
-    ///
-    /// Who: merchant.
-    rename_person(RenamePersonInput) -> RenamePersonResult for Who::Role(Role::Merchant);
+    rename_person(RenamePersonInput) -> RenamePersonResult by merchant;
 
     /// Sets or removes the postal address of a person.
-    ///
-    /// Who: merchant.
-    set_person_address(SetPersonAddressInput) -> SetPersonAddressResult
-        for Who::Role(Role::Merchant);
+    set_person_address(SetPersonAddressInput) -> SetPersonAddressResult by merchant;
 }

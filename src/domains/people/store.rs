@@ -1,20 +1,9 @@
 //! Every MongoDB call of people.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::documents::{CreditedProduct, PersonAddress, PersonDocument, PersonName, Work};
 use crate::{
-    app::App,
-    error::Error,
-    flow::Attempt,
-    graphql::{input, page::Page},
-    mongo::{
-        Collection,
-        collection::List,
-        copies::CopyPath,
-        expression::{append, array, literal, starts_with, stored, whole, without, without_any},
-        guarded::Guarded,
-    },
+    graphql::prelude::*,
+    mongo::{copies::CopyPath, prelude::*},
 };
 
 /// The array of the copies of names in products. Its index begins with `contributors.personId`.
@@ -30,13 +19,13 @@ pub(super) async fn list_by_name(
     app: &App,
     prefix: &str,
     page: &Page,
-) -> Result<Vec<PersonDocument>, Error> {
+) -> Result<Vec<PersonDocument>> {
     let list = page.list(doc! { "nameKey": starts_with(prefix) });
     people(app).list(List { hint: Some("name"), ..list }).await
 }
 
 /// Names of these people, read with majority concern. People that don't exist are absent.
-pub async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Error> {
+pub async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -58,7 +47,7 @@ pub(super) fn rename(app: &App, id: &str, name: &str) -> Guarded<PersonDocument>
 }
 
 /// Writes the name into every copy with a lower version.
-pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u64, Error> {
+pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u64> {
     let products = app.collection::<CreditedProduct>();
     NAMES.spread(&products, &person.id, person.version, doc! { "name": &person.name }).await
 }
@@ -109,7 +98,7 @@ pub async fn apply_first_works(
     app: &App,
     works: &[(&str, Vec<Work>)],
     attempt: &Attempt,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     // The time of a tombstone is set by the server.
     if works.iter().flat_map(|(_, works)| works).any(|work| work.roles.is_empty()) {
         return Ok(false);
@@ -124,14 +113,14 @@ pub async fn apply_first_works(
 }
 
 /// Removes the tombstones from before `before`; returns how many people had one.
-pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64, Error> {
+pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64> {
     let filter = doc! { "works.stoneAt": { "$lt": before } };
     let update = doc! { "$pull": { "works": { "stoneAt": { "$lt": before } } } };
     people(app).update_many(filter, update, vec![]).await
 }
 
 /// Copies of names that differ from the record.
-pub(super) async fn list_wrong_names(app: &App) -> Result<Vec<Document>, Error> {
+pub(super) async fn list_wrong_names(app: &App) -> Result<Vec<Document>> {
     let same = doc! { "$and": [
         { "$eq": ["$contributors.name", "$person.name"] },
         { "$eq": ["$contributors.nv", "$person.version"] },

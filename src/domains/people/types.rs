@@ -1,6 +1,6 @@
 //! GraphQL types of people.
 
-use async_graphql::{ComplexObject, Context, ID, Object, Result};
+use async_graphql::{ComplexObject, Context};
 
 use super::{
     documents::{PersonAddress, PersonDocument, Work},
@@ -9,50 +9,23 @@ use super::{
 use crate::{
     domains::catalog::{self, Product},
     engine::caching::cache_control,
-    graphql::{
-        app,
-        declared::{input, result},
-        node_id::NodeKind,
-        refusals::{Conflict, InvalidInput, NotFound},
-        requester::{Role, Who},
-        scalars::LocaleTag,
-    },
+    graphql::prelude::*,
 };
 
-/// A person who contributes to products.
-#[derive(Debug)]
-pub struct Person(pub PersonDocument);
-
-impl From<PersonDocument> for Person {
-    fn from(person: PersonDocument) -> Self {
-        Self(person)
-    }
-}
-
-/// A person who contributes to products, such as a musician, an author or an actor.
-#[Object]
-impl Person {
-    /// Global id of the person. A new name doesn't change it.
-    pub async fn id(&self) -> ID {
-        NodeKind::PERSON.id(&self.0.id)
-    }
-
-    /// Name as it is displayed, 1 to 200 characters. Several people may have the same name.
-    async fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    /// Postal address. Null if none is stored, and null with an error unless the caller is a merchant.
-    ///
-    /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)", directive = cache_control::apply(0))]
-    async fn address(&self) -> Option<PersonAddress> {
-        self.0.address.clone()
-    }
-
-    /// Products that the person contributed to. The one whose credit changed last comes last.
-    async fn works(&self) -> Vec<&Work> {
-        self.0.works.iter().filter(|work| !work.roles.is_empty()).collect()
+object! {
+    /// A person who contributes to products, such as a musician, an author or an actor.
+    pub type Person = PersonDocument as person {
+        /// Global id of the person. A new name doesn't change it.
+        pub id: ID = NodeKind::PERSON.id(&person.id),
+        /// Name as it is displayed, 1 to 200 characters. Several people may have the same name.
+        name: &str = &person.name,
+        /// Postal address. Null if none is stored, and null with an error unless the caller is a merchant.
+        ///
+        /// Who: merchant.
+        #[graphql(guard = "Who::Role(Role::Merchant)", directive = cache_control::apply(0))]
+        address: Option<PersonAddress> = person.address.clone(),
+        /// Products that the person contributed to. The one whose credit changed last comes last.
+        works: Vec<&Work> = person.works.iter().filter(|work| !work.roles.is_empty()).collect(),
     }
 }
 

@@ -22,9 +22,7 @@ document! {
         pub id as "_id": String,
         /// Subject of the owner. World accounts have none.
         pub owner?: String,
-        /// Purpose of the account.
         pub kind: AccountKind,
-        /// Currency of the account.
         pub currency: CurrencyCode,
         /// Whether the account takes part in transfers.
         pub state: AccountState,
@@ -38,7 +36,6 @@ document! {
         pub opened_at: DateTime,
         /// Digest of the input of the op that opened it.
         pub input?: String,
-        /// Version of the document's format.
         pub v: Version<1>,
     }
 
@@ -55,37 +52,31 @@ document! {
         /// Of a hold: server time of the hold.
         pub at?: DateTime,
     }
-}
 
-/// Purpose of an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum AccountKind {
-    /// An account that its owner opened.
-    Personal,
-    /// The account on which the ledger provider receives payments. It can't be closed.
-    Receiving,
-    /// The account of the outside world: source of deposits and destination of withdrawals. Its balance is
-    /// negative or zero.
-    World,
-}
+    /// Purpose of an account.
+    pub enum AccountKind {
+        /// An account that its owner opened.
+        Personal,
+        /// The account on which the ledger provider receives payments. It can't be closed.
+        Receiving,
+        /// The account of the outside world: source of deposits and destination of withdrawals. Its balance is
+        /// negative or zero.
+        World,
+    }
 
-/// Whether an account takes part in transfers. A closed account is never opened again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum AccountState {
-    /// The account takes part in transfers.
-    Open,
-    /// The account is closed for good. Refunds of payments still reach it.
-    Closed,
-}
+    /// Whether an account takes part in transfers. A closed account is never opened again.
+    #[derive(Enum)]
+    pub enum AccountState {
+        /// The account takes part in transfers.
+        Open,
+        /// The account is closed for good. Refunds of payments still reach it.
+        Closed,
+    }
 
-document! {
     /// One transfer: the decider of its own flow.
     pub struct TransferDocument {
         /// Derived from the idempotency key, the original's id, or the id of what is paid.
         pub id as "_id": String,
-        /// Purpose of the transfer.
         pub kind: TransferKind,
         /// Subject who requested it and may read it.
         pub by?: String,
@@ -120,8 +111,11 @@ document! {
         pub at: DateTime,
         /// States that it went through.
         pub history: Vec<TransferStep>,
-        /// Version of the document's format.
         pub v: Version<1>,
+    } in "transfers" {
+        plain("accounts_at", "accounts -at -_id", "statements"),
+        plain("state_at", "state -at -_id",
+            "the transfers in one state, and the sweep of those that were cut"),
     }
 
     /// State that a transfer reached, with the time.
@@ -132,68 +126,65 @@ document! {
         /// Time at which it was reached.
         pub at: scalars::DateTime,
     }
-}
 
-/// What a transfer is for. It determines who may request it and who may cancel it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum TransferKind {
-    /// A transfer from an account to another, requested by the owner of the source.
-    Transfer,
-    /// A deposit from the outside world.
-    Deposit,
-    /// A withdrawal to the outside world.
-    Withdrawal,
-    /// The reversal of another transfer.
-    Reversal,
-    /// The payment of a checkout. It is authorised first, and captured when the checkout is committed.
-    Payment,
-    /// The refund of a payment or of a part of it.
-    Refund,
-}
+    /// What a transfer is for. It determines who may request it and who may cancel it.
+    #[derive(Enum)]
+    pub enum TransferKind {
+        /// A transfer from an account to another, requested by the owner of the source.
+        Transfer,
+        /// A deposit from the outside world.
+        Deposit,
+        /// A withdrawal to the outside world.
+        Withdrawal,
+        /// The reversal of another transfer.
+        Reversal,
+        /// The payment of a checkout. It is authorised first, and captured when the checkout is committed.
+        Payment,
+        /// The refund of a payment or of a part of it.
+        Refund,
+    }
 
-/// How far a transfer has come. `DONE`, `CANCELLED` and `RETURNED` are final.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum TransferState {
-    /// The source is being debited. The transfer isn't committed yet.
-    Pending,
-    /// The source is debited, and the money is reserved for a checkout in progress.
-    Authorised,
-    /// The transfer is committed. The destination is credited next; if it can't accept the money, the money
-    /// is returned.
-    Committed,
-    /// The destination is credited. Only marks on the accounts are still to be removed.
-    Credited,
-    /// The destination is credited, and nothing remains to be done.
-    Done,
-    /// The transfer was cancelled. Debited money is being returned to the source.
-    Cancelling,
-    /// The transfer was cancelled. The source has all of its money.
-    Cancelled,
-    /// The destination can't accept the money. It is being returned to the source.
-    Returning,
-    /// The destination couldn't accept the money. The source has it again.
-    Returned,
-}
+    /// How far a transfer has come. `DONE`, `CANCELLED` and `RETURNED` are final.
+    #[derive(Enum)]
+    pub enum TransferState {
+        /// The source is being debited. The transfer isn't committed yet.
+        Pending,
+        /// The source is debited, and the money is reserved for a checkout in progress.
+        Authorised,
+        /// The transfer is committed. The destination is credited next; if it can't accept the money, the money
+        /// is returned.
+        Committed,
+        /// The destination is credited. Only marks on the accounts are still to be removed.
+        Credited,
+        /// The destination is credited, and nothing remains to be done.
+        Done,
+        /// The transfer was cancelled. Debited money is being returned to the source.
+        Cancelling,
+        /// The transfer was cancelled. The source has all of its money.
+        Cancelled,
+        /// The destination can't accept the money. It is being returned to the source.
+        Returning,
+        /// The destination couldn't accept the money. The source has it again.
+        Returned,
+    }
 
-/// Why a transfer didn't go through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum TransferReason {
-    /// The source held less than the amount.
-    InsufficientFunds,
-    /// The source is closed.
-    SourceClosed,
-    /// The destination is closed.
-    DestinationClosed,
-    /// The transfer would have raised the destination's balance above its maximum.
-    DestinationFull,
-    /// The owner cancelled the transfer.
-    CancelledByOwner,
-    /// The checkout that the payment was for was aborted.
-    #[serde(rename = "CHECKOUT_GIVEN_UP")]
-    CheckoutAborted,
+    /// Why a transfer didn't go through.
+    #[derive(Enum)]
+    pub enum TransferReason {
+        /// The source held less than the amount.
+        InsufficientFunds,
+        /// The source is closed.
+        SourceClosed,
+        /// The destination is closed.
+        DestinationClosed,
+        /// The transfer would have raised the destination's balance above its maximum.
+        DestinationFull,
+        /// The owner cancelled the transfer.
+        CancelledByOwner,
+        /// The checkout that the payment was for was aborted.
+        #[serde(rename = "CHECKOUT_GIVEN_UP")]
+        CheckoutAborted,
+    }
 }
 
 impl AccountDocument {
@@ -308,16 +299,4 @@ pub(super) const HOLDS_AT: &str = "holdsAt";
 /// Expression: the time of the oldest hold. Other marks have no time.
 fn holds_at(_delay: i64) -> Bson {
     doc! { "$min": "$pending.at" }.into()
-}
-
-impl Stored for TransferDocument {
-    const COLLECTION: &'static str = "transfers";
-    const INDEXES: &'static [Index] = &[
-        Index::plain("accounts_at", "accounts -at -_id", "statements"),
-        Index::plain(
-            "state_at",
-            "state -at -_id",
-            "the transfers in one state, and the sweep of those that were cut",
-        ),
-    ];
 }

@@ -91,7 +91,6 @@ impl NodeKind {
     pub const TRANSFER: Self = Self::new("transfer");
 }
 
-/// The room.
 pub const ROOM: Room = Room {
     nodes: &[
         node_type!(ACCOUNT: Account, |cx, id| operations::account(cx, id)),

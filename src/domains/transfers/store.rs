@@ -20,7 +20,6 @@ pub struct Payment<'a> {
     pub tag: &'a str,
     /// Account that pays.
     pub payer: &'a str,
-    /// Amount to be paid.
     pub amount: Money,
 }
 

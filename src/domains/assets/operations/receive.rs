@@ -24,7 +24,6 @@ const SLUG: usize = 64;
 /// A file whose beginning was read and examined.
 pub(super) struct OpenFile<'a> {
     app: &'a App,
-    /// Its name.
     pub(super) name: String,
     /// Its detected media type and metadata.
     pub(super) media: Media,

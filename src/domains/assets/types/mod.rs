@@ -152,6 +152,20 @@ refusal! {
         /// The asset as it is now, with its version.
         pub current: Asset,
     }
+
+    /// The file exceeds the maximum size.
+    struct FileTooLarge as "FILE_TOO_LARGE" {
+        /// Maximum size of a file in bytes.
+        pub most: Long,
+    }
+
+    /// Files of this media type aren't accepted.
+    struct MediaTypeNotAllowed as "MEDIA_TYPE_NOT_ALLOWED" {
+        /// Media type of the file, detected from its bytes.
+        pub sent_media_type: String,
+        /// Accepted media types, such as `image/*`.
+        pub allowed: Vec<String>,
+    }
 }
 
 impl AssetConflict {
@@ -165,23 +179,5 @@ impl AssetConflict {
 impl From<AssetConflict> for UploadAssetResult {
     fn from(conflict: AssetConflict) -> Self {
         Self::Conflict(Conflict::because(conflict.message, None))
-    }
-}
-
-refusal! {
-    /// The file exceeds the maximum size.
-    struct FileTooLarge as "FILE_TOO_LARGE" {
-        /// Maximum size of a file in bytes.
-        pub most: Long,
-    }
-}
-
-refusal! {
-    /// Files of this media type aren't accepted.
-    struct MediaTypeNotAllowed as "MEDIA_TYPE_NOT_ALLOWED" {
-        /// Media type of the file, detected from its bytes.
-        pub sent_media_type: String,
-        /// Accepted media types, such as `image/*`.
-        pub allowed: Vec<String>,
     }
 }

@@ -180,7 +180,7 @@ object! {
         /// The person, with all works.
         person(context)?: Option<Person> = {
             let id = NodeKind::PERSON.id(contributor.person_id);
-            people::operations::person(app(context), &id).await?.map(Person)
+            people::operations::person(app(context), &id).await?.map(Person::from)
         },
         /// Name of the person. It is a copy: a new name reaches it with a delay.
         name: &str = contributor.name,

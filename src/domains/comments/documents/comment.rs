@@ -2,88 +2,85 @@
 
 use async_graphql::Enum;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use mongodb::bson::{Bson, DateTime};
-use serde::{Deserialize, Serialize};
 
 use super::Parent;
-use crate::mongo::{Stored, Version, indexes::Index};
+use crate::mongo::prelude::*;
 
-/// One comment: a document of `comments`, or an element of a page or of the discussed document.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommentDocument {
-    /// The comment's id and the epoch of its store.
-    #[serde(rename = "_id")]
-    pub key: String,
-    /// Derived from the idempotency key of the post; for a review from its author.
-    pub id: String,
-    /// Its store: the discussion and the epoch.
-    pub on: String,
-    /// The discussed document.
-    pub parent: Parent,
-    /// Its place in the discussion: a short name for each level, from the root down.
-    pub slug: String,
-    /// Slug of the comment that it replies to; empty at the top level.
-    pub reply_to: String,
-    /// Id of the comment that it replies to; absent at the top level and in older documents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply_to_id: Option<String>,
-    /// Its place in the order of threads: for each level the time in milliseconds and the short name, each
-    /// followed by a `/`.
-    pub sort_key: String,
-    /// Server time at which it was posted.
-    pub at: DateTime,
-    /// Subject of the author.
-    pub author: String,
-    /// Name of the author at the time of the post, if the token had one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub author_name: Option<String>,
-    /// The text; empty if the comment was removed.
-    pub text: String,
-    /// Stars of a review, one to five.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stars: Option<i32>,
-    /// Version of the text and the stars.
-    #[serde(rename = "nonce")]
-    pub text_version: String,
-    /// Rises with every change; copies are compared by it.
-    pub version: i64,
-    /// Server time of the last edit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edited_at: Option<DateTime>,
-    /// Set when it was removed; the place in the thread stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub removed: Option<Removed>,
-    /// Digest of the input of the post, which identifies a repeat.
-    pub origin: String,
-    /// The outbox: the pending entry for the discussed document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due: Option<Due>,
-    /// When the attempt began that emptied the outbox last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settled_at: Option<DateTime>,
-    /// Set when the discussion moves to another layout: this document doesn't change any more.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub sealed: bool,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
+document! {
+    /// One comment: a document of `comments`, or an element of a page or of the discussed document.
+    pub struct CommentDocument {
+        /// The comment's id and the epoch of its store.
+        pub key as "_id": String,
+        /// Derived from the idempotency key of the post; for a review from its author.
+        pub id: String,
+        /// Its store: the discussion and the epoch.
+        pub on: String,
+        /// The discussed document.
+        pub parent: Parent,
+        /// Its place in the discussion: a short name for each level, from the root down.
+        pub slug: String,
+        /// Slug of the comment that it replies to; empty at the top level.
+        pub reply_to: String,
+        /// Id of the comment that it replies to; absent at the top level and in older documents.
+        pub reply_to_id?: String,
+        /// Its place in the order of threads: for each level the time in milliseconds and the short name, each
+        /// followed by a `/`.
+        pub sort_key: String,
+        /// Server time at which it was posted.
+        pub at: DateTime,
+        /// Subject of the author.
+        pub author: String,
+        /// Name of the author at the time of the post, if the token had one.
+        pub author_name?: String,
+        /// The text; empty if the comment was removed.
+        pub text: String,
+        /// Stars of a review, one to five.
+        pub stars?: i32,
+        /// Version of the text and the stars.
+        pub text_version as "nonce": String,
+        /// Rises with every change; copies are compared by it.
+        pub version: i64,
+        /// Server time of the last edit.
+        pub edited_at?: DateTime,
+        /// Set when it was removed; the place in the thread stays.
+        pub removed?: Removed,
+        /// Digest of the input of the post, which identifies a repeat.
+        pub origin: String,
+        /// The outbox: the pending entry for the discussed document.
+        pub due?: Due,
+        /// When the attempt began that emptied the outbox last.
+        pub settled_at?: DateTime,
+        /// Set when the discussion moves to another layout: this document doesn't change any more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub sealed: bool,
+        pub v: Version<1>,
+    } in "comments" {
+        unique("slug", "on slug", "one comment by its place; no place twice"),
+        plain("chronological", "on at id",
+            "comments by time; the newest; copying to another layout"),
+        plain("threaded", "on sortKey", "comments by threads; one thread"),
+        plain("replies", "on replyTo at id", "the replies to one comment"),
+        plain("author", "author -at -id", "the comments of one author"),
+        of_field("due", "due.at",
+            "the sweep of comments that the discussed document hasn't applied"),
+    }
 
-/// The outbox of a comment: one entry for the discussed document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Due {
-    /// Kind of the change.
-    pub kind: DueKind,
-    /// The mark in the discussed document that shows that the entry was applied.
-    pub tag: String,
-    /// When the attempt began that wrote the entry.
-    pub at: DateTime,
-    /// Change of the number of comments.
-    pub count: i32,
-    /// Change of the number of reviews.
-    pub reviews: i32,
-    /// Change of the sum of stars.
-    pub stars: i32,
+    /// The outbox of a comment: one entry for the discussed document.
+    #[derive(PartialEq, Eq)]
+    pub struct Due {
+        /// Kind of the change.
+        pub kind: DueKind,
+        /// The mark in the discussed document that shows that the entry was applied.
+        pub tag: String,
+        /// When the attempt began that wrote the entry.
+        pub at: DateTime,
+        /// Change of the number of comments.
+        pub count: i32,
+        /// Change of the number of reviews.
+        pub reviews: i32,
+        /// Change of the sum of stars.
+        pub stars: i32,
+    }
 }
 
 impl Due {
@@ -107,36 +104,35 @@ impl Due {
     }
 }
 
-/// A change of a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum DueKind {
-    /// It is to be posted; until then it is invisible.
-    Post,
-    /// It was edited.
-    Edit,
-    /// It was removed.
-    Remove,
-}
+document! {
+    /// A change of a comment.
+    pub enum DueKind {
+        /// It is to be posted; until then it is invisible.
+        Post,
+        /// It was edited.
+        Edit,
+        /// It was removed.
+        Remove,
+    }
 
-/// Time and origin of a comment's removal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Removed {
-    /// Server time of the removal.
-    pub at: DateTime,
-    /// The kind of person who removed it.
-    pub by: Remover,
-}
+    /// Time and origin of a comment's removal.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Removed {
+        /// Server time of the removal.
+        pub at: DateTime,
+        /// The kind of person who removed it.
+        pub by: Remover,
+    }
 
-/// Indicates who removed a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[graphql(name = "CommentRemover")]
-pub enum Remover {
-    /// The author of the comment removed it.
-    Author,
-    /// A moderator removed it.
-    Moderator,
+    /// Indicates who removed a comment.
+    #[derive(Enum)]
+    #[graphql(name = "CommentRemover")]
+    pub enum Remover {
+        /// The author of the comment removed it.
+        Author,
+        /// A moderator removed it.
+        Moderator,
+    }
 }
 
 impl CommentDocument {
@@ -215,102 +211,56 @@ impl CommentDocument {
     }
 }
 
-impl Stored for CommentDocument {
-    const COLLECTION: &'static str = "comments";
-    const INDEXES: &'static [Index] = &[
-        Index::unique("slug", "on slug", "one comment by its place; no place twice"),
-        Index::plain(
-            "chronological",
-            "on at id",
-            "comments by time; the newest; copying to another layout",
-        ),
-        Index::plain("threaded", "on sortKey", "comments by threads; one thread"),
-        Index::plain("replies", "on replyTo at id", "the replies to one comment"),
-        Index::plain("author", "author -at -id", "the comments of one author"),
-        Index::of_field(
-            "due",
-            "due.at",
-            "the sweep of comments that the discussed document hasn't applied",
-        ),
-    ];
-}
+document! {
+    /// A page: up to 100 comments in the order of their posts.
+    pub struct PageDocument {
+        /// The store and the number of the page.
+        pub key as "_id": String,
+        /// The store: the discussion and its epoch.
+        pub on: String,
+        /// Number of the page, from 0. Its comments are older than those of the next page.
+        pub page: i64,
+        /// Whether it accepts no more comments.
+        pub full: bool,
+        /// Time of its last comment, which may have been withdrawn since.
+        pub until: DateTime,
+        /// Id of its last comment.
+        pub until_id: String,
+        /// The comments, at least one.
+        pub entries: Vec<CommentDocument>,
+        /// Set when the discussion moves to another layout: this page doesn't change any more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub sealed: bool,
+        pub v: Version<1>,
+    } in "commentPages" {
+        unique("page", "on page", "the last page; no number twice"),
+        plain("until", "on until untilId",
+            "comments by time; the newest; copying to another layout"),
+        plain("open", "on full", "the page that has room"),
+        unique("comment", "on entries.id", "the page of a comment; none in two pages"),
+        unique("slug", "on entries.slug", "one comment by its place; no place in two pages"),
+        of_field("due", "entries.due.at",
+            "the sweep of comments that the discussed document hasn't applied"),
+    }
 
-/// A page: up to 100 comments in the order of their posts.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PageDocument {
-    /// The store and the number of the page.
-    #[serde(rename = "_id")]
-    pub key: String,
-    /// The store: the discussion and its epoch.
-    pub on: String,
-    /// Number of the page, from 0. Its comments are older than those of the next page.
-    pub page: i64,
-    /// Whether it accepts no more comments.
-    pub full: bool,
-    /// Time of its last comment, which may have been withdrawn since.
-    pub until: DateTime,
-    /// Id of its last comment.
-    pub until_id: String,
-    /// The comments, at least one.
-    pub entries: Vec<CommentDocument>,
-    /// Set when the discussion moves to another layout: this page doesn't change any more.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub sealed: bool,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
-
-impl Stored for PageDocument {
-    const COLLECTION: &'static str = "commentPages";
-    const INDEXES: &'static [Index] = &[
-        Index::unique("page", "on page", "the last page; no number twice"),
-        Index::plain(
-            "until",
-            "on until untilId",
-            "comments by time; the newest; copying to another layout",
-        ),
-        Index::plain("open", "on full", "the page that has room"),
-        Index::unique("comment", "on entries.id", "the page of a comment; none in two pages"),
-        Index::unique("slug", "on entries.slug", "one comment by its place; no place in two pages"),
-        Index::of_field(
-            "due",
-            "entries.due.at",
-            "the sweep of comments that the discussed document hasn't applied",
-        ),
-    ];
-}
-
-/// Copy of a comment without a document of its own, for the lists by author.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct AuthoredComment {
-    /// Id of the comment.
-    #[serde(rename = "_id")]
-    pub key: String,
-    /// The same id.
-    pub id: String,
-    /// Its discussion.
-    pub discussion: String,
-    /// Subject of the author.
-    pub author: String,
-    /// Server time of the comment.
-    pub at: DateTime,
-    /// Version of the comment.
-    pub version: i64,
-    /// The comment.
-    pub comment: CommentDocument,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
-
-impl Stored for AuthoredComment {
-    const COLLECTION: &'static str = "authoredComments";
-    const INDEXES: &'static [Index] = &[
-        Index::plain("author", "author -at -id", "the comments of one author"),
-        Index::plain(
-            "discussion",
-            "discussion",
-            "the copies of a discussion that goes, or that needs none any more",
-        ),
-    ];
+    /// Copy of a comment without a document of its own, for the lists by author.
+    pub struct AuthoredComment {
+        /// Id of the comment.
+        pub key as "_id": String,
+        /// The same id.
+        pub id: String,
+        /// Its discussion.
+        pub discussion: String,
+        /// Subject of the author.
+        pub author: String,
+        /// Server time of the comment.
+        pub at: DateTime,
+        pub version: i64,
+        pub comment: CommentDocument,
+        pub v: Version<1>,
+    } in "authoredComments" {
+        plain("author", "author -at -id", "the comments of one author"),
+        plain("discussion", "discussion",
+            "the copies of a discussion that goes, or that needs none any more"),
+    }
 }

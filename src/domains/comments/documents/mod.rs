@@ -12,10 +12,8 @@ pub use parent::Discussable;
 pub(super) use parent::{Mark, Migration, OpenDiscussion, Parent, ParentDocument, ParentKind};
 
 use async_graphql::Enum;
-use mongodb::bson::DateTime;
-use serde::{Deserialize, Serialize};
 
-use crate::mongo::indexes::Index;
+use crate::mongo::prelude::*;
 
 /// The index that every collection of discussed documents needs.
 pub const TOUCHED: Index = Index::of_field(
@@ -24,69 +22,66 @@ pub const TOUCHED: Index = Index::of_field(
     "the sweep of discussions in which something is left to be done",
 );
 
-/// How the comments of a discussion are stored. It decides how many comments the discussion can have, and
-/// whether threads can be listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Enum)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[graphql(name = "DiscussionLayout", remote = "crate::config::DiscussionLayout")]
-pub enum Layout {
-    /// One document per comment: for discussions of any size. All lists are available.
-    PerDocument,
-    /// Up to 100 comments per document: large discussions are read in few steps. Lists of threads and replies
-    /// aren't available.
-    Paged,
-    /// Comments are stored inside the discussed document and read with it: up to 100 comments. All lists are
-    /// available.
-    Embedded,
+document! {
+    /// How the comments of a discussion are stored. It decides how many comments the discussion can have, and
+    /// whether threads can be listed.
+    #[derive(Hash, Enum)]
+    #[graphql(name = "DiscussionLayout", remote = "crate::config::DiscussionLayout")]
+    pub enum Layout {
+        /// One document per comment: for discussions of any size. All lists are available.
+        PerDocument,
+        /// Up to 100 comments per document: large discussions are read in few steps. Lists of threads and replies
+        /// aren't available.
+        Paged,
+        /// Comments are stored inside the discussed document and read with it: up to 100 comments. All lists are
+        /// available.
+        Embedded,
+    }
 }
 
 /// All layouts.
 pub(super) const LAYOUTS: [Layout; 3] = [Layout::PerDocument, Layout::Paged, Layout::Embedded];
 
-/// The part of a discussion that other rooms show.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DiscussionSummary {
-    /// Id of the discussion; its comments carry it.
-    pub id: String,
-    /// How its comments are stored.
-    pub layout: Layout,
-    /// Raised by each change of the layout.
-    pub epoch: i64,
-    /// Number of comments without the removed ones.
-    pub count: i64,
-    /// The newest ten of these, newest first.
-    pub latest: Vec<CommentExcerpt>,
-    /// Number and sum of the reviews' stars; absent if there is no review.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rating: Option<Rating>,
-    /// Server time of the opening.
-    pub opened_at: DateTime,
-}
+document! {
+    /// The part of a discussion that other rooms show.
+    pub struct DiscussionSummary {
+        /// Id of the discussion; its comments carry it.
+        pub id: String,
+        /// How its comments are stored.
+        pub layout: Layout,
+        /// Raised by each change of the layout.
+        pub epoch: i64,
+        /// Number of comments without the removed ones.
+        pub count: i64,
+        /// The newest ten of these, newest first.
+        pub latest: Vec<CommentExcerpt>,
+        /// Number and sum of the reviews' stars; absent if there is no review.
+        pub rating?: Rating,
+        /// Server time of the opening.
+        pub opened_at: DateTime,
+    }
 
-/// Excerpt of a comment, as the discussed document carries it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommentExcerpt {
-    /// Id of the comment.
-    pub id: String,
-    /// Its place in the discussion.
-    pub slug: String,
-    /// Subject of the author.
-    pub author: String,
-    /// Name of the author at the time of the post.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub author_name: Option<String>,
-    /// The first characters of the text.
-    pub text: String,
-    /// Whether the text is longer.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_cut: bool,
-    /// Stars of a review.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stars: Option<i32>,
-    /// Server time of the comment.
-    pub at: DateTime,
+    /// Excerpt of a comment, as the discussed document carries it.
+    #[derive(PartialEq, Eq)]
+    pub struct CommentExcerpt {
+        /// Id of the comment.
+        pub id: String,
+        /// Its place in the discussion.
+        pub slug: String,
+        /// Subject of the author.
+        pub author: String,
+        /// Name of the author at the time of the post.
+        pub author_name?: String,
+        /// The first characters of the text.
+        pub text: String,
+        /// Whether the text is longer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub is_cut: bool,
+        /// Stars of a review.
+        pub stars?: i32,
+        /// Server time of the comment.
+        pub at: DateTime,
+    }
 }
 
 /// Number of newest comments that a discussed document carries.
@@ -106,11 +101,13 @@ impl CommentExcerpt {
     }
 }
 
-/// The stars of all reviews that aren't removed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rating {
-    /// Number of reviews.
-    pub count: i64,
-    /// Sum of their stars.
-    pub sum: i64,
+document! {
+    /// The stars of all reviews that aren't removed.
+    #[derive(Copy, Default, PartialEq, Eq)]
+    pub struct Rating {
+        /// Number of reviews.
+        pub count: i64,
+        /// Sum of their stars.
+        pub sum: i64,
+    }
 }

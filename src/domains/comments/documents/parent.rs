@@ -5,19 +5,13 @@ use std::{
     ops::Deref,
 };
 
-use async_graphql::ID;
-use mongodb::bson::{DateTime, Document};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserializer, Serializer, de::Error as _};
 
 use super::{CommentDocument, CommentExcerpt, Layout, Rating};
 use crate::{
     domains::discussable,
-    graphql::{
-        input::is_key,
-        node_id::{self, NodeKind},
-        requester::{Requester, Role},
-    },
-    mongo::{Stored, condition::Condition},
+    graphql::{input::is_key, node_id, prelude::*},
+    mongo::prelude::*,
 };
 
 /// A kind of documents that can be discussed, as its room declares it. The collection has the index
@@ -108,13 +102,14 @@ impl<'de> Deserialize<'de> for ParentKind {
     }
 }
 
-/// The discussed document.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Parent {
-    /// Its kind.
-    pub kind: ParentKind,
-    /// Its `_id`.
-    pub key: String,
+document! {
+    /// The discussed document.
+    #[derive(PartialEq, Eq, Hash)]
+    pub struct Parent {
+        pub kind: ParentKind,
+        /// Its `_id`.
+        pub key: String,
+    }
 }
 
 impl Parent {
@@ -146,18 +141,17 @@ impl Parent {
     }
 }
 
-/// A discussed document as this room reads it. Each kind has a collection of its own.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in super::super) struct ParentDocument {
-    /// Its `_id`.
-    #[serde(rename = "_id")]
-    pub(in super::super) key: String,
-    /// Its discussion, if one was opened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in super::super) discussion: Option<Box<OpenDiscussion>>,
-    /// Its other fields, which decide who can see it.
-    #[serde(flatten)]
-    others: Document,
+document! {
+    /// A discussed document as this room reads it. Each kind has a collection of its own.
+    pub(in super::super) struct ParentDocument {
+        /// Its `_id`.
+        pub(in super::super) key as "_id": String,
+        /// Its discussion, if one was opened.
+        pub(in super::super) discussion?: Box<OpenDiscussion>,
+        /// Its other fields, which decide who can see it.
+        #[serde(flatten)]
+        others: Document,
+    } in "";
 }
 
 impl ParentDocument {
@@ -183,61 +177,54 @@ impl ParentDocument {
     ];
 }
 
-impl Stored for ParentDocument {
-    const COLLECTION: &'static str = "";
-}
+document! {
+    /// A complete discussion. [`super::DiscussionSummary`] is the part that other rooms see.
+    pub(crate) struct OpenDiscussion {
+        /// Id of the discussion.
+        pub id: String,
+        /// How its comments are stored.
+        pub layout: Layout,
+        /// Raised by each change of the layout.
+        pub epoch: i64,
+        /// Number of comments without the removed ones.
+        pub count: i64,
+        /// The newest ten of these, newest first.
+        pub latest: Vec<CommentExcerpt>,
+        /// Number and sum of the reviews' stars.
+        pub rating?: Rating,
+        /// Server time of the opening.
+        pub opened_at: DateTime,
+        /// Number of comments including the removed ones.
+        pub total: i64,
+        /// Raised by edits and removals, so that an outdated read isn't written into `latest`.
+        pub version: i64,
+        /// Server time of the last change of layout: comments in the new store are younger.
+        pub since: DateTime,
+        /// Number of the first page that holds new comments instead of copies.
+        pub first_page: i64,
+        /// Marks of entries that were applied recently.
+        #[serde(default)]
+        pub marks as "taken": Vec<Mark>,
+        /// The comments of the layout `EMBEDDED`.
+        #[serde(default)]
+        pub entries: Vec<CommentDocument>,
+        /// The migration, while there is one.
+        pub migration?: Migration,
+        /// Set while work may be left: when the oldest of it began, or earlier.
+        pub touched_at?: DateTime,
+    }
 
-/// A complete discussion. [`super::DiscussionSummary`] is the part that other rooms see.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct OpenDiscussion {
-    /// Id of the discussion.
-    pub id: String,
-    /// How its comments are stored.
-    pub layout: Layout,
-    /// Raised by each change of the layout.
-    pub epoch: i64,
-    /// Number of comments without the removed ones.
-    pub count: i64,
-    /// The newest ten of these, newest first.
-    pub latest: Vec<CommentExcerpt>,
-    /// Number and sum of the reviews' stars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rating: Option<Rating>,
-    /// Server time of the opening.
-    pub opened_at: DateTime,
-    /// Number of comments including the removed ones.
-    pub total: i64,
-    /// Raised by edits and removals, so that an outdated read isn't written into `latest`.
-    pub version: i64,
-    /// Server time of the last change of layout: comments in the new store are younger.
-    pub since: DateTime,
-    /// Number of the first page that holds new comments instead of copies.
-    pub first_page: i64,
-    /// Marks of entries that were applied recently.
-    #[serde(rename = "taken", default)]
-    pub marks: Vec<Mark>,
-    /// The comments of the layout `EMBEDDED`.
-    #[serde(default)]
-    pub entries: Vec<CommentDocument>,
-    /// The migration, while there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub migration: Option<Migration>,
-    /// Set while work may be left: when the oldest of it began, or earlier.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub touched_at: Option<DateTime>,
-}
-
-/// A mark: an entry with this tag isn't applied again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mark {
-    /// The tag: the comment's id, for an edit or a removal with its version.
-    pub tag: String,
-    /// When the attempt began that wrote the mark.
-    pub at: DateTime,
-    /// Set if the tag was aborted: it can't be committed any more.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub void: bool,
+    /// A mark: an entry with this tag isn't applied again.
+    #[derive(PartialEq, Eq)]
+    pub(crate) struct Mark {
+        /// The tag: the comment's id, for an edit or a removal with its version.
+        pub tag: String,
+        /// When the attempt began that wrote the mark.
+        pub at: DateTime,
+        /// Set if the tag was aborted: it can't be committed any more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub void: bool,
+    }
 }
 
 impl Mark {
@@ -252,21 +239,20 @@ impl Mark {
     }
 }
 
-/// A change of layout in progress.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Migration {
-    /// The previous layout; its store has the previous epoch.
-    pub from: Layout,
-    /// Server time of the commit.
-    pub at: DateTime,
-    /// Tags that were committed by then. Of the unsettled comments, those with such a tag are copied and the others
-    /// are posted anew.
-    #[serde(rename = "taken", default)]
-    pub committed: Vec<String>,
-    /// Server time at which everything was copied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copied_at: Option<DateTime>,
+document! {
+    /// A change of layout in progress.
+    pub(crate) struct Migration {
+        /// The previous layout; its store has the previous epoch.
+        pub from: Layout,
+        /// Server time of the commit.
+        pub at: DateTime,
+        /// Tags that were committed by then. Of the unsettled comments, those with such a tag are copied and the others
+        /// are posted anew.
+        #[serde(default)]
+        pub committed as "taken": Vec<String>,
+        /// Server time at which everything was copied.
+        pub copied_at?: DateTime,
+    }
 }
 
 impl OpenDiscussion {

@@ -1,7 +1,6 @@
 //! Edits and removes comments. The comment is the decider. Its outbox holds one entry for the discussed
 //! document; an entry that is still there is applied before the next change.
 
-use async_graphql::ID;
 use mongodb::bson::Document;
 
 use super::{
@@ -18,16 +17,7 @@ use super::{
     finish::{Finished, Refused, finish},
     no_comment, no_parent,
 };
-use crate::{
-    error::Error,
-    flow::{Attempt, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{CHANGED, InvalidInput, NotFound, Stop},
-        requester::Role,
-    },
-};
+use crate::graphql::{prelude::*, refusals::CHANGED};
 
 /// Changes the text, and the stars of a review. Only the author may do so, and only within the edit window.
 pub async fn edit_comment(
@@ -142,7 +132,7 @@ async fn finished(
     attempt: &Attempt,
     discussed: &DiscussionHandle<'_>,
     comment: CommentDocument,
-) -> Result<Option<CommentDocument>, Error> {
+) -> Result<Option<CommentDocument>> {
     match finish(attempt, discussed, comment, Document::new()).await {
         Ok(Finished::Done(comment)) => Ok(Some(comment)),
         Ok(Finished::Moved(_)) => Ok(None),

@@ -20,16 +20,7 @@ use super::{
     parent_of,
     post::repost,
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::Attempt,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{AlreadyExists, InUse, Stop},
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Opens the discussion of a document. A repeat of the same call returns the discussion.
 pub async fn open_discussion(
@@ -47,7 +38,7 @@ pub async fn open_discussion(
 }
 
 /// Callers who may write a document may open its discussion and migrate it.
-fn may_write(parent: &Parent, cx: Cx<'_>) -> Result<(), Error> {
+fn may_write(parent: &Parent, cx: Cx<'_>) -> Result<()> {
     let role = parent.kind.opened_by;
     if cx.requester.has(role) { Ok(()) } else { Err(Error::Forbidden(role.name())) }
 }
@@ -90,7 +81,7 @@ fn refusal(now: &DiscussionHandle<'_>, to: Layout) -> Option<Stop<MigrateDiscuss
 pub(in super::super) async fn settle(
     discussed: DiscussionHandle<'_>,
     before: DateTime,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let (Some(migration), Some(old)) = (&discussed.migration, discussed.before()) else {
         return Ok(false);
     };
@@ -126,7 +117,7 @@ pub(in super::super) async fn settle(
 pub(super) async fn carry<'a>(
     attempt: &Attempt,
     discussed: DiscussionHandle<'a>,
-) -> Result<DiscussionHandle<'a>, Error> {
+) -> Result<DiscussionHandle<'a>> {
     let Some((migration, old)) = discussed.uncopied_store() else { return Ok(discussed) };
     let (app, new) = (discussed.app, discussed.store());
     old.seal().await?;
@@ -172,7 +163,7 @@ pub(in super::super) async fn drive(
     app: &App,
     layout: Layout,
     found: CommentDocument,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let Some(store) = CommentStore::of(app, &found, layout) else {
         return Err(Error::internal("a comment whose store has no epoch"));
     };
@@ -202,6 +193,6 @@ pub(in super::super) async fn drive(
 
 /// Removes all comments of a discussion. A room calls it before it removes a discussed document, when no
 /// attempt is left that could still write into it. It can be repeated.
-pub async fn forget(app: &App, discussion: &str) -> Result<(), Error> {
+pub async fn forget(app: &App, discussion: &str) -> Result<()> {
     store::remove_all(app, discussion).await
 }

@@ -15,20 +15,11 @@ pub use reads::{
     comment, comments, comments_by, discussion, followed, replied_to, replies, subthread,
 };
 
-use async_graphql::ID;
-
 use super::{
     documents::{CommentDocument, Layout, OpenDiscussion, Parent},
     store::{self, DiscussionHandle, Opened},
 };
-use crate::{
-    error::Error,
-    flow::{Attempt, Step, decide},
-    graphql::{
-        cx::Cx,
-        refusals::{InvalidInput, NotFound, Stop},
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Maximum length of a comment, in characters.
 pub(super) const TEXT: usize = 4_000;
@@ -76,7 +67,7 @@ pub(super) fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), I
 }
 
 /// Checks that the discussion has room for another mark.
-pub(super) fn demand_room(discussion: &OpenDiscussion) -> Result<(), Error> {
+pub(super) fn demand_room(discussion: &OpenDiscussion) -> Result<()> {
     if discussion.marks.len() >= MARKS {
         return Err(Error::rate_limited(
             "too many changes of this discussion's comments; try again in a minute",

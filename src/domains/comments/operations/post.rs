@@ -1,6 +1,5 @@
 //! Posts comments and reviews.
 
-use async_graphql::ID;
 use mongodb::bson::Document;
 
 use super::{
@@ -17,17 +16,7 @@ use super::{
     finish::{Finished, Refused, finish},
     no_comment, no_parent, parent_of,
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::Attempt,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, NotFound, Stop},
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Posts a comment, once per idempotency key.
 pub async fn post_comment(
@@ -221,7 +210,7 @@ async fn moved<'a>(
 async fn is_named_before(
     discussed: &DiscussionHandle<'_>,
     comment: &CommentDocument,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let Some((migration, before)) = discussed.uncopied_store() else { return Ok(false) };
     let there = before.find(CommentKey::Slug(&comment.slug)).await?;
     Ok(there
@@ -233,6 +222,6 @@ pub(super) async fn repost(
     attempt: &Attempt,
     discussed: DiscussionHandle<'_>,
     found: &CommentDocument,
-) -> Result<(), Error> {
+) -> Result<()> {
     Refused::failure(post_draft(attempt, discussed, found, Document::new()).await)
 }

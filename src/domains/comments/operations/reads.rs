@@ -3,8 +3,6 @@
 
 use std::{collections::HashSet, time::Instant};
 
-use async_graphql::ID;
-
 use super::{
     super::{
         documents::{CommentDocument, Parent, ParentKind},
@@ -13,18 +11,10 @@ use super::{
     },
     checked_slug, comment_of, parent_of,
 };
-use crate::{
-    error::Error,
-    graphql::{
-        cx::Cx,
-        input,
-        page::{Order, Page, Paging},
-        requester::Role,
-    },
-};
+use crate::graphql::prelude::*;
 
 /// The discussion of a document that the caller can see.
-pub async fn discussion(cx: Cx<'_>, subject: &ID) -> Result<Option<Discussion>, Error> {
+pub async fn discussion(cx: Cx<'_>, subject: &ID) -> Result<Option<Discussion>> {
     let Ok(parent) = parent_of(subject) else { return Ok(None) };
     let found = store::find(cx, &parent).await?;
     Ok(found.map(|discussed| Discussion::shown(parent, discussed.discussion)))
@@ -37,7 +27,7 @@ pub async fn comments(
     order: CommentOrder,
     top_level: bool,
     paging: Paging,
-) -> Result<Option<Comments>, Error> {
+) -> Result<Option<Comments>> {
     let listing = match (top_level, order) {
         (false, order) => Listing(Range::All, order),
         (true, CommentOrder::Newest) => Listing(Range::Replies(String::new()), order),
@@ -49,11 +39,7 @@ pub async fn comments(
 }
 
 /// The direct replies to a comment that the caller was shown.
-pub async fn replies(
-    cx: Cx<'_>,
-    to: &CommentDocument,
-    paging: Paging,
-) -> Result<Option<Comments>, Error> {
+pub async fn replies(cx: Cx<'_>, to: &CommentDocument, paging: Paging) -> Result<Option<Comments>> {
     let listing = Listing(Range::Replies(to.slug.clone()), CommentOrder::Chronological);
     list(cx, &to.parent, "replies", &listing, paging).await
 }
@@ -63,13 +49,13 @@ pub async fn subthread(
     cx: Cx<'_>,
     top: &CommentDocument,
     paging: Paging,
-) -> Result<Option<Comments>, Error> {
+) -> Result<Option<Comments>> {
     let listing = Listing(Range::Subthread(top.sort_key.clone()), CommentOrder::Threaded);
     list(cx, &top.parent, "subthread", &listing, paging).await
 }
 
 /// One comment.
-pub async fn comment(cx: Cx<'_>, by: &CommentBy) -> Result<Option<CommentDocument>, Error> {
+pub async fn comment(cx: Cx<'_>, by: &CommentBy) -> Result<Option<CommentDocument>> {
     match by {
         CommentBy::Id(id) => match comment_of(id) {
             Ok((on, id)) => one(cx, &on, CommentKey::Id(&id)).await,
@@ -83,10 +69,7 @@ pub async fn comment(cx: Cx<'_>, by: &CommentBy) -> Result<Option<CommentDocumen
 }
 
 /// The comment that this one replies to.
-pub async fn replied_to(
-    cx: Cx<'_>,
-    reply: &CommentDocument,
-) -> Result<Option<CommentDocument>, Error> {
+pub async fn replied_to(cx: Cx<'_>, reply: &CommentDocument) -> Result<Option<CommentDocument>> {
     let by = match (&reply.reply_to_id, &*reply.reply_to) {
         (Some(id), _) => CommentKey::Id(id),
         (None, "") => return Ok(None),
@@ -96,11 +79,7 @@ pub async fn replied_to(
 }
 
 /// A comment on a document that the caller can see.
-async fn one(
-    cx: Cx<'_>,
-    on: &Parent,
-    by: CommentKey<'_>,
-) -> Result<Option<CommentDocument>, Error> {
+async fn one(cx: Cx<'_>, on: &Parent, by: CommentKey<'_>) -> Result<Option<CommentDocument>> {
     loop {
         let since = Instant::now();
         let Some(discussed) = store::find(cx, on).await? else { return Ok(None) };
@@ -131,7 +110,7 @@ async fn list(
     field: &'static str,
     listing: &Listing,
     paging: Paging,
-) -> Result<Option<Comments>, Error> {
+) -> Result<Option<Comments>> {
     loop {
         let since = Instant::now();
         let Some(discussed) = store::find(cx, on).await? else { return Ok(None) };
@@ -152,11 +131,7 @@ async fn list(
 
 /// The comments of an author, by default of the caller, newest first: those whose discussed document the caller
 /// can see. Only moderators may list those of others.
-pub async fn comments_by(
-    cx: Cx<'_>,
-    author: Option<&str>,
-    paging: Paging,
-) -> Result<Comments, Error> {
+pub async fn comments_by(cx: Cx<'_>, author: Option<&str>, paging: Paging) -> Result<Comments> {
     let author = match author {
         Some(author) => author,
         None => cx.requester.subject()?,

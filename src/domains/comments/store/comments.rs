@@ -8,23 +8,13 @@
 
 use std::{slice, time::Duration};
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::{
     super::documents::{AuthoredComment, CommentDocument, Due, Layout, Mark, PageDocument},
     CAP, CommentKey, CommentStore, DiscussionHandle, Found, Inserted,
     decisions::touched,
     pages::{self, pages},
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, earlier},
-    mongo::{
-        Collection, Stored, Version,
-        expression::{append, array, both, literal, replaced, starts_with, stored, stored_fields},
-    },
-};
+use crate::{flow::earlier, graphql::prelude::*, mongo::prelude::*};
 
 /// Path of embedded comments.
 const ENTRIES: &str = "discussion.entries";
@@ -75,7 +65,7 @@ impl CommentStore<'_> {
     }
 
     /// Why the store refuses a new comment: it exists, or another comment has its slug.
-    pub(super) async fn clash(&self, new: &CommentDocument) -> Result<Option<Inserted>, Error> {
+    pub(super) async fn clash(&self, new: &CommentDocument) -> Result<Option<Inserted>> {
         if let Some(same) = self.find(CommentKey::Id(&new.id)).await? {
             return Ok(Some(Inserted::Exists(same)));
         }
@@ -90,7 +80,7 @@ impl CommentStore<'_> {
         comment: CommentDocument,
         seen: Document,
         attempt: &Attempt,
-    ) -> Result<Inserted, Error> {
+    ) -> Result<Inserted> {
         let (is_new, otherwise) = match self.layout {
             Layout::PerDocument => {
                 (insert_all(self.app, slice::from_ref(&comment)).await?, Inserted::SlugTaken)
@@ -210,7 +200,7 @@ impl CommentStore<'_> {
         number: usize,
         copies: Vec<CommentDocument>,
         attempt: &Attempt,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         match self.layout {
             Layout::PerDocument => insert_all(self.app, &copies).await.map(|_| ()),
             Layout::Paged => {
@@ -237,7 +227,7 @@ impl CommentStore<'_> {
 
     /// Deletes a comment that isn't posted yet; an embedded one is committed by its insert. Returns whether
     /// there was one.
-    pub(crate) async fn withdraw(&self, id: &str) -> Result<bool, Error> {
+    pub(crate) async fn withdraw(&self, id: &str) -> Result<bool> {
         match self.layout {
             Layout::PerDocument => {
                 let unposted = doc! { "_id": self.key(id), "due.kind": "POST" };
@@ -249,7 +239,7 @@ impl CommentStore<'_> {
     }
 
     /// Seals the store: no comment in it changes any more. The raised epoch seals an embedded one.
-    pub(crate) async fn seal(&self) -> Result<(), Error> {
+    pub(crate) async fn seal(&self) -> Result<()> {
         let open = doc! { "on": self.on(), "sealed": { "$ne": true } };
         if let Some(own) = self.own_documents() {
             own.update_many(open, doc! { "$set": { "sealed": true } }, vec![]).await?;
@@ -259,7 +249,7 @@ impl CommentStore<'_> {
 
     /// Removes the store with all its comments. Embedded ones are removed with the discussion's `migration`:
     /// see [`DiscussionHandle::close`](super::DiscussionHandle::close).
-    pub(crate) async fn remove(&self) -> Result<(), Error> {
+    pub(crate) async fn remove(&self) -> Result<()> {
         if let Some(own) = self.own_documents() {
             own.remove_many(doc! { "on": self.on() }).await?;
         }
@@ -268,7 +258,7 @@ impl CommentStore<'_> {
 
     /// Writes the copies of these comments for the lists by author, unless a copy of the same or a later version
     /// exists. Comments that are documents need none.
-    pub(crate) async fn put_authored(&self, comments: &[CommentDocument]) -> Result<(), Error> {
+    pub(crate) async fn put_authored(&self, comments: &[CommentDocument]) -> Result<()> {
         if self.lists_authors() {
             return Ok(());
         }
@@ -288,7 +278,7 @@ impl CommentStore<'_> {
     }
 
     /// Removes the copies of the discussion's comments for the lists by author.
-    pub(crate) async fn remove_authored(&self) -> Result<(), Error> {
+    pub(crate) async fn remove_authored(&self) -> Result<()> {
         remove_authored(self.app, &self.discussion).await
     }
 
@@ -297,7 +287,7 @@ impl CommentStore<'_> {
         &self,
         bulk: &[&CommentDocument],
         attempt: &Attempt,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let keys: Vec<_> = bulk.iter().map(|comment| self.key(&comment.id)).collect();
         let due = doc! { "_id": { "$in": keys }, "due.kind": "POST", "sealed": { "$ne": true } };
         let update = doc! { "$set": { "settledAt": attempt.now() }, "$unset": { "due": 1 } };
@@ -313,12 +303,12 @@ pub(crate) fn editable_after(app: &App, attempt: &Attempt) -> DateTime {
 }
 
 /// Inserts comments as documents of their own; comments that exist stay. Returns whether none existed.
-pub(crate) async fn insert_all(app: &App, bulk: &[CommentDocument]) -> Result<bool, Error> {
+pub(crate) async fn insert_all(app: &App, bulk: &[CommentDocument]) -> Result<bool> {
     Ok(comments(app).insert_many(bulk.to_vec()).await?.is_empty())
 }
 
 /// All stores with documents of their own, and their layouts.
-pub(crate) async fn list_stores(app: &App) -> Result<Vec<(String, Layout)>, Error> {
+pub(crate) async fn list_stores(app: &App) -> Result<Vec<(String, Layout)>> {
     let mut stores = Vec::new();
     for (layout, documents) in own_documents(app) {
         let found = documents.aggregate(vec![doc! { "$group": { "_id": "$on" } }]).await?;
@@ -329,14 +319,14 @@ pub(crate) async fn list_stores(app: &App) -> Result<Vec<(String, Layout)>, Erro
 }
 
 /// Removes all stores of a deleted discussion. Embedded ones go with the document.
-pub(crate) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
+pub(crate) async fn remove_all(app: &App, discussion: &str) -> Result<()> {
     for (_, documents) in own_documents(app) {
         documents.remove_many(doc! { "on": starts_with(&format!("{discussion}.")) }).await?;
     }
     remove_authored(app, discussion).await
 }
 
-async fn remove_authored(app: &App, discussion: &str) -> Result<(), Error> {
+async fn remove_authored(app: &App, discussion: &str) -> Result<()> {
     let copies = app.collection::<AuthoredComment>();
     copies.remove_many(doc! { "discussion": discussion }).await.map(|_| ())
 }

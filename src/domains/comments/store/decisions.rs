@@ -1,8 +1,6 @@
 //! The writes of a discussion: the commits of posts, the applies of edits and removals, and the steps of a move to
 //! another layout. Each is a guard and an update of the discussed document.
 
-use mongodb::bson::{Bson, Document, doc};
-
 use super::{
     super::{
         derived::Derived,
@@ -10,11 +8,7 @@ use super::{
     },
     CAP, DiscussionHandle, Found, discussions,
 };
-use crate::{
-    error::Error,
-    flow::Attempt,
-    mongo::expression::{append, array, both, choose, filter, literal, map, stored, whole},
-};
+use crate::{error::Error, flow::Attempt, mongo::prelude::*};
 
 /// Number of newest comments, as MongoDB takes it: [`LATEST`](super::super::documents::LATEST).
 const SLICE: i32 = 10;

@@ -4,23 +4,12 @@
 use std::collections::HashSet;
 
 use futures_util::future::try_join_all;
-use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
     super::documents::{Layout, OpenDiscussion, Parent, ParentDocument, ParentKind},
     CommentStore, DiscussionHandle, Found,
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::Attempt,
-    graphql::cx::Cx,
-    mongo::{
-        Collection,
-        collection::List,
-        expression::{both, literal, stored},
-    },
-};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// The documents of this kind.
 pub(super) fn parents(app: &App, kind: ParentKind) -> Collection<ParentDocument> {
@@ -98,7 +87,7 @@ pub(crate) async fn list_touched(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<DiscussionHandle<'_>>, Error> {
+) -> Result<Vec<DiscussionHandle<'_>>> {
     let mut touched = Vec::new();
     for kind in ParentKind::all() {
         let filter = doc! { "discussion.touchedAt": { "$lt": before } };
@@ -121,7 +110,7 @@ fn of(app: &App, kind: ParentKind, found: ParentDocument) -> Option<DiscussionHa
 pub(crate) async fn for_each<'a>(
     app: &'a App,
     mut each: impl FnMut(DiscussionHandle<'a>),
-) -> Result<(), Error> {
+) -> Result<()> {
     for kind in ParentKind::all() {
         let each = |found| of(app, kind, found).into_iter().for_each(&mut each);
         parents(app, kind).for_each(each).await?;
@@ -143,10 +132,7 @@ pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<DiscussionHan
 }
 
 /// Which of these documents the caller can see, with one command per kind.
-pub(crate) async fn list_seen(
-    cx: Cx<'_>,
-    among: &HashSet<&Parent>,
-) -> Result<HashSet<Parent>, Error> {
+pub(crate) async fn list_seen(cx: Cx<'_>, among: &HashSet<&Parent>) -> Result<HashSet<Parent>> {
     let seen = ParentKind::all().map(|kind| async move {
         let own = among.iter().filter(|parent| parent.kind == kind);
         let keys: Vec<_> = own.map(|parent| parent.key.as_str()).collect();
@@ -166,7 +152,6 @@ pub(crate) async fn list_seen(
 /// A document as an attempt read it first.
 #[derive(Debug)]
 pub(crate) struct Opened<'a> {
-    /// The attempt.
     pub(crate) attempt: Attempt,
     /// Whether the document exists and the caller can see it.
     pub(crate) is_seen: bool,
@@ -175,7 +160,7 @@ pub(crate) struct Opened<'a> {
 }
 
 /// Begins an attempt by reading a document.
-pub(crate) async fn open<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Opened<'a>, Error> {
+pub(crate) async fn open<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Opened<'a>> {
     let kind = parent.kind;
     let (attempt, found) = parents(&cx, kind).begin_with(cx.bounds(), &parent.key).await?;
     let sees = |found| kind.is_seen_by(cx.requester, found, attempt.now());

@@ -82,7 +82,6 @@ pub(crate) struct CommentStore<'a> {
     pub(super) discussion: String,
     /// The epoch: each has its own store.
     pub(super) epoch: i64,
-    /// The layout of the store.
     pub(super) layout: Layout,
 }
 

@@ -3,23 +3,14 @@
 //! One update adds a comment to a page; its guard counts the comments of the page. The time of a comment is
 //! that of this update, and later than the time of the comment before, so that pages are ordered by time.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, PageDocument},
     CAP, CommentList, CommentStore, Found, Inserted,
     reads::{Part, Which},
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::Attempt,
-    mongo::{
-        Collection, Version,
-        collection::List,
-        expression::{literal, stored},
-        keyset,
-    },
+    graphql::prelude::*,
+    mongo::{keyset, prelude::*},
 };
 
 /// Pages that one command of a list reads: a page of a list rarely spans more.
@@ -110,7 +101,7 @@ pub(super) async fn insert(
     discussion: &OpenDiscussion,
     comment: &CommentDocument,
     attempt: &Attempt,
-) -> Result<Inserted, Error> {
+) -> Result<Inserted> {
     while !attempt.is_over() {
         if let Some(there) = push(store, comment, attempt).await? {
             return Ok(Inserted::New(there));
@@ -180,7 +171,7 @@ fn behind(store: &CommentStore<'_>, direction: i32, from: Option<&[Bson]>) -> Li
 }
 
 /// Removes a comment that isn't posted yet.
-pub(super) async fn withdraw(store: &CommentStore<'_>, id: &str) -> Result<bool, Error> {
+pub(super) async fn withdraw(store: &CommentStore<'_>, id: &str) -> Result<bool> {
     let unposted = doc! { "id": id, "due.kind": "POST" };
     let holding = |is_alone: bool| {
         doc! {
@@ -199,7 +190,7 @@ pub(super) async fn withdraw(store: &CommentStore<'_>, id: &str) -> Result<bool,
 }
 
 /// Pages with more than 100 comments or none, or whose fields contradict their comments.
-pub(crate) async fn list_wrong_pages(app: &App) -> Result<Vec<Document>, Error> {
+pub(crate) async fn list_wrong_pages(app: &App) -> Result<Vec<Document>> {
     let size = doc! { "$size": "$entries" };
     let wrong = doc! { "$or": [
         { "$gt": [size.clone(), CAP] },

@@ -4,7 +4,6 @@ use futures_util::{
     StreamExt, TryStreamExt,
     stream::{self, BoxStream},
 };
-use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::{
@@ -17,13 +16,10 @@ use super::{
     pages::{self, pages},
 };
 use crate::{
-    app::App,
-    error::Error,
-    graphql::page::{Order, Page},
+    graphql::prelude::*,
     mongo::{
-        collection::List,
-        expression::{both, count, starts_with},
         keyset::{self, SortKey},
+        prelude::*,
     },
 };
 
@@ -261,7 +257,7 @@ impl CommentStore<'_> {
     }
 
     /// All comments by time, posted or not, read in batches.
-    pub(crate) fn all(&self) -> BoxStream<'_, Result<CommentDocument, Error>> {
+    pub(crate) fn all(&self) -> BoxStream<'_, Result<CommentDocument>> {
         let read = move |from: Option<Vec<Bson>>| async move {
             let listing = &Listing(Range::All, CommentOrder::Chronological);
             let part = Part { listing, is_descending: false, from, limit: 2 * BATCH };

@@ -1,6 +1,6 @@
 //! GraphQL types of a discussion, as a field of the document that is discussed.
 
-use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use async_graphql::SimpleObject;
 
 use super::{
     super::{
@@ -13,7 +13,7 @@ use super::{
     CommentOrder,
     comment::Comments,
 };
-use crate::graphql::{author::Author, cx::cx, page::paging, scalars::DateTime};
+use crate::graphql::{author::Author, prelude::*, scalars::DateTime};
 
 /// Discussion of a product, of content or of an asset.
 #[derive(Debug)]
@@ -68,50 +68,41 @@ impl Discussion {
     }
 }
 
-/// Discussion of a product, of content or of an asset. It is read along with what is discussed.
-#[Object]
-impl Discussion {
-    /// How the comments are stored. It determines the size of the discussion and the lists that are
-    /// available.
-    async fn layout(&self) -> Layout {
-        self.summary.layout
-    }
-
-    /// Time at which the discussion was opened.
-    async fn opened_at(&self) -> DateTime {
-        DateTime(self.summary.opened_at)
-    }
-
-    /// Number of comments, without those that were removed.
-    async fn comment_count(&self) -> i32 {
-        i32::try_from(self.summary.count).unwrap_or(i32::MAX)
-    }
-
-    /// The ten newest comments, newest first.
-    async fn latest_comments(&self) -> Vec<LatestComment> {
-        self.summary.latest.iter().map(|excerpt| self.latest(excerpt)).collect()
-    }
-
-    /// All comments. Removed comments are included, without their text. With the layout `PAGED`, the order
-    /// `THREADED` and `topLevel` fail with an error.
-    async fn comments(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Order of the list.", default_with = "CommentOrder::Chronological")]
-        order: CommentOrder,
-        #[graphql(desc = "Whether only comments that reply to none are listed.", default = false)]
-        top_level: bool,
-    ) -> Result<Option<Comments>> {
-        let (on, paging) = (&self.parent, paging(context)?);
-        Ok(operations::comments(cx(context), on, order, top_level, paging).await?)
-    }
-
-    /// Average rating of all reviews; null if there are none.
-    async fn rating(&self) -> Option<AverageRating> {
-        let rating = self.summary.rating.filter(|rating| rating.count > 0)?;
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-        let average = rating.sum as f64 / rating.count as f64;
-        Some(AverageRating { count: i32::try_from(rating.count).unwrap_or(i32::MAX), average })
+object! {
+    /// Discussion of a product, of content or of an asset. It is read along with what is discussed.
+    impl Discussion as discussion {
+        /// How the comments are stored. It determines the size of the discussion and the lists that are
+        /// available.
+        layout: Layout = discussion.summary.layout,
+        /// Time at which the discussion was opened.
+        opened_at: DateTime = DateTime(discussion.summary.opened_at),
+        /// Number of comments, without those that were removed.
+        comment_count: i32 = i32::try_from(discussion.summary.count).unwrap_or(i32::MAX),
+        /// The ten newest comments, newest first.
+        latest_comments: Vec<LatestComment> =
+            discussion.summary.latest.iter().map(|excerpt| discussion.latest(excerpt)).collect(),
+        /// All comments. Removed comments are included, without their text. With the layout `PAGED`, the order
+        /// `THREADED` and `topLevel` fail with an error.
+        comments(
+            context,
+            #[graphql(desc = "Order of the list.", default_with = "CommentOrder::Chronological")]
+            order: CommentOrder,
+            #[graphql(
+                desc = "Whether only comments that reply to none are listed.",
+                default = false
+            )]
+            top_level: bool,
+        )?: Option<Comments> = {
+            let (on, paging) = (&discussion.parent, paging(context)?);
+            operations::comments(cx(context), on, order, top_level, paging).await?
+        },
+        /// Average rating of all reviews; null if there are none.
+        rating: Option<AverageRating> = {
+            let rating = discussion.summary.rating.filter(|rating| rating.count > 0)?;
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+            let average = rating.sum as f64 / rating.count as f64;
+            Some(AverageRating { count: i32::try_from(rating.count).unwrap_or(i32::MAX), average })
+        },
     }
 }
 

@@ -7,17 +7,38 @@ use super::{
     },
     Comment, Discussion,
 };
-use crate::graphql::{
-    codes::refusal,
-    declared::result,
-    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound},
-};
+use crate::graphql::prelude::*;
 
 refusal! {
     /// The discussion holds as many comments as its layout permits.
     struct DiscussionFull as "DISCUSSION_FULL" {
         /// Number of comments in the discussion, including removed ones.
         pub comment_count: i32,
+    }
+
+    /// The layout of the discussion doesn't support threads, so a reply can't be posted.
+    struct NotServedByLayout as "NOT_SERVED_BY_LAYOUT" {
+        /// Layout of the discussion.
+        pub layout: Layout,
+    }
+
+    /// The comment was removed. It can't be edited or replied to.
+    struct CommentRemoved as "COMMENT_REMOVED" {
+        /// Slug of the comment.
+        pub slug: String,
+    }
+
+    /// The time in which the comment could be edited is over.
+    struct EditWindowOver as "EDIT_WINDOW_OVER" {
+        /// Time in seconds after posting in which a comment can be edited.
+        pub seconds: i32,
+    }
+
+    /// The comment changed since it was read. Merge the edit with the current comment and send it with the new
+    /// version.
+    struct CommentConflict as "CONFLICT" {
+        /// The comment as it is now, with its version.
+        pub current: Comment,
     }
 }
 
@@ -32,44 +53,11 @@ impl DiscussionFull {
     }
 }
 
-refusal! {
-    /// The layout of the discussion doesn't support threads, so a reply can't be posted.
-    struct NotServedByLayout as "NOT_SERVED_BY_LAYOUT" {
-        /// Layout of the discussion.
-        pub layout: Layout,
-    }
-}
-
-refusal! {
-    /// The comment was removed. It can't be edited or replied to.
-    struct CommentRemoved as "COMMENT_REMOVED" {
-        /// Slug of the comment.
-        pub slug: String,
-    }
-}
-
 impl CommentRemoved {
     /// The comment with this slug was removed.
     pub fn new(slug: String) -> Self {
         let message = format!("the comment {slug:?} was removed");
         Self::because(message, slug)
-    }
-}
-
-refusal! {
-    /// The time in which the comment could be edited is over.
-    struct EditWindowOver as "EDIT_WINDOW_OVER" {
-        /// Time in seconds after posting in which a comment can be edited.
-        pub seconds: i32,
-    }
-}
-
-refusal! {
-    /// The comment changed since it was read. Merge the edit with the current comment and send it with the new
-    /// version.
-    struct CommentConflict as "CONFLICT" {
-        /// The comment as it is now, with its version.
-        pub current: Comment,
     }
 }
 

@@ -1,15 +1,11 @@
 //! Content as a branch of its tree: the stages of updates that follow from its place.
 
-use mongodb::bson::{Bson, Document, doc};
-
 use super::{super::store, ContentType, Detail, NodeDocument};
 use crate::{
-    app::App,
     domains::{assets, audiences, trees::Node},
-    error::Error,
     flow::tree::{Branch, TreeFields, path_expression},
-    graphql::{node_id::NodeKind, refusals::InvalidInput},
-    mongo::expression::{append, array, choose, filter, literal, stored, whole},
+    graphql::prelude::*,
+    mongo::prelude::*,
 };
 
 /// Maximum number of former paths.
@@ -141,15 +137,15 @@ impl Branch for NodeDocument {
         Some(vec![set, doc! { "$unset": ["live", "next", "publishedAt", "deleting"] }])
     }
 
-    async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>, Error> {
+    async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>> {
         Ok(assets::operations::is_parent(app, id).await?.then_some("assets lie in it"))
     }
 
-    async fn on_updated(app: &App, nodes: &[Self]) -> Result<(), Error> {
+    async fn on_updated(app: &App, nodes: &[Self]) -> Result<()> {
         store::drop_older_former(app, nodes).await
     }
 
-    async fn update_copies(&self, app: &App) -> Result<(), Error> {
+    async fn update_copies(&self, app: &App) -> Result<()> {
         if self.metadata.kind.holds_assets() {
             assets::operations::repath(app, &self.id, &self.metadata.path, self.tree.cv).await?;
         }

@@ -4,9 +4,6 @@ mod branch;
 
 pub(super) use branch::listed_stage;
 
-use mongodb::bson::DateTime;
-use serde::{Deserialize, Serialize};
-
 use crate::{
     domains::{
         audiences,
@@ -14,93 +11,98 @@ use crate::{
         identities::Author,
     },
     flow::tree::TreeFields,
-    graphql::{
-        input::TOP,
-        scalars::{LocaleTag, Slug},
-    },
-    mongo::{Stored, Version, indexes::Index},
+    graphql::prelude::*,
+    mongo::prelude::*,
 };
 
-/// One page, blog entry, folder, blog or gallery.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeDocument {
-    /// Derived from the idempotency key that created it, otherwise random.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Its metadata; title, language and detail are the draft, which only editors see.
-    pub metadata: Metadata,
-    /// The edition that readers see from its time on, which may be in the future. Absent: nothing is
-    /// published.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub live: Option<Edition>,
-    /// The edition that replaces `live` from its time on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<Edition>,
-    /// When readers saw it first, or will: its position in feeds. It is set exactly if `live` is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published_at: Option<DateTime>,
-    /// Paths of everything that contains it: `/`, each path above it, its own path last. A copy.
-    pub within: Vec<String>,
-    /// Its feeds, each once per audience; see [`listed`].
-    pub listed: Vec<String>,
-    /// Its former paths, newest first.
-    #[serde(default)]
-    pub former: Vec<FormerPath>,
-    /// The outbox of edits: replaced versions that aren't settled in `nodeRevisions` yet.
-    #[serde(default)]
-    pub kept: Vec<Revised>,
-    /// Number of versions before this one.
-    #[serde(default)]
-    pub revision: i64,
-    /// Version of its path, and the changes of it that haven't been applied to all children yet.
-    #[serde(flatten)]
-    pub tree: TreeFields,
-    /// Set when it was deleted: only the `_id` is left as a tombstone, for as long as idempotency keys are remembered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted_at: Option<DateTime>,
-    /// Server time of the deletion, until its former versions and comments are removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remains: Option<DateTime>,
-    /// Its discussion, written by the room of comments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discussion: Option<Box<DiscussionSummary>>,
-    /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
-    pub input: String,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
+document! {
+    /// One page, blog entry, folder, blog or gallery.
+    pub struct NodeDocument {
+        /// Derived from the idempotency key that created it, otherwise random.
+        pub id as "_id": String,
+        /// Its metadata; title, language and detail are the draft, which only editors see.
+        pub metadata: Metadata,
+        /// The edition that readers see from its time on, which may be in the future. Absent: nothing is
+        /// published.
+        pub live?: Edition,
+        /// The edition that replaces `live` from its time on.
+        pub next?: Edition,
+        /// When readers saw it first, or will: its position in feeds. It is set exactly if `live` is.
+        pub published_at?: DateTime,
+        /// Paths of everything that contains it: `/`, each path above it, its own path last. A copy.
+        pub within: Vec<String>,
+        /// Its feeds, each once per audience; see [`listed`].
+        pub listed: Vec<String>,
+        /// Its former paths, newest first.
+        #[serde(default)]
+        pub former: Vec<FormerPath>,
+        /// The outbox of edits: replaced versions that aren't settled in `nodeRevisions` yet.
+        #[serde(default)]
+        pub kept: Vec<Revised>,
+        /// Number of versions before this one.
+        #[serde(default)]
+        pub revision: i64,
+        /// Version of its path, and the changes of it that haven't been applied to all children yet.
+        #[serde(flatten)]
+        pub tree: TreeFields,
+        /// Set when it was deleted: only the `_id` is left as a tombstone, for as long as idempotency keys are remembered.
+        pub deleted_at?: DateTime,
+        /// Server time of the deletion, until its former versions and comments are removed.
+        pub remains?: DateTime,
+        /// Its discussion, written by the room of comments.
+        pub discussion?: Box<DiscussionSummary>,
+        /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
+        pub input: String,
+        pub v: Version<1>,
+    } in "nodes" {
+        unique("slug", "metadata.parentId metadata.slug",
+            "what lies in something, by slug; no two have the same"),
+        plain("path", "metadata.path", "content by path"),
+        plain("former", "former.path", "content by a path that it had"),
+        of("feed", "listed -publishedAt _id", "publishedAt",
+            "feeds, newest first, for each audience"),
+        text("text", "live.title^10 live.detail.body^5", "stemming",
+            "published content by words of title and text"),
+        plain("parent", "metadata.parentId _id parentCv",
+            "what follows its parent, or keeps it from being deleted"),
+        of_field("next", "next.at",
+            "the sweep that puts what is due in the place of what was live"),
+        of_field("outbox", "outbox.at", "the sweep of paths that haven't reached everything below"),
+        of_field("kept", "kept.at", "the sweep of versions that are still to be kept"),
+        of_field("copying", "copying", "the sweep of creations that were cut"),
+        of_field("deleting", "deleting.at", "the sweep of deletions that were cut"),
+        of_field("deleted", "deletedAt", "the sweep that forgets what was deleted"),
+        of_field("remains", "remains", "the sweep of what deleted content leaves behind"),
+        + comments::TOUCHED,
+    }
 
-/// Metadata of content; assets have the same fields.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Metadata {
-    /// Version of title, language and detail.
-    #[serde(rename = "nonce")]
-    pub version: String,
-    /// The type of content.
-    #[serde(rename = "type")]
-    pub kind: ContentType,
-    /// `_id` of its parent; absent for a root.
-    pub parent_id: Option<String>,
-    /// Its step in paths, unique in its parent.
-    pub slug: Slug,
-    /// The slugs from the root to itself, each after a `/`. A copy.
-    pub path: String,
-    /// The title.
-    pub title: String,
-    /// Language of title and detail.
-    pub language: Option<LocaleTag>,
-    /// Server time of its creation.
-    pub created: DateTime,
-    /// The creator.
-    pub author: Author,
-    /// A sorted set.
-    pub tags: Vec<String>,
-    /// Names of the roles that may read it, a sorted set; empty: everyone.
-    pub access: Vec<String>,
-    /// Text and further fields of its type.
-    pub detail: Detail,
+    /// Metadata of content; assets have the same fields.
+    #[derive(PartialEq)]
+    pub struct Metadata {
+        /// Version of title, language and detail.
+        pub version as "nonce": String,
+        /// The type of content.
+        pub kind as "type": ContentType,
+        /// `_id` of its parent; absent for a root.
+        pub parent_id: Option<String>,
+        /// Its step in paths, unique in its parent.
+        pub slug: Slug,
+        /// The slugs from the root to itself, each after a `/`. A copy.
+        pub path: String,
+        pub title: String,
+        /// Language of title and detail.
+        pub language: Option<LocaleTag>,
+        /// Server time of its creation.
+        pub created: DateTime,
+        /// The creator.
+        pub author: Author,
+        /// A sorted set.
+        pub tags: Vec<String>,
+        /// Names of the roles that may read it, a sorted set; empty: everyone.
+        pub access: Vec<String>,
+        /// Text and further fields of its type.
+        pub detail: Detail,
+    }
 }
 
 /// The types of content.
@@ -119,87 +121,76 @@ pub enum ContentType {
     Gallery,
 }
 
-/// The fields of content that depend on its type.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
-    /// The text in Markdown.
-    pub body: String,
-    /// Of blog entries: a summary in plain text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
-    /// Of blogs and galleries: a line below the title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subtitle: Option<String>,
-}
+document! {
+    /// The fields of content that depend on its type.
+    #[derive(Default, PartialEq, Eq)]
+    pub struct Detail {
+        /// The text in Markdown.
+        pub body: String,
+        /// Of blog entries: a summary in plain text.
+        pub summary?: String,
+        /// Of blogs and galleries: a line below the title.
+        pub subtitle?: String,
+    }
 
-/// The fields of a draft that make a version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Text {
-    /// The title.
-    pub title: String,
-    /// Language of title and detail.
-    pub language: Option<LocaleTag>,
-    /// Its text and further fields.
-    pub detail: Detail,
-}
+    /// The fields of a draft that make a version.
+    #[derive(PartialEq, Eq)]
+    pub struct Text {
+        pub title: String,
+        /// Language of title and detail.
+        pub language: Option<LocaleTag>,
+        /// Its text and further fields.
+        pub detail: Detail,
+    }
 
-/// A published version.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Edition {
-    /// Server time from which readers see it.
-    pub at: DateTime,
-    /// The version.
-    #[serde(rename = "nonce")]
-    pub version: String,
-    /// Its title.
-    pub title: String,
-    /// Its language.
-    pub language: Option<LocaleTag>,
-    /// MongoDB's name for the stemming rules of the text's language.
-    pub stemming: String,
-    /// Its text and further fields.
-    pub detail: Detail,
-}
+    /// A published version.
+    #[derive(PartialEq)]
+    pub struct Edition {
+        /// Server time from which readers see it.
+        pub at: DateTime,
+        pub version as "nonce": String,
+        pub title: String,
+        pub language: Option<LocaleTag>,
+        /// MongoDB's name for the stemming rules of the text's language.
+        pub stemming: String,
+        /// Its text and further fields.
+        pub detail: Detail,
+    }
 
-/// A former path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FormerPath {
-    /// The path.
-    pub path: String,
-    /// Server time at which it was left.
-    pub until: DateTime,
-}
+    /// A former path.
+    #[derive(PartialEq, Eq)]
+    pub struct FormerPath {
+        pub path: String,
+        /// Server time at which it was left.
+        pub until: DateTime,
+    }
 
-/// A version that an edit replaced.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Revised {
-    /// Number of versions before it.
-    pub number: i64,
-    /// The version.
-    #[serde(rename = "nonce")]
-    pub version: String,
-    /// Its title, language and detail.
-    #[serde(flatten)]
-    pub text: Text,
-    /// Server time at which it was replaced.
-    pub at: DateTime,
-    /// Subject of the editor who replaced it.
-    pub by: String,
-}
+    /// A version that an edit replaced.
+    #[derive(PartialEq)]
+    pub struct Revised {
+        /// Number of versions before it.
+        pub number: i64,
+        pub version as "nonce": String,
+        /// Its title, language and detail.
+        #[serde(flatten)]
+        pub text: Text,
+        /// Server time at which it was replaced.
+        pub at: DateTime,
+        /// Subject of the editor who replaced it.
+        pub by: String,
+    }
 
-/// A former version, in a collection of its own.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RevisionDocument {
-    /// The content's `_id` and the number of the version: each exists once.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// `_id` of the content.
-    pub node_id: String,
-    /// The version.
-    pub version: Revised,
-    /// Version of the document's shape.
-    pub v: Version<1>,
+    /// A former version, in a collection of its own.
+    pub struct RevisionDocument {
+        /// The content's `_id` and the number of the version: each exists once.
+        pub id as "_id": String,
+        /// `_id` of the content.
+        pub node_id: String,
+        pub version: Revised,
+        pub v: Version<1>,
+    } in "nodeRevisions" {
+        unique("node", "nodeId -version.number", "former versions of content, newest first"),
+    }
 }
 
 impl RevisionDocument {
@@ -256,59 +247,4 @@ impl NodeDocument {
     pub(super) fn line(parent: Option<&Self>) -> Vec<String> {
         parent.map_or_else(|| vec![TOP.to_owned()], |parent| parent.within.clone())
     }
-}
-
-impl Stored for NodeDocument {
-    const COLLECTION: &'static str = "nodes";
-    const INDEXES: &'static [Index] = &[
-        Index::unique(
-            "slug",
-            "metadata.parentId metadata.slug",
-            "what lies in something, by slug; no two have the same",
-        ),
-        Index::plain("path", "metadata.path", "content by path"),
-        Index::plain("former", "former.path", "content by a path that it had"),
-        Index::of(
-            "feed",
-            "listed -publishedAt _id",
-            "publishedAt",
-            "feeds, newest first, for each audience",
-        ),
-        Index::text(
-            "text",
-            "live.title^10 live.detail.body^5",
-            "stemming",
-            "published content by words of title and text",
-        ),
-        Index::plain(
-            "parent",
-            "metadata.parentId _id parentCv",
-            "what follows its parent, or keeps it from being deleted",
-        ),
-        Index::of_field(
-            "next",
-            "next.at",
-            "the sweep that puts what is due in the place of what was live",
-        ),
-        Index::of_field(
-            "outbox",
-            "outbox.at",
-            "the sweep of paths that haven't reached everything below",
-        ),
-        Index::of_field("kept", "kept.at", "the sweep of versions that are still to be kept"),
-        Index::of_field("copying", "copying", "the sweep of creations that were cut"),
-        Index::of_field("deleting", "deleting.at", "the sweep of deletions that were cut"),
-        Index::of_field("deleted", "deletedAt", "the sweep that forgets what was deleted"),
-        Index::of_field("remains", "remains", "the sweep of what deleted content leaves behind"),
-        comments::TOUCHED,
-    ];
-}
-
-impl Stored for RevisionDocument {
-    const COLLECTION: &'static str = "nodeRevisions";
-    const INDEXES: &'static [Index] = &[Index::unique(
-        "node",
-        "nodeId -version.number",
-        "former versions of content, newest first",
-    )];
 }

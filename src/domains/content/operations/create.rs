@@ -9,11 +9,8 @@ use super::super::{
 };
 use crate::{
     domains::identities::{self, Author},
-    flow::{
-        Op,
-        tree::{TreeFields, path_below},
-    },
-    graphql::{cx::Cx, declared::Input, refusals::Stop},
+    flow::tree::{TreeFields, path_below},
+    graphql::prelude::*,
     mongo::Version,
 };
 

@@ -8,17 +8,7 @@ use super::super::{
         RestoreContentResult, Shown,
     },
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{NotFound, Stop},
-    },
-    mongo::Version,
-};
+use crate::{graphql::prelude::*, mongo::Version};
 
 /// Maximum number of former versions of one content.
 pub const REVISIONS: i64 = 50;
@@ -101,7 +91,7 @@ const SETTLED_LATER: usize = 2;
 
 /// Stores replaced versions as former versions. Their entries in `kept` are settled after the answer, unless
 /// there are many of them.
-async fn store_kept(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
+async fn store_kept(app: &App, node: NodeDocument) -> Result<NodeDocument> {
     let numbers = insert_kept(app, &node).await?;
     if numbers.len() > SETTLED_LATER {
         store::settle_kept(app, &node.id, &numbers).held().await?;
@@ -116,13 +106,13 @@ async fn store_kept(app: &App, node: NodeDocument) -> Result<NodeDocument, Error
 }
 
 /// Stores and settles replaced versions, for the sweep.
-pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<(), Error> {
+pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<()> {
     let numbers = insert_kept(app, node).await?;
     store::settle_kept(app, &node.id, &numbers).held().await?;
     Ok(())
 }
 
-async fn insert_kept(app: &App, node: &NodeDocument) -> Result<Vec<i64>, Error> {
+async fn insert_kept(app: &App, node: &NodeDocument) -> Result<Vec<i64>> {
     let mut numbers: Vec<i64> = Vec::new();
     for version in node.kept.iter().cloned() {
         let number = version.number;

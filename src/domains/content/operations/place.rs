@@ -7,7 +7,7 @@ use super::super::{
         MoveContentResult, Shown, WouldContainItself,
     },
 };
-use crate::graphql::{cx::Cx, declared::Input, refusals::Stop};
+use crate::graphql::prelude::*;
 
 /// Moves content with everything in it. Requests for the old paths are redirected to the new ones.
 pub async fn move_content(

@@ -13,10 +13,7 @@ use super::{
     },
     write,
 };
-use crate::{
-    flow::{Attempt, Step, decide},
-    graphql::{cx::Cx, declared::Input, refusals::Stop, scalars::LocaleTag},
-};
+use crate::graphql::prelude::*;
 
 /// Publishes the draft that the editor has read, now or from a given time on. A repeat of the same call
 /// returns the content.

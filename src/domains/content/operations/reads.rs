@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use async_graphql::{ID, connection::Connection};
 use futures_util::future::try_join;
 use mongodb::bson::Bson;
 
@@ -11,22 +10,12 @@ use super::super::{
     types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
 };
 use crate::{
-    app::App,
     domains::assets::{self, AssetDocument, operations::PhotosBy},
-    error::Error,
-    graphql::{
-        cx::Cx,
-        input::{self, TOP, path_or_top},
-        node_id::NodeKind,
-        page::{Order, Page, Paging},
-        refusals::InvalidInput,
-        requester::Requester,
-        scalars::LocaleTag,
-    },
+    graphql::{input::path_or_top, prelude::*},
 };
 
 /// One content, if the caller can see it.
-pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Shown>, Error> {
+pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Shown>> {
     match by {
         ContentBy::Id(id) => match input::id(NodeKind::CONTENT, id) {
             Ok(id) => by_id(cx.app, cx.requester, &id).await,
@@ -42,12 +31,12 @@ fn id_or_none(id: &str) -> String {
 }
 
 /// The content with that `_id`, if the caller can see it.
-pub async fn by_id(app: &App, requester: &Requester, id: &str) -> Result<Option<Shown>, Error> {
+pub async fn by_id(app: &App, requester: &Requester, id: &str) -> Result<Option<Shown>> {
     Ok(store::find_timed(app, id).await?.and_then(|found| Shown::to(requester, found)))
 }
 
 /// The content that has the path, or else the one that had it last.
-async fn at_path(cx: Cx<'_>, path: &str) -> Result<Option<Shown>, Error> {
+async fn at_path(cx: Cx<'_>, path: &str) -> Result<Option<Shown>> {
     let found = store::find_by_path(&cx, path).await?.into_iter();
     let shown = found.filter_map(|found| Shown::to(cx.requester, found));
     let best = shown.max_by_key(|shown| {
@@ -66,7 +55,7 @@ pub async fn contents(
     by: &ContentsBy,
     texts: bool,
     paging: Paging,
-) -> Result<Connection<String, Content>, Error> {
+) -> Result<Connection<Content>> {
     let listing = listing_of(cx.app, by)?;
     let page = Page::new(&cx, listing.order(), paging)?;
     let photos = async {
@@ -136,7 +125,7 @@ pub async fn below(
     parent: Option<&ID>,
     texts: bool,
     paging: Paging,
-) -> Result<Connection<String, Content>, Error> {
+) -> Result<Connection<Content>> {
     let parent = parent.map(|parent| id_or_none(parent));
     let list = format!("contentBelow {}", parent.as_deref().unwrap_or(TOP));
     let page = Page::new(&cx, Order { list, keys: vec![("metadata.slug", 1)] }, paging)?;
@@ -147,11 +136,7 @@ pub async fn below(
 }
 
 /// Former versions of the content with that `_id`, newest first.
-pub async fn revisions(
-    app: &App,
-    id: &str,
-    paging: Paging,
-) -> Result<Connection<String, ContentRevision>, Error> {
+pub async fn revisions(app: &App, id: &str, paging: Paging) -> Result<Connection<ContentRevision>> {
     let order =
         Order { list: format!("contentRevisions {id}"), keys: vec![("version.number", -1)] };
     let page = Page::new(app, order, paging)?;
@@ -167,7 +152,7 @@ const ENTRIES: usize = 20;
 pub(in super::super) async fn feed_at(
     app: &App,
     path: &str,
-) -> Result<Option<(Shown, Vec<Content>)>, Error> {
+) -> Result<Option<(Shown, Vec<Content>)>> {
     let cx = Cx { app, requester: &Requester::default() };
     let Some(head) = at_path(cx, input::path("path", path)?).await? else {
         return Ok(None);

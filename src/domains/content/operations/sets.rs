@@ -10,12 +10,7 @@ use super::{
     },
     write,
 };
-use crate::graphql::{
-    cx::Cx,
-    declared::Input,
-    input::TAGS,
-    refusals::{InvalidInput, Stop},
-};
+use crate::graphql::{input::TAGS, prelude::*};
 
 /// Adds tags.
 pub async fn tag_content(

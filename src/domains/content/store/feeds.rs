@@ -1,21 +1,10 @@
 //! Lists for readers: one index range per audience, or full-text search.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-use serde::Deserialize;
-
 use super::super::documents::{ContentType, Detail, NodeDocument};
 use crate::{
-    app::App,
     domains::audiences::read_by,
-    error::Error,
-    graphql::{
-        page::{Order, Page},
-        requester::{Requester, Role},
-    },
-    mongo::{
-        collection::{List, Timed},
-        expression::{choose, literal, stored},
-    },
+    graphql::prelude::*,
+    mongo::{collection::Timed, prelude::*},
 };
 
 /// A checked request for a list of published content.
@@ -131,7 +120,7 @@ pub(in super::super) async fn list(
     requester: &Requester,
     texts: bool,
     page: &Page,
-) -> Result<Vec<Placed>, Error> {
+) -> Result<Vec<Placed>> {
     let filter = listing.filter(requester);
     let shape = Needed { drafts: requester.has(Role::Editor), texts }.shape();
     if let Listing::Text { query, language, .. } = listing {
@@ -155,7 +144,7 @@ async fn rank(
     filter: Document,
     shape: Bson,
     page: &Page,
-) -> Result<Vec<Placed>, Error> {
+) -> Result<Vec<Placed>> {
     #[derive(Deserialize)]
     struct Match {
         score: f64,

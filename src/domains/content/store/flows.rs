@@ -1,17 +1,7 @@
 //! Writes of work that continues after an answer.
 
-use mongodb::bson::doc;
-
 use super::super::documents::{NodeDocument, RevisionDocument};
-use crate::{
-    app::App,
-    error::Error,
-    mongo::{
-        Outcome,
-        expression::{array, filter, literal, stored, without_any},
-        guarded::Guarded,
-    },
-};
+use crate::{app::App, error::Error, mongo::prelude::*};
 
 /// Removes the former versions up to this number, including late ones.
 pub(in super::super) async fn drop_older_revisions(

@@ -4,18 +4,16 @@ mod feeds;
 mod flows;
 mod writes;
 
+use feeds::Needed;
 use mongodb::bson::doc;
 
 use super::documents::{NodeDocument, RevisionDocument};
 use crate::{
-    app::App,
-    error::Error,
     flow::tree::Tree,
-    graphql::page::Page,
+    graphql::prelude::*,
     mongo::collection::{List, Timed},
 };
 
-use feeds::Needed;
 pub(super) use feeds::{Listing, list};
 pub(super) use flows::*;
 pub(super) use writes::*;
@@ -27,12 +25,12 @@ pub(super) type Nodes = Tree<NodeDocument>;
 const PATHS: &[&str] = &["metadata.path", "former.path"];
 
 /// Content that has this path or had it before.
-pub(super) async fn find_by_path(app: &App, path: &str) -> Result<Vec<Timed<NodeDocument>>, Error> {
+pub(super) async fn find_by_path(app: &App, path: &str) -> Result<Vec<Timed<NodeDocument>>> {
     app.collection::<NodeDocument>().find_timed(PATHS, path).await
 }
 
 /// The content with the server's time, for readers.
-pub(super) async fn find_timed(app: &App, id: &str) -> Result<Option<Timed<NodeDocument>>, Error> {
+pub(super) async fn find_timed(app: &App, id: &str) -> Result<Option<Timed<NodeDocument>>> {
     app.collection::<NodeDocument>().get_timed(id).await
 }
 
@@ -42,7 +40,7 @@ pub(super) async fn list_below(
     page: &Page,
     parent: Option<&str>,
     texts: bool,
-) -> Result<Vec<Timed<NodeDocument>>, Error> {
+) -> Result<Vec<Timed<NodeDocument>>> {
     let list = List { hint: Some("slug"), ..page.list(doc! { "metadata.parentId": parent }) };
     app.collection::<NodeDocument>().list_timed(list, Needed { drafts: true, texts }.shape()).await
 }
@@ -51,7 +49,7 @@ pub(super) async fn list_revisions(
     app: &App,
     page: &Page,
     id: &str,
-) -> Result<Vec<RevisionDocument>, Error> {
+) -> Result<Vec<RevisionDocument>> {
     let list = List { hint: Some("node"), ..page.list(doc! { "nodeId": id }) };
     app.collection::<RevisionDocument>().list(list).await
 }
@@ -60,6 +58,6 @@ pub(super) async fn find_revision(
     app: &App,
     id: &str,
     number: i64,
-) -> Result<Option<RevisionDocument>, Error> {
+) -> Result<Option<RevisionDocument>> {
     app.collection::<RevisionDocument>().get_settled(&RevisionDocument::key(id, number)).await
 }

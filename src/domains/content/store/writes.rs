@@ -1,17 +1,7 @@
 //! Guarded writes of one content, as values that the caller sends.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::super::documents::{Edition, NodeDocument, Text, listed_stage};
-use crate::{
-    app::App,
-    domains::audiences,
-    flow::tree::Branch,
-    mongo::{
-        expression::{append, array, both, choose, literal, stored, whole},
-        guarded::Guarded,
-    },
-};
+use crate::{app::App, domains::audiences, flow::tree::Branch, mongo::prelude::*};
 
 /// Maximum number of replaced versions that aren't stored yet; a faster editor is asked to try again.
 pub(in super::super) const WAITING: u8 = 5;

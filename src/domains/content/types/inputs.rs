@@ -1,6 +1,6 @@
 //! Inputs of the queries and mutations of content.
 
-use async_graphql::{ID, MaybeUndefined, OneofObject};
+use async_graphql::{MaybeUndefined, OneofObject};
 
 use super::{
     super::{
@@ -10,13 +10,7 @@ use super::{
     nodes::ContentType,
     parts::ReaderRole,
 };
-use crate::graphql::{
-    declared::{input, verbatim},
-    input,
-    node_id::NodeKind,
-    refusals::InvalidInput,
-    scalars::{DateTime, LocaleTag, Slug},
-};
+use crate::graphql::{declared::verbatim, prelude::*, scalars::DateTime};
 
 /// Key of content; exactly one field is given.
 #[derive(Debug, OneofObject)]

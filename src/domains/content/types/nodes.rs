@@ -1,6 +1,6 @@
 //! Content as clients see it. The fields that all content has are generated for each type.
 
-use async_graphql::{Context, Enum, ID, Object, Result, connection::Connection};
+use async_graphql::{Context, Enum};
 use mongodb::bson;
 
 use super::{
@@ -15,16 +15,7 @@ use super::{
 use crate::{
     domains::{assets::AssetDocument, audiences::may_see, comments::Discussion},
     graphql::{
-        app,
-        author::Author,
-        cx::cx,
-        interface::interface,
-        is_selected,
-        node_id::NodeKind,
-        page::paging,
-        requester,
-        requester::{Requester, Role, Who},
-        scalars::{DateTime, LocaleTag, Slug},
+        author::Author, interface::interface, is_selected, prelude::*, requester, scalars::DateTime,
     },
     mongo::collection::Timed,
 };
@@ -172,151 +163,87 @@ pub(super) async fn parent_of(context: &Context<'_>, id: Option<&str>) -> Result
 
 /// The types of content: each has the common fields and its own.
 macro_rules! content_types {
-    ($($(#[doc = $about:literal])+ $name:ident { $($own:tt)* })+) => {$(
+    (as $shown:ident $($(#[doc = $about:literal])+ $name:ident { $($own:tt)* })+) => {$(
         $(#[doc = $about])+
         #[derive(Debug, Clone)]
         pub struct $name(pub(super) Shown);
 
-        $(#[doc = $about])+
-        #[Object]
-        impl $name {
-            /// Global id of the content.
-            pub async fn id(&self) -> ID {
-                NodeKind::CONTENT.id(&self.0.node.id)
+        object! {
+            $(#[doc = $about])+
+            impl $name as $shown {
+                /// Global id of the content.
+                pub id: ID = NodeKind::CONTENT.id(&$shown.0.node.id),
+                /// Slug, the last step of the path. It is unique among the content of one parent.
+                slug: &Slug = &$shown.0.node.metadata.slug,
+                /// Path of slugs from the root to the content, such as `/en/blog`.
+                path: &str = &$shown.0.node.metadata.path,
+                /// Global id of the parent; null for a root.
+                parent_id: Option<ID> =
+                    $shown.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id)),
+                /// Parent, as `content(by: { id: … })` returns it; null for a root, and if the caller can't see it.
+                parent(context)?: Option<Content> =
+                    parent_of(context, $shown.0.node.metadata.parent_id.as_deref()).await?,
+                /// Direct children of the content, published or not, sorted by slug. Pictures aren't among them: `contents`
+                /// and `assets` list those. Null, with an error, unless the caller is an editor.
+                children(context) by editor?: Option<Connection<Content>> = {
+                    let (id, texts) = (NodeKind::CONTENT.id(&$shown.0.node.id), has_texts(context));
+                    let found = operations::below(cx(context), Some(&id), texts, paging(context)?);
+                    Some(found.await?)
+                },
+                /// Former path by which the client asked for the content; null if it asked by the present path or
+                /// by id. A client should redirect readers to `path`.
+                redirected_from: Option<&str> =
+                    $shown.0.requested.as_deref().filter(|path| *path != $shown.0.node.metadata.path),
+                /// Title as it is displayed, 1 to 300 characters, in the language `language`.
+                title: &str = $shown.0.title(),
+                /// Language of title and text; null if unknown.
+                language: Option<&LocaleTag> = $shown.0.language(),
+                /// Text in Markdown; may be empty.
+                body: &str = &$shown.0.detail().body,
+                /// Text as HTML that is safe to display: scripts, forms and styles are removed.
+                html?: String = markdown::html(&$shown.0.detail().body).await?,
+                /// Tags, sorted.
+                tags: &[String] = &$shown.0.node.metadata.tags,
+                /// Roles that may read the content; an empty list permits everyone.
+                access: Vec<ReaderRole> = ReaderRole::of(&$shown.0.node.metadata.access),
+                /// Author of the content, with the name that readers see.
+                author: Author = (&$shown.0.node.metadata.author).into(),
+                /// Time at which the content was created.
+                created_at: DateTime = $shown.0.node.metadata.created.into(),
+                /// Time of the first publication. Null for content that readers don't see yet.
+                published_at: Option<DateTime> =
+                    $shown.0.since().and($shown.0.node.published_at).map(DateTime::from),
+                /// Time from which the visible version is published. Null for content that readers don't see yet.
+                updated_at: Option<DateTime> = $shown.0.since().map(DateTime::from),
+                /// Discussion of the content with its newest comments; null if none was opened.
+                discussion: Option<Discussion> = {
+                    let found = $shown.0.node.discussion.clone()?;
+                    Some(Discussion::of(&DISCUSSED, &$shown.0.node.id, found))
+                },
+                /// Draft that editors work on. Null, with an error, unless the caller is an editor.
+                draft by editor: Option<ContentDraft> = Some(ContentDraft($shown.0.node.clone())),
+                /// Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an
+                /// editor.
+                revisions(context) by editor?: Option<Connection<ContentRevision>> = {
+                    let (id, paging) = (&$shown.0.node.id, paging(context)?);
+                    Some(operations::revisions(app(context), id, paging).await?)
+                },
+                $($own)*
             }
-
-            /// Slug, the last step of the path. It is unique among the content of one parent.
-            async fn slug(&self) -> &Slug {
-                &self.0.node.metadata.slug
-            }
-
-            /// Path of slugs from the root to the content, such as `/en/blog`.
-            async fn path(&self) -> &str {
-                &self.0.node.metadata.path
-            }
-
-            /// Global id of the parent; null for a root.
-            async fn parent_id(&self) -> Option<ID> {
-                self.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id))
-            }
-
-            /// Parent, as `content(by: { id: … })` returns it; null for a root, and if the caller can't see it.
-            async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
-                parent_of(context, self.0.node.metadata.parent_id.as_deref()).await
-            }
-
-            /// Direct children of the content, published or not, sorted by slug. Pictures aren't among them: `contents`
-            /// and `assets` list those. Null, with an error, unless the caller is an editor.
-            ///
-            /// Who: editor.
-            #[graphql(guard = "Who::Role(Role::Editor)")]
-            async fn children(
-                &self,
-                context: &Context<'_>,
-            ) -> Result<Option<Connection<String, Content>>> {
-                let (id, texts) = (NodeKind::CONTENT.id(&self.0.node.id), has_texts(context));
-                let found = operations::below(cx(context), Some(&id), texts, paging(context)?);
-                Ok(Some(found.await?))
-            }
-
-            /// Former path by which the client asked for the content; null if it asked by the present path or
-            /// by id. A client should redirect readers to `path`.
-            async fn redirected_from(&self) -> Option<&str> {
-                self.0.requested.as_deref().filter(|path| *path != self.0.node.metadata.path)
-            }
-
-            /// Title as it is displayed, 1 to 300 characters, in the language `language`.
-            async fn title(&self) -> &str {
-                self.0.title()
-            }
-
-            /// Language of title and text; null if unknown.
-            async fn language(&self) -> Option<&LocaleTag> {
-                self.0.language()
-            }
-
-            /// Text in Markdown; may be empty.
-            async fn body(&self) -> &str {
-                &self.0.detail().body
-            }
-
-            /// Text as HTML that is safe to display: scripts, forms and styles are removed.
-            async fn html(&self) -> Result<String> {
-                Ok(markdown::html(&self.0.detail().body).await?)
-            }
-
-            /// Tags, sorted.
-            async fn tags(&self) -> &[String] {
-                &self.0.node.metadata.tags
-            }
-
-            /// Roles that may read the content; an empty list permits everyone.
-            async fn access(&self) -> Vec<ReaderRole> {
-                ReaderRole::of(&self.0.node.metadata.access)
-            }
-
-            /// Author of the content, with the name that readers see.
-            async fn author(&self) -> Author {
-                (&self.0.node.metadata.author).into()
-            }
-
-            /// Time at which the content was created.
-            async fn created_at(&self) -> DateTime {
-                self.0.node.metadata.created.into()
-            }
-
-            /// Time of the first publication. Null for content that readers don't see yet.
-            async fn published_at(&self) -> Option<DateTime> {
-                self.0.since().and(self.0.node.published_at).map(DateTime::from)
-            }
-
-            /// Time from which the visible version is published. Null for content that readers don't see yet.
-            async fn updated_at(&self) -> Option<DateTime> {
-                self.0.since().map(DateTime::from)
-            }
-
-            /// Discussion of the content with its newest comments; null if none was opened.
-            async fn discussion(&self) -> Option<Discussion> {
-                let found = self.0.node.discussion.clone()?;
-                Some(Discussion::of(&DISCUSSED, &self.0.node.id, found))
-            }
-
-            /// Draft that editors work on. Null, with an error, unless the caller is an editor.
-            ///
-            /// Who: editor.
-            #[graphql(guard = "Who::Role(Role::Editor)")]
-            async fn draft(&self) -> Option<ContentDraft> {
-                Some(ContentDraft::from(&*self.0.node))
-            }
-
-            /// Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an
-            /// editor.
-            ///
-            /// Who: editor.
-            #[graphql(guard = "Who::Role(Role::Editor)")]
-            async fn revisions(
-                &self,
-                context: &Context<'_>,
-            ) -> Result<Option<Connection<String, ContentRevision>>> {
-                let (id, paging) = (&self.0.node.id, paging(context)?);
-                Ok(Some(operations::revisions(app(context), id, paging).await?))
-            }
-
-            $($own)*
         }
     )+};
 }
 
 content_types! {
+    as content
+
     /// A page of text.
     Page {}
 
     /// A post in a blog.
     BlogEntry {
         /// Summary in plain text; null if there is none.
-        async fn summary(&self) -> Option<&str> {
-            self.0.detail().summary.as_deref()
-        }
+        summary: Option<&str> = content.0.detail().summary.as_deref(),
     }
 
     /// A folder of pages, blogs, galleries and other folders.
@@ -325,21 +252,14 @@ content_types! {
     /// A blog, which groups blog entries. Its newest entries are also served as an Atom feed.
     Blog {
         /// Subtitle, a line below the title; null if there is none.
-        async fn subtitle(&self) -> Option<&str> {
-            self.0.detail().subtitle.as_deref()
-        }
-
+        subtitle: Option<&str> = content.0.detail().subtitle.as_deref(),
         /// Path of the Atom feed of the newest entries, on the host of this gateway.
-        async fn feed_path(&self) -> String {
-            format!("/feeds{}.atom", self.0.node.metadata.path)
-        }
+        feed_path: String = format!("/feeds{}.atom", content.0.node.metadata.path),
     }
 
     /// A gallery, which groups pictures.
     Gallery {
         /// Subtitle, a line below the title; null if there is none.
-        async fn subtitle(&self) -> Option<&str> {
-            self.0.detail().subtitle.as_deref()
-        }
+        subtitle: Option<&str> = content.0.detail().subtitle.as_deref(),
     }
 }

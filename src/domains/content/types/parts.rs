@@ -1,14 +1,14 @@
 //! GraphQL types that all content shares: roles of readers, draft and former versions.
 
-use async_graphql::{ComplexObject, Enum, ID, Result, SimpleObject};
+use async_graphql::Enum;
 
 use super::super::{
-    documents::{Detail, Edition, NodeDocument, RevisionDocument, Text},
+    documents::{NodeDocument, RevisionDocument},
     markdown,
 };
 use crate::graphql::{
-    requester::Role,
-    scalars::{DateTime, LocaleTag, int},
+    prelude::*,
+    scalars::{DateTime, int},
 };
 
 /// Role that content can be restricted to. Editors and admins can read all content.
@@ -60,107 +60,63 @@ impl ReaderRole {
     }
 }
 
-/// Draft that editors work on. Readers see it once it is published.
-#[derive(Debug, SimpleObject)]
-#[graphql(complex)]
-pub struct ContentDraft {
-    /// Version of the draft; it changes with every edit. `editContent` takes it and refuses the edit of a
-    /// draft that changed since it was read.
-    version: ID,
-    /// Number of versions before this one.
-    revision: i32,
-    /// Title of the draft.
-    title: String,
-    /// Language of title and text; null if unknown.
-    language: Option<LocaleTag>,
-    /// Text in Markdown.
-    body: String,
-    /// Summary of a blog entry; null if there is none, and for other types.
-    summary: Option<String>,
-    /// Subtitle of a blog or gallery; null if there is none, and for other types.
-    subtitle: Option<String>,
-    /// Time from which readers see the published version; it may be in the future. Null if nothing is
-    /// published.
-    live_at: Option<DateTime>,
-    /// Time from which readers see another version instead; null if none is scheduled.
-    next_at: Option<DateTime>,
-    /// Whether this version of the draft is published or scheduled.
-    is_published: bool,
-}
+/// Draft that editors work on.
+#[derive(Debug)]
+pub struct ContentDraft(pub(super) Box<NodeDocument>);
 
-#[ComplexObject]
-impl ContentDraft {
-    /// Text as HTML that is safe to display.
-    async fn html(&self) -> Result<String> {
-        Ok(markdown::html(&self.body).await?)
+object! {
+    /// Draft that editors work on. Readers see it once it is published.
+    impl ContentDraft as draft {
+        /// Version of the draft; it changes with every edit. `editContent` takes it and refuses the edit of a
+        /// draft that changed since it was read.
+        version: ID = ID(draft.0.metadata.version.clone()),
+        /// Number of versions before this one.
+        revision: i32 = int(draft.0.revision),
+        /// Title of the draft.
+        title: &str = &draft.0.metadata.title,
+        /// Language of title and text; null if unknown.
+        language: Option<&LocaleTag> = draft.0.metadata.language.as_ref(),
+        /// Text in Markdown.
+        body: &str = &draft.0.metadata.detail.body,
+        /// Summary of a blog entry; null if there is none, and for other types.
+        summary: Option<&str> = draft.0.metadata.detail.summary.as_deref(),
+        /// Subtitle of a blog or gallery; null if there is none, and for other types.
+        subtitle: Option<&str> = draft.0.metadata.detail.subtitle.as_deref(),
+        /// Time from which readers see the published version; it may be in the future. Null if nothing is
+        /// published.
+        live_at: Option<DateTime> = draft.0.live.as_ref().map(|live| live.at.into()),
+        /// Time from which readers see another version instead; null if none is scheduled.
+        next_at: Option<DateTime> = draft.0.next.as_ref().map(|next| next.at.into()),
+        /// Whether this version of the draft is published or scheduled.
+        is_published: bool = {
+            let NodeDocument { metadata, live, next, .. } = &*draft.0;
+            next.iter().chain(live).any(|edition| edition.version == metadata.version)
+        },
+        /// Text as HTML that is safe to display.
+        html?: String = markdown::html(&draft.0.metadata.detail.body).await?,
     }
 }
 
-impl From<&NodeDocument> for ContentDraft {
-    fn from(NodeDocument { metadata, live, next, revision, .. }: &NodeDocument) -> Self {
-        let Detail { body, summary, subtitle } = metadata.detail.clone();
-        let at = |edition: &Option<Edition>| edition.as_ref().map(|edition| edition.at.into());
-        Self {
-            version: ID(metadata.version.clone()),
-            revision: int(*revision),
-            title: metadata.title.clone(),
-            language: metadata.language.clone(),
-            body,
-            summary,
-            subtitle,
-            live_at: at(live),
-            next_at: at(next),
-            is_published: next
-                .iter()
-                .chain(live)
-                .any(|edition| edition.version == metadata.version),
-        }
-    }
-}
-
-/// Former version of content, which an edit replaced.
-#[derive(Debug, SimpleObject)]
-#[graphql(complex)]
-pub struct ContentRevision {
-    /// Number of versions before this one. `restoreContent` takes it.
-    number: i32,
-    /// Title of this version.
-    title: String,
-    /// Language of this version; null if unknown.
-    language: Option<LocaleTag>,
-    /// Text of this version in Markdown.
-    body: String,
-    /// Summary of a blog entry; null if there was none, and for other types.
-    summary: Option<String>,
-    /// Subtitle of a blog or gallery; null if there was none, and for other types.
-    subtitle: Option<String>,
-    /// Time at which this version was replaced.
-    replaced_at: DateTime,
-    /// Subject of the token of the editor who replaced this version.
-    replaced_by: ID,
-}
-
-#[ComplexObject]
-impl ContentRevision {
-    /// Text of this version as HTML that is safe to display.
-    async fn html(&self) -> Result<String> {
-        Ok(markdown::html(&self.body).await?)
-    }
-}
-
-impl From<RevisionDocument> for ContentRevision {
-    fn from(RevisionDocument { version, .. }: RevisionDocument) -> Self {
-        let Text { title, language, detail } = version.text;
-        let Detail { body, summary, subtitle } = detail;
-        Self {
-            number: int(version.number),
-            title,
-            language,
-            body,
-            summary,
-            subtitle,
-            replaced_at: version.at.into(),
-            replaced_by: ID(version.by),
-        }
+object! {
+    /// Former version of content, which an edit replaced.
+    pub type ContentRevision = RevisionDocument as revision {
+        /// Number of versions before this one. `restoreContent` takes it.
+        number: i32 = int(revision.version.number),
+        /// Title of this version.
+        title: &str = &revision.version.text.title,
+        /// Language of this version; null if unknown.
+        language: Option<&LocaleTag> = revision.version.text.language.as_ref(),
+        /// Text of this version in Markdown.
+        body: &str = &revision.version.text.detail.body,
+        /// Summary of a blog entry; null if there was none, and for other types.
+        summary: Option<&str> = revision.version.text.detail.summary.as_deref(),
+        /// Subtitle of a blog or gallery; null if there was none, and for other types.
+        subtitle: Option<&str> = revision.version.text.detail.subtitle.as_deref(),
+        /// Time at which this version was replaced.
+        replaced_at: DateTime = revision.version.at.into(),
+        /// Subject of the token of the editor who replaced this version.
+        replaced_by: ID = ID(revision.version.by.clone()),
+        /// Text of this version as HTML that is safe to display.
+        html?: String = markdown::html(&revision.version.text.detail.body).await?,
     }
 }

@@ -1,16 +1,12 @@
 //! Results of the mutations of content, and their refusals.
 
-use async_graphql::{ID, SimpleObject};
+use async_graphql::SimpleObject;
 
 use super::{
     super::documents,
     nodes::{Blog, BlogEntry, Content, Folder, Gallery, Page, Shown, from_shown},
 };
-use crate::graphql::{
-    codes::refusal,
-    declared::result,
-    refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
-};
+use crate::graphql::{prelude::*, refusals::CHANGED};
 
 result! {
     /// Result of `createContent`: the content, or a refusal. `NotFound`: there is no such parent.
@@ -78,21 +74,19 @@ refusal! {
         /// The content as it is now, with its draft and version.
         pub current: Content,
     }
-}
 
-impl ContentConflict {
-    /// The version of the edit isn't the current one.
-    pub fn with(current: Shown) -> Self {
-        Self::because(CHANGED, current.into())
-    }
-}
-
-refusal! {
     /// The move would put content into itself or into one of its descendants.
     struct WouldContainItself as "WOULD_CREATE_CYCLE" {
         /// Global id of the content that was to be moved.
         pub content_id: ID,
         /// Global id of the new parent. It is the content itself or one of its descendants.
         pub new_parent_id: ID,
+    }
+}
+
+impl ContentConflict {
+    /// The version of the edit isn't the current one.
+    pub fn with(current: Shown) -> Self {
+        Self::because(CHANGED, current.into())
     }
 }

@@ -10,7 +10,6 @@ use super::{
     Changed, begin, charge, demand_room, outbox, refused, too_many_holders, void,
 };
 use crate::{
-    app::App,
     domains::{
         carts::{Payment, order_as_holder},
         inventory::{
@@ -19,14 +18,7 @@ use crate::{
         },
         payments::{Charge, operations as payments},
     },
-    error::Error,
-    flow::{Attempt, Op, OtherInput, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{NotFound, Stop},
-        scalars::Money,
-    },
+    graphql::prelude::*,
 };
 
 /// Maximum number of concurrent raises of one order.
@@ -121,7 +113,7 @@ impl Call<'_> {
         order: &OrderDocument,
         line: &OrderLine,
         attempt: &Attempt,
-    ) -> Result<Raise, Error> {
+    ) -> Result<Raise> {
         if order.raises.len() >= RAISES {
             let reason = "too many changes of this order are in progress; try again in a moment";
             return Err(Error::rate_limited(reason));
@@ -152,7 +144,7 @@ impl Call<'_> {
         mut order: OrderDocument,
         raise: &Raise,
         attempt: &Attempt,
-    ) -> Result<Option<OrderDocument>, Error> {
+    ) -> Result<Option<OrderDocument>> {
         let app = &self.cx;
         while is_decidable(&order, raise) {
             let decided = store::decide(app, &raised(&order, raise), &self.op).after().await?;
@@ -216,7 +208,7 @@ async fn secure(
     raise: &Raise,
     charge: &Charge,
     attempt: &Attempt,
-) -> Result<Option<Stop<AdjustOrderLineResult>>, Error> {
+) -> Result<Option<Stop<AdjustOrderLineResult>>> {
     let (sku, quantity, cap) = (&raise.sku, raise.quantity, app.config().reservations_per_sku);
     let holder = Holder { app, name: &charge.holder, tag: &raise.tag, attempt };
     match holder.reserve(sku, quantity, cap).await? {
@@ -243,11 +235,7 @@ fn is_decidable(order: &OrderDocument, raise: &Raise) -> bool {
 ///
 /// # Errors
 /// The outcome is unknown. The sweep or a repeat tries again.
-pub(in super::super) async fn undo_raise(
-    app: &App,
-    order: &str,
-    raise: &Raise,
-) -> Result<bool, Error> {
+pub(in super::super) async fn undo_raise(app: &App, order: &str, raise: &Raise) -> Result<bool> {
     if !store::abort_raise(app, order, &raise.tag).held().await? {
         let order = orders(app).get_settled(order).await?;
         let is_voiding = |own: &Raise| own.tag == raise.tag && own.voiding;

@@ -5,8 +5,6 @@ mod checkout;
 mod outbox;
 mod unclaimed;
 
-use async_graphql::connection::Connection;
-
 pub use adjust::adjust_order_line;
 pub(super) use adjust::undo_raise;
 pub use checkout::checkout_cart;
@@ -22,22 +20,13 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     domains::{
         carts::Payment,
         payments::{self, Authorisation, Charge},
     },
-    error::Error,
-    flow::{Attempt, Step, decide},
     graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        node_id::NodeKind,
-        page::{Order as Sort, Paging, page_of},
-        refusals::{InUse, NotFound, Stop},
-        requester::{Requester, Role},
-        scalars::Money,
+        page::{Order as Sort, page_of},
+        prelude::*,
     },
 };
 
@@ -46,7 +35,7 @@ type Changed<U> = Result<OrderDocument, Stop<U>>;
 
 /// Returns the order if the caller may read it: their own, an anonymous one whose id they know, or any as a
 /// merchant.
-pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>, Error> {
+pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>> {
     let Ok(id) = &input::id(NodeKind::ORDER, id) else { return Ok(None) };
     Ok(orders(&cx).get_settled(id).await?.filter(|order| is_visible(order, cx.requester)))
 }
@@ -55,7 +44,7 @@ pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>, Error>
 ///
 /// # Errors
 /// The caller has no token, an argument is invalid, or the read failed.
-pub async fn my_orders(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Order>, Error> {
+pub async fn my_orders(cx: Cx<'_>, paging: Paging) -> Result<Connection<Order>> {
     let owner = cx.requester.subject()?;
     let (list, keys) = (format!("myOrders {owner}"), vec![("placedAt", -1), ("_id", -1)]);
     let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
@@ -134,7 +123,7 @@ fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
 
 /// Checks that the order can record one more op. It can't if it was changed too often while idempotency keys are
 /// remembered.
-fn demand_room(app: &App, order: &OrderDocument, attempt: &Attempt) -> Result<(), Error> {
+fn demand_room(app: &App, order: &OrderDocument, attempt: &Attempt) -> Result<()> {
     let reason = "too many changes of this order";
     app.bounds().demand_room(&order.ops, attempt, reason)
 }
@@ -161,7 +150,7 @@ fn charge(id: &str, holder: String, amount: Money, payment: Payment) -> Charge {
 
 /// Why a flow has to be aborted after this result of its authorisation; `None` if it is authorised. If the
 /// outcome is unknown, the void makes the provider refuse the authorisation from then on.
-fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation, Error>) -> Option<Stop<U>> {
+fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation>) -> Option<Stop<U>> {
     match result {
         Ok(Authorisation::Authorised) => None,
         Ok(Authorisation::Declined(reason)) => {
@@ -173,12 +162,12 @@ fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation, Error>) -> Op
 }
 
 /// Voids the payment. A payment of zero doesn't exist at the provider.
-async fn void(app: &App, id: &str, amount: i64) -> Result<(), Error> {
+async fn void(app: &App, id: &str, amount: i64) -> Result<()> {
     if amount == 0 { Ok(()) } else { payments::operations::void(app, id).await }
 }
 
 /// Whether the authorisation belongs to the order or to a raise of it.
-pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool, Error> {
+pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool> {
     Ok(orders(app).get_settled(order).await?.is_some_and(|order| {
         order.payments.iter().any(|own| own.id == payment)
             || order.raises.iter().any(|raise| raise.payment_id() == payment)

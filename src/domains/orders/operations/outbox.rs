@@ -10,15 +10,13 @@ use super::super::{
     store::{self, orders},
 };
 use crate::{
-    app::App,
     domains::{
         carts::order_as_holder,
         inventory::operations::{self as inventory, Destination, Holder},
         payments::{Refund, operations as payments},
     },
-    error::Error,
-    flow::{Attempt, Op, Step, earlier},
-    graphql::scalars::Money,
+    flow::earlier,
+    graphql::prelude::*,
 };
 
 /// Polling interval while another attempt applies entries.
@@ -28,11 +26,7 @@ const LOOK: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// The attempt is over.
-pub(super) async fn read_again(
-    app: &App,
-    id: &str,
-    attempt: &Attempt,
-) -> Result<OrderDocument, Error> {
+pub(super) async fn read_again(app: &App, id: &str, attempt: &Attempt) -> Result<OrderDocument> {
     if attempt.is_over() {
         return Err(attempt.overdue());
     }
@@ -50,7 +44,7 @@ pub(super) async fn carry_out(
     mut order: OrderDocument,
     op: &Op,
     attempt: &Attempt,
-) -> Result<OrderDocument, Error> {
+) -> Result<OrderDocument> {
     let returns = open_of(&order, op).any(|due| !due.action.is_of_a_raise());
     // Stock and money of other raises are being sold and captured. Neither can be returned before.
     while returns && order.owed().any(|due| due.action.is_of_a_raise() && !due.is_of(op)) {
@@ -70,7 +64,7 @@ pub(super) async fn finish(
     order: &OrderDocument,
     op: &Op,
     attempt: &Attempt,
-) -> Result<Step<OrderDocument>, Error> {
+) -> Result<Step<OrderDocument>> {
     let ended_before = earlier(attempt.now(), app.bounds().grace_period());
     if open_of(order, op).any(|due| due.at >= ended_before) {
         return Ok(Step::Wait);
@@ -90,7 +84,7 @@ async fn apply_those(
     order: OrderDocument,
     those: impl Fn(&Due) -> bool,
     attempt: &Attempt,
-) -> Result<OrderDocument, Error> {
+) -> Result<OrderDocument> {
     let selected = order.owed().filter(|due| those(due));
     let (of_raises, others): (Vec<_>, Vec<_>) =
         selected.partition(|due| due.action.is_of_a_raise());
@@ -131,12 +125,7 @@ async fn apply_those(
 }
 
 /// Applies one outbox entry. Returns `false` if the receiver can't take it now. A repeat changes nothing.
-async fn apply(
-    app: &App,
-    order: &OrderDocument,
-    due: &Due,
-    attempt: &Attempt,
-) -> Result<bool, Error> {
+async fn apply(app: &App, order: &OrderDocument, due: &Due, attempt: &Attempt) -> Result<bool> {
     let holder = Holder { app, name: &order_as_holder(&order.id), tag: &due.tag, attempt };
     match &due.action {
         Action::Sell { sku, quantity, .. } => {
@@ -157,7 +146,7 @@ async fn apply(
 ///
 /// # Errors
 /// The outcome of an entry is unknown. The next pass tries again.
-pub(in super::super) async fn settle(app: &App, id: &str, before: DateTime) -> Result<bool, Error> {
+pub(in super::super) async fn settle(app: &App, id: &str, before: DateTime) -> Result<bool> {
     let (attempt, Some(mut order)) = app.begin_with::<OrderDocument>(id).await? else {
         return Ok(false);
     };
@@ -172,7 +161,7 @@ pub(in super::super) async fn settle(app: &App, id: &str, before: DateTime) -> R
 
 /// Retires the marks of entries that were settled before `before`, then removes the entries. Returns whether
 /// there were any. No attempt that read them unsettled can still apply them then.
-async fn retire(app: &App, order: &OrderDocument, before: DateTime) -> Result<bool, Error> {
+async fn retire(app: &App, order: &OrderDocument, before: DateTime) -> Result<bool> {
     let mut retired = Vec::new();
     for due in &order.outbox {
         if due.settled.is_none_or(|settled| settled >= before) {

@@ -17,10 +17,9 @@ const LOT: usize = 16;
 /// Number of SKUs from which on old lots are dropped.
 const MANY: usize = 1_024;
 
-/// Forgets the holder's reservations of these SKUs, soon or when more of them can be forgotten. Nobody waits for it. The
-/// caller has sold all of them, and knows that nothing can be sold out of them any more. The attempt is the one that
-/// sold them: after its deadline a sweep could be selling, so nothing is forgotten any more (`forget-deadline` in
-/// `tests/models`).
+/// Forgets the holder's reservations of these SKUs, each with the lot to which it belongs. The caller has sold all of
+/// them, and knows that nothing can be sold out of them any more. The attempt is the one that sold them: after its
+/// deadline a sweep could be selling, so nothing is forgotten any more (`forget-deadline` in `tests/models`).
 ///
 /// # Errors
 /// The outcome is unknown. What isn't forgotten is left to the sweep.

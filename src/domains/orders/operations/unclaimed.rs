@@ -22,7 +22,8 @@
 //! sweep returns the goods two grace periods later. The rules of `tests/models`, which make sure of it:
 //!
 //! - `one-seller`: only the attempt that inserted the payment sells and forgets, or a sweep, which forgets nothing.
-//!   A checkout without a payment isn't forgotten: two attempts of one call may believe that they inserted the same order.
+//!   After a checkout without a payment nothing is forgotten: two attempts of one call may believe that they inserted the
+//!   same order.
 //! - `forget-sell`: the sales were answered, and none was sent twice. A late sale would find no mark.
 //! - `forget-took` and `forget-take`, of which one is enough: the attempt reserved everything of the tag itself, and sent
 //!   no reserve twice.

@@ -80,7 +80,7 @@ async fn the_stock_document_of_a_sku_in_demand_stays_small() {
     // 200 checkouts by 64 callers, one after the other each.
     let caller = async |number: usize| {
         for round in 0..if number < 8 { 4 } else { 3 } {
-            let policy = if (number + round) % 2 == 0 { "RESERVE" } else { "AT_CHECKOUT" };
+            let policy = ["RESERVE", "AT_CHECKOUT"][(number + round) % 2];
             Buyer::new(&gateway, &format!("buyer-{number}-{round}"), policy).await.buys().await;
         }
     };

@@ -72,7 +72,8 @@ document! {
         plain("at", "at", "the sweep of receipts that may be forgotten"),
     }
 
-    /// What one holder has reserved of the SKU. An empty entry stays while it has marks of applies.
+    /// What one holder has reserved of the SKU. An empty entry stays while it has marks of applies, unless they
+    /// aren't needed any more.
     pub struct Reservation {
         /// Holder: `_id` of the cart, or the name of the order that is being raised.
         pub holder: String,

@@ -166,6 +166,10 @@ async fn the_check_finds_a_count_that_isnt_right() {
     gateway.assert_sound().await;
 }
 
+fn of_page(page: &str) -> Document {
+    doc! { "_id.site": "a.example", "_id.page": page }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repair_takes_the_hits_of_a_day_from_its_document() {
     let gateway = Gateway::with(short_bounds).await;
@@ -175,15 +179,15 @@ async fn a_repair_takes_the_hits_of_a_day_from_its_document() {
     record(&service, &[hit("/c", "2024-01-01T10:00:00Z"), hit("/d", "2024-01-01T10:00:00Z")]).await;
     let change = async |collection: &str, page: &str, update: Document| {
         let all = gateway.database.collection::<Document>(collection);
-        all.update_many(doc! { "_id.page": page }, update).await.expect("an update");
+        all.update_many(of_page(page), update).await.expect("an update");
     };
     // Too many, too few, a month that was never written, and one whose day an operator has deleted.
     change("statsMonthly", "/a", doc! { "$inc": { "daily.1": 2_i64, "total": 2_i64 } }).await;
     change("statsMonthly", "/b", doc! { "$set": { "daily.1": 0_i64, "total": 0_i64 } }).await;
     let months = gateway.database.collection::<Document>("statsMonthly");
-    months.delete_one(doc! { "_id.page": "/c" }).await.expect("deleted");
+    months.delete_one(of_page("/c")).await.expect("deleted");
     let days = gateway.database.collection::<Document>("statsDaily");
-    days.delete_one(doc! { "_id.page": "/d" }).await.expect("deleted");
+    days.delete_one(of_page("/d")).await.expect("deleted");
     let rule = "hits: a month counts as many hits of a day as the day's document";
     assert_eq!(broken(&gateway).await, [(rule.to_owned(), 3)]);
     let repaired = domains::repair(&gateway.app).await.expect("the repair runs");

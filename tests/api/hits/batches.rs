@@ -266,6 +266,27 @@ async fn an_import_that_is_resumed_counts_nothing_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_batch_of_an_import_may_be_cut_anywhere() {
+    cuts::everywhere_then(
+        short_bounds,
+        async |_, n| format!("/{n}"),
+        async |gateway, page| {
+            let hits =
+                [(page.as_str(), "2023-12-31T23:59:59Z", 2), (page, "2024-01-01T00:00:00Z", 2)];
+            // Its outcome is unknown where it is cut.
+            let _cut = count_batch(&gateway.app, page, 0, lines(&hits)).await;
+        },
+        async |gateway, case| {
+            for day in ["2023-12-31", "2024-01-01"] {
+                assert_eq!(hits_of(gateway, &case.subject, day).await, 2, "{case:?}");
+            }
+        },
+        async |_| {},
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_large_batch_may_be_interrupted_between_its_commands() {
     let gateway = Gateway::behind_proxy(|_| {}).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");

@@ -30,7 +30,7 @@ const VOTE: &str = "mutation($input: VotePollInput!) { votePoll(input: $input) {
 
 /// Lets people act, and sites be viewed. It never ends; dropping it ends it.
 pub(in super::super) async fn live(app: &App) {
-    tokio::join!(post(app), hits::view(app));
+    tokio::join!(Box::pin(post(app)), Box::pin(hits::view(app)));
 }
 
 /// Lets people whom the shopper follows act, one after the other.

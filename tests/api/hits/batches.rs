@@ -206,7 +206,7 @@ async fn keys_are_forgotten() {
     }
     // Keys that were made up by the hundred leave the last ones.
     let known: Vec<_> =
-        (0..600).map(|n| doc! { "tag": n.to_string(), "at": DateTime::now() }).collect();
+        (0..600).map(|n| doc! { "tag": n.to_string(), "at": gateway.app.clock() }).collect();
     let known = doc! { "$set": { "batches": known } };
     let days = gateway.database.collection::<mongodb::bson::Document>("statsDaily");
     days.update_one(doc! {}, known).await.expect("an update");
@@ -258,7 +258,7 @@ async fn an_import_that_is_resumed_counts_nothing_twice() {
         let refused = count_batch(app, source, number, lines(&first)).await;
         assert!(matches!(refused, Err(Error::BadInput { .. })), "{refused:?}");
     }
-    let now = DateTime::now();
+    let now = app.clock();
     for (site, page, count) in [("", "/a", 1), ("a", "", 1), ("a", "/a", 0), ("a", "a\tb", 1)] {
         assert!(PageHits::new(site, page, now, count).is_err(), "{site} {page} {count}");
     }

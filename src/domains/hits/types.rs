@@ -33,7 +33,7 @@ input! {
         /// Page views to count, 1 to 100.
         pub hits: Vec<HitInput> where number,
         /// Idempotency key, 1 to 128 characters. Hits that are sent again with the same key count once; other hits with
-        /// this key are counted too. Each report's document remembers its last 500 keys.
+        /// this key are counted too. Keys are remembered for some time, and of each page and day only the last 500.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 }

@@ -154,6 +154,8 @@ settings! {
         /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
         /// is acknowledged after a majority holds it.
         pub coalesce_counts: bool = true,
+        /// A hit creates the documents of its page for the next day with a probability of one in this number; 0 for never.
+        pub hits_ahead: u32 = 1_000,
         /// Whether concurrent guarded writes of one collection are sent in one command. In both cases each write is
         /// acknowledged after a majority holds it, and has its own outcome.
         pub coalesce_writes: bool = true,

@@ -143,6 +143,7 @@ root! {
     /// Subscription fields of all rooms.
     MergedSubscription pub struct Subscription as "Subscription" by of_subscription:
         comments::CommentsSubscription,
+        hits::HitsSubscription,
         inbox::InboxSubscription,
         inventory::InventorySubscription,
         orders::OrdersSubscription,

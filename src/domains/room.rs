@@ -36,7 +36,7 @@ pub struct Room {
     pub extends: &'static [(&'static str, &'static str)],
     /// Descriptions of fields of interfaces, where they differ from those of the members.
     pub descriptions: &'static [OfInterface],
-    /// Mutations that increment counters. A repeat may count twice.
+    /// Mutations that increment counters. Without an idempotency key, a repeat may count twice.
     pub counters: &'static [&'static str],
     /// Kinds of documents with a global id.
     pub nodes: &'static [NodeType],

@@ -6,6 +6,7 @@
 //! - [`cost`]: cost, depth and complexity limits of an operation
 //! - [`caching`]: how long a response may be cached
 //! - [`types`]: the types of the schema, read from its SDL
+//! - [`keys`]: whether a mutation is called with an idempotency key
 //! - `merging`: checks that fields with the same response key can be merged
 //! - `typename`: adds an aliased `__typename` wherever the concrete type isn't known statically
 //! - `flatten`: replaces fragments by their selections and merges fields with the same response key
@@ -17,6 +18,7 @@ mod completion;
 pub mod cost;
 mod document;
 mod flatten;
+pub mod keys;
 mod merging;
 pub mod prepared;
 mod shape;

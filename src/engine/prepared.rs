@@ -13,8 +13,8 @@ use std::{
 use async_graphql::{
     Name, Positioned, Request, ServerError, Value, Variables,
     parser::types::{
-        BaseType, DocumentOperations, ExecutableDocument, FragmentDefinition, OperationDefinition,
-        OperationType, Selection, SelectionSet, VariableDefinition,
+        BaseType, DocumentOperations, ExecutableDocument, Field, FragmentDefinition,
+        OperationDefinition, OperationType, Selection, SelectionSet, VariableDefinition,
     },
     text,
 };
@@ -160,16 +160,16 @@ impl PreparedOperation {
     }
 
     /// Whether it has a root field for which this holds.
-    pub fn has_field(&self, holds: &impl Fn(&str) -> bool) -> bool {
+    pub fn has_field(&self, holds: &impl Fn(&Field) -> bool) -> bool {
         self.has_any(&self.definition().selection_set.node, holds, MAX_FRAGMENT_DEPTH)
     }
 
-    fn has_any(&self, set: &SelectionSet, holds: &impl Fn(&str) -> bool, depth: u8) -> bool {
+    fn has_any(&self, set: &SelectionSet, holds: &impl Fn(&Field) -> bool, depth: u8) -> bool {
         // A document that isn't validated yet may have cycles of fragments.
         let Some(depth) = depth.checked_sub(1) else { return false };
         let below = |set: &Positioned<SelectionSet>| self.has_any(&set.node, holds, depth);
         set.items.iter().any(|selection| match &selection.node {
-            Selection::Field(field) => holds(&field.node.name.node),
+            Selection::Field(field) => holds(&field.node),
             Selection::InlineFragment(fragment) => below(&fragment.node.selection_set),
             Selection::FragmentSpread(spread) => {
                 let fragment = self.document.fragments.get(&spread.node.fragment_name.node);

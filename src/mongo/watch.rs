@@ -7,6 +7,7 @@
 //! update. Each such field of a collection has a stream of its own.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -15,7 +16,7 @@ use std::{
 
 use mongodb::{
     Database,
-    bson::{Document, doc},
+    bson::{Bson, Document, doc},
     change_stream::{
         ChangeStream,
         event::{ChangeStreamEvent, ResumeToken},
@@ -125,7 +126,7 @@ impl Hub {
     }
 
     /// Subscribes to one document. The first subscription of a collection opens its stream, which is closed
-    /// soon after the last one has ended.
+    /// soon after the last one has ended. `id` is the document's `_id`, or its [`key_of`] if that isn't a string.
     pub fn watch(&self, collection: &'static str, id: impl Into<String>) -> Changes {
         self.subscribe(Source { collection, field: None }, id.into())
     }
@@ -203,7 +204,7 @@ impl Hub {
             match stream.next_if_any().await {
                 Ok(event) => {
                     if let Some(id) = event.as_ref().and_then(|event| source.key(event)) {
-                        self.notify(source, id);
+                        self.notify(source, &id);
                     }
                 }
                 Err(error) => {
@@ -268,11 +269,20 @@ impl Source {
     }
 
     /// The `_id` or topic of an event.
-    fn key(self, event: &ChangeStreamEvent<Document>) -> Option<&str> {
+    fn key(self, event: &ChangeStreamEvent<Document>) -> Option<Cow<'_, str>> {
         match self.field {
-            None => event.document_key.as_ref()?.get_str("_id").ok(),
-            Some(_) => event.full_document.as_ref()?.get_str(TOPIC).ok(),
+            None => event.document_key.as_ref()?.get("_id").map(key_of),
+            Some(_) => event.full_document.as_ref()?.get_str(TOPIC).ok().map(Cow::Borrowed),
         }
+    }
+}
+
+/// The text by which the document with this `_id` is watched: the `_id` itself if it is a string. An `_id` that is a
+/// document is written as JSON, with its fields in their order.
+pub fn key_of(id: &Bson) -> Cow<'_, str> {
+    match id {
+        Bson::String(id) => Cow::Borrowed(id),
+        id => Cow::Owned(id.to_string()),
     }
 }
 

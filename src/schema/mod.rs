@@ -9,7 +9,11 @@ use std::{any::Any, future::ready, mem, sync::Arc, time::Duration};
 
 use async_graphql::{
     MergedObject, Name, Pos, Request, Response, SDLExportOptions, Schema, SchemaBuilder,
-    ValidationMode, direct::Root, parser::parse_schema, rows::Rows, text,
+    ValidationMode,
+    direct::Root,
+    parser::{parse_schema, types::Field},
+    rows::Rows,
+    text,
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
@@ -20,6 +24,7 @@ use crate::{
     domains::{self, Mutation, Subscription},
     engine::{
         cost::Limits,
+        keys::has_idempotency_key,
         prepared::{Preparation, PreparedOperation, PreparedOperations},
         types::Types,
         wording,
@@ -86,11 +91,15 @@ impl Prepared {
         self.operation().is_some_and(PreparedOperation::is_mutation)
     }
 
-    /// Whether the operation increments counters. It must not be repeated if its outcome is unknown.
+    /// Whether the operation increments counters without an idempotency key. It must not be repeated if its outcome is
+    /// unknown.
     pub fn is_counting(&self) -> bool {
         let is_counter =
             |name: &str| domains::ROOMS.iter().any(|room| room.counters.contains(&name));
-        self.operation().is_some_and(|operation| operation.has_field(&is_counter))
+        let is_counting = |field: &Field| {
+            is_counter(&field.name.node) && !has_idempotency_key(field, &self.request.variables)
+        };
+        self.operation().is_some_and(|operation| operation.has_field(&is_counting))
     }
 
     /// Cost: the estimated number of objects in the response.

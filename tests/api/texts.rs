@@ -157,8 +157,11 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
         ),
         (
             "recordHits",
-            json!({ "hits": [{ "site": "s", "page": "/p" }] }),
-            &["/hits/0/site", "/hits/0/page"],
+            json!({
+                "hits": [{ "site": "s", "page": "/p", "at": "2024-01-01T00:00:00Z" }],
+                "idempotencyKey": "op",
+            }),
+            &["/hits/0/site", "/hits/0/page", "/idempotencyKey"],
         ),
     ]
 }

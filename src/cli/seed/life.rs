@@ -1,4 +1,5 @@
-//! Some of the demo's people write posts, comment and vote as long as the demo runs, so that a visitor sees feeds move.
+//! Some of the demo's people write posts, comment and vote as long as the demo runs, and its sites are viewed, so that a
+//! visitor sees feeds and reports move.
 
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use serde_json::json;
 
 use super::{
     client::{DemoClient, someone},
+    hits,
     people::{CHOICES, SHOPPERS_OWN, subject},
 };
 use crate::{app::App, cli::failure::Failure};
@@ -26,8 +28,13 @@ const COMMENT: &str = "mutation($input: CommentOnPostInput!) { commentOnPost(inp
 const VOTE: &str = "mutation($input: VotePollInput!) { votePoll(input: $input) {
     __typename ... on UserError { code message } } }";
 
-/// Lets people whom the shopper follows act, one after the other. It never ends; dropping it ends it.
+/// Lets people act, and sites be viewed. It never ends; dropping it ends it.
 pub(in super::super) async fn live(app: &App) {
+    tokio::join!(Box::pin(post(app)), Box::pin(hits::view(app)));
+}
+
+/// Lets people whom the shopper follows act, one after the other.
+async fn post(app: &App) {
     let client = DemoClient::new(app.clone());
     let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
     loop {

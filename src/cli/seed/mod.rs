@@ -5,6 +5,7 @@ mod client;
 mod cut;
 mod discussions;
 mod goods;
+mod hits;
 mod jobs;
 mod life;
 mod messages;
@@ -62,6 +63,7 @@ pub(super) async fn fill(
     people::create(&app, count, &steps).await?;
     messages::send(&client, &steps).await?;
     jobs::create(&app, &client, &steps).await?;
+    hits::create(&app, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;

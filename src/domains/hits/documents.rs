@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version};
+use crate::mongo::{Stored, Version, indexes::Index, stored::document, watch::key_of};
 
 /// Version of the documents' shape.
 pub(super) const SHAPE: i32 = 1;
@@ -13,7 +13,7 @@ pub(super) const SHAPE: i32 = 1;
 /// Counts by number: of a minute, an hour or a day.
 pub(super) type Counts = BTreeMap<String, i64>;
 
-/// The hits of one page on one day.
+/// The hits of one page on one day in UTC. Counts that are missing are zeros.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DayDocument {
     /// Page and day, such as `2026-11-23`.
@@ -25,11 +25,20 @@ pub struct DayDocument {
     /// By hour and minute, `0` to `59`.
     #[serde(default)]
     pub minute: BTreeMap<String, Counts>,
+    /// Hits of the whole day. Documents of earlier versions of docgate don't have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<i64>,
+    /// The last batches with an idempotency key that it contains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<BatchRecord>,
+    /// The last batch of each import that it contains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<ImportRecord>,
     /// Version of the document's shape.
     pub v: Version<SHAPE>,
 }
 
-/// The hits of one page in one month.
+/// The hits of one page in one month in UTC. Counts that are missing are zeros.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MonthDocument {
     /// Page and month, such as `2026-11`.
@@ -38,13 +47,50 @@ pub struct MonthDocument {
     /// By day, `1` to `31`.
     #[serde(default)]
     pub daily: Counts,
+    /// Hits of the whole month. Documents of earlier versions of docgate don't have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<i64>,
+    /// The last batches with an idempotency key that it contains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<BatchRecord>,
+    /// The last batch of each import that it contains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<ImportRecord>,
     /// Version of the document's shape.
     pub v: Version<SHAPE>,
 }
 
+document! {
+    /// A batch of hits with an idempotency key, in the document that contains its hits.
+    pub struct BatchRecord {
+        /// The idempotency key, hashed with the caller, and the digest of the hits.
+        pub tag: String,
+        /// Server time at which the hits were added.
+        pub at: DateTime,
+    }
+
+    /// The last batch of an import, in the document that contains its hits.
+    pub struct ImportRecord {
+        /// Name of the import's source.
+        pub source: String,
+        /// Number of the batch. All batches of the source with a smaller number are contained too.
+        pub number: i64,
+    }
+
+    /// The hits of one page on one day or in one month.
+    pub struct PageTotal {
+        /// Page, and day or month.
+        pub id as "_id": PageDate,
+        /// Its hits.
+        pub total: i64,
+        /// Version of the document's shape.
+        pub v: Version<SHAPE>,
+    }
+}
+
 /// A page and a day or month. Documents are compared field by field in this order, so the documents of a page
 /// are adjacent, ordered by time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PageDate {
     pub site: String,
     pub page: String,
@@ -58,12 +104,67 @@ impl PageDate {
         let Self { site, page, date } = self;
         doc! { "site": site, "page": page, "date": date }
     }
+
+    /// The key by which the change hub knows the document.
+    pub(super) fn watched(&self) -> String {
+        key_of(&Bson::Document(self.stored())).into_owned()
+    }
+
+    /// The same page on another day or in another month.
+    pub(super) fn on(&self, date: impl Into<String>) -> Self {
+        Self { date: date.into(), ..self.clone() }
+    }
+
+    /// The month of a day.
+    pub(super) fn month(&self) -> Self {
+        self.on(&self.date[.."2026-11".len()])
+    }
+
+    /// The number of a day in its month, without a leading zero.
+    pub(super) fn day(&self) -> &str {
+        self.date["2026-11-".len()..].trim_start_matches('0')
+    }
+}
+
+impl DayDocument {
+    /// The document of a day without hits, with all counts.
+    pub(super) fn empty(id: PageDate) -> Self {
+        Self {
+            id,
+            hourly: zeros(0..24),
+            minute: (0..24).map(|hour| (hour.to_string(), zeros(0..60))).collect(),
+            total: Some(0),
+            batches: Vec::new(),
+            imports: Vec::new(),
+            v: Version,
+        }
+    }
+}
+
+impl MonthDocument {
+    /// The document of a month without hits, with the counts of this many days.
+    pub(super) fn empty(id: PageDate, days: u8) -> Self {
+        let (batches, imports) = (Vec::new(), Vec::new());
+        Self { id, daily: zeros(1..days + 1), total: Some(0), batches, imports, v: Version }
+    }
+}
+
+fn zeros(numbers: std::ops::Range<u8>) -> Counts {
+    numbers.map(|number| (number.to_string(), 0)).collect()
 }
 
 impl Stored for DayDocument {
     const COLLECTION: &'static str = "statsDaily";
+    const INDEXES: &'static [Index] =
+        &[Index::plain("hits_top", "_id.site _id.date -total", "topPages by day")];
 }
 
 impl Stored for MonthDocument {
     const COLLECTION: &'static str = "statsMonthly";
+    const INDEXES: &'static [Index] =
+        &[Index::plain("hits_top", "_id.site _id.date -total", "topPages by month")];
+}
+
+impl Stored for PageTotal {
+    const COLLECTION: &'static str = DayDocument::COLLECTION;
 }

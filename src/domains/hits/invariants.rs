@@ -1,35 +1,124 @@
-//! Invariants of hits, for `docgate check`.
+//! Invariants of hits, for `docgate check`, and their repair.
+//!
+//! A day's document is authoritative for that day in the month's document. The two are added to independently, so an
+//! interrupted `recordHits` without an idempotency key can leave them apart. The repair sets the month's count, provided
+//! that neither count changes between two reads. Between these, every command that was under way has ended. The update is
+//! guarded by the month's count as it was read last.
+//!
+//! A batch with an idempotency key, or of an import, that is repeated after a repair may set them apart once more; the next
+//! repair corrects that. Days without a document aren't compared, so an operator may delete old documents of days.
 
-use super::documents::{Counts, DayDocument, MonthDocument};
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+use super::{
+    documents::{Counts, DayDocument, MonthDocument, PageDate},
+    store::{self, Apart},
+};
 use crate::{app::App, error::Error, graphql::scalars::Date, invariants::Report};
 
-/// Checks that each document is consistent in itself.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    report.rule("hits: the hits of an hour are the sum of its minutes");
-    let each = |DayDocument { id, hourly, minute, .. }| {
+/// What is wrong with the documents.
+#[derive(Default)]
+struct Found {
+    /// Days whose hours aren't the sums of their minutes, and keys that can't be.
+    days: Vec<String>,
+    months: Vec<String>,
+    /// Documents whose total isn't the sum of their counts.
+    day_totals: Vec<PageDate>,
+    month_totals: Vec<PageDate>,
+    /// Documents without a total, of earlier versions of docgate.
+    old_days: Vec<PageDate>,
+    old_months: Vec<PageDate>,
+    apart: Vec<Apart>,
+}
+
+/// Reads all documents. The months are read before the days.
+async fn find(app: &App) -> Result<Found, Error> {
+    let mut found = Found::default();
+    let mut months = BTreeMap::new();
+    let each = |MonthDocument { id, daily, total, .. }| {
+        let is_own = |day: &String| is_day(&format!("{}-{day:0>2}", id.date));
+        if !is_counted(&daily, 1..=31) || !daily.keys().all(is_own) {
+            found.months.push(format!("{id:?}: {daily:?}"));
+        }
+        match total {
+            None => found.old_months.push(id.clone()),
+            Some(total) if total != sum(&daily) => found.month_totals.push(id.clone()),
+            Some(_) => {}
+        }
+        months.insert(id, daily);
+    };
+    app.collection().for_each(each).await?;
+    let each = |DayDocument { id, hourly, minute, total, .. }| {
         let of_minutes: Counts =
-            minute.into_iter().map(|(hour, counts)| (hour, counts.values().sum())).collect();
+            minute.iter().map(|(hour, counts)| (hour.clone(), sum(counts))).collect();
         if hourly != of_minutes || !is_counted(&hourly, 0..=23) || !is_day(&id.date) {
-            report.broken(format!("{id:?}: {hourly:?}, of minutes {of_minutes:?}"));
+            found.days.push(format!("{id:?}: {hourly:?}, of minutes {of_minutes:?}"));
+            return;
+        }
+        let of_day = sum(&hourly);
+        match total {
+            None => found.old_days.push(id.clone()),
+            Some(total) if total != of_day => found.day_totals.push(id.clone()),
+            Some(_) => {}
+        }
+        let month = months.get(&id.month());
+        let of_month = month.and_then(|daily| daily.get(id.day())).copied().unwrap_or(0);
+        if of_month != of_day {
+            found.apart.push(Apart { day: id, of_month, of_day });
         }
     };
     app.collection().for_each(each).await?;
-    report.rule("hits: a month has counts of its own days only");
-    let each = |MonthDocument { id, daily, .. }| {
-        let is_own = |day: &String| is_day(&format!("{}-{day:0>2}", id.date));
-        if !is_counted(&daily, 1..=31) || !daily.keys().all(is_own) {
-            report.broken(format!("{id:?}: {daily:?}"));
-        }
-    };
-    app.collection().for_each(each).await
+    Ok(found)
 }
 
-/// Whether each key is a number within `range` with a positive count.
-fn is_counted(counts: &Counts, range: std::ops::RangeInclusive<u32>) -> bool {
-    let is_one = |(unit, hits): (&String, &i64)| {
-        *hits > 0 && unit.parse().is_ok_and(|unit| range.contains(&unit))
-    };
-    !counts.is_empty() && counts.iter().all(is_one)
+/// Checks that each document is consistent in itself, and the documents of months with those of days.
+pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    let found = find(app).await?;
+    report.add("hits: the hits of an hour are the sum of its minutes", found.days);
+    report.add("hits: a month has counts of its own days only", found.months);
+    let totals = found.day_totals.iter().chain(&found.month_totals);
+    let totals = totals.map(|id| format!("{id:?}"));
+    report.add("hits: the total of a day or month is the sum of its hits", totals);
+    let apart = found.apart.into_iter().map(|Apart { day, of_month, of_day }| {
+        format!("{day:?}: {of_day}, in the month's document {of_month}")
+    });
+    report.add("hits: a month counts as many hits of a day as the day's document", apart);
+    Ok(())
+}
+
+/// Corrects totals, and the counts of months. Returns what was corrected.
+pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
+    let found = find(app).await?;
+    let days = [found.day_totals, found.old_days].concat();
+    let months = [found.month_totals, found.old_months].concat();
+    store::add_up::<DayDocument>(app, &days, "hourly").await?;
+    store::add_up::<MonthDocument>(app, &months, "daily").await?;
+    let mut repaired = Vec::new();
+    if let totals @ 1.. = days.len() + months.len() {
+        repaired.push(format!("the total hits of {totals} days and months"));
+    }
+    if found.apart.is_empty() {
+        return Ok(repaired);
+    }
+    tokio::time::sleep(app.bounds().two_grace_periods()).await;
+    let mut still = find(app).await?.apart;
+    still.retain(|apart| found.apart.contains(apart));
+    store::set_days(app, &still).await?;
+    if let days @ 1.. = still.len() {
+        repaired.push(format!("the hits of {days} days in the documents of months"));
+    }
+    Ok(repaired)
+}
+
+fn sum(counts: &Counts) -> i64 {
+    counts.values().sum()
+}
+
+/// Whether each key is a number within `range`, and no count is negative.
+fn is_counted(counts: &Counts, range: RangeInclusive<u32>) -> bool {
+    counts
+        .iter()
+        .all(|(unit, hits)| *hits >= 0 && unit.parse().is_ok_and(|unit: u32| range.contains(&unit)))
 }
 
 fn is_day(date: &str) -> bool {

@@ -6,6 +6,8 @@
 //! - `statsMonthly` has one document for each page and month, with the hits of each day: a month by day is
 //!   one document.
 //!
+//! Both have a total, by which an index finds the top pages of a site.
+//!
 //! A hit is one upsert with `$inc` in each collection, in parallel; simultaneous hits share the upserts
 //! (`mongo::counts`). The filter is only the `_id`, so that two first hits both count. The parts of the `_id`
 //! are fields of a document, so that no two pages can share one.
@@ -13,9 +15,15 @@
 //! There is no flow: the two documents are counted independently. A hit with an unknown outcome may be
 //! counted in both, in one or in none; its caller gets an error.
 //!
-//! Invariants: the count of an hour is the sum of its minutes; no count is below one; every day key is a
-//! valid date.
+//! Hits with an idempotency key, and those of imports, are a batch. Each document remembers the batches that it contains,
+//! and the update adds nothing if the batch is one of them (`store::Batch`). So a repeat completes what was interrupted,
+//! and each document counts the batch once.
+//!
+//! Invariants: the count of an hour is the sum of its minutes; the total is the sum of all counts; no count is negative;
+//! every day key is a valid date; a month counts as many hits of a day as the day's document. The repair restores the
+//! totals and the last rule from the documents of days (`invariants`).
 
+mod calendar;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -31,5 +39,6 @@ pub const ROOM: Room = Room {
     counters: &["recordHits"],
     collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(invariants::repair(app))),
     ..Room::new("hits")
 };

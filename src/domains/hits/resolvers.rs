@@ -1,13 +1,15 @@
 //! Resolvers: they translate between GraphQL and the operations of hits.
 
-use async_graphql::{Context, Object, Result};
+use async_graphql::{Context, Object, Result, Subscription};
+use futures_util::Stream;
 
 use super::operations;
 use crate::graphql::{
     cx::cx,
     declared::mutations,
     requester::{Role, Who},
-    scalars::Date,
+    shared::Shared,
+    subscription::Progress,
 };
 
 /// Query fields.
@@ -16,8 +18,8 @@ pub struct HitsQuery;
 
 #[Object]
 impl HitsQuery {
-    /// Page views of a page from one day to another, both included, in UTC. A report has at most 1,500
-    /// buckets. A report of one month by day reads a single document.
+    /// Page views of a page by minute, hour, day, week or month. A report has at most 1,500 buckets. If all of them consist
+    /// of whole days in UTC, it reads one document for each month, otherwise one for each day, and takes at most 400 days.
     ///
     /// Who: analyst.
     #[graphql(guard = "Who::Role(Role::Analyst)")]
@@ -26,12 +28,34 @@ impl HitsQuery {
         context: &Context<'_>,
         #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
         #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
-        #[graphql(desc = "First day, between the years 1970 and 2999.")] from: Date,
-        #[graphql(desc = "Last day, included. It can't be before `from`.")] to: Date,
+        #[graphql(desc = "Range of the report.")] range: ReportRange,
         #[graphql(desc = "Length of each bucket.")] resolution: Resolution,
+        #[graphql(
+            desc = "Time zone of days, weeks, months and hours by its name in the IANA database, such as `Europe/Lisbon`. \
+                    Default: UTC."
+        )]
+        time_zone: Option<String>,
     ) -> Result<HitReport> {
-        let days = [&from, &to];
-        Ok(operations::report(cx(context), &site, &page, days, resolution).await?.into())
+        let (page, zone) = ((site.as_str(), page.as_str()), time_zone.as_deref());
+        Ok(operations::report(cx(context), page, range, resolution, zone).await?.into())
+    }
+
+    /// Pages of a site with the most page views on one day, or in one month. The most viewed page comes first; the order
+    /// of pages with equal numbers isn't defined.
+    ///
+    /// Who: analyst.
+    #[graphql(guard = "Who::Role(Role::Analyst)")]
+    async fn top_pages(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
+        #[graphql(desc = "Day or month in UTC. Default: the present month.")] period: Option<
+            TopPagesPeriod,
+        >,
+        #[graphql(desc = "Maximum number of pages, 1 to 100.", default = 10)] first: i32,
+    ) -> Result<Vec<TopPage>> {
+        let pages = operations::top_pages(cx(context), &site, period, first).await?;
+        Ok(pages.into_iter().map(TopPage::from).collect())
     }
 }
 
@@ -39,11 +63,32 @@ mutations! {
     /// Mutation fields.
     pub struct HitsMutation;
 
-    /// Counts page views. The answer is sent when a majority of MongoDB's members has stored them. The
-    /// mutation has no idempotency key. After the error `UNAVAILABLE` the hits may have been counted, or not,
-    /// or only for reports of some resolutions.
+    /// Counts page views. The answer is sent when a majority of MongoDB's members has stored them. After the error
+    /// `UNAVAILABLE` the hits may have been counted, or not, or only for reports of some resolutions. With an idempotency
+    /// key the call can be repeated, and counts each of them once.
     ///
     /// Who: service.
     record_hits(RecordHitsInput) -> RecordHitsResult
         for Who::Role(Role::Service);
+}
+
+/// Subscription fields.
+#[derive(Default)]
+pub struct HitsSubscription;
+
+#[Subscription]
+impl HitsSubscription {
+    /// Page views of a page today and within the last hour: at once, and again after more of them have been counted, at
+    /// most once a second.
+    ///
+    /// Who: analyst.
+    #[graphql(guard = "Who::Role(Role::Analyst)")]
+    async fn hits_changed(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Site that is viewed, 1 to 200 characters.")] site: String,
+        #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
+    ) -> Result<impl Stream<Item = Result<Shared<HitsChanged>>> + use<>> {
+        Ok(operations::hits_changed(cx(context), (&site, &page), Progress::of(context))?)
+    }
 }

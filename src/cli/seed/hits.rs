@@ -1,0 +1,173 @@
+//! Page views of the demo's four sites: three months of them, and some more as long as the demo runs.
+
+use std::time::Duration;
+
+use docgate_demo::random::Random;
+use mongodb::bson::DateTime;
+use serde_json::json;
+
+use super::{
+    Steps,
+    client::{DemoClient, someone},
+};
+use crate::{
+    app::App,
+    cli::failure::Failure,
+    domains::hits::operations::{PageHits, count},
+    graphql::requester::Role,
+};
+
+/// The sites with their pages, the most viewed ones first.
+const SITES: [(&str, &[&str]); 4] = [
+    (
+        "shop.example",
+        &[
+            "/",
+            "/music/jazz",
+            "/search",
+            "/music",
+            "/films",
+            "/cart",
+            "/books",
+            "/music/rock",
+            "/films/drama",
+            "/books/science",
+            "/orders",
+            "/checkout",
+            "/help/shipping",
+            "/about",
+        ],
+    ),
+    (
+        "blog.example",
+        &[
+            "/",
+            "/new-arrivals",
+            "/interviews/blue-lantern",
+            "/lists/ten-debuts",
+            "/reviews",
+            "/behind-the-counter",
+            "/lists/films-for-rain",
+            "/archive",
+            "/authors",
+            "/feed",
+            "/about",
+        ],
+    ),
+    (
+        "docs.example",
+        &[
+            "/",
+            "/start",
+            "/guide/queries",
+            "/guide/mutations",
+            "/guide/subscriptions",
+            "/reference/errors",
+            "/reference/limits",
+            "/guide/paging",
+            "/reference/roles",
+            "/guide/uploads",
+            "/reference/scalars",
+            "/changelog",
+            "/search",
+        ],
+    ),
+    (
+        "play.example",
+        &[
+            "/",
+            "/lobby",
+            "/world/forest",
+            "/world/harbour",
+            "/characters",
+            "/market",
+            "/rankings",
+            "/guilds",
+            "/world/mines",
+            "/help",
+            "/rules",
+        ],
+    ),
+];
+
+const MINUTE: i64 = 60_000;
+const HOUR: i64 = 60 * MINUTE;
+/// Number of days before today.
+const DAYS: i64 = 92;
+/// Hours before now whose page views are spread over all minutes.
+const RECENT: i64 = 2;
+/// Share of the page views of each hour in UTC, in percent of those of the busiest one.
+const CURVE: [i64; 24] =
+    [14, 9, 6, 5, 6, 10, 20, 36, 52, 60, 64, 66, 70, 66, 62, 62, 66, 74, 88, 100, 96, 78, 50, 28];
+/// Pause between two page views while the demo runs, in milliseconds.
+const PAUSE: (i64, i64) = (300, 1_500);
+
+const RECORD: &str = "mutation($hits: [HitInput!]!) { recordHits(input: { hits: $hits }) {
+    __typename ... on UserError { code message } } }";
+
+/// Counts the page views up to now.
+pub(super) async fn create(app: &App, steps: &Steps) -> Result<(), Failure> {
+    let bar = steps.begin("page views", SITES.iter().map(|(_, pages)| pages.len()).sum());
+    let now = app.clock().timestamp_millis();
+    let mut random = Random::new(14);
+    for (site, pages) in SITES {
+        for (rank, page) in (1..).zip(pages) {
+            let mut hits = Vec::new();
+            let mut add = |moment: i64, views: i64| {
+                if views > 0 && moment < now {
+                    hits.push(PageHits::new(site, page, DateTime::from_millis(moment), views)?);
+                }
+                Ok::<_, Failure>(())
+            };
+            let first = now - now % (24 * HOUR) - DAYS * 24 * HOUR;
+            let mut hour = first;
+            while hour < now {
+                let views = views(&mut random, hour, rank);
+                let is_recent = hour > now - (RECENT + 1) * HOUR;
+                let moments = if is_recent { 60 } else { 2 };
+                for _ in 0..moments {
+                    let some = random.between(views / moments, (views + moments) / moments);
+                    add(hour + random.between(0, 59) * MINUTE, some)?;
+                }
+                hour += HOUR;
+            }
+            count(app, hits).await?;
+            bar.inc(1);
+        }
+    }
+    bar.finish();
+    Ok(())
+}
+
+/// Page views within an hour of the page with this rank. There are fewer on weekends, and more from month to month.
+fn views(random: &mut Random, hour: i64, rank: i64) -> i64 {
+    let (day, of_day) = (hour / (24 * HOUR), hour / HOUR % 24);
+    let curve = usize::try_from(of_day).ok().and_then(|hour| CURVE.get(hour)).copied().unwrap_or(0);
+    // The first day of 1970 was a Thursday.
+    let weekday = if matches!((day + 3) % 7, 5 | 6) { 70 } else { 100 };
+    let growth = 80 + day % 400 / 10;
+    let expected = 120 * curve * weekday * growth / rank / 1_000_000;
+    random.between(expected * 3 / 4, expected * 5 / 4 + 1)
+}
+
+/// Counts a few page views now and then. It never ends; dropping it ends it.
+pub(super) async fn view(app: &App) {
+    let client = DemoClient::new(app.clone());
+    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
+    let service = someone("sites", &[Role::Service]);
+    loop {
+        let pause = random.between(PAUSE.0, PAUSE.1).unsigned_abs();
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        let (site, pages) = random.choose(&SITES);
+        let hits: Vec<_> = (0..random.between(1, 4))
+            .map(|_| json!({ "site": site, "page": random.favour(pages) }))
+            .collect();
+        if let Err(failure) = client.execute(&service, RECORD, json!({ "hits": hits })).await {
+            tracing::debug!(
+                event = "demo_action_failed",
+                ?failure,
+                "page views couldn't be counted"
+            );
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Tells subscribers of a page that hits were counted: by the change hub, and at most once a second.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::Stream;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{
+    super::{
+        calendar::{Calendar, day_of},
+        documents::{DayDocument, PageDate},
+        types::{HitReport, HitsChanged, ReportRange, Resolution},
+    },
+    reports::{Bucket, Plan, page_of},
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{cx::Cx, scalars::Long, shared::Shared, subscription::Progress},
+    mongo::{Stored as _, watch::Changes},
+};
+
+/// Shortest time between two reads of a page.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Time after which it is looked whether a page still has subscribers, and whether another day has begun.
+const CHECK: Duration = Duration::from_secs(1);
+/// Number of minutes that subscribers get.
+const MINUTES: i32 = 60;
+
+/// What is known of a page; `None` before the first read.
+type Known = Option<(Current, Shared<HitsChanged>)>;
+
+/// The counts that subscribers get.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Current {
+    /// The day in UTC.
+    day: String,
+    /// Its hits.
+    hits: i64,
+    /// The hits of the last minutes.
+    minutes: Vec<Bucket>,
+}
+
+/// The pages that have subscribers in this gateway. Each is watched by one task, however many subscribers it has.
+#[derive(Default)]
+struct Watched(Mutex<HashMap<PageDate, Arc<watch::Sender<Known>>>>);
+
+impl Watched {
+    /// Subscribes to a page, which is watched from then on.
+    fn subscribe(app: &App, page: PageDate) -> watch::Receiver<Known> {
+        let watched = app.shared::<Self>();
+        let mut all = watched.all();
+        if let Some(known) = all.get(&page) {
+            return known.subscribe();
+        }
+        let (known, receiver) = watch::channel(None);
+        let known = Arc::new(known);
+        all.insert(page.clone(), Arc::clone(&known));
+        drop(all);
+        tokio::spawn(watched.watch(app.clone(), page, known));
+        receiver
+    }
+
+    /// Reads a page at first, after changes of the day's document, and at midnight, until it has no subscribers.
+    async fn watch(self: Arc<Self>, app: App, page: PageDate, known: Arc<watch::Sender<Known>>) {
+        let (mut day, mut changes) = of_today(&app, &page);
+        loop {
+            let earliest = Instant::now() + PAUSE;
+            let current = read(&app, &page).await;
+            let has_failed = current.is_err();
+            match current {
+                Ok(current) => {
+                    known.send_if_modified(|known| current.replace(known, &page));
+                }
+                Err(error) => tracing::warn!(
+                    event = "hits_unread",
+                    site = page.site,
+                    page = page.page,
+                    %error,
+                    "the hits of a page couldn't be read"
+                ),
+            }
+            loop {
+                let has_changed = tokio::select! {
+                    is_open = changes.changed() => {
+                        if !is_open {
+                            self.all().remove(&page);
+                            return;
+                        }
+                        true
+                    }
+                    () = sleep(CHECK) => false,
+                };
+                if !self.is_wanted(&page, &known) {
+                    return;
+                }
+                let is_over = day != today(&app);
+                if is_over {
+                    (day, changes) = of_today(&app, &page);
+                }
+                if has_changed || is_over || has_failed {
+                    break;
+                }
+            }
+            sleep_until(earliest).await;
+        }
+    }
+
+    /// Whether the page has subscribers. If not, it is forgotten.
+    fn is_wanted(&self, page: &PageDate, known: &watch::Sender<Known>) -> bool {
+        let mut all = self.all();
+        let is_wanted = known.receiver_count() > 0;
+        if !is_wanted {
+            all.remove(page);
+        }
+        is_wanted
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<PageDate, Arc<watch::Sender<Known>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn today(app: &App) -> String {
+    day_of(app.clock().timestamp_millis())
+}
+
+/// The present day, and the changes of its document of a page.
+fn of_today(app: &App, page: &PageDate) -> (String, Changes) {
+    let day = today(app);
+    let changes = app.hub().watch(DayDocument::COLLECTION, page.on(day.as_str()).watched());
+    (day, changes)
+}
+
+/// Reads the hits of a page today and within the last minutes, by one command.
+async fn read(app: &App, page: &PageDate) -> Result<Current, Error> {
+    let now = app.clock().timestamp_millis();
+    let range = ReportRange::Last(MINUTES);
+    let plan = Plan::new(Calendar::UTC, &range, Resolution::Minute, now)?;
+    let (minutes, mut days): (_, BTreeMap<_, _>) = plan.counted(app, page).await?;
+    let day = day_of(now);
+    let hits = days.remove(&day).unwrap_or(0);
+    Ok(Current { day, hits, minutes })
+}
+
+impl Current {
+    /// Replaces what is known. Returns whether the hits have changed; that minutes have passed isn't a change.
+    fn replace(self, known: &mut Known, page: &PageDate) -> bool {
+        let counted = |current: &Self| {
+            let minutes = current.minutes.iter().filter(|bucket| bucket.hits > 0);
+            minutes.map(|bucket| (bucket.start, bucket.hits)).next_back()
+        };
+        let is_new = known.as_ref().is_none_or(|(before, _)| {
+            (&before.day, before.hits, counted(before)) != (&self.day, self.hits, counted(&self))
+        });
+        if is_new {
+            let shown = HitsChanged {
+                site: page.site.clone(),
+                page: page.page.clone(),
+                today: Long(self.hits),
+                last_hour: HitReport::from(self.minutes.clone()),
+            };
+            *known = Some((self, Shared::new(shown)));
+        }
+        is_new
+    }
+}
+
+/// Follows the hits of a page. While MongoDB can't be read, it tells nothing.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub(in super::super) fn hits_changed(
+    cx: Cx<'_>,
+    (site, page): (&str, &str),
+    progress: Arc<Progress>,
+) -> Result<impl Stream<Item = async_graphql::Result<Shared<HitsChanged>>> + use<>, Error> {
+    let mut known = Watched::subscribe(cx.app, page_of(site, page)?);
+    Ok(async_stream::stream! {
+        loop {
+            let shown = known.borrow_and_update().as_ref().map(|(_, shown)| shown.clone());
+            if let Some(shown) = shown {
+                yield Ok(shown);
+            }
+            progress.wait();
+            if known.changed().await.is_err() {
+                return;
+            }
+        }
+    })
+}

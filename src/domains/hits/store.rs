@@ -18,8 +18,11 @@ const MAX: i64 = 1_500;
 pub(super) type Sums = BTreeMap<PageDate, Counts>;
 
 fn additions(sums: Sums) -> Vec<Addition> {
-    let addition =
-        |(id, amounts): (PageDate, Counts)| Addition { id: id.stored(), amounts, version: SHAPE };
+    let addition = |(id, amounts): (PageDate, Counts)| Addition {
+        id: id.stored(),
+        amounts,
+        fixed: doc! { "v": SHAPE },
+    };
     sums.into_iter().map(addition).collect()
 }
 

@@ -154,6 +154,11 @@ settings! {
         /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
         /// is acknowledged after a majority holds it.
         pub coalesce_counts: bool = true,
+        /// How the views of pages are stored.
+        pub series_engine: SeriesEngine = SeriesEngine::Buckets,
+        /// How long the views of pages are kept, in seconds; 0 keeps them forever. With the engine `buckets` a change
+        /// applies to minutes that get their first view after it.
+        pub series_retention_seconds: u64 = 7_776_000,
         /// Whether concurrent guarded writes of one collection are sent in one command. In both cases each write is
         /// acknowledged after a majority holds it, and has its own outcome.
         pub coalesce_writes: bool = true,
@@ -293,6 +298,16 @@ pub enum DiscussionLayout {
     Paged,
     /// Inside the discussed document.
     Embedded,
+}
+
+/// How the views of pages are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeriesEngine {
+    /// One document per page and minute.
+    Buckets,
+    /// A time-series collection of MongoDB.
+    Native,
 }
 
 /// How documents that aren't trusted are treated.

@@ -50,6 +50,7 @@ mod refunds;
 mod roles;
 mod rooms;
 mod rules;
+mod series;
 mod shares;
 mod shop;
 mod social;

@@ -160,6 +160,8 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
             json!({ "hits": [{ "site": "s", "page": "/p" }] }),
             &["/hits/0/site", "/hits/0/page"],
         ),
+        ("recordViews", json!({ "views": [{ "page": "/p" }] }), &["/views/0/page"]),
+        ("preallocateViews", json!({ "page": "/p" }), &["/page"]),
     ]
 }
 

@@ -159,6 +159,13 @@ settings! {
         /// How long the views of pages are kept, in seconds; 0 keeps them forever. With the engine `buckets` a change
         /// applies to minutes that get their first view after it.
         pub series_retention_seconds: u64 = 7_776_000,
+        /// How late a session may be recorded, in seconds since its start. It is kept for longer, so that its hour can be
+        /// computed anew.
+        pub session_retention_seconds: u64 = 604_800,
+        /// Interval between two scheduled roll-ups of sessions, in seconds.
+        pub session_rollup_seconds: u64 = 60,
+        /// First day of the week in the roll-ups of sessions.
+        pub session_week_start: Weekday = Weekday::Monday,
         /// Whether concurrent guarded writes of one collection are sent in one command. In both cases each write is
         /// acknowledged after a majority holds it, and has its own outcome.
         pub coalesce_writes: bool = true,
@@ -308,6 +315,26 @@ pub enum SeriesEngine {
     Buckets,
     /// A time-series collection of MongoDB.
     Native,
+}
+
+/// A day of the week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weekday {
+    /// First day of the week in ISO 8601.
+    Monday,
+    /// The day after Monday.
+    Tuesday,
+    /// The day after Tuesday.
+    Wednesday,
+    /// The day after Wednesday.
+    Thursday,
+    /// The day after Thursday.
+    Friday,
+    /// The day after Friday.
+    Saturday,
+    /// The day after Saturday.
+    Sunday,
 }
 
 /// How documents that aren't trusted are treated.

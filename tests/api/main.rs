@@ -51,6 +51,7 @@ mod roles;
 mod rooms;
 mod rules;
 mod series;
+mod sessions;
 mod shares;
 mod shop;
 mod social;

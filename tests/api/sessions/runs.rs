@@ -25,8 +25,8 @@ async fn sessions_that_arrive_late_correct_every_level() {
         let ago = [0, HOUR, 26 * HOUR, 120 * HOUR][usize::try_from(round % 4).expect("a number")];
         let sessions: Vec<Value> = users
             .iter()
-            .enumerate()
-            .map(|(number, user)| session(user, &at(now - ago), round + number as i64))
+            .zip(round..)
+            .map(|(user, seconds)| session(user, &at(now - ago), seconds))
             .collect();
         recorded(&gateway, &sessions).await;
         assert_eq!(roll_up(&gateway).await, 3, "{round}");
@@ -49,7 +49,7 @@ async fn runs_at_once_while_sessions_arrive() {
             .await;
     });
     let running = (0..10).map(async |number: usize| {
-        tokio::time::sleep(Duration::from_millis(number as u64 * 60)).await;
+        tokio::time::sleep(Duration::from_millis(60) * u32::try_from(number).expect("few")).await;
         // One that had to wait for too long leaves it to the others.
         let _ = gateways[number % 2].admin().send(RUN, json!({})).await;
     });

@@ -96,10 +96,10 @@ async fn run(app: &App, attempt: &Attempt, most: u64) -> Result<RolledUp, Error>
     let upto = reached.map_or(before.at, |reached| reached.max(before.upto));
     let kept_from = kept_from(app, upto).max(before.kept_from);
     if !store::finish(app, run, [upto, kept_from], is_complete).within(attempt).held().await? {
-        return Err(match attempt.is_over() {
-            true => attempt.overdue(),
-            false => Error::unavailable("a later run of the roll-up has begun"),
-        });
+        if attempt.is_over() {
+            return Err(attempt.overdue());
+        }
+        return Err(Error::unavailable("a later run of the roll-up has begun"));
     }
     if kept_from > before.kept_from {
         store::remove_before(app, kept_from).await?;

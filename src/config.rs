@@ -156,6 +156,18 @@ settings! {
         pub coalesce_counts: bool = true,
         /// A hit creates the documents of its page for the next day with a probability of one in this number; 0 for never.
         pub hits_ahead: u32 = 1_000,
+        /// How the views of pages are stored.
+        pub series_engine: SeriesEngine = SeriesEngine::Buckets,
+        /// How long the views of pages are kept, in seconds; 0 keeps them forever. With the engine `buckets` a change
+        /// applies to minutes that get their first view after it.
+        pub series_retention_seconds: u64 = 7_776_000,
+        /// How late a session may be recorded, in seconds since its start. It is kept for longer, so that its hour can be
+        /// computed anew.
+        pub session_retention_seconds: u64 = 604_800,
+        /// Interval between two scheduled roll-ups of sessions, in seconds.
+        pub session_rollup_seconds: u64 = 60,
+        /// First day of the week in the roll-ups of sessions.
+        pub session_week_start: Weekday = Weekday::Monday,
         /// Whether concurrent guarded writes of one collection are sent in one command. In both cases each write is
         /// acknowledged after a majority holds it, and has its own outcome.
         pub coalesce_writes: bool = true,
@@ -295,6 +307,36 @@ pub enum DiscussionLayout {
     Paged,
     /// Inside the discussed document.
     Embedded,
+}
+
+/// How the views of pages are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeriesEngine {
+    /// One document per page and minute.
+    Buckets,
+    /// A time-series collection of MongoDB.
+    Native,
+}
+
+/// A day of the week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weekday {
+    /// First day of the week in ISO 8601.
+    Monday,
+    /// The day after Monday.
+    Tuesday,
+    /// The day after Tuesday.
+    Wednesday,
+    /// The day after Wednesday.
+    Thursday,
+    /// The day after Thursday.
+    Friday,
+    /// The day after Friday.
+    Saturday,
+    /// The day after Saturday.
+    Sunday,
 }
 
 /// How documents that aren't trusted are treated.

@@ -8,12 +8,12 @@
 //! - `sweep`: finishes or aborts interrupted flows, and makes the waiting jobs of the queue ready
 //! - `invariants`: the rules that `docgate check` verifies
 //!
-//! `hits` and `queue` have no flows: each of their changes is one update of each document. `payments` has no documents;
+//! `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one update of each document. `payments` has no documents;
 //! it has a file for each provider.
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `{content, inbox → social} → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
+//! `{content, inbox → social} → assets → {comments, identities}`; `hits`, `series` and `sessions` are independent. `queue` is below all of them. A field that shows an
 //! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
 //! [`extends`](Room::extends).
 
@@ -31,6 +31,8 @@ pub mod orders;
 pub mod payments;
 pub mod people;
 pub mod queue;
+pub mod series;
+pub mod sessions;
 pub mod social;
 pub mod topics;
 pub mod transfers;
@@ -72,6 +74,8 @@ pub const ROOMS: &[&Room] = &[
     &identities::ROOM,
     &assets::ROOM,
     &hits::ROOM,
+    &series::ROOM,
+    &sessions::ROOM,
     &queue::ROOM,
     &topics::ROOM,
 ];
@@ -105,6 +109,8 @@ root! {
         inbox::InboxQuery,
         social::SocialQuery,
         hits::HitsQuery,
+        series::SeriesQuery,
+        sessions::SessionsQuery,
         identities::IdentitiesQuery,
         transfers::TransfersQuery,
         people::PeopleQuery,
@@ -133,6 +139,8 @@ root! {
         identities::IdentitiesMutation,
         assets::AssetsMutation,
         hits::HitsMutation,
+        series::SeriesMutation,
+        sessions::SessionsMutation,
         queue::QueueMutation,
         social::SocialMutation,
         topics::TopicsMutation,

@@ -7,6 +7,7 @@ use mongodb::bson::{Document, doc};
 use super::{
     Collection, Stored,
     driver::{REPLY_TIMEOUT, encode, insert},
+    expression::{choose, is_missing, literal, stored_fields},
     raw_writes::{Reply, update},
 };
 use crate::error::Error;
@@ -78,6 +79,34 @@ impl<T: Stored> Collection<T> {
             reply.check_refusal()?;
         }
         Ok(refused)
+    }
+
+    /// Inserts documents, each with the server's time at its insert as `field`. A document whose `_id` is taken isn't
+    /// changed. Returns how many were inserted by the command that was answered: if it was sent twice, those of the first
+    /// one aren't among them.
+    ///
+    /// An `insert` can't contain the server's time. So each document is an upsert, whose pipeline leaves a document
+    /// alone that has the field.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been inserted.
+    pub async fn insert_timed(
+        &self,
+        documents: Vec<T>,
+        field: &str,
+        limit: Duration,
+    ) -> Result<usize, Error> {
+        let upsert = |document: T| {
+            let fields = stored_fields(&document);
+            let filter = doc! { "_id": fields.get("_id") };
+            let new = doc! { "$mergeObjects": [literal(fields), { field: "$$NOW" }] };
+            let document = choose(is_missing(field), new, "$$ROOT");
+            (filter, vec![doc! { "$replaceWith": document }])
+        };
+        let upserts = documents.into_iter().map(upsert).collect();
+        let reply = self.update(upserts, true, limit).await?;
+        reply.refused()?;
+        Ok(reply.upserted())
     }
 
     /// Applies many guarded updates in one command, each to the one document that its filter selects. Returns

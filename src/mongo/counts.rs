@@ -4,11 +4,14 @@
 //! Batching costs no durability: a caller is answered when a majority holds its addition. But a count has no
 //! guard, and the document doesn't record which additions it contains. Therefore no command is sent again, and
 //! without a reply the outcome stays unknown.
+//!
+//! In a [time-series collection](super::time_series) a document can't be incremented: the sums are inserted as
+//! measurements, which its reads add up ([`Counters::measure`]). The rest is the same.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
     error::Error as _,
-    fmt,
+    fmt, mem,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -34,8 +37,10 @@ use crate::{
     traces::{self, ItemSpan},
 };
 
-/// Command of additions.
+/// Command of additions to documents.
 const UPDATE: &str = "update";
+/// Command of measurements.
+const INSERT: &str = "insert";
 /// Maximum number of documents per command: the size of a command is limited to 16 MB, like that of a document.
 const MAX_DOCUMENTS: usize = 1_000;
 /// `maxTimeMS` of a command.
@@ -48,19 +53,31 @@ pub struct Addition {
     pub id: Document,
     /// Amount by field. The field paths come from the code, never from a client.
     pub amounts: BTreeMap<String, i64>,
-    /// The version of the document's shape, its field `v`.
-    pub version: i32,
+    /// The fields that the document gets if it is inserted, among them the version of its shape, `v`.
+    pub fixed: Document,
 }
 
 impl Addition {
-    fn update(self) -> Document {
-        let amounts: Document =
-            self.amounts.into_iter().map(|(field, amount)| (field, amount.into())).collect();
+    fn amounts(&mut self) -> Document {
+        mem::take(&mut self.amounts).into_iter().map(|(field, sum)| (field, sum.into())).collect()
+    }
+
+    fn update(mut self) -> Document {
+        let amounts = self.amounts();
         doc! {
             "q": { "_id": self.id },
-            "u": { "$inc": amounts, "$setOnInsert": { "v": self.version } },
+            "u": { "$inc": amounts, "$setOnInsert": self.fixed },
             "upsert": true,
         }
+    }
+
+    /// The measurement: the fields of the id, and the amounts.
+    fn measurement(mut self) -> Document {
+        let amounts = self.amounts();
+        let mut measurement = self.id;
+        measurement.extend(self.fixed);
+        measurement.extend(amounts);
+        measurement
     }
 }
 
@@ -99,15 +116,33 @@ impl Counters {
     /// # Errors
     /// `Uncounted` or `Internal`; some of the additions may have been applied.
     pub async fn add<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
+        self.send(T::COLLECTION, UPDATE, additions).await
+    }
+
+    /// Inserts measurements into the time-series collection of `T`, each at most once. The fields of a measurement are
+    /// those of the addition's id and its amounts.
+    ///
+    /// # Errors
+    /// As those of [`Self::add`].
+    pub async fn measure<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
+        self.send(T::COLLECTION, INSERT, additions).await
+    }
+
+    async fn send(
+        &self,
+        name: &'static str,
+        command: &'static str,
+        additions: Vec<Addition>,
+    ) -> Result<(), Error> {
         let since = Instant::now();
-        let span = ItemSpan::new(T::COLLECTION, UPDATE);
-        let batcher = self.batcher(T::COLLECTION);
+        let span = ItemSpan::new(name, command);
+        let batcher = self.batcher(name, command);
         let added = if self.coalesce {
             batcher.submit(additions, &span).await
         } else {
             batcher.submit_alone(additions, &span).await
         };
-        observe::record(T::COLLECTION, UPDATE, since);
+        observe::record(name, command, since);
         match added {
             Ok(Ok(())) => Ok(()),
             Ok(Err(shared)) => Err(error_for_caller(&shared)),
@@ -116,11 +151,12 @@ impl Counters {
         }
     }
 
-    fn batcher(&self, name: &'static str) -> Arc<Batcher<Counter>> {
+    /// The batcher of a collection, all of whose additions are sent by the same kind of command.
+    fn batcher(&self, name: &'static str, command: &'static str) -> Arc<Batcher<Counter>> {
         self.by_collection.get(name, || {
-            let (collection, sent) = (self.loader.raw(name), self.commands.of(name, UPDATE));
+            let (collection, sent) = (self.loader.raw(name), self.commands.of(name, command));
             let documents = self.counts.batch_size(name);
-            let counter = Counter { name, collection, documents, sent };
+            let counter = Counter { name, command, collection, documents, sent };
             Batcher::new(counter, self.counts.waiting(name))
         })
     }
@@ -142,6 +178,8 @@ fn error_for_caller(shared: &Error) -> Error {
 /// The counters of one collection.
 struct Counter {
     name: &'static str,
+    /// [`UPDATE`] or [`INSERT`].
+    command: &'static str,
     collection: Raw,
     /// Number of documents per command.
     documents: Histogram,
@@ -173,7 +211,7 @@ impl Source for Counter {
 
     fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
         let database = || self.collection.database_name();
-        traces::shared_command(database, self.name, UPDATE, traced, count)
+        traces::shared_command(database, self.name, self.command, traced, count)
     }
 }
 
@@ -205,10 +243,14 @@ impl Counter {
     /// Sends one command. Returns the errors, by the position of the document.
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
         self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
-        let updates: Vec<Document> = sums.into_iter().map(Addition::update).collect();
+        let sums = sums.into_iter();
+        let (field, sums): (&str, Vec<Document>) = match self.command {
+            INSERT => ("documents", sums.map(Addition::measurement).collect()),
+            _ => ("updates", sums.map(Addition::update).collect()),
+        };
         let command = encode(&doc! {
-            UPDATE: self.name,
-            "updates": updates,
+            self.command: self.name,
+            field: sums,
             "ordered": false,
             "writeConcern": { "w": "majority" },
             "maxTimeMS": millis(LIMIT),
@@ -217,7 +259,8 @@ impl Counter {
         let collection = self.collection.clone();
         let call = async move { collection.sessions().run(command).await };
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
-        let reply = send_within(LIMIT + Duration::from_secs(1), self.name, UPDATE, call).await;
+        let reply =
+            send_within(LIMIT + Duration::from_secs(1), self.name, self.command, call).await;
         let reply = reply.and_then(|reply| match reply.get_document("writeConcernError") {
             Ok(error) => Err(Error::unavailable(error.to_string())),
             Err(_none) => Ok(reply),

@@ -41,6 +41,11 @@ pub fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// The duration in whole seconds.
+pub fn seconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_secs()).unwrap_or(i64::MAX)
+}
+
 /// True if the time in `field` is longer ago than `age` by the server's clock.
 pub fn older_than(field: &str, age: Duration) -> Document {
     doc! { "$expr": { "$lt": [format!("${field}"), { "$subtract": ["$$NOW", millis(age)] }] } }

@@ -41,6 +41,8 @@ pub enum Kind {
     Text(&'static str),
     /// `2d`, with both coordinates between these bounds.
     Plane(f64, f64),
+    /// TTL: MongoDB removes a document soon after the time in the index's field, if it has one.
+    Expiry,
 }
 
 impl Index {
@@ -98,6 +100,11 @@ impl Index {
         Self::new(name, keys, Kind::Plane(least, most), serves)
     }
 
+    /// A TTL index: MongoDB removes a document soon after the time in `field`. A document without the field stays.
+    pub const fn expiry(name: &'static str, field: &'static str, serves: &'static str) -> Self {
+        Self::new(name, field, Kind::Expiry, serves)
+    }
+
     fn keys(&self) -> Document {
         let value = |key: &'static str| match (key.strip_prefix('-'), key.strip_prefix('@')) {
             (Some(field), _) => (field, Bson::Int32(-1)),
@@ -133,6 +140,7 @@ impl Index {
                 options.min = Some(min);
                 options.max = Some(max);
             }
+            Kind::Expiry => options.expire_after = Some(Duration::ZERO),
         }
         IndexModel::builder().keys(self.keys()).options(options).build()
     }
@@ -151,6 +159,7 @@ impl Index {
                 theirs.weights.as_ref().is_some_and(|theirs| same_weights(&mine, theirs))
             })
             && (mine.min, mine.max) == (theirs.min, theirs.max)
+            && mine.expire_after == theirs.expire_after
     }
 }
 

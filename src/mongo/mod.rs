@@ -24,7 +24,9 @@
 //! - [`gridfs`]: the contents of files, in chunks
 //! - [`expression`]: the aggregation expressions of guards and updates
 //! - [`keyset`]: keyset pages
+//! - [`rollup`]: aggregations that are merged into another collection
 //! - [`rings`]: capped collections that are followed by tailable cursors
+//! - [`time_series`]: MongoDB's time-series collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`lazy_document`]: documents of which only the selected fields are decoded
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
@@ -59,10 +61,12 @@ mod queue;
 pub mod raw_bson;
 mod raw_writes;
 pub mod rings;
+pub mod rollup;
 mod scheduling;
 mod sessions;
 mod statement;
 pub mod stored;
+pub mod time_series;
 pub mod watch;
 mod writer;
 

@@ -233,6 +233,11 @@ impl Reply {
         self.reply.contains_key("upserted")
     }
 
+    /// Number of upserts that inserted a document.
+    pub(super) fn upserted(&self) -> usize {
+        self.reply.get_array("upserted").map_or(0, Vec::len)
+    }
+
     /// The error after which the command was sent again, if the first one may have been applied.
     pub(super) fn uncertainty(&self) -> Option<&Error> {
         self.uncertain.as_ref()

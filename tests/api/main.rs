@@ -50,6 +50,8 @@ mod refunds;
 mod roles;
 mod rooms;
 mod rules;
+mod series;
+mod sessions;
 mod shares;
 mod shop;
 mod social;

@@ -163,6 +163,13 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
             }),
             &["/hits/0/site", "/hits/0/page", "/idempotencyKey"],
         ),
+        ("recordViews", json!({ "views": [{ "page": "/p" }] }), &["/views/0/page"]),
+        ("preallocateViews", json!({ "page": "/p" }), &["/page"]),
+        (
+            "recordSessions",
+            json!({ "sessions": [{ "user": "u", "seconds": 1 }], "idempotencyKey": "op" }),
+            &["/sessions/0/user", "/idempotencyKey"],
+        ),
     ]
 }
 

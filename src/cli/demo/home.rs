@@ -96,6 +96,8 @@ impl Home {
             "post_delivery_followers": 1_000,
             "cart_idle_seconds": WEEK,
             "reservation_seconds": 2 * WEEK,
+            // The demo begins with two months of sessions.
+            "session_retention_seconds": 13 * WEEK,
             "background": true,
             "development": true,
             "introspection": true,

@@ -14,6 +14,7 @@ mod pictures;
 mod shoppers;
 mod site;
 mod ticker;
+mod traffic;
 
 use docgate_demo::{people::Cast, products, random::Random, tree};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -32,6 +33,7 @@ pub(super) use docgate_demo::products::FIRST_SKU;
 pub(super) use jobs::work;
 pub(super) use life::live;
 pub(super) use ticker::run as run_ticker;
+pub(super) use traffic::run as run_traffic;
 
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";
@@ -64,6 +66,7 @@ pub(super) async fn fill(
     messages::send(&client, &steps).await?;
     jobs::create(&app, &client, &steps).await?;
     hits::create(&app, &steps).await?;
+    traffic::create(&app, &client, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;

@@ -25,8 +25,11 @@ const REMEMBERED: i32 = 500;
 pub(super) type Sums = BTreeMap<PageDate, Counts>;
 
 fn additions(sums: Sums) -> Vec<Addition> {
-    let addition =
-        |(id, amounts): (PageDate, Counts)| Addition { id: id.stored(), amounts, version: SHAPE };
+    let addition = |(id, amounts): (PageDate, Counts)| Addition {
+        id: id.stored(),
+        amounts,
+        fixed: doc! { "v": SHAPE },
+    };
     sums.into_iter().map(addition).collect()
 }
 

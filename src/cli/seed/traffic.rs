@@ -1,0 +1,132 @@
+//! Views of the demo's pages and sessions of its users: those of the last days, and a trickle as long as the demo runs.
+
+use std::time::Duration;
+
+use docgate_demo::random::Random;
+use mongodb::bson::DateTime;
+use serde_json::{Value, json};
+
+use super::{
+    SHOPPER, Steps,
+    client::{DemoClient, someone},
+};
+use crate::{
+    app::{App, rfc3339},
+    cli::failure::Failure,
+    domains::series::operations::{View, count},
+    graphql::requester::{Requester, Role},
+};
+
+/// Pages, the most popular one first.
+const PAGES: [&str; 5] = ["/music/jazz", "/", "/music/rock", "/films/drama", "/books/novels"];
+/// Number of users with sessions, and of sessions of each.
+const USERS: usize = 500;
+const SESSIONS: usize = 6;
+/// Number of sessions in one call.
+const AT_ONCE: usize = 100;
+/// Time between two rounds of the trickle.
+const PAUSE: Duration = Duration::from_secs(1);
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 24 * 60 * MINUTE;
+/// How long views and sessions reach back. The settings of the demo permit it.
+const VIEWED: i64 = 7 * DAY;
+const RECORDED: i64 = 60 * DAY;
+
+const VIEWS: &str = "mutation($views: [ViewInput!]!) { recordViews(input: { views: $views }) {
+    __typename ... on UserError { code message } } }";
+const RECORD: &str = "mutation($input: RecordSessionsInput!) { recordSessions(input: $input) {
+    __typename ... on UserError { code message } } }";
+const ROLL_UP: &str = "mutation { runRollup(input: {}) { ... on RolledUp { isComplete } } }";
+
+fn service() -> Requester {
+    someone("traffic", &[Role::Service])
+}
+
+/// A user; the first one is the demo's shopper.
+fn user(number: usize) -> String {
+    if number == 0 { SHOPPER.to_owned() } else { format!("visitor-{number}") }
+}
+
+/// Records the traffic of the last days.
+pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Result<(), Failure> {
+    let mut random = Random::new(16);
+    let bar = steps.begin("views", PAGES.len());
+    let now = app.clock().timestamp_millis();
+    for (number, page) in PAGES.iter().enumerate() {
+        let mut views = Vec::new();
+        // In the last hours more often than in the days before.
+        let mut ago = 0;
+        while ago < VIEWED {
+            ago += random.between(1, if ago < DAY / 4 { 2 } else { 40 }) * MINUTE;
+            let at = DateTime::from_millis(now - ago - random.between(0, MINUTE));
+            let times = random.between(1, 12 - 2 * i64::try_from(number).unwrap_or(0));
+            let view = View::new(app, page, at, times);
+            views.push(view.map_err(|fault| Failure::trouble(fault.message))?);
+        }
+        let batch = i64::try_from(number).unwrap_or(0);
+        count(app, "demo", batch, views).await?;
+        bar.inc(1);
+    }
+    bar.finish();
+
+    let bar = steps.begin("sessions", USERS * SESSIONS);
+    let sessions: Vec<Value> = (0..USERS * SESSIONS)
+        .map(|number| {
+            let ago = random.between(0, RECORDED);
+            session(&mut random, &user(number % USERS), now - ago)
+        })
+        .collect();
+    for (call, sessions) in sessions.chunks(AT_ONCE).enumerate() {
+        record(client, sessions, &format!("traffic-{call}")).await?;
+        bar.inc(u64::try_from(sessions.len()).unwrap_or(0));
+    }
+    let admin = someone("traffic", &[Role::Admin]);
+    let mut is_complete = false;
+    while !is_complete {
+        let done = client.execute(&admin, ROLL_UP, json!({})).await?;
+        is_complete = done["runRollup"]["isComplete"] == true;
+    }
+    bar.finish();
+    Ok(())
+}
+
+fn session(random: &mut Random, user: &str, at: i64) -> Value {
+    let seconds = random.between(5, 600) * random.between(1, 6);
+    json!({ "user": user, "at": rfc3339(DateTime::from_millis(at)), "seconds": seconds })
+}
+
+async fn record(client: &DemoClient, sessions: &[Value], key: &str) -> Result<(), Failure> {
+    let input = json!({ "sessions": sessions, "idempotencyKey": key });
+    client.execute(&service(), RECORD, json!({ "input": input })).await.map(drop)
+}
+
+/// Records views every second, and now and then a session. It never ends; dropping it ends it.
+pub(in super::super) async fn run(app: &App) {
+    let client = DemoClient::new(app.clone());
+    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        let key = app.ids().random();
+        let now = app.clock().timestamp_millis();
+        if let Err(failure) = act(&client, &mut random, now, &key).await {
+            tracing::debug!(
+                event = "demo_action_failed",
+                ?failure,
+                "an action of the demo's people failed"
+            );
+        }
+    }
+}
+
+async fn act(client: &DemoClient, random: &mut Random, now: i64, key: &str) -> Result<(), Failure> {
+    let views: Vec<Value> =
+        (0..random.between(1, 6)).map(|_| json!({ "page": random.favour(&PAGES) })).collect();
+    client.execute(&service(), VIEWS, json!({ "views": views })).await?;
+    if random.chance(20) {
+        let user = user(random.below(USERS));
+        let session = session(random, &user, now);
+        record(client, &[session], key).await?;
+    }
+    Ok(())
+}

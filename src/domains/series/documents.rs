@@ -1,0 +1,98 @@
+//! Stored documents of series.
+
+use std::collections::BTreeMap;
+
+use crate::mongo::{indexes::Index, prelude::*};
+
+/// Version of the documents' shape.
+pub(super) const SHAPE: i32 = 1;
+
+document! {
+    /// The views of one page in one minute.
+    pub struct BucketDocument {
+        /// Page and minute.
+        pub id as "_id": PageMinute,
+        /// Views in the minute.
+        pub total: i64,
+        /// Views by second, `0` to `59`. A missing second has none.
+        pub seconds: BTreeMap<String, i64>,
+        /// Time after which MongoDB removes the document; `None` keeps it.
+        pub expires_at?: DateTime,
+        /// The last batch of each source whose views it contains.
+        pub imports?: Vec<ImportDocument>,
+        /// Version of the document's shape.
+        pub v: Version<SHAPE>,
+    }
+
+    /// A page and a minute. Documents are compared field by field in this order, so the minutes of a page are adjacent,
+    /// ordered by time.
+    pub struct PageMinute {
+        /// The page.
+        pub page: String,
+        /// Start of the minute.
+        pub at: DateTime,
+    }
+
+    /// The last batch of a source.
+    pub struct ImportDocument {
+        /// Name of the source.
+        pub source as "_id": String,
+        /// Number of the batch.
+        pub batch: i64,
+    }
+
+    /// A measurement: views of a page in one second.
+    pub struct PointDocument {
+        /// The page.
+        pub page: String,
+        /// Start of the second.
+        pub at: DateTime,
+        /// Number of views.
+        pub views: i64,
+    }
+
+    /// Views in the time from `at` on, as they are read.
+    pub(super) struct Counted {
+        /// Start of the second, minute, hour or day.
+        pub at: DateTime,
+        /// Views in it.
+        pub views: i64,
+    }
+
+    /// The seconds of a bucket, as they are read.
+    pub(super) struct CountedSeconds {
+        /// Start of the minute.
+        pub at: DateTime,
+        /// Views by second.
+        pub seconds: BTreeMap<String, i64>,
+    }
+}
+
+impl PageMinute {
+    /// The document that is stored as `_id`.
+    pub(super) fn stored(&self) -> Document {
+        doc! { "page": &self.page, "at": self.at }
+    }
+}
+
+impl Stored for BucketDocument {
+    const COLLECTION: &'static str = "pageViews";
+    const INDEXES: &'static [Index] =
+        &[Index::expiry("expires_at", "expiresAt", "the retention of views")];
+}
+
+impl Stored for ImportDocument {
+    const COLLECTION: &'static str = "viewImports";
+}
+
+impl Stored for PointDocument {
+    const COLLECTION: &'static str = "pageViewPoints";
+}
+
+impl Stored for Counted {
+    const COLLECTION: &'static str = BucketDocument::COLLECTION;
+}
+
+impl Stored for CountedSeconds {
+    const COLLECTION: &'static str = BucketDocument::COLLECTION;
+}

@@ -1,0 +1,55 @@
+//! Counts the views of pages by second, as time series.
+//!
+//! The setting `series_engine` decides how they are stored. The fields of the schema are the same.
+//!
+//! - `buckets`: `pageViews` has one document for each page and minute, with the total and the views of each second. A view
+//!   is one upsert with `$inc`; simultaneous views share the upserts (`mongo::counts`). The filter is only the `_id`, so
+//!   that two first views both count. The parts of the `_id` are fields of a document, so that no two pages can share one,
+//!   and the minutes of a page are adjacent.
+//! - `native`: `pageViewPoints` is a time-series collection of MongoDB. A view is a measurement; simultaneous views of one
+//!   second are one measurement with their number.
+//!
+//! Neither has a flow. A view with an unknown outcome may be counted or not; its caller gets an error.
+//!
+//! Views of an import ([`operations::count`]) are counted once, however often the import is repeated: a bucket has the
+//! number of the last batch of each source that it contains, and an update is guarded by it. A measurement has no such
+//! guard. There `viewImports` has the last batch of each source that was inserted as a whole, so a batch that was cut
+//! may be counted twice.
+//!
+//! Invariants, of the engine `buckets`: the total of a bucket is the sum of its seconds; no count is below zero; every
+//! bucket begins at a full minute.
+
+mod documents;
+pub mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+mod sweep;
+pub mod types;
+
+use super::{
+    Room,
+    room::{declared, unmet},
+};
+pub use documents::{BucketDocument, ImportDocument, PointDocument};
+
+/// Shortest retention in seconds: the series of an hour can be read as a whole.
+const SHORTEST: u64 = 3_600;
+/// Longest retention in seconds: a century, so that no time can overflow.
+const LONGEST: u64 = 100 * 366 * 24 * 3_600;
+
+/// The room.
+pub const ROOM: Room = Room {
+    faults: Some(|config| {
+        let retention = config.series_retention_seconds;
+        unmet([(
+            retention == 0 || (SHORTEST..=LONGEST).contains(&retention),
+            "series_retention_seconds must be 0, which keeps views forever, or between 3600 and 3162240000",
+        )])
+    }),
+    counters: &["recordViews"],
+    collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("series")
+};

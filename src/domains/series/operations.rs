@@ -1,0 +1,237 @@
+//! The rules of series.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+
+use mongodb::bson;
+
+use super::{
+    documents::PageMinute,
+    store,
+    types::{
+        PreallocateViewsInput, PreallocateViewsResult, RecordViewsInput, RecordViewsResult,
+        Resolution, ViewsPreallocated, ViewsRecorded,
+    },
+};
+use crate::{
+    app::App,
+    config::SeriesEngine,
+    error::Error,
+    graphql::{
+        cx::Cx,
+        declared::{Input, nested},
+        input,
+        refusals::{InvalidInput, Stop},
+        scalars::DateTime,
+    },
+};
+
+/// Maximum number of views in one call.
+pub(super) const VIEWS: usize = 100;
+/// Maximum length of a page in bytes. A batch of 1,000 pages has to fit into one command.
+const PAGE_BYTES: usize = 8_192;
+/// How far a caller's clock may be ahead, in milliseconds.
+const AHEAD: i64 = 60_000;
+/// How far an hour whose buckets are created may be ahead, in milliseconds.
+const PREPARED: i64 = 7 * DAY;
+/// Maximum number of points of a series.
+const POINTS: i64 = 3_600;
+/// Longest series, in milliseconds: it reads one document for each of its minutes.
+const SPAN: i64 = 31 * DAY;
+/// Times that can be written as text.
+const TIMES: RangeInclusive<i64> = 0..=253_402_300_799_999;
+
+pub(super) const SECOND: i64 = 1_000;
+pub(super) const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// Number of views by page and second. The second is its start in milliseconds since 1970.
+pub(super) type Views = BTreeMap<(String, i64), i64>;
+
+/// Views by the start of their point, in milliseconds since 1970.
+pub type ByStart = BTreeMap<i64, i64>;
+
+/// Checks the name of a page.
+///
+/// # Errors
+/// `InvalidInput` that names the field.
+pub(super) fn check_page(field: &str, page: &str) -> Result<(), InvalidInput> {
+    if page.len() > PAGE_BYTES {
+        return Err(InvalidInput::new(field, format!("takes at most {PAGE_BYTES} bytes")));
+    }
+    input::line(field, page, 1..=PAGE_BYTES).map(|_| ())
+}
+
+/// How long views are kept; `None` keeps them forever.
+pub(super) fn retention(app: &App) -> Option<Duration> {
+    let seconds = app.config().series_retention_seconds;
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+/// The time before which views aren't kept any more, in milliseconds since 1970.
+fn kept_since(app: &App, now: i64) -> i64 {
+    let length = retention(app).map_or(now, |kept| i64::try_from(kept.as_millis()).unwrap_or(now));
+    (now - length).max(0)
+}
+
+/// Counts views.
+///
+/// # Errors
+/// `Uncounted` if some of them may have been counted.
+pub async fn record_views(
+    cx: Cx<'_>,
+    input: RecordViewsInput,
+) -> Result<ViewsRecorded, Stop<RecordViewsResult>> {
+    let views = input.checked()?.into_inner().views;
+    let count = i32::try_from(views.len()).unwrap_or(i32::MAX);
+    let now = cx.clock().timestamp_millis();
+    let times = kept_since(&cx, now)..=now + AHEAD;
+    let mut sums = Views::new();
+    for (number, mut view) in views.into_iter().enumerate() {
+        nested()(&format!("views.{number}"), &mut view)?;
+        let moment = view.at.map_or(now, |at| at.0.timestamp_millis());
+        if !times.contains(&moment) {
+            let field = format!("views.{number}.at");
+            let reason = "must be between the oldest views that are kept and now";
+            return Err(InvalidInput::new(&field, reason).into());
+        }
+        *sums.entry((view.page, floor(moment, SECOND))).or_default() += 1;
+    }
+    store::add(&cx, sums).await?;
+    Ok(ViewsRecorded { count })
+}
+
+/// Creates the buckets of an hour with zeros, unless they exist.
+pub async fn preallocate_views(
+    cx: Cx<'_>,
+    input: PreallocateViewsInput,
+) -> Result<ViewsPreallocated, Stop<PreallocateViewsResult>> {
+    let PreallocateViewsInput { page, hour } = input.checked()?.into_inner();
+    let now = cx.clock().timestamp_millis();
+    let hour = hour.map_or(now + HOUR, |hour| hour.0.timestamp_millis());
+    if !(kept_since(&cx, now)..=now + PREPARED).contains(&hour) {
+        let reason = "must be between the oldest views that are kept and seven days from now";
+        return Err(InvalidInput::new("hour", reason).into());
+    }
+    let begin = floor(hour, HOUR);
+    let minutes = (0..60).map(|number| PageMinute {
+        page: page.clone(),
+        at: bson::DateTime::from_millis(begin + number * MINUTE),
+    });
+    let created = match cx.config().series_engine {
+        SeriesEngine::Buckets => store::create(&cx, minutes.collect()).await?,
+        SeriesEngine::Native => 0,
+    };
+    Ok(ViewsPreallocated { created: i32::try_from(created).unwrap_or(i32::MAX) })
+}
+
+/// The views of a page in the points that overlap the time from `from`, inclusive, to `to`, exclusive. Points without
+/// views have a zero.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn view_series(
+    cx: Cx<'_>,
+    page: &str,
+    [from, to]: [Option<DateTime>; 2],
+    resolution: Resolution,
+) -> Result<ByStart, Error> {
+    check_page("page", page)?;
+    let (step, points) = match resolution {
+        Resolution::Second => (SECOND, 60),
+        Resolution::Minute => (MINUTE, 60),
+        Resolution::Hour => (HOUR, 24),
+        Resolution::Day => (DAY, 30),
+    };
+    let millis = |time: Option<DateTime>, default: bson::DateTime| {
+        time.map_or(default, |time| time.0).timestamp_millis()
+    };
+    let to = millis(to, cx.clock());
+    let from = millis(from, bson::DateTime::from_millis(to.saturating_sub(points * step)));
+    for (field, time) in [("from", from), ("to", to)] {
+        if !TIMES.contains(&time) {
+            return Err(Error::bad_input(field, "must be between the years 1970 and 9999"));
+        }
+    }
+    if to <= from {
+        return Err(Error::bad_input("to", "must be after from"));
+    }
+    let (first, end) = (floor(from, step), floor(to - 1, step) + step);
+    if (end - first) / step > POINTS {
+        let reason = format!("asks for more than {POINTS} points of this resolution");
+        return Err(Error::bad_input("to", reason));
+    }
+    if end - first > SPAN + DAY {
+        return Err(Error::bad_input("to", "can't be more than 31 days after from"));
+    }
+    let mut points: ByStart =
+        (0..(end - first) / step).map(|number| (first + number * step, 0)).collect();
+    for (moment, views) in store::list(&cx, page, [first, end], resolution).await? {
+        if let Some(sum) = points.get_mut(&floor(moment, step)) {
+            *sum += views;
+        }
+    }
+    Ok(points)
+}
+
+/// Views of an imported page, all at one time.
+#[derive(Debug, Clone)]
+pub struct View {
+    page: String,
+    at: i64,
+    views: i64,
+}
+
+impl View {
+    /// Views of `page` at a time.
+    ///
+    /// # Errors
+    /// `InvalidInput`: the page can't be counted, for example because it is longer than 8,192 bytes; or the time is
+    /// before 1970, or more than a minute ahead; or the number isn't positive.
+    pub fn new(
+        app: &App,
+        page: &str,
+        at: bson::DateTime,
+        views: i64,
+    ) -> Result<Self, InvalidInput> {
+        check_page("page", page)?;
+        let (at, now) = (at.timestamp_millis(), app.clock().timestamp_millis());
+        input::within("at", at, 0..=now + AHEAD)?;
+        input::within("views", views, 1..=i64::from(i32::MAX))?;
+        Ok(Self { page: page.to_owned(), at, views })
+    }
+}
+
+/// Counts the views of one batch of an import. `source` names what is imported, such as the digest of a file. The caller
+/// numbers the batches of a source in rising order, always with the same views, and repeats a batch that failed before
+/// it sends the next one. Views older than the retention aren't counted.
+///
+/// With the engine `buckets` each view is counted once, however often a batch is repeated, and whichever of its commands
+/// is late: each bucket has the number of the last batch of each source that it contains, and its update is guarded by
+/// it. With the engine `native` a batch that was counted as a whole isn't counted again. If a batch was cut, its repeat
+/// may count some of its views twice, because a measurement has no unique key.
+///
+/// # Errors
+/// `Unavailable` or `Uncounted`: some of the views may have been counted, and the batch has to be repeated. `Internal`.
+pub async fn count(app: &App, source: &str, batch: i64, views: Vec<View>) -> Result<(), Error> {
+    let kept = kept_since(app, app.clock().timestamp_millis());
+    let mut sums = Views::new();
+    for view in views.into_iter().filter(|view| view.at >= kept) {
+        *sums.entry((view.page, floor(view.at, SECOND))).or_default() += view.views;
+    }
+    match app.config().series_engine {
+        SeriesEngine::Buckets => store::add_once(app, source, batch, sums).await,
+        SeriesEngine::Native => {
+            if store::last_batch(app, source).await?.is_some_and(|last| last >= batch) {
+                return Ok(());
+            }
+            store::add(app, sums).await?;
+            store::note_batch(app, source, batch).await
+        }
+    }
+}
+
+/// The last multiple of `step` up to `moment`.
+pub(super) fn floor(moment: i64, step: i64) -> i64 {
+    moment - moment.rem_euclid(step)
+}

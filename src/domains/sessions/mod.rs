@@ -1,0 +1,93 @@
+//! Records the sessions of users, and rolls up their lengths by hour, day, week, month and year.
+//!
+//! ```text
+//!   recordSessions ──▶ sessions ──▶ hour ──▶ day ──▶ week
+//!                                              └───▶ month ──▶ year
+//! ```
+//!
+//! # Recording
+//!
+//! A session is a document of `sessions`. Its `_id` follows from the idempotency key of its call. The first session of a
+//! call is inserted before the others and decides whether the key was used for another input. `arrivedAt` is the
+//! primary's clock at the insert.
+//!
+//! # Rolling up
+//!
+//! The document of `sessionRollups` has the *fence*, a number that each run raises by one, and the *watermark*: sessions
+//! that arrived before it are rolled up. A run
+//!
+//! 1. raises the fence, and reads the server's time `at` by the same update, which a majority holds;
+//! 2. reads the sessions that arrived from the watermark, less an overlap, to `at`;
+//! 3. computes anew each hour, day, week, month and year that contains one of them, from all documents of the level below
+//!    ([`store`]). A document that a run with a greater fence has computed stays as it is;
+//! 4. moves the watermark to `at`, if no later run has begun;
+//! 5. removes the sessions of hours that no session can arrive in any more.
+//!
+//! Nothing is ever added to a stored sum. So a run may be interrupted anywhere, repeated, or run beside another one. A
+//! session that arrives late is in the window of the next run, and corrects the levels above it.
+//!
+//! **Why no session is missed.** Step 2 reads what a majority holds, and so every write that the primary carried out
+//! before the update of step 1. A session that it doesn't read was inserted after that update. Its `arrivedAt` may be
+//! earlier than `at`, because the primary reads its clock when a command begins, and because the clock of another primary
+//! may lag. The first is bounded by the time limit of the command (`flow_command_millis`), the second by the skew
+//! (`flow_skew_millis`). The overlap is one grace period, which is longer than their sum. So the next run reads it.
+//!
+//! **Why a slow run changes nothing.** Each command of a run computes nothing after the attempt's deadline, and replaces
+//! nothing that a later run has computed. What the slow run alone has read arrived after the update of step 1 of the later
+//! run, so it is in the window of the run after that.
+//!
+//! **Sessions that are too late.** A session that began longer ago than `session_retention_seconds` is refused. Sessions
+//! are removed only when the watermark has passed the end of their hour by that time and some grace periods. The time of
+//! step 5 is stored with the watermark. Hours before it aren't computed any more, so a lost session can't lower a sum.
+//!
+//! Runs are scheduled by the sweep, which runs under its own lease, and by `runRollup`. A lease keeps runs from doing the
+//! same work; no outcome depends on it.
+//!
+//! # Invariants
+//!
+//! Each hour is the sum of its sessions, and each day, week, month and year that of the level below, as far as they are
+//! rolled up.
+
+mod calendar;
+mod documents;
+pub mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+mod sweep;
+pub mod types;
+
+use super::{
+    Room,
+    room::{declared, unmet},
+};
+use documents::Level;
+pub use documents::{RollupDocument, SessionDocument, StatDocument};
+
+/// Shortest and longest time, in seconds, that a session may be late.
+const LATE: std::ops::RangeInclusive<u64> = 3_600..=10 * 366 * 24 * 3_600;
+
+/// The room.
+pub const ROOM: Room = Room {
+    faults: Some(|config| {
+        unmet([
+            (
+                LATE.contains(&config.session_retention_seconds),
+                "session_retention_seconds must be between 3600 and 316224000",
+            ),
+            (config.session_rollup_seconds >= 1, "session_rollup_seconds must be at least 1"),
+        ])
+    }),
+    collections: &[
+        declared::<SessionDocument>(),
+        declared::<RollupDocument>(),
+        (Level::Hour.collection(), &[]),
+        (Level::Day.collection(), &[]),
+        (Level::Week.collection(), &[]),
+        (Level::Month.collection(), &[]),
+        (Level::Year.collection(), &[]),
+    ],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("sessions")
+};

@@ -1,0 +1,61 @@
+//! Resolvers: they translate between GraphQL and the operations of sessions.
+
+use async_graphql::{Context, Object, Result};
+
+use super::operations;
+use crate::graphql::{
+    cx::cx,
+    declared::mutations,
+    requester::{Role, Who},
+    scalars::DateTime,
+};
+
+/// Query fields.
+#[derive(Default)]
+pub struct SessionsQuery;
+
+#[Object]
+impl SessionsQuery {
+    /// Lengths of a user's sessions by hour, day, week, month or year, in UTC: the periods with sessions that begin between
+    /// `from` and `to`, and the period that contains `from`. A report covers at most 1,500 periods. It contains the sessions
+    /// that are rolled up, which is at intervals that the operator sets. Analysts see the sessions of all users, others
+    /// their own.
+    ///
+    /// Who: signed in.
+    #[graphql(guard = "Who::SignedIn")]
+    async fn session_report(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Subject of the user's tokens. Default: the caller.")] user: Option<
+            String,
+        >,
+        #[graphql(desc = "Length of the periods.")] level: Level,
+        #[graphql(desc = "Start, in the first period. Default: about 30 periods before `to`.")]
+        from: Option<DateTime>,
+        #[graphql(desc = "End, not included. It is after `from`. Default: now.")] to: Option<
+            DateTime,
+        >,
+    ) -> Result<SessionReport> {
+        let cx = cx(context);
+        let user = user.as_deref().map_or_else(|| cx.requester.subject(), Ok)?;
+        Ok(operations::session_report(cx, user, level, [from, to]).await?.into())
+    }
+}
+
+mutations! {
+    /// Mutation fields.
+    pub struct SessionsMutation;
+
+    /// Records sessions of users. They are in the reports after the next roll-up. A session that began longer ago than the
+    /// operator permits is refused, and with it the call.
+    ///
+    /// Who: service.
+    record_sessions(RecordSessionsInput) -> RecordSessionsResult
+        for Who::Role(Role::Service);
+
+    /// Rolls up the sessions that have arrived, without waiting for the next scheduled run. It can be repeated.
+    ///
+    /// Who: admin.
+    run_rollup(RunRollupInput) -> RunRollupResult
+        for Who::Role(Role::Admin);
+}

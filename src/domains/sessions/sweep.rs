@@ -1,0 +1,8 @@
+//! Sweep of sessions: rolls up those that have arrived.
+
+use super::operations;
+use crate::{app::App, flow::Sweep};
+
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
+    sweep.note("roll-up", operations::roll_up_if_due(app).await);
+}

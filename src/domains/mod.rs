@@ -8,12 +8,12 @@
 //! - `sweep`: finishes or aborts interrupted flows, and makes the waiting jobs of the queue ready
 //! - `invariants`: the rules that `docgate check` verifies
 //!
-//! `hits` and `queue` have no flows: each of their changes is one update of each document. `payments` has no documents;
+//! `events`, `hits` and `queue` have no flows: each of their changes is one write of each document. `payments` has no documents;
 //! it has a file for each provider.
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `{content, inbox → social} → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
+//! `{content, inbox → social} → assets → {comments, identities}`; `hits` and `events` are independent. `queue` is below all of them. A field that shows an
 //! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
 //! [`extends`](Room::extends).
 
@@ -23,6 +23,7 @@ pub mod catalog;
 pub mod categories;
 pub mod comments;
 pub mod content;
+pub mod events;
 pub mod hits;
 pub mod identities;
 pub mod inbox;
@@ -72,6 +73,7 @@ pub const ROOMS: &[&Room] = &[
     &identities::ROOM,
     &assets::ROOM,
     &hits::ROOM,
+    &events::ROOM,
     &queue::ROOM,
     &topics::ROOM,
 ];
@@ -105,6 +107,7 @@ root! {
         inbox::InboxQuery,
         social::SocialQuery,
         hits::HitsQuery,
+        events::EventsQuery,
         identities::IdentitiesQuery,
         transfers::TransfersQuery,
         people::PeopleQuery,
@@ -133,6 +136,7 @@ root! {
         identities::IdentitiesMutation,
         assets::AssetsMutation,
         hits::HitsMutation,
+        events::EventsMutation,
         queue::QueueMutation,
         social::SocialMutation,
         topics::TopicsMutation,

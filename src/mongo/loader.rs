@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use tracing::Span;
 
 use super::{
+    appender::{Appenders, Concern, Rejected},
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     clock::Clock,
     driver::{Raw, as_document, record_batched},
@@ -69,6 +70,7 @@ pub struct Loader {
     limit: Duration,
     writers: Writers,
     inserters: Inserters,
+    appenders: Appenders,
     #[cfg(feature = "bench")]
     memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
 }
@@ -100,6 +102,7 @@ impl Loader {
             limit,
             writers: Writers::new(metrics, coalesce_writes),
             inserters: Inserters::new(metrics, coalesce_writes),
+            appenders: Appenders::new(metrics, coalesce_writes),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         });
@@ -127,6 +130,16 @@ impl Loader {
     /// Inserts a document; other inserts may share the command.
     pub(super) async fn insert(&self, collection: &Raw, document: RawDocumentBuf) -> Outcome<()> {
         self.inserters.insert(collection, document).await
+    }
+
+    /// Inserts documents that nothing refers to; other calls may share the command.
+    pub(super) async fn append(
+        &self,
+        collection: &Raw,
+        documents: Vec<RawDocumentBuf>,
+        concern: Concern,
+    ) -> Result<Vec<Rejected>, Error> {
+        self.appenders.append(collection, documents, concern).await
     }
 
     /// The batcher of a guarded write, if it can share a command.
@@ -182,6 +195,7 @@ impl Loader {
         self.clock.send_overdue();
         self.writers.send_overdue();
         self.inserters.send_overdue();
+        self.appenders.send_overdue();
         self.by_lookup.send_overdue();
     }
 }

@@ -50,7 +50,7 @@ pub async fn record_hits(
     let hits = input.checked()?.into_inner().hits;
     let count = i32::try_from(hits.len()).unwrap_or(i32::MAX);
     let now = cx.clock().timestamp_millis();
-    let (mut days, mut months) = (Sums::new(), Sums::new());
+    let mut views = Views::default();
     for (at, mut hit) in hits.into_iter().enumerate() {
         nested()(&format!("hits.{at}"), &mut hit)?;
         let moment = hit.at.map_or(now, |at| at.0.timestamp_millis());
@@ -58,17 +58,48 @@ pub async fn record_hits(
             let field = format!("hits.{at}.at");
             return Err(InvalidInput::new(&field, "must be between 1970 and now").into());
         }
+        views.add(hit.site, hit.page, moment, 1);
+    }
+    views.count(&cx).await?;
+    Ok(HitsRecorded { count })
+}
+
+/// Page views that are counted together.
+#[derive(Debug, Clone, Default)]
+pub struct Views {
+    days: Sums,
+    months: Sums,
+}
+
+impl Views {
+    /// Adds page views of one moment, in milliseconds since 1970. Site and page are checked; see [`check_page`].
+    pub fn add(&mut self, site: String, page: String, moment: i64, hits: i64) {
         let day = Day::of(moment);
         let (hour, minute) = (moment % DAY / HOUR, moment % HOUR / MINUTE);
-        let month = PageDate { site: hit.site, page: hit.page, date: day.month().to_owned() };
-        let counts = days.entry(PageDate { date: day.date.clone(), ..month.clone() }).or_default();
-        *counts.entry(format!("hourly.{hour}")).or_default() += 1;
-        *counts.entry(format!("minute.{hour}.{minute}")).or_default() += 1;
-        let counts = months.entry(month).or_default();
-        *counts.entry(format!("daily.{}", day.number())).or_default() += 1;
+        let month = PageDate { site, page, date: day.month().to_owned() };
+        let id = PageDate { date: day.date.clone(), ..month.clone() };
+        let counts = self.days.entry(id).or_default();
+        *counts.entry(format!("hourly.{hour}")).or_default() += hits;
+        *counts.entry(format!("minute.{hour}.{minute}")).or_default() += hits;
+        let counts = self.months.entry(month).or_default();
+        *counts.entry(format!("daily.{}", day.number())).or_default() += hits;
     }
-    store::add(&cx, days, months).await?;
-    Ok(HitsRecorded { count })
+
+    /// Counts them.
+    ///
+    /// # Errors
+    /// `Uncounted` if only some of them may have been counted.
+    pub async fn count(self, app: &App) -> Result<(), Error> {
+        store::add(app, self.days, self.months).await
+    }
+}
+
+/// Checks the page of a page view that is imported.
+///
+/// # Errors
+/// `InvalidInput` that names the field.
+pub fn check_page(page: &str) -> Result<(), InvalidInput> {
+    input::line("page", page, PAGE).map(|_| ())
 }
 
 /// A day in UTC, such as `2026-11-23`.

@@ -148,6 +148,7 @@ impl Demo {
             tokio::join!(
                 seed::live(&app),
                 seed::work(&app),
+                seed::run_requests(&app),
                 seed::run_ticker(app.clone(), self.products, stop.clone()),
             )
         };

@@ -4,6 +4,7 @@
 mod client;
 mod cut;
 mod discussions;
+mod events;
 mod goods;
 mod jobs;
 mod life;
@@ -28,6 +29,7 @@ use shoppers::Visits;
 
 pub(super) use cut::Cut;
 pub(super) use docgate_demo::products::FIRST_SKU;
+pub(super) use events::run as run_requests;
 pub(super) use jobs::work;
 pub(super) use life::live;
 pub(super) use ticker::run as run_ticker;
@@ -62,6 +64,7 @@ pub(super) async fn fill(
     people::create(&app, count, &steps).await?;
     messages::send(&client, &steps).await?;
     jobs::create(&app, &client, &steps).await?;
+    events::log(&app, &client, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;

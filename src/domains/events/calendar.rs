@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(Month::of(month.end() - 1), month);
         assert_eq!(Month::of(month.end()), month.next());
         assert_eq!(Month::of(-1).to_string(), "events_1969_12");
-        let names: Vec<_> = month.to(month.next()).map(|one| one.to_string()).collect();
+        let names: Vec<_> = month.to(month.next()).map(|one| format!("{one}")).collect();
         assert_eq!(names, ["events_2024_02", "events_2024_03"]);
     }
 

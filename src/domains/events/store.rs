@@ -4,7 +4,8 @@ use mongodb::bson::RawDocumentBuf;
 
 use super::{
     calendar::{Month, PREFIX},
-    documents::{BY_TIME, CallDocument, EventDocument, ImportDocument},
+    documents::{BY_HOST, BY_PATH, BY_TIME, CallDocument, EventDocument, ImportDocument},
+    types::EventsBy,
 };
 use crate::{
     app::App,
@@ -109,8 +110,19 @@ pub(super) async fn ends(app: &App, of: Month) -> Result<Vec<EventDocument>, Err
 }
 
 /// The condition that an event is from the first moment, included, to the end, excluded.
-pub(super) fn within([from, end]: [i64; 2]) -> Document {
+fn within([from, end]: [i64; 2]) -> Document {
     doc! { "at": { "$gte": DateTime::from_millis(from), "$lt": DateTime::from_millis(end) } }
+}
+
+/// The filter of a list in a range of time, and its index.
+pub(super) fn filter(by: &EventsBy, range: [i64; 2]) -> (Document, &'static str) {
+    let (mut filter, index) = match by {
+        EventsBy::Path(path) => (doc! { "path": { "$eq": path } }, BY_PATH),
+        EventsBy::Host(host) => (doc! { "host": { "$eq": host } }, BY_HOST),
+        EventsBy::Day(_) => (Document::new(), BY_TIME),
+    };
+    filter.extend(within(range));
+    (filter, index)
 }
 
 /// Number of events of a month in a range of time, counted up to `limit`. It reads keys of one index.

@@ -164,12 +164,12 @@ impl Running {
                     return Err(self.report.interrupted("interrupted"));
                 }
                 Some(inserted) = inserting.next() => {
-                    let inserted = inserted.map_err(Error::internal).and_then(|inserted| inserted);
+                    let inserted = inserted.map_err(Error::internal).flatten();
                     let batch = inserted.map_err(|error| self.report.interrupted(&sentence(&error)))?;
                     self.finish(&batch).await?;
                 }
                 message = messages.recv(), if is_open && inserting.len() < AT_ONCE => match message {
-                    Some(Message::Batch(batch)) => inserting.push_back(tokio::spawn(self.insert(batch))),
+                    Some(Message::Batch(batch)) => inserting.push_back(tokio::spawn(self.insert(*batch))),
                     Some(Message::Continued { name, lines }) => self.report.continued(&name, lines),
                     Some(Message::Failed { name, fault }) => {
                         return Err(self.report.interrupted(&format!("{name} {fault}")));

@@ -75,7 +75,7 @@ impl Origin {
     }
 
     /// A log of which nothing is imported. Those that begin with the same line have different numbers.
-    fn new(&self, app: &App, name: &str, head: Arc<str>, number: u32) -> Known {
+    fn nothing_of(&self, app: &App, name: &str, head: Arc<str>, number: u32) -> Known {
         let at = app.clock();
         let position = |sink: &Sink| {
             let id = id(&head, *sink, number);
@@ -98,7 +98,7 @@ impl Origin {
 
     /// A log that can be read only once. Nothing is skipped.
     pub(super) fn of_stream(&self, app: &App, first_line: &[u8]) -> Known {
-        self.new(app, "stdin", self.head(first_line), 0)
+        self.nothing_of(app, "stdin", self.head(first_line), 0)
     }
 
     /// What is imported of a log, and its lines from the first that isn't imported into all sinks.
@@ -111,7 +111,7 @@ impl Origin {
         let name = log.path().display().to_string();
         let head = self.head(first_line);
         for number in 0_u32.. {
-            let mut known = self.new(app, &name, Arc::clone(&head), number);
+            let mut known = self.nothing_of(app, &name, Arc::clone(&head), number);
             let mut sinks = known.sinks.to_vec();
             let (mut is_new, mut is_other) = (true, false);
             for (_, of_sink) in &mut sinks {

@@ -4,6 +4,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use tokio::{runtime::Handle, sync::mpsc};
@@ -19,11 +20,13 @@ use crate::app::App;
 
 /// Maximum number of batches read ahead.
 const MAX_AHEAD: usize = 2;
+/// Pause between two tries to find out what is imported of a log.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What the reader tells the import.
 pub(super) enum Message {
     /// Lines to import.
-    Batch(Batch),
+    Batch(Box<Batch>),
     /// A log is continued after this line.
     Continued { name: Arc<str>, lines: i64 },
     /// A log can't be read. Nothing follows.
@@ -91,7 +94,7 @@ impl Reader {
         let log = self.origin.of_stream(&self.app, &line);
         let mut batcher = Batcher::new(&self.app, &self.origin.site, log);
         if let Some(batch) = batcher.add(found, &line, lines.offset())
-            && out.send(Message::Batch(batch)).is_err()
+            && out.send(Message::Batch(Box::new(batch))).is_err()
         {
             return Ok(Err(Ended));
         }
@@ -123,8 +126,17 @@ impl Reader {
         if !found.is_some_and(|found| found.is_whole || takes_part) {
             return Ok(None);
         }
-        let known = self.origin.of_log(&self.app, log, &first);
-        let (known, lines) = runtime.block_on(known)?;
+        let (known, lines) = loop {
+            match runtime.block_on(self.origin.of_log(&self.app, log, &first)) {
+                // A log that is followed waits for MongoDB for as long as it takes.
+                Err(Unknown::Unavailable(error))
+                    if self.follows && error.is_retryable() && !self.stop.is_cancelled() =>
+                {
+                    std::thread::sleep(PAUSE);
+                }
+                known => break known?,
+            }
+        };
         if known.done() > 0 {
             let (name, lines) = (Arc::clone(&known.name), known.lines());
             // If the import has ended, the next batch finds out.
@@ -148,7 +160,7 @@ impl Reader {
             next.clear();
             last = found;
             if let Some(batch) = batcher.add(found, &line, lines.offset())
-                && out.send(Message::Batch(batch)).is_err()
+                && out.send(Message::Batch(Box::new(batch))).is_err()
             {
                 return Ok(Err(Ended));
             }
@@ -158,7 +170,7 @@ impl Reader {
         }
         Ok(batcher
             .finish(false, last, &line)
-            .map_or(Ok(()), |batch| out.send(Message::Batch(batch))))
+            .map_or(Ok(()), |batch| out.send(Message::Batch(Box::new(batch)))))
     }
 
     /// Sends the lines of a log as they are written, until `stop`.
@@ -211,7 +223,7 @@ impl Reader {
                     line.clear();
                     last = Some(found);
                     if let Some(batch) = batch
-                        && out.send(Message::Batch(batch)).is_err()
+                        && out.send(Message::Batch(Box::new(batch))).is_err()
                     {
                         return Ok(Err(Ended));
                     }
@@ -222,7 +234,7 @@ impl Reader {
             }
             if let Some(batch) =
                 last.take().and_then(|last| batcher.finish(false, last, &last_line))
-                && out.send(Message::Batch(batch)).is_err()
+                && out.send(Message::Batch(Box::new(batch))).is_err()
             {
                 return Ok(Err(Ended));
             }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use mongodb::bson::{DateTime as Moment, Document, doc};
+use mongodb::bson::DateTime as Moment;
 use tokio::sync::Semaphore;
 
 use super::{
     super::{
         calendar::{DAY, Month, days_of},
-        documents::{BY_HOST, BY_PATH, BY_TIME, EventDocument},
+        documents::EventDocument,
         store,
         types::{Event, EventsBy, RequestsOfDay, RequestsOfPage, check_line, check_text},
     },
@@ -37,23 +37,15 @@ fn midnight(date: &Date) -> i64 {
     days_of(next(), next(), next()) * DAY
 }
 
-/// The filter of a list, its index, and the day that it is restricted to.
-fn filter(by: &EventsBy) -> Result<(Document, &'static str, Option<[i64; 2]>), Error> {
+/// Checks the argument `by`. Returns the day to which the list is restricted.
+fn check(by: &EventsBy) -> Result<Option<[i64; 2]>, Error> {
     let invalid = |(field, reason): (&str, String)| Error::bad_input(format!("by.{field}"), reason);
-    Ok(match by {
-        EventsBy::Path(path) => {
-            check_text("path", Some(path)).map_err(invalid)?;
-            (doc! { "path": { "$eq": path } }, BY_PATH, None)
-        }
-        EventsBy::Host(host) => {
-            check_text("host", Some(host)).map_err(invalid)?;
-            (doc! { "host": { "$eq": host } }, BY_HOST, None)
-        }
-        EventsBy::Day(day) => {
-            let begin = midnight(day);
-            (Document::new(), BY_TIME, Some([begin, begin + DAY]))
-        }
-    })
+    match by {
+        EventsBy::Path(path) => check_text("path", Some(path)).map_err(invalid)?,
+        EventsBy::Host(host) => check_text("host", Some(host)).map_err(invalid)?,
+        EventsBy::Day(day) => return Ok(Some([midnight(day), midnight(day) + DAY])),
+    }
+    Ok(None)
 }
 
 /// The months in which events of a range may be, in their order.
@@ -83,16 +75,15 @@ pub(in super::super) async fn events(
 ) -> Result<Connection<Event>, Error> {
     let order =
         Order { list: format!("events {by:?} {times:?}"), keys: vec![("at", -1), ("_id", -1)] };
-    let (condition, index, day) = filter(&by)?;
+    let day = check(&by)?;
     let page = Page::new(&cx, order, paging)?;
     let given = times.map(|time| time.map(|time| time.0.timestamp_millis()));
     let mut range = [given[0].unwrap_or(0).max(0), given[1].unwrap_or(END).min(END)];
     if let Some([begin, end]) = day {
         range = [range[0].max(begin), range[1].min(end)];
     }
-    // What lies before the cursor isn't read.
-    let mut whole = condition;
-    whole.extend(store::within(range));
+    let (filter, index) = store::filter(&by, range);
+    // Months before the cursor aren't read.
     if let Some(at) = page.from().and_then(|from| from.first()?.as_datetime().copied()) {
         let at = at.timestamp_millis();
         range = if page.is_backward() {
@@ -111,7 +102,7 @@ pub(in super::super) async fn events(
         if missing == 0 {
             break;
         }
-        let mut list = page.list(whole.clone());
+        let mut list = page.list(filter.clone());
         list.limit = i64::try_from(missing).unwrap_or(i64::MAX);
         list.hint = Some(index);
         found.extend(store::list(&cx, month, list).await?);

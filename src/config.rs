@@ -133,6 +133,8 @@ settings! {
         /// Maximum number of recipients to whom one user may send messages within an hour. A user who has sent none may
         /// write to all of them at once.
         pub message_recipients_per_hour: u32 = 20_000,
+        /// Time for which events are kept, in days, and at most a month longer; 0 is for good. Older ones are refused.
+        pub events_retention_days: u32 = 400,
         /// Maximum number of topics.
         pub topics_most: u32 = 100,
         /// Maximum of the sum of the topics' sizes, in bytes.

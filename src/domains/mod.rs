@@ -8,12 +8,12 @@
 //! - `sweep`: finishes or aborts interrupted flows, and makes the waiting jobs of the queue ready
 //! - `invariants`: the rules that `docgate check` verifies
 //!
-//! `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one update of each document. `payments` has no documents;
+//! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document. `payments` has no documents;
 //! it has a file for each provider.
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `{content, inbox → social} → assets → {comments, identities}`; `hits`, `series` and `sessions` are independent. `queue` is below all of them. A field that shows an
+//! `{content, inbox → social} → assets → {comments, identities}`; `events`, `hits`, `series` and `sessions` are independent. `queue` is below all of them. A field that shows an
 //! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
 //! [`extends`](Room::extends).
 
@@ -23,6 +23,7 @@ pub mod catalog;
 pub mod categories;
 pub mod comments;
 pub mod content;
+pub mod events;
 pub mod hits;
 pub mod identities;
 pub mod inbox;
@@ -76,6 +77,7 @@ pub const ROOMS: &[&Room] = &[
     &hits::ROOM,
     &series::ROOM,
     &sessions::ROOM,
+    &events::ROOM,
     &queue::ROOM,
     &topics::ROOM,
 ];
@@ -111,6 +113,7 @@ root! {
         hits::HitsQuery,
         series::SeriesQuery,
         sessions::SessionsQuery,
+        events::EventsQuery,
         identities::IdentitiesQuery,
         transfers::TransfersQuery,
         people::PeopleQuery,
@@ -141,6 +144,7 @@ root! {
         hits::HitsMutation,
         series::SeriesMutation,
         sessions::SessionsMutation,
+        events::EventsMutation,
         queue::QueueMutation,
         social::SocialMutation,
         topics::TopicsMutation,

@@ -84,8 +84,8 @@ impl Body {
 }
 
 /// Maximum number of values in one JSON text. Parsed values take many times the memory of plain text. A message to the
-/// maximum number of recipients fits.
-const MAX_VALUES: usize = 11_000;
+/// maximum number of recipients fits, and so does the maximum number of events with all fields.
+const MAX_VALUES: usize = 12_500;
 /// Length in bytes up to which a text isn't counted, because it can't have many more values.
 const SHORT: usize = 16 << 10;
 

@@ -168,6 +168,11 @@ impl<T: Stored> Collection<T> {
         &self.loader
     }
 
+    /// The same, for a handle of its own.
+    pub(super) fn loader_handle(&self) -> &Arc<Loader> {
+        &self.loader
+    }
+
     /// The read of a document by its `_id`.
     fn by_id(&self) -> Lookup {
         Lookup {

@@ -117,7 +117,7 @@ impl Index {
         self.keys.split(' ').map(value).map(|(field, key)| (field.to_owned(), key)).collect()
     }
 
-    fn model(&self) -> IndexModel {
+    pub(super) fn model(&self) -> IndexModel {
         let mut options = IndexOptions::default();
         options.name = Some(self.name.to_owned());
         match self.kind {
@@ -146,7 +146,7 @@ impl Index {
     }
 
     /// Whether an existing index of the same name has this definition.
-    fn matches(&self, existing: &IndexModel) -> bool {
+    pub(super) fn matches(&self, existing: &IndexModel) -> bool {
         let declared = self.model();
         let (Some(mine), Some(theirs)) = (declared.options, existing.options.as_ref()) else {
             return false;
@@ -228,7 +228,7 @@ async fn collections(database: &Database) -> Result<Vec<String>, Error> {
     send("", "listCollections", async move { database.list_collection_names().await }).await
 }
 
-fn name_of(model: &IndexModel) -> String {
+pub(super) fn name_of(model: &IndexModel) -> String {
     model.options.as_ref().and_then(|options| options.name.clone()).unwrap_or_default()
 }
 

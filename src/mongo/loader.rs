@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 use tracing::Span;
 
 use super::{
+    appender::{Appenders, Concern, Rejected},
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     clock::Clock,
     driver::{List, Raw, as_document, record_batched},
@@ -67,6 +68,7 @@ pub struct Loader {
     limit: Duration,
     writers: Writers,
     inserters: Inserters,
+    appenders: Appenders,
     #[cfg(feature = "bench")]
     memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
 }
@@ -98,6 +100,7 @@ impl Loader {
             limit,
             writers: Writers::new(metrics, coalesce_writes),
             inserters: Inserters::new(metrics, coalesce_writes),
+            appenders: Appenders::new(metrics, coalesce_writes),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         });
@@ -125,6 +128,16 @@ impl Loader {
     /// Inserts a document; other inserts may share the command.
     pub(super) async fn insert(&self, collection: &Raw, document: RawDocumentBuf) -> Outcome<()> {
         self.inserters.insert(collection, document).await
+    }
+
+    /// Inserts documents that nothing refers to; other calls may share the command.
+    pub(super) async fn append(
+        &self,
+        collection: &Raw,
+        documents: Vec<RawDocumentBuf>,
+        concern: Concern,
+    ) -> Result<Vec<Rejected>, Error> {
+        self.appenders.append(collection, documents, concern).await
     }
 
     /// The batcher of a guarded write, if it can share a command.
@@ -205,6 +218,7 @@ impl Loader {
         self.clock.send_overdue();
         self.writers.send_overdue();
         self.inserters.send_overdue();
+        self.appenders.send_overdue();
         self.by_lookup.send_overdue();
     }
 }

@@ -16,6 +16,7 @@
 //! - `lookup`: the kinds of reads by key that the loader batches
 //! - [`counts`]: counters with many writers, batched over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
+//! - `appender`: inserts of documents that nothing refers to, batched over all requests
 //! - `inserter`: inserts of single documents, batched over all requests
 //! - `writer`: guarded writes, batched over all requests
 //! - `statement`: a guarded write as a statement of a shared command
@@ -25,6 +26,7 @@
 //! - [`expression`]: the aggregation expressions of guards and updates
 //! - [`keyset`]: keyset pages
 //! - [`rollup`]: aggregations that are merged into another collection
+//! - [`periods`]: collections whose names are made at run time, one for each period
 //! - [`rings`]: capped collections that are followed by tailable cursors
 //! - [`time_series`]: MongoDB's time-series collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
@@ -34,6 +36,7 @@
 //! - [`observe`]: the commands that a request sent
 //! - [`explain`]: execution statistics of a read
 
+mod appender;
 mod batcher;
 mod bulk;
 mod clock;
@@ -55,6 +58,7 @@ pub mod lazy_document;
 mod loader;
 mod lookup;
 pub mod observe;
+pub mod periods;
 mod pool;
 pub mod prelude;
 mod queue;
@@ -70,6 +74,7 @@ pub mod time_series;
 pub mod watch;
 mod writer;
 
+pub use appender::{Concern, Rejected};
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::Outcome;

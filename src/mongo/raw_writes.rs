@@ -73,6 +73,22 @@ pub(super) async fn insert(
     send(collection, "insert", doc! { "ordered": false }, batch, is_single, limit).await
 }
 
+/// Inserts documents unordered by one command, with this write concern.
+///
+/// # Errors
+/// `Unavailable`: some of the documents may have been inserted. `Internal`: none of them was.
+pub(super) async fn append(
+    collection: &Raw,
+    documents: Vec<RawDocumentBuf>,
+    concern: Document,
+    limit: Duration,
+) -> Result<Reply, Error> {
+    let is_single = documents.len() == 1;
+    let batch = Some((cstr!("documents"), documents));
+    let fields = doc! { "ordered": false, WRITE_CONCERN: concern };
+    send(collection, "insert", fields, batch, is_single, limit).await
+}
+
 /// Inserts documents in their order by one command, up to the first that fails.
 ///
 /// # Errors
@@ -113,8 +129,11 @@ pub(super) async fn find_and_modify(
     Ok(reply.check_refusal().err().map_or(Modified::Refused, Modified::Uncertain))
 }
 
-/// Sends a command. `batch` is an array of encoded documents beside the `fields`. `is_single` tells whether
-/// it changes at most one document.
+/// Field of a command for its write concern.
+const WRITE_CONCERN: &str = "writeConcern";
+
+/// Sends a command, with write concern `majority` unless the `fields` have another one. `batch` is an array of encoded
+/// documents beside the `fields`. `is_single` tells whether it changes at most one document.
 async fn send(
     collection: &Raw,
     name: &'static str,
@@ -125,7 +144,9 @@ async fn send(
 ) -> Result<Reply, Error> {
     let mut command = doc! { name: collection.name() };
     command.extend(fields);
-    command.insert("writeConcern", doc! { "w": "majority" });
+    if !command.contains_key(WRITE_CONCERN) {
+        command.insert(WRITE_CONCERN, doc! { "w": "majority" });
+    }
     command.insert("maxTimeMS", millis(limit));
     let mut command = encode(&command)?;
     if let Some((name, documents)) = batch {

@@ -22,6 +22,7 @@ mod comments;
 mod content;
 mod edge;
 mod elections;
+mod events;
 mod farewell;
 mod federation;
 mod graphiql;

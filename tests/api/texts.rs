@@ -156,6 +156,11 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
             &["/to/0", "/text", "/idempotencyKey"],
         ),
         (
+            "logEvents",
+            json!({ "events": [{ "host": "h", "site": "s", "path": "/p" }], "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
+        (
             "recordHits",
             json!({
                 "hits": [{ "site": "s", "page": "/p", "at": "2024-01-01T00:00:00Z" }],

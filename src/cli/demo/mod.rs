@@ -149,6 +149,7 @@ impl Demo {
                 seed::live(&app),
                 seed::work(&app),
                 seed::run_traffic(&app),
+                seed::run_requests(&app),
                 seed::run_ticker(app.clone(), self.products, stop.clone()),
             )
         };

@@ -1,5 +1,6 @@
 //! `docgate import`.
 
+mod access_log;
 mod faults;
 mod journal;
 mod kinds;
@@ -24,14 +25,15 @@ use super::{
     terminal,
 };
 use crate::app::App;
+use access_log::AccessLog;
 use journal::{Errors, Journal};
 use kinds::{Kind, LineResult};
 use lines::Lines;
 use reader::Batch;
 
-/// Import categories, people, products, stock and discussions from files, in this order
+/// Import categories, people, products, stock and discussions from files, in this order, or access logs
 ///
-/// One JSON object per line, plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
+/// One JSON object per line (access logs have a format of their own), plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
 /// A line that can't be used is skipped and reported with its number, the field and the reason. A file
 /// may be imported again: stored lines aren't added a second time.
 ///
@@ -42,6 +44,7 @@ use reader::Batch;
 ///     docgate import products products.jsonl.gz --resume
 ///     docgate import stock stock.jsonl
 ///     docgate import discussions discussions.jsonl
+///     docgate import access-log --site shop.example access.log
 #[derive(Debug, Subcommand)]
 #[command(verbatim_doc_comment)]
 pub(super) enum Import {
@@ -50,6 +53,7 @@ pub(super) enum Import {
     Products(Products),
     Stock(Stock),
     Discussions(Discussions),
+    AccessLog(AccessLog),
 }
 
 /// Import people, some hundreds at a time
@@ -191,6 +195,7 @@ impl Import {
             Self::Products(products) => (Kind::Products, products.options),
             Self::Stock(stock) => (Kind::Stock, stock.options),
             Self::Discussions(discussions) => (Kind::Discussions, discussions.options),
+            Self::AccessLog(logs) => return logs.run().await,
         };
         let config = options.source.database()?;
         if kind == Kind::Discussions && config.secret.is_empty() {

@@ -4,6 +4,7 @@
 mod client;
 mod cut;
 mod discussions;
+mod events;
 mod goods;
 mod hits;
 mod jobs;
@@ -30,6 +31,7 @@ use shoppers::Visits;
 
 pub(super) use cut::Cut;
 pub(super) use docgate_demo::products::FIRST_SKU;
+pub(super) use events::run as run_requests;
 pub(super) use jobs::work;
 pub(super) use life::live;
 pub(super) use ticker::run as run_ticker;
@@ -67,6 +69,7 @@ pub(super) async fn fill(
     jobs::create(&app, &client, &steps).await?;
     hits::create(&app, &steps).await?;
     traffic::create(&app, &client, &steps).await?;
+    events::log(&app, &client, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;

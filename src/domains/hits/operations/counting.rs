@@ -102,6 +102,14 @@ impl PageHits {
     }
 }
 
+/// Checks the page of hits that are imported.
+///
+/// # Errors
+/// `BadInput` that names the field.
+pub fn check_page(page: &str) -> Result<(), Error> {
+    input::line("page", page, PAGE).map(|_| ()).map_err(Into::into)
+}
+
 /// Counts one batch of an import, such as some lines of an access log. Each document counts the batch once, so an import
 /// that was interrupted can send its last batches again.
 ///

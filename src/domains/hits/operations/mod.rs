@@ -7,7 +7,7 @@ mod reports;
 
 use std::ops::RangeInclusive;
 
-pub use counting::{PageHits, count, count_batch, record_hits};
+pub use counting::{PageHits, check_page, count, count_batch, record_hits};
 pub(super) use live::hits_changed;
 pub(super) use reports::{Bucket, report, top_pages};
 

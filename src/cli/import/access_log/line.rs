@@ -1,0 +1,418 @@
+//! Lines of access logs in the common and the combined format, as Apache and nginx write them:
+//!
+//! ```text
+//!   host ident user [10/Oct/2000:13:55:36 -0700] "GET /a?b HTTP/1.0" 200 2326
+//!   host ident user [10/Oct/2000:13:55:36 -0700] "GET /a?b HTTP/1.0" 200 2326 "referrer" "user agent"
+//! ```
+//!
+//! `-` is a value that is missing. What follows the last field is ignored, because many sites add fields there. Escapes are
+//! resolved if the text is then printable UTF-8; otherwise it stays as it is written.
+//! <https://httpd.apache.org/docs/2.4/mod/mod_log_config.html>
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2, memmem};
+
+use super::super::faults::Fault;
+use crate::domains::events::{
+    calendar::{DAY, SECOND, days_of, length},
+    import::Event,
+};
+
+/// A parsed line. `-` is `None`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    pub(super) host: Cow<'a, str>,
+    pub(super) user: Option<Cow<'a, str>>,
+    /// Milliseconds since 1970.
+    pub(super) at: i64,
+    /// Method and URL, or the whole request if it isn't one of HTTP.
+    pub(super) request: Cow<'a, str>,
+    pub(super) status: Option<i32>,
+    pub(super) bytes: Option<i64>,
+    pub(super) referrer: Option<Cow<'a, str>>,
+    pub(super) user_agent: Option<Cow<'a, str>>,
+}
+
+impl<'a> Line<'a> {
+    /// Parses a line without its terminator.
+    pub(super) fn parse(line: &'a [u8]) -> Result<Self, Fault> {
+        let mut rest = Rest(line);
+        let host = rest.word("host")?;
+        rest.word("ident")?;
+        let user = rest.user()?;
+        let at = rest.time()?;
+        rest.expect(b' ', "request")?;
+        let request = rest.quoted("request")?;
+        rest.expect(b' ', "status")?;
+        let status = rest.number("status", 3)?.map(|status| i32::try_from(status).unwrap_or(0));
+        rest.expect(b' ', "bytes")?;
+        let bytes = rest.number("bytes", 18)?;
+        let (mut referrer, mut user_agent) = (None, None);
+        if rest.0.starts_with(b" \"") {
+            rest.expect(b' ', "referrer")?;
+            referrer = present(rest.quoted("referrer")?);
+            rest.expect(b' ', "userAgent")?;
+            user_agent = present(rest.quoted("userAgent")?);
+        }
+        let request = decoded(request);
+        Ok(Self { host: decoded(host), user, at, request, status, bytes, referrer, user_agent })
+    }
+
+    /// The event of the line.
+    pub(super) fn event<'b>(&'b self, site: &'b str) -> Event<'b> {
+        let (method, url) = split(&self.request);
+        let (path, query) = match url.split_once('?') {
+            // Without a path, the text is that of a request that isn't one.
+            Some((path, query)) if !path.is_empty() => (path, Some(query)),
+            _ => (url, None),
+        };
+        Event {
+            at: self.at,
+            host: &self.host,
+            site,
+            path,
+            query: query.filter(|query| !query.is_empty()),
+            method,
+            status: self.status,
+            bytes: self.bytes,
+            referrer: self.referrer.as_deref(),
+            user_agent: self.user_agent.as_deref(),
+            user: self.user.as_deref(),
+        }
+    }
+}
+
+/// Method and URL of a request. One that isn't of HTTP has no method, and its whole text stands for the URL.
+fn split(request: &str) -> (Option<&str>, &str) {
+    let Some((method, rest)) = request.split_once(' ') else { return (None, request) };
+    let is_method = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if method.is_empty() || method.len() > 32 || !method.bytes().all(is_method) {
+        return (None, request);
+    }
+    // A URL that isn't encoded may contain spaces.
+    let url = match rest.rsplit_once(' ') {
+        Some((url, version)) if version.starts_with("HTTP/") => url,
+        _ => rest,
+    };
+    if url.is_empty() { (None, request) } else { (Some(method), url) }
+}
+
+/// What is left of a line.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    /// The text up to the next space, which is skipped.
+    fn word(&mut self, field: &str) -> Result<&'a [u8], Fault> {
+        let end =
+            memchr(b' ', self.0).ok_or_else(|| Fault::of_field(field, "is missing or the last"))?;
+        if end == 0 {
+            return Err(Fault::of_field(field, "is empty"));
+        }
+        let word = &self.0[..end];
+        self.0 = &self.0[end + 1..];
+        Ok(word)
+    }
+
+    /// The user, who may have spaces in the name, and the bracket of the time.
+    fn user(&mut self) -> Result<Option<Cow<'a, str>>, Fault> {
+        let end = memmem::find(self.0, b" [").ok_or_else(|| Fault::of_field("time", "has no ["))?;
+        let user = &self.0[..end];
+        self.0 = &self.0[end + 2..];
+        Ok(present(user))
+    }
+
+    /// The time up to its bracket.
+    fn time(&mut self) -> Result<i64, Fault> {
+        let invalid = || Fault::of_field("time", "isn't a time such as 10/Oct/2000:13:55:36 -0700");
+        let end = memchr(b']', self.0).ok_or_else(invalid)?;
+        let at = time(&self.0[..end]).ok_or_else(invalid)?;
+        self.0 = &self.0[end + 1..];
+        Ok(at)
+    }
+
+    fn expect(&mut self, byte: u8, field: &str) -> Result<(), Fault> {
+        match self.0.split_first() {
+            Some((first, rest)) if *first == byte => {
+                self.0 = rest;
+                Ok(())
+            }
+            None => Err(Fault::of_field(field, "is missing")),
+            Some(_) => Err(Fault::of_field(field, "must follow after one space")),
+        }
+    }
+
+    /// A text in quotation marks, with its escapes.
+    fn quoted(&mut self, field: &str) -> Result<&'a [u8], Fault> {
+        let text = self.0.strip_prefix(b"\"");
+        let text = text.ok_or_else(|| Fault::of_field(field, "must be in quotation marks"))?;
+        let mut from = 0;
+        loop {
+            let at = text.get(from..).and_then(|text| memchr2(b'"', b'\\', text));
+            let Some(at) = at.map(|at| from + at) else {
+                return Err(Fault::of_field(field, "has no quotation mark at its end"));
+            };
+            if text[at] == b'"' {
+                self.0 = &text[at + 1..];
+                return Ok(&text[..at]);
+            }
+            from = at + 2;
+        }
+    }
+
+    /// A number of at most this many digits, or `-`.
+    fn number(&mut self, field: &str, most: usize) -> Result<Option<i64>, Fault> {
+        let end = memchr(b' ', self.0).unwrap_or(self.0.len());
+        let word = &self.0[..end];
+        self.0 = &self.0[end..];
+        if word == b"-" {
+            return Ok(None);
+        }
+        let fits = (1..=most).contains(&word.len());
+        digits(word).filter(|_| fits).map(Some).ok_or_else(|| {
+            Fault::of_field(field, format!("isn't a number of at most {most} digits"))
+        })
+    }
+}
+
+fn digits(word: &[u8]) -> Option<i64> {
+    word.iter().try_fold(0_i64, |number, byte| {
+        byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0'))
+    })
+}
+
+/// A time such as `10/Oct/2000:13:55:36 -0700`, in milliseconds since 1970.
+fn time(text: &[u8]) -> Option<i64> {
+    let [
+        d1,
+        d2,
+        b'/',
+        m1,
+        m2,
+        m3,
+        b'/',
+        y1,
+        y2,
+        y3,
+        y4,
+        b':',
+        h1,
+        h2,
+        b':',
+        n1,
+        n2,
+        b':',
+        s1,
+        s2,
+        b' ',
+        sign,
+        z1,
+        z2,
+        z3,
+        z4,
+    ] = *text
+    else {
+        return None;
+    };
+    let month = match &[m1, m2, m3] {
+        b"Jan" => 1,
+        b"Feb" => 2,
+        b"Mar" => 3,
+        b"Apr" => 4,
+        b"May" => 5,
+        b"Jun" => 6,
+        b"Jul" => 7,
+        b"Aug" => 8,
+        b"Sep" => 9,
+        b"Oct" => 10,
+        b"Nov" => 11,
+        b"Dec" => 12,
+        _ => return None,
+    };
+    let (year, day) = (digits(&[y1, y2, y3, y4])?, digits(&[d1, d2])?);
+    let (hour, minute, second) = (digits(&[h1, h2])?, digits(&[n1, n2])?, digits(&[s1, s2])?);
+    let zone = (digits(&[z1, z2])? * 60 + digits(&[z3, z4])?) * 60 * SECOND;
+    // A leap second is the last one of its minute.
+    let second = if second == 60 { 59 } else { second };
+    let fits = (1..=length(year, month)).contains(&day) && hour < 24 && minute < 60 && second < 60;
+    let local = days_of(year, month, day) * DAY + ((hour * 60 + minute) * 60 + second) * SECOND;
+    match sign {
+        b'+' if fits => Some(local - zone),
+        b'-' if fits => Some(local + zone),
+        _ => None,
+    }
+}
+
+/// The text of a field; `None` if it is missing.
+fn present(field: &[u8]) -> Option<Cow<'_, str>> {
+    (!field.is_empty() && field != b"-").then(|| decoded(field))
+}
+
+/// A field without its escapes, if it is then printable UTF-8.
+fn decoded(field: &[u8]) -> Cow<'_, str> {
+    if memchr(b'\\', field).is_some() {
+        let text = String::from_utf8(unescaped(field)).ok();
+        if let Some(text) = text.filter(|text| !text.chars().any(char::is_control)) {
+            return Cow::Owned(text);
+        }
+    }
+    let text = String::from_utf8_lossy(field);
+    let is_plain = text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_control());
+    if is_plain || !text.contains(char::is_control) {
+        return text;
+    }
+    Cow::Owned(text.replace(char::is_control, "\u{fffd}"))
+}
+
+/// A field without the escapes `\"`, `\\` and `\xhh`. Others stay as they are.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
+    let (mut text, mut rest) = (Vec::with_capacity(field.len()), field);
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if *byte != b'\\' {
+            text.push(*byte);
+            continue;
+        }
+        let high_and_low = (hex(rest.get(1)), hex(rest.get(2)));
+        match (rest.first(), high_and_low) {
+            (Some(b'x'), (Some(high), Some(low))) => {
+                text.extend(u8::try_from(high * 16 + low));
+                rest = &rest[3..];
+            }
+            (Some(quoted @ (b'"' | b'\\')), _) => {
+                text.push(*quoted);
+                rest = &rest[1..];
+            }
+            _ => text.push(b'\\'),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMBINED: &str = "203.0.113.9 - ann [10/Oct/2024:13:55:36 -0700] \"GET /a/b?c=d%20e HTTP/1.1\" 200 2326 \
+                            \"https://example.org/x\" \"Mozilla/5.0 (X11)\"";
+
+    fn parsed(line: &str) -> Line<'_> {
+        Line::parse(line.as_bytes()).unwrap_or_else(|fault| panic!("{line}: {fault}"))
+    }
+
+    fn fault(line: &str) -> String {
+        Line::parse(line.as_bytes())
+            .err()
+            .map_or_else(|| "it fits".into(), |fault| fault.to_string())
+    }
+
+    #[test]
+    fn combined_and_common_lines_are_events() {
+        let line = parsed(COMBINED);
+        let event = line.event("shop.example");
+        assert_eq!((event.method, event.path, event.query), (Some("GET"), "/a/b", Some("c=d%20e")));
+        assert_eq!(
+            (event.host, event.user, event.site),
+            ("203.0.113.9", Some("ann"), "shop.example")
+        );
+        assert_eq!((event.status, event.bytes), (Some(200), Some(2_326)));
+        assert_eq!(event.referrer, Some("https://example.org/x"));
+        assert_eq!(event.user_agent, Some("Mozilla/5.0 (X11)"));
+        assert_eq!(event.at, 1_728_593_736_000);
+        let common = COMBINED.split(" \"https").next().expect("the beginning");
+        let line = parsed(common);
+        assert_eq!((line.at, line.referrer, line.user_agent), (event.at, None, None));
+        // Further fields are ignored.
+        for more in [" 0.005", " \"-\" \"-\" \"10.0.0.1\" rt=0.1"] {
+            assert_eq!(parsed(&format!("{common}{more}")).bytes, Some(2_326), "{more}");
+        }
+    }
+
+    #[test]
+    fn missing_fields_are_none() {
+        let line = parsed("2001:db8::7:1 - - [29/Feb/2024:23:59:60 +0530] \"-\" 408 - \"-\" \"\"");
+        assert_eq!(line.event("s").host, "2001:db8::7:1");
+        assert_eq!((line.user.as_deref(), line.status, line.bytes), (None, Some(408), None));
+        assert_eq!((line.referrer.as_deref(), line.user_agent.as_deref()), (None, None));
+        assert_eq!((line.event("s").method, line.event("s").path), (None, "-"));
+        assert_eq!(line.at, 1_709_231_399_000);
+        assert_eq!(
+            parsed("h - a b [01/Jan/1970:00:00:00 +0000] \"x\" - 1").user.as_deref(),
+            Some("a b")
+        );
+    }
+
+    #[test]
+    fn escapes_are_resolved_where_that_is_text() {
+        for (written, read) in [
+            (r#"a \"quoted\" b"#, r#"a "quoted" b"#),
+            (r"C:\\x", r"C:\x"),
+            (r"caf\xC3\xA9 \x22q\x22", "café \"q\""),
+            (r"\x16\x03\x01", r"\x16\x03\x01"),
+            (r"\xff", r"\xff"),
+            (r"\q \x4", r"\q \x4"),
+            (r"tab\t", r"tab\t"),
+        ] {
+            let line = format!(
+                "h - - [01/Jan/1970:00:00:00 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"{written}\""
+            );
+            assert_eq!(parsed(&line).user_agent.as_deref(), Some(read), "{written}");
+        }
+        assert_eq!(decoded(b"a\xffb"), "a\u{fffd}b");
+        assert_eq!(decoded(b"a\tb\x00"), "a\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn requests_are_split_or_kept() {
+        for (request, method, path, query) in [
+            ("GET / HTTP/1.1", Some("GET"), "/", None),
+            ("GET /", Some("GET"), "/", None),
+            ("GET /a b?c HTTP/1.0", Some("GET"), "/a b", Some("c")),
+            ("GET /a? HTTP/1.0", Some("GET"), "/a", None),
+            ("GET ?a HTTP/1.0", Some("GET"), "?a", None),
+            ("OPTIONS * HTTP/1.1", Some("OPTIONS"), "*", None),
+            ("CONNECT a.example:443 HTTP/1.1", Some("CONNECT"), "a.example:443", None),
+            (r"\x16\x03 \x01", None, r"\x16\x03 \x01", None),
+            ("nothing", None, "nothing", None),
+            ("-", None, "-", None),
+        ] {
+            let line = format!("h - - [01/Jan/1970:00:00:00 +0000] \"{request}\" 400 1");
+            let line = parsed(&line);
+            let event = line.event("s");
+            assert_eq!((event.method, event.path, event.query), (method, path, query), "{request}");
+        }
+    }
+
+    #[test]
+    fn faults_name_the_field() {
+        for (line, told) in [
+            ("", "host: is missing or the last"),
+            ("h", "host: is missing or the last"),
+            ("h - -", "time: has no ["),
+            ("h - - [now] \"GET /\" 200 1", "time: isn't a time such as"),
+            ("h - - [31/Feb/2024:00:00:00 +0000] \"GET /\" 200 1", "time: isn't a time such as"),
+            ("h - - [10/Oct/2024:24:00:00 +0000] \"GET /\" 200 1", "time: isn't a time such as"),
+            (
+                "h - - [10/Oct/2024:00:00:00 +0000] GET / 200 1",
+                "request: must be in quotation marks",
+            ),
+            ("h - - [10/Oct/2024:00:00:00 +0000] \"GET /", "request: has no quotation mark"),
+            (
+                "h - - [10/Oct/2024:00:00:00 +0000] \"GET / \\\" 1 2",
+                "request: has no quotation mark",
+            ),
+            ("h - - [10/Oct/2024:00:00:00 +0000] \"GET /\" OK 1", "status: isn't a number"),
+            ("h - - [10/Oct/2024:00:00:00 +0000] \"GET /\" 200", "bytes: is missing"),
+            ("h - - [10/Oct/2024:00:00:00 +0000] \"GET /\" 200 1x", "bytes: isn't a number"),
+            (
+                "h - - [10/Oct/2024:00:00:00 +0000] \"GET /\" 200 1 \"-\" \"",
+                "userAgent: has no quotation",
+            ),
+            ("{\"host\": \"json\"}", "time: has no ["),
+        ] {
+            let fault = fault(line);
+            assert!(fault.starts_with(told), "{line}: {fault}");
+        }
+    }
+}

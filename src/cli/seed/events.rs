@@ -1,0 +1,135 @@
+//! Requests for four sites: events of the last three months, and one more about every second for as long as the demo runs.
+
+use std::time::Duration;
+
+use docgate_demo::random::Random;
+use mongodb::bson::DateTime;
+use serde_json::{Value, json};
+
+use super::{
+    Steps,
+    client::{DemoClient, someone},
+};
+use crate::{
+    app::{App, rfc3339},
+    cli::failure::Failure,
+    graphql::requester::{Requester, Role},
+};
+
+/// Number of events, and of those in one call.
+const EVENTS: usize = 20_000;
+const AT_ONCE: usize = 1_000;
+/// Time over which they are spread, in milliseconds.
+const SPAN: i64 = 91 * DAY;
+const DAY: i64 = 24 * HOUR;
+const HOUR: i64 = 3_600_000;
+/// Shortest and longest pause between two live requests, in milliseconds.
+const PAUSE: (i64, i64) = (300, 2_000);
+
+/// The sites. The first ones have most requests.
+const SITES: [&str; 4] = ["shop.example", "blog.example", "docs.example", "play.example"];
+const PATHS: [&str; 12] = [
+    "/",
+    "/music/jazz",
+    "/music",
+    "/film",
+    "/books",
+    "/cart",
+    "/search",
+    "/about",
+    "/books/poetry",
+    "/film/noir",
+    "/contact",
+    "/favicon.ico",
+];
+const AGENTS: [&str; 4] = [
+    "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/140.0",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile/15E148",
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36",
+    "Crawler/2.1 (+https://crawler.example/bot)",
+];
+const REFERRERS: [&str; 3] =
+    ["https://search.example/", "https://shop.example/music", "https://news.example/a?b=c"];
+
+const LOG: &str = "mutation($input: LogEventsInput!) { logEvents(input: $input) {
+    __typename ... on UserError { code message } } }";
+
+/// Logs the requests of three months.
+pub(super) async fn log(app: &App, client: &DemoClient, steps: &Steps) -> Result<(), Failure> {
+    let service = someone("sites", &[Role::Service]);
+    let mut random = Random::new(47);
+    let now = now(app);
+    let bar = steps.begin("requests", EVENTS);
+    for call in 0..EVENTS / AT_ONCE {
+        let mut event = |_| {
+            let at = moment(&mut random, now);
+            request(&mut random, at)
+        };
+        let events: Vec<Value> = (0..AT_ONCE).map(&mut event).collect();
+        let key = format!("demo-requests-{call}");
+        let input = json!({ "events": events, "idempotencyKey": key });
+        client.execute(&service, LOG, json!({ "input": input })).await?;
+        bar.inc(AT_ONCE as u64);
+    }
+    bar.finish();
+    Ok(())
+}
+
+/// A time within the last three months. There are more requests by day than by night, and more lately than before.
+fn moment(random: &mut Random, now: i64) -> i64 {
+    loop {
+        let at = now - random.between(0, SPAN).min(random.between(0, SPAN));
+        let hour = at % DAY / HOUR;
+        if (7..22).contains(&hour) || random.chance(25) {
+            return at;
+        }
+    }
+}
+
+/// The input of an event.
+fn request(random: &mut Random, at: i64) -> Value {
+    let status = match random.below(100) {
+        0 => 500,
+        1..=4 => 404,
+        5..=12 => 304,
+        _ => 200,
+    };
+    let referrer = random.chance(40).then(|| random.pick(&REFERRERS));
+    json!({
+        "at": rfc3339(DateTime::from_millis(at)),
+        "host": format!("203.0.113.{}", 1 + random.below(250)),
+        "site": random.favour(&SITES),
+        "path": random.favour(&PATHS),
+        "method": if random.chance(95) { "GET" } else { "POST" },
+        "status": status,
+        "bytes": random.between(200, 60_000),
+        "referrer": referrer,
+        "userAgent": random.pick(&AGENTS),
+    })
+}
+
+/// Logs a request now and then. It never ends; dropping it ends it.
+pub(in crate::cli) async fn run(app: &App) {
+    let (client, service) = (DemoClient::new(app.clone()), someone("sites", &[Role::Service]));
+    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
+    loop {
+        let pause = random.between(PAUSE.0, PAUSE.1).unsigned_abs();
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        if let Err(failure) = log_one(&client, &service, request(&mut random, now(app))).await {
+            tracing::debug!(
+                event = "demo_action_failed",
+                ?failure,
+                "a request to the demo's sites couldn't be logged"
+            );
+        }
+    }
+}
+
+async fn log_one(client: &DemoClient, service: &Requester, event: Value) -> Result<(), Failure> {
+    let input = json!({ "events": [event], "durability": "ACKNOWLEDGED" });
+    client.execute(service, LOG, json!({ "input": input })).await.map(drop)
+}
+
+fn now(app: &App) -> i64 {
+    app.clock().timestamp_millis()
+}

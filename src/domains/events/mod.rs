@@ -1,0 +1,61 @@
+//! Logs requests as typed events, and lists and counts them.
+//!
+//! # Storage
+//!
+//! ```text
+//!   logEvents, import ──▶ events_2026_10, events_2026_11, … ──after events_retention_days──▶ (dropped)
+//! ```
+//!
+//! - The events of a month, by their own time in UTC, are in a collection of their own. A gateway creates it with its
+//!   indexes before it first inserts there, and the sweep creates the next one a day ahead. Both are `createIndexes`, which
+//!   several gateways may send at once.
+//! - The sweep drops a month as a whole once its last moment is older than `events_retention_days`. Older events are
+//!   refused, so nothing is inserted into a dropped month, but for a command that is under way for longer than
+//!   [`SLACK`](sweep::SLACK). Such a collection is dropped by the next pass.
+//! - A list that crosses months reads one range of one index in each of them, one month after the other, until its page is
+//!   full.
+//!
+//! # Repeats
+//!
+//! An event's `_id` follows from its call and its position in it. A call with an idempotency key has a document in
+//! `eventCalls`, which is inserted first: it holds the digest of the input, and the time of the call for events without
+//! one. So a repeat has the same `_id`s in the same months, and an event whose `_id` is taken is skipped. An imported line
+//! has an `_id` of its file, its offset and its content.
+//!
+//! There is no flow: each event is one insert, and no document depends on another one.
+//!
+//! # Invariants
+//!
+//! Each event is in the collection of its month, and each of these collections has its indexes.
+
+pub mod calendar;
+mod documents;
+pub mod import;
+pub mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+mod sweep;
+pub mod types;
+
+use super::{
+    Room,
+    room::{declared, unmet},
+};
+pub use documents::{CallDocument, EventDocument, ImportDocument};
+
+/// The room.
+pub const ROOM: Room = Room {
+    faults: Some(|config| {
+        unmet([(
+            config.events_retention_days <= 36_500,
+            "events_retention_days can't be above 36500; 0 keeps events for good",
+        )])
+    }),
+    // The collections of months are created at run time.
+    collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(invariants::repair(app))),
+    ..Room::new("events")
+};

@@ -1,0 +1,46 @@
+//! Sweep of events: drops months that are too old, creates the next month ahead of its first event, and forgets calls
+//! whose idempotency keys needn't be remembered.
+
+use mongodb::bson::DateTime;
+
+use super::{
+    calendar::{DAY, Month},
+    operations, store,
+};
+use crate::{app::App, error::Error, flow::Sweep};
+
+/// Time for which a month is kept beyond the retention, in milliseconds. It exceeds any command that is under way, and the
+/// difference between clocks.
+pub(super) const SLACK: i64 = DAY / 24;
+/// Time before its beginning at which the next month is created.
+const AHEAD: i64 = DAY;
+
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
+    let now = sweep.now().timestamp_millis();
+    sweep.count("months", drop_old(app, now).await);
+    let next = Month::of(now + AHEAD);
+    if next != Month::of(now) {
+        sweep.note("next month", operations::months::demand(app, next).await);
+    }
+    if let Some(oldest) = operations::oldest(app, now) {
+        let forgotten = store::forget_imports(app, DateTime::from_millis(oldest - SLACK)).await;
+        sweep.note("imports", forgotten.map(|_| ()));
+    }
+    let forgotten = store::forget_calls(app, sweep.ops_expired_before()).await;
+    sweep.note("calls", forgotten.map(|_| ()));
+}
+
+/// Drops the months all of whose events are older than the retention. Returns their number.
+async fn drop_old(app: &App, now: i64) -> Result<u64, Error> {
+    let Some(oldest) = operations::oldest(app, now) else { return Ok(0) };
+    let mut dropped = 0;
+    for month in store::months(app).await? {
+        if month.end() + SLACK <= oldest {
+            store::drop_month(app, month).await?;
+            operations::months::forget(app, month);
+            tracing::info!(event = "events_dropped", month = %month, "a month of events was dropped");
+            dropped += 1;
+        }
+    }
+    Ok(dropped)
+}

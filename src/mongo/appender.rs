@@ -1,0 +1,217 @@
+//! Inserts of documents that nothing refers to, such as events of a log, batched over all requests in flight; see
+//! `super::batcher`.
+//!
+//! Calls share commands if they insert into the same collection and want the same acknowledgement. A call with more than
+//! [`MAX_SHARED`] documents has a command of its own: it gains nothing by waiting.
+//!
+//! A document whose `_id` is taken counts as inserted. An `_id` is random, or it is that of the same document of an
+//! earlier call. So a command can be sent again if its reply is lost.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use mongodb::bson::{Document, RawDocumentBuf, doc};
+use tracing::Span;
+
+use super::{
+    batcher::{Batcher, Batchers, Item, Source},
+    driver::{DUPLICATE_KEY, Raw},
+    observe::{self, SharedCommand},
+    raw_writes::{self, FailedUpdate},
+};
+use crate::{
+    error::Error,
+    metrics::{Metrics, database::Batches, histogram::Histogram},
+    traces::{self, ItemSpan},
+};
+
+/// Command of inserts.
+const INSERT: &str = "insert";
+/// `maxTimeMS` of a command.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Maximum size of the documents of a shared command, in bytes.
+const MAX_BYTES: usize = 1 << 20;
+/// Maximum number of documents of a call that shares a command.
+const MAX_SHARED: usize = 32;
+
+/// When MongoDB acknowledges a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Concern {
+    /// When the primary has it in memory.
+    Primary,
+    /// When the primary has it in its journal on disk.
+    Journal,
+    /// When a majority of the members has it in their journals.
+    Majority,
+}
+
+impl Concern {
+    fn document(self) -> Document {
+        match self {
+            Self::Primary => doc! { "w": 1, "j": false },
+            Self::Journal => doc! { "w": 1, "j": true },
+            Self::Majority => doc! { "w": "majority" },
+        }
+    }
+}
+
+/// A document that MongoDB rejected.
+#[derive(Debug, Clone)]
+pub struct Rejected {
+    /// Position in the call.
+    pub position: usize,
+    /// The server's description, for the log.
+    pub reason: String,
+}
+
+/// The appenders of one database, by collection and acknowledgement.
+pub(super) struct Appenders {
+    statements: Batches,
+    coalesce: bool,
+    by_collection: Batchers<(String, Concern), Appender>,
+}
+
+impl Appenders {
+    /// Creates the appenders, with their metrics in `metrics`. Unless `coalesce` is set, each call has a command of its
+    /// own.
+    pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
+        Self { statements: metrics.writes().clone(), coalesce, by_collection: Batchers::default() }
+    }
+
+    /// Inserts documents; see [`Period::append`](super::periods::Period::append).
+    pub(super) async fn append(
+        &self,
+        collection: &Raw,
+        documents: Vec<RawDocumentBuf>,
+        concern: Concern,
+    ) -> Result<Vec<Rejected>, Error> {
+        if documents.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (name, since) = (collection.name, Instant::now());
+        let create = || {
+            let statements = self.statements.batch_size(name);
+            let appender = Appender { collection: collection.clone(), concern, statements };
+            Batcher::new(appender, self.statements.waiting(name))
+        };
+        let batcher = self.by_collection.get((collection.name().to_owned(), concern), create);
+        let span = ItemSpan::new(name, INSERT);
+        let answer = if self.coalesce && documents.len() <= MAX_SHARED {
+            batcher.submit(documents, &span).await
+        } else {
+            batcher.submit_alone(documents, &span).await
+        };
+        let (outcome, shared) = answer.unwrap_or_else(|error| (Err(error), SharedCommand::now(1)));
+        observe::record_shared(name, INSERT, since, shared);
+        outcome
+    }
+
+    pub(super) fn send_overdue(&self) {
+        self.by_collection.send_overdue();
+    }
+}
+
+/// The inserts into one collection with one acknowledgement.
+struct Appender {
+    collection: Raw,
+    concern: Concern,
+    /// Number of documents per shared command.
+    statements: Histogram,
+}
+
+impl Source for Appender {
+    type Value = Vec<RawDocumentBuf>;
+    /// The rejected documents, and the command.
+    type Answer = (Result<Vec<Rejected>, Error>, SharedCommand);
+    // While a command waits for the disks, another command can use the processor.
+    const THRESHOLD: usize = 32;
+    const MAX_BATCH: usize = 500;
+    const MAX_QUEUE: usize = 8_192;
+
+    async fn answer(&self, batch: Vec<Item<Self>>) {
+        let mut rest = batch.into_iter().peekable();
+        while rest.peek().is_some() {
+            let (mut part, mut bytes) = (Vec::new(), 0);
+            while let Some(item) =
+                rest.next_if(|item| part.is_empty() || bytes + size(&item.value) <= MAX_BYTES)
+            {
+                bytes += size(&item.value);
+                part.push(item);
+            }
+            self.send(part).await;
+        }
+    }
+
+    fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
+        let database = || self.collection.database_name();
+        traces::shared_command(database, self.collection.name, INSERT, traced, count)
+    }
+}
+
+impl Appender {
+    /// Inserts the documents of these calls by one command, and answers the callers.
+    async fn send(&self, part: Vec<Item<Self>>) {
+        let (mut documents, mut callers) = (Vec::new(), Vec::with_capacity(part.len()));
+        for Item { value, answer, .. } in part {
+            callers.push((answer, value.len()));
+            documents.extend(value);
+        }
+        let shared = SharedCommand::now(callers.len());
+        if callers.len() > 1 {
+            self.statements.observe(u64::try_from(documents.len()).unwrap_or(u64::MAX));
+        }
+        let concern = self.concern.document();
+        let reply = raw_writes::append(&self.collection, documents, concern, LIMIT).await;
+        let mut outcome = reply.and_then(|reply| reply.failed()).map(by_position);
+        let mut first = 0;
+        for (answer, count) in callers {
+            let own = match &mut outcome {
+                Ok(failed) => outcome_of(failed, first..first + count),
+                Err(error) => Err(same(error)),
+            };
+            first += count;
+            // Sending fails if the caller no longer waits.
+            let _gone = answer.send((own, shared));
+        }
+    }
+}
+
+fn size(documents: &[RawDocumentBuf]) -> usize {
+    documents.iter().map(|document| document.as_bytes().len()).sum()
+}
+
+/// The failures by position, without those of documents that are there.
+fn by_position(failed: Vec<FailedUpdate>) -> HashMap<usize, FailedUpdate> {
+    let failed = failed.into_iter().filter(|failed| failed.code != DUPLICATE_KEY);
+    failed.map(|failed| (failed.position, failed)).collect()
+}
+
+/// What became of the documents of one call.
+fn outcome_of(
+    failed: &mut HashMap<usize, FailedUpdate>,
+    positions: std::ops::Range<usize>,
+) -> Result<Vec<Rejected>, Error> {
+    if failed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rejected = Vec::new();
+    for (position, at) in positions.enumerate() {
+        match failed.remove(&at) {
+            None => {}
+            // The primary may step down between two documents.
+            Some(FailedUpdate { error: error @ Error::Unavailable(_), .. }) => return Err(error),
+            Some(FailedUpdate { text, .. }) => rejected.push(Rejected { position, reason: text }),
+        }
+    }
+    Ok(rejected)
+}
+
+/// The error of a shared command, for one of its callers.
+fn same(error: &Error) -> Error {
+    match error {
+        Error::Internal(source) => Error::internal(source.to_string()),
+        error => Error::unavailable(error.to_string()),
+    }
+}

@@ -251,7 +251,8 @@ impl<T: Stored> Collection<T> {
     /// A guarded write: `update` is applied only if `filter` still matches at that moment. `filter` selects
     /// one document by its unique key and contains the guard.
     pub fn guarded(&self, filter: Document, update: impl Into<UpdateModifications>) -> Guarded<T> {
-        Guarded::new(&self.loader, self.name, filter, self.derive(update.into()))
+        let (update, derives) = (self.derive(update.into()), self.derived.is_some());
+        Guarded::new(&self.loader, self.name, filter, update, derives)
     }
 
     /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].

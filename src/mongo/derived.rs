@@ -4,9 +4,10 @@
 //! derived field is a single value, for example the earliest time in an array, and so is its key. Sweeps find documents
 //! by it.
 //!
-//! [`Collection`] adds the stage that computes the field to every pipeline update, so no update can leave it out. A
-//! gateway of a version without the field can: [`Collection::derive_next`] corrects the field of one batch of documents
-//! after another.
+//! [`Collection`] adds the stage that computes the field to every pipeline update, so no update can leave it out. Writes of
+//! one document that are combined compute it once, after the last of them. So the guard of a write can't contain it. A
+//! gateway of a version without the field leaves it out: [`Collection::derive_next`] corrects the field of one batch of
+//! documents after another.
 
 use mongodb::{
     bson::{Bson, Document, doc},

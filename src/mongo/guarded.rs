@@ -83,6 +83,8 @@ pub(super) struct Write {
     pub(super) collection: Raw,
     pub(super) filter: Document,
     pub(super) update: UpdateModifications,
+    /// Whether the last stage of the update computes the derived field; see `super::derived`.
+    pub(super) derives: bool,
     projection: Option<Document>,
     applied_if: Option<Box<Document>>,
     limit: Option<Duration>,
@@ -95,10 +97,12 @@ impl<T: DeserializeOwned> Guarded<T> {
         name: &'static str,
         filter: Document,
         update: UpdateModifications,
+        derives: bool,
     ) -> Self {
         let (loader, collection) = (Arc::clone(loader), loader.raw(name));
         let (projection, applied_if, limit, once) = (None, None, None, false);
-        let write = Write { collection, filter, update, projection, applied_if, limit, once };
+        let write =
+            Write { collection, filter, update, derives, projection, applied_if, limit, once };
         Self { write, loader, holds: PhantomData }
     }
 

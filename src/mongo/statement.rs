@@ -22,11 +22,19 @@ pub(super) fn is_batchable(write: &Write) -> bool {
 }
 
 /// The writes of one document as a statement of a batch, or `None` if they can't be part of one; see `super::writer`.
-/// If there are several, their filters have no conjuncts beside `_id` and `$expr`.
+/// If there are several, their filters have no conjuncts beside `_id` and `$expr`. The derived field is computed once,
+/// after all of them.
 pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<RawDocumentBuf> {
-    let (mut query, mut pipeline) = (Document::new(), Vec::new());
+    let (mut query, mut pipeline, mut derived) = (Document::new(), Vec::new(), None);
     for write in writes {
         let UpdateModifications::Pipeline(stages) = &write.update else { return None };
+        let stages = match stages.split_last() {
+            Some((last, own)) if write.derives => {
+                derived = Some(last);
+                own
+            }
+            _ => stages,
+        };
         let Conjuncts { id, fields, conditions } = Conjuncts::of(&write.filter)?;
         query.insert("_id", id);
         if !fields.is_empty() {
@@ -40,6 +48,7 @@ pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<Raw
             .push(doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } });
         pipeline.extend(stages.iter().cloned());
     }
+    pipeline.extend(derived.cloned());
     encode(&doc! { "q": query, "u": pipeline, "upsert": true }).ok()
 }
 

@@ -5,9 +5,11 @@ mod fates;
 use std::time::{Duration, Instant};
 
 use docgate::{
+    config::Config,
     error::Error,
     mongo::{
         Collection, Outcome, Stored, Version,
+        derived::Derived,
         expression::{append, literal},
         guarded::Guarded,
         indexes::Index,
@@ -36,6 +38,22 @@ struct Tally {
 impl Stored for Tally {
     const COLLECTION: &'static str = "tallies";
     const INDEXES: &'static [Index] = &[];
+}
+
+/// A tally as a type whose derived field counts how often it was computed.
+#[derive(Debug, Serialize, Deserialize)]
+struct Derivation {
+    #[serde(default)]
+    computed: i64,
+}
+
+impl Stored for Derivation {
+    const COLLECTION: &'static str = Tally::COLLECTION;
+
+    fn derived(_: &Config) -> Option<Derived> {
+        let value = |_| doc! { "$add": [{ "$ifNull": ["$computed", 0_i64] }, 1_i64] }.into();
+        Some(Derived { field: "computed", value, delay: 0 })
+    }
 }
 
 /// Inserts tallies with these counts, called `prefix` and a number.
@@ -76,10 +94,10 @@ async fn steps(
 }
 
 /// Queues the writes while as many commands are held as may be on their way; see [`steps`].
-async fn together(
+async fn together<T: Stored>(
     gateway: &Gateway,
-    tallies: &Collection<Tally>,
-    writes: Vec<Guarded<Tally>>,
+    tallies: &Collection<T>,
+    writes: Vec<Guarded<T>>,
     way: Option<Cut>,
 ) -> Vec<Outcome<()>> {
     let ahead =
@@ -182,7 +200,7 @@ async fn statements_on_one_document_see_each_other() {
 }
 
 /// Takes one from the tally, once per mark, if there is one.
-fn take(tallies: &Collection<Tally>, id: &str, mark: &str) -> Guarded<Tally> {
+fn take<T: Stored>(tallies: &Collection<T>, id: &str, mark: &str) -> Guarded<T> {
     let is_new = doc! { "$not": [{ "$in": [literal(mark), "$marks"] }] };
     let guard = doc! { "_id": id, "$expr": { "$and": [{ "$gt": ["$count", 0] }, is_new] } };
     let marks = append("$marks", vec![literal(mark)]);
@@ -220,6 +238,23 @@ async fn writes_of_one_document_are_combined() {
     assert!(outcomes.iter().all(|one| matches!(one, Outcome::Applied(()))), "{outcomes:?}");
     assert!(written <= 3, "the document was written {written} times");
     assert_eq!((tally.count, tally.marks.len()), (40, 61));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn combined_writes_compute_the_derived_field_once() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[100]).await;
+    let derivations = gateway.app.collection::<Derivation>();
+    let takes = (0..60).map(|number| take(&derivations, "t0", &format!("m{number}")));
+    let outcomes = together(&gateway, &derivations, takes.collect(), None).await;
+    assert!(outcomes.iter().all(|one| matches!(one, Outcome::Applied(()))), "{outcomes:?}");
+    assert_eq!(count(&tallies, "t0").await, Some(40));
+    let computed = async || derivations.get("t0").await.expect("read").expect("there").computed;
+    let times = computed().await;
+    assert!((1..=3).contains(&times), "computed {times} times");
+    // By itself.
+    assert!(matches!(take(&derivations, "t0", "last").done().await, Outcome::Applied(())));
+    assert_eq!(computed().await, times + 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     flow::{Attempt, Change},
     mongo::{
-        condition::{Condition, Number, at_least, contains, has_element, is},
+        condition::{Condition, Number, at_least, contains, has_element, has_room, is},
         expression::{
             append, array, changed, choose, element_is, filter, literal, map, replaced, whole,
             without,
@@ -40,10 +40,11 @@ fn has_entry_with(holder: &str, condition: Condition) -> Condition {
     has_element("reservations", [is("holder", holder), condition])
 }
 
-/// Fewer than `cap` holders have something.
+/// Fewer than `cap` holders have something. Usually the array tells by its length, and no entry has to be looked at.
 fn has_room_for_holders(cap: u32) -> Condition {
     let in_use = Number::Count("reservations".into(), Box::new(is("quantity", 0).negated()));
-    at_least(i64::from(cap) - 1, in_use)
+    let has_room_for_those = at_least(i64::from(cap) - 1, in_use);
+    Condition::Any(vec![has_room("reservations", cap), has_room_for_those])
 }
 
 /// Why nothing is reserved.
@@ -75,7 +76,7 @@ pub(in super::super) fn reserving(
         (has_entry_with(holder, marked).negated(), NotReserved::Already),
         is_open(NotReserved::Closed),
         (at_least("available", quantity), NotReserved::Short),
-        (Condition::Any(vec![is_holder, has_room_for_holders(cap)]), NotReserved::Full),
+        (Condition::Any(vec![has_room_for_holders(cap), is_holder]), NotReserved::Full),
     ];
     let mark = mark(tag, quantity);
     let grown = changed(doc! {

@@ -207,8 +207,12 @@ impl Reconciliation<'_> {
     /// be repeated.
     async fn with_ended(&self) -> Result<bool, Error> {
         let Self { app, sku, entry, .. } = *self;
-        let returned =
-            entry.is_in_use() && inventory::return_surplus(app, sku, entry, entry.quantity).await?;
+        if entry.quantity == 0 {
+            // Every reserve was committed: the marks are too old to be repeated.
+            self.retire(entry.reserve_marks.iter().chain(&entry.apply_marks)).await?;
+            return Ok(false);
+        }
+        let returned = inventory::return_surplus(app, sku, entry, entry.quantity).await?;
         self.retire(entry.apply_marks.iter()).await?;
         Ok(returned)
     }

@@ -119,6 +119,11 @@ impl Attempt {
         self.since.elapsed() >= self.bounds.attempt
     }
 
+    /// Whether half of the attempt is over by the gateway's own clock.
+    pub fn is_half_over(&self) -> bool {
+        self.since.elapsed() >= self.bounds.attempt / 2
+    }
+
     /// The error of an attempt whose deadline passed before its work was done.
     pub fn overdue(&self) -> Error {
         Error::unavailable("the attempt's deadline passed")

@@ -180,7 +180,8 @@ impl<T: Stored> Collection<T> {
     }
 
     /// Applies changes of different documents before the attempt's deadline. They share a command, also with those of
-    /// other attempts. Returns whether all guards held; a change whose guard held is applied.
+    /// other attempts. Returns `None` if a guard didn't hold; a change whose guard held is applied. Otherwise it returns
+    /// [`Sends::Twice`] if any of the changes was sent twice.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the changes may have been applied.
@@ -188,9 +189,11 @@ impl<T: Stored> Collection<T> {
         &self,
         changes: impl Iterator<Item = Change<R>>,
         attempt: &Attempt,
-    ) -> Result<bool, Error> {
-        let write = |change| self.change(change).within(attempt).held();
-        let all_held = batched(join_all(changes.map(write))).await;
-        all_held.into_iter().try_fold(true, |all, held| Ok(all && held?))
+    ) -> Result<Option<Sends>, Error> {
+        let write = |change| self.change(change).within(attempt).sends();
+        let each = batched(join_all(changes.map(write))).await;
+        each.into_iter().try_fold(Some(Sends::Once), |all, one| {
+            Ok(all.zip(one?).map(|(all, one)| all.max(one)))
+        })
     }
 }

@@ -37,7 +37,7 @@ pub enum Outcome<T> {
 }
 
 /// How often the command of an applied write was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sends {
     /// Every command was answered, so nothing more can come of the write.
     Once,

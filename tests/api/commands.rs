@@ -85,6 +85,29 @@ async fn a_checkout() {
     sends_only(&base, pay, &expected).await;
 }
 
+/// A checkout by itself sends nothing that forgets its reservations. Of a SKU in demand, one command forgets those of
+/// sixteen checkouts.
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_checkouts_of_one_sku() {
+    let base = Gateway::with(|config| config.flow_run_millis = 60_000).await;
+    stocked(&base, "a", 250, 100).await;
+    let purse = account(&base, "ann", 5_000).await;
+    let mut carts = Vec::new();
+    for _ in 0..16 {
+        carts.push(cart(&base.shopper("ann"), "RESERVE", &[("a", 1)]).await);
+    }
+    let sent = cuts::sent(&base, async |gateway| {
+        for cart in &carts {
+            is(&checkout(&gateway.shopper("ann"), cart, &purse, "op").await, "Order");
+            shop::settled(gateway).await;
+        }
+    });
+    let sent = sent.await;
+    let of_stock = sent.iter().filter(|seen| seen.collection == "inventory").count();
+    assert_eq!(of_stock, 16 + 1, "{sent:#?}");
+    base.assert_sound().await;
+}
+
 /// Of twelve commands seven are sent before the answer, four deep: the reads, the reservations, the decision, the inserts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkout_of_three_lines_that_are_not_reserved() {

@@ -1,5 +1,7 @@
 //! 64 callers at eight documents: SKUs, and accounts.
 
+mod forgetting;
+
 use futures_util::future::join_all;
 use serde_json::Value;
 

@@ -85,7 +85,8 @@ pub struct ReceiptDocument {
     pub v: Version<1>,
 }
 
-/// What one holder has reserved of the SKU. An empty entry stays while it has marks of applies.
+/// What one holder has reserved of the SKU. An empty entry stays while it has marks of applies, unless
+/// they aren't needed any more.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reservation {

@@ -59,6 +59,10 @@
 //! Stock of an earlier version has no `sweepAt`, and a gateway of that version changes reservations without it. So
 //! every pass of the sweep corrects the field of the next documents, in the order of SKUs.
 //!
+//! A checkout leaves an empty entry with marks, which the sweep of carts removes two grace periods later. Of a SKU in demand
+//! that would be hundreds, and every write of the stock rewrites them. So a checkout lets its entries be forgotten before
+//! (`operations/forgetting.rs`), if it knows that their marks aren't needed any more. Only empty entries are removed.
+//!
 //! Nothing finds the reservations of a holder in all of the stock: a cart or an order knows its SKUs. A reserve of another
 //! SKU was never committed, and its mark leads the sweep to it.
 //!

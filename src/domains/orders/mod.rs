@@ -12,10 +12,11 @@
 //! merchant is credited. *Settle*: COMPLETE. An *abort* marks the tag as void on the cart, then releases stock and money.
 //! A hold of money has no document but its mark on the payer's account, so the sweep of orders looks for old holds.
 //!
-//! Marks stay until no attempt that has read the ACTIVE cart can write any more: otherwise it could take stock or hold
-//! money again under the tag that has decided, and nothing would return it. For stock that is two grace periods after
-//! COMPLETE. The payment's claim ends one grace period after the checkout's deadline; the payer's mark is removed under a
-//! later claim.
+//! Marks of money stay until no attempt that has read the ACTIVE cart can write any more: otherwise it could hold money
+//! again under the tag that has decided, and nothing would return it. The payment's claim ends one grace period after the
+//! checkout's deadline; the payer's mark is removed under a later claim. Marks of stock stay until two grace periods after
+//! COMPLETE, or until the attempt that sold the goods forgets its reservations: what is reserved again after that is never
+//! sold, and the sweep returns it. `operations/unclaimed.rs` has the rules.
 //!
 //! Such a cart is stored as `DECIDED`, and shown as PAID. Sweeps of versions without this flow would sell the goods of a
 //! stored `PAID` cart again, under their own tag. They don't look for the new value.

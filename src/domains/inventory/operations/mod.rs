@@ -1,7 +1,9 @@
 //! The business rules of the inventory.
 
+mod forgetting;
 mod receipts;
 
+pub use forgetting::forget_sold;
 pub use receipts::receive_stock;
 pub(super) use receipts::{MAX, Refused, book};
 
@@ -33,7 +35,7 @@ use crate::{
         input,
         refusals::{InUse, NotFound, Stop},
     },
-    mongo::derived::Walk,
+    mongo::{derived::Walk, guarded::Sends},
 };
 
 /// Pause before a restock looks again whether the goods are sold.
@@ -188,9 +190,14 @@ impl Holder<'_> {
         }
     }
 
-    /// Reserves several SKUs (none of them twice) with their quantities, in one command. Returns whether
-    /// everything was reserved. If not, [`Self::reserve`] returns the result for each SKU.
-    pub async fn reserve_each(&self, lines: &[(&str, i64)], cap: u32) -> Result<bool, Error> {
+    /// Reserves several SKUs (none of them twice) with their quantities, in one command. Returns `None` unless this
+    /// call reserved everything; then [`Self::reserve`] returns the result for each SKU. [`Sends::Once`] means that no
+    /// copy of the command is still on its way.
+    pub async fn reserve_each(
+        &self,
+        lines: &[(&str, i64)],
+        cap: u32,
+    ) -> Result<Option<Sends>, Error> {
         let reserving = |(sku, quantity): &(&str, i64)| {
             store::reserving(sku, self.name, self.tag, *quantity, cap)
         };
@@ -221,17 +228,19 @@ impl Holder<'_> {
     }
 
     /// Like [`Self::apply`], for several SKUs (none of them twice) with their quantities. First all in one
-    /// command; if a guard didn't hold or the outcome is unknown, each SKU on its own.
-    pub async fn apply_each(&self, lines: &[(&str, i64)], to: Destination) -> Result<(), Error> {
+    /// command; if a guard didn't hold or the outcome is unknown, each SKU on its own. Returns [`Sends::Once`] only if the
+    /// first command applied everything and no copy of it is still on its way.
+    pub async fn apply_each(&self, lines: &[(&str, i64)], to: Destination) -> Result<Sends, Error> {
         let applying = |(sku, quantity): &(&str, i64)| {
             store::applying(sku, self.name, self.tag, *quantity, to)
         };
         let changes = lines.iter().map(applying);
-        if let Ok(true) = stocks(self.app).change_each(changes, self.attempt).await {
-            return Ok(());
+        if let Ok(Some(sends)) = stocks(self.app).change_each(changes, self.attempt).await {
+            return Ok(sends);
         }
         let applies = lines.iter().map(|(sku, quantity)| self.apply(sku, *quantity, to));
-        join_all(applies).await.into_iter().collect()
+        join_all(applies).await.into_iter().collect::<Result<(), Error>>()?;
+        Ok(Sends::Twice)
     }
 
     /// Returns sold goods to the shelf, once per tag. It needs no reservation. The goods of an order that was placed

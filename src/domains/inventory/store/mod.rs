@@ -3,7 +3,9 @@
 mod reservations;
 
 pub use reservations::{Destination, forget_each, release, retire, retire_restock, return_surplus};
-pub(super) use reservations::{NotApplied, NotReserved, applying, reserving, restocking};
+pub(super) use reservations::{
+    NotApplied, NotReserved, applying, forget_empty, reserving, restocking,
+};
 
 use std::ops::Range;
 

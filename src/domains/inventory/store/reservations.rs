@@ -2,7 +2,10 @@
 
 use mongodb::bson::{Bson, DateTime, doc};
 
-use super::{super::documents::Reservation, is_open, stocks};
+use super::{
+    super::documents::{Reservation, StockDocument},
+    is_open, stocks,
+};
 use crate::{
     app::App,
     error::Error,
@@ -10,9 +13,10 @@ use crate::{
     mongo::{
         condition::{Condition, Number, at_least, contains, has_element, has_room, is},
         expression::{
-            append, array, changed, choose, element_is, filter, literal, map, replaced, whole,
+            append, array, changed, choose, element_is, filter, literal, map, not, replaced, whole,
             without,
         },
+        guarded::Guarded,
     },
 };
 
@@ -61,7 +65,7 @@ pub(in super::super) enum NotReserved {
 }
 
 /// A reserve: enough is available, the tag has no mark, and fewer than `cap` holders have something. Empty entries
-/// don't count: those of checked-out carts stay until their marks are retired.
+/// don't count: those of checked-out carts stay until they are forgotten or their marks are retired.
 pub(in super::super) fn reserving(
     sku: &str,
     holder: &str,
@@ -124,8 +128,8 @@ pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<()
 /// Why nothing is moved out of a reservation or back to the shelf.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum NotApplied {
-    /// It was moved before. An entry is removed only when everything was applied out of it, or when no apply to it can
-    /// be repeated.
+    /// It was moved before. An entry is removed only when everything was applied out of it and nobody sells out of it any
+    /// more, or when no apply to it can be repeated.
     Already,
     /// The quantity isn't there.
     Due,
@@ -198,7 +202,21 @@ pub async fn forget_each(
         let is_empty = has_entry_with(holder, is("quantity", 0));
         Change::ruled(*sku, [(is_empty, ())], doc! { "reservations": &rest })
     };
-    stocks(app).change_each(skus.iter().map(forgetting), attempt).await
+    Ok(stocks(app).change_each(skus.iter().map(forgetting), attempt).await?.is_some())
+}
+
+/// Removes the entries of these holders that are empty when the write is made. The others stay: another flow of their
+/// holder may have reserved something that it will release (`forget-empty` in `tests/models`).
+pub(in super::super) fn forget_empty(
+    app: &App,
+    sku: &str,
+    holders: Vec<String>,
+) -> Guarded<StockDocument> {
+    let is_forgotten = doc! { "$and": [
+        element_is("quantity", 0), { "$in": ["$$this.holder", literal(holders)] },
+    ] };
+    let rest = filter("$reservations", not(is_forgotten));
+    stocks(app).set(doc! { "_id": sku }, doc! { "reservations": rest })
 }
 
 /// Removes marks of the holder's entry that are older than `before` and belong to flows that can't be repeated

@@ -34,7 +34,7 @@ use crate::{
         refusals::{NotFound, Stop},
         scalars::Money,
     },
-    mongo::Version,
+    mongo::{Version, guarded::Sends},
 };
 
 /// Checks a cart out, and returns its order.
@@ -199,6 +199,8 @@ pub(super) struct Run<'a> {
     pub(super) cart: &'a CartDocument,
     pub(super) checkout: &'a Checkout,
     pub(super) attempt: &'a Attempt,
+    /// Whether this attempt reserved all that the cart didn't hold, and no copy of a reserve is still on its way.
+    pub(super) took: bool,
 }
 
 impl<'a> Run<'a> {
@@ -214,16 +216,16 @@ impl<'a> Run<'a> {
         checkout: &'a Checkout,
         attempt: &'a Attempt,
     ) -> Self {
-        Self { app, cart, checkout, attempt }
+        Self { app, cart, checkout, attempt, took: false }
     }
 
     /// Reserves stock and money, commits and applies. Only the attempt that froze the cart calls it. If the
     /// outcome of a reservation of stock is unknown, the checkout must not be aborted yet.
     async fn carry_through(self) -> Changed<CheckoutCartResult> {
-        let Self { app, cart, checkout, attempt } = self;
+        let Self { app, cart, checkout, attempt, .. } = self;
         let lack = match self.reserve_missing().await? {
-            None => refused(payments::authorise(app, &charge_of(cart, checkout)).await),
-            lack => lack,
+            Ok(_took) => refused(payments::authorise(app, &charge_of(cart, checkout)).await),
+            Err(lack) => Some(lack),
         };
         if let Some(lack) = lack {
             let was_ours = self.undo().await?;
@@ -241,15 +243,18 @@ impl<'a> Run<'a> {
 
     /// Reserves the stock that isn't reserved for the cart yet, in one command. If that doesn't succeed for all lines, it
     /// goes line by line in the order of SKUs. From the first short line on it only reads, so that every short
-    /// line is reported. Returns the reason why the checkout has to be aborted, if there is one.
-    pub(super) async fn reserve_missing(self) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
+    /// line is reported. Returns whether this attempt reserved everything itself and no copy of a reserve is still on its
+    /// way, or the reason why the checkout has to be aborted.
+    pub(super) async fn reserve_missing(
+        self,
+    ) -> Result<Result<bool, Stop<CheckoutCartResult>>, Error> {
         let (app, missing, cap) =
             (self.app, self.missing(), self.app.config().reservations_per_sku);
         let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();
         let (name, tag) = (&self.cart.id, self.checkout.tag());
         let holder = Holder { app, name, tag, attempt: self.attempt };
-        if holder.reserve_each(&lines, cap).await? {
-            return Ok(None);
+        if let Some(sends) = holder.reserve_each(&lines, cap).await? {
+            return Ok(Ok(sends == Sends::Once));
         }
         let mut short = Vec::new();
         for (CartLine { sku, quantity, reserved, .. }, some) in missing {
@@ -257,14 +262,14 @@ impl<'a> Run<'a> {
                 match holder.reserve(sku, some, cap).await? {
                     Reserved::Reserved => None,
                     Reserved::Short { available } => Some(available),
-                    Reserved::Full => return Ok(Some(too_many_holders().into())),
+                    Reserved::Full => return Ok(Err(too_many_holders().into())),
                 }
             } else {
                 holder.shortage(sku, some).await?
             };
             short.extend(free.map(|free| ShortLine::new(sku, *quantity, reserved + free)));
         }
-        Ok(if short.is_empty() { None } else { Some(CheckoutShort::new(short).into()) })
+        Ok(if short.is_empty() { Ok(false) } else { Err(CheckoutShort::new(short).into()) })
     }
 
     /// Lines whose quantity isn't wholly reserved, with the missing quantity, in the order of SKUs.
@@ -294,7 +299,7 @@ impl<'a> Run<'a> {
     /// Applies what a paid checkout owes and closes the cart. What the cart held beyond that is returned in the
     /// background. Returns the order if this call inserted it.
     async fn go_forward(self) -> Result<Option<OrderDocument>, Error> {
-        let Self { app, cart, checkout, attempt } = self;
+        let Self { app, cart, checkout, attempt, .. } = self;
         let (orders, order) = (orders(app), self.placed());
         // The checkout's reservations have its id as their tag; these applies have a tag of their own.
         let tag = &format!("{}:sold", checkout.id);

@@ -13,6 +13,24 @@
 //! The attempt that inserts the payment (or the order, if there is no payment) carries out step 4. Marks stay until no
 //! attempt that began before the decision can write any more: those of the stock until the sweep of carts removes them, two
 //! grace periods after COMPLETE, and that of the payer until the claim on the payment has ended.
+//!
+//! # Sold reservations are forgotten early
+//!
+//! Until the sweep, each checkout would leave an entry in the stock document, which every later write of the SKU
+//! rewrites. So an attempt forgets its entries behind the answer. Without their marks a late copy of a reserve, or a
+//! repeat of the call, reserves once more. That is harmless as long as nobody sells it: the cart is COMPLETE, and the
+//! sweep returns the goods two grace periods later. The rules of `tests/models`, which make sure of it:
+//!
+//! - `one-seller`: only the attempt that inserted the payment sells and forgets, or a sweep, which forgets nothing.
+//!   After a checkout without a payment nothing is forgotten: two attempts of one call may believe that they inserted the
+//!   same order.
+//! - `forget-sell`: the sales were answered, and none was sent twice. A late sale would find no mark.
+//! - `forget-took` and `forget-take`, of which one is enough: the attempt reserved everything of the tag itself, and sent
+//!   no reserve twice.
+//! - `forget-own`: the attempt completed the cart itself, on a majority.
+//! - `forget-deadline` and `take-deadline`, of which one is enough: the attempt isn't over, and reserves have deadlines.
+//! - `forget-empty`: only an empty entry is forgotten.
+//! - `sweep-ended`: the sweep returns what the entry of a COMPLETE cart still holds.
 
 use futures_util::future::join_all;
 
@@ -31,6 +49,7 @@ use crate::{
     error::Error,
     flow::{Op, Step, Try},
     graphql::refusals::Stop,
+    mongo::guarded::Sends,
 };
 
 impl Run<'_> {
@@ -39,20 +58,22 @@ impl Run<'_> {
         self,
         op: &Op,
     ) -> Result<Step<OrderDocument>, Stop<CheckoutCartResult>> {
-        let Self { app, cart, checkout, attempt } = self;
+        let Self { app, cart, checkout, attempt, .. } = self;
         let (tag, bounds) = (checkout.tag(), decider::bounds(app));
         bounds.demand_room(&cart.ops, attempt, "too many changes of this cart")?;
         let charge = charge_of(cart, checkout);
         let money = payments::hold(app, &charge, tag, attempt);
         let (missing, held) = tokio::join!(self.reserve_missing(), money);
-        let lack = missing.unwrap_or_else(|error| Some(error.into())).or_else(|| refused(held));
-        if let Some(lack) = lack {
-            return if self.give_up().await? { Err(lack) } else { Ok(Step::Again) };
-        }
+        let took = match (missing.unwrap_or_else(|error| Err(error.into())), refused(held)) {
+            (Ok(took), None) => took,
+            (Err(lack), _) | (Ok(_), Some(lack)) => {
+                return if self.give_up().await? { Err(lack) } else { Ok(Step::Again) };
+            }
+        };
         let this_try = Try { op, tag, attempt, bounds };
         let decided = decider::decide_now(this_try, app, cart, checkout).await?;
         if let Some(decided) = decided {
-            return Ok(Step::Done(Run { cart: &decided, ..self }.place().await?));
+            return Ok(Step::Done(Run { cart: &decided, took, ..self }.place().await?));
         }
         self.give_up().await?;
         Ok(Step::Again)
@@ -64,7 +85,7 @@ impl Run<'_> {
     /// # Errors
     /// The outcome is unknown, or the attempt is over: a refusal then tells nothing.
     async fn give_up(self) -> Result<bool, Error> {
-        let Self { app, cart, checkout, attempt } = self;
+        let Self { app, cart, checkout, attempt, .. } = self;
         if attempt.is_over() {
             return Err(attempt.overdue());
         }
@@ -82,7 +103,7 @@ impl Run<'_> {
 
     /// Step 3 on a decided cart. Step 4 follows in the background.
     pub(super) async fn place(self) -> Changed<CheckoutCartResult> {
-        let Self { app, cart, checkout, attempt } = self;
+        let Self { app, cart, checkout, attempt, took } = self;
         let (order, recorded) = self.write().await?;
         let carries_on = match &recorded {
             Recorded::Unneeded => order.is_some(),
@@ -93,8 +114,8 @@ impl Run<'_> {
             let (app, attempt) = (app.clone(), *attempt);
             let (cart, checkout): (CartDocument, Checkout) = (cart.clone(), checkout.clone());
             self.app.in_background("finishing a checkout", async move {
-                let run = Run { app: &app, cart: &cart, checkout: &checkout, attempt: &attempt };
-                run.finish(recorded).await
+                let (app, cart, checkout, attempt) = (&app, &cart, &checkout, &attempt);
+                Run { app, cart, checkout, attempt, took }.finish(recorded).await
             });
         }
         match order {
@@ -103,7 +124,7 @@ impl Run<'_> {
         }
     }
 
-    /// Steps 3 and 4, for the sweep.
+    /// Steps 3 and 4, for the sweep, which forgets nothing.
     pub(super) async fn place_and_finish(self) -> Result<(), Error> {
         let (_order, recorded) = self.write().await?;
         self.finish(recorded).await
@@ -111,7 +132,7 @@ impl Run<'_> {
 
     /// Inserts the order and the payment. Returns the order if this call inserted it.
     async fn write(self) -> Result<(Option<OrderDocument>, Recorded), Error> {
-        let Self { app, cart, checkout, attempt } = self;
+        let Self { app, cart, checkout, attempt, .. } = self;
         let (orders, order, charge) = (orders(app), self.placed(), charge_of(cart, checkout));
         let by = checkout.owner.as_deref();
         let record = payments::record(app, &charge, checkout.tag(), by, attempt);
@@ -122,7 +143,8 @@ impl Run<'_> {
 
     /// Step 4.
     async fn finish(self, recorded: Recorded) -> Result<(), Error> {
-        let Self { app, cart, checkout, attempt } = self;
+        let Self { app, cart, checkout, attempt, took } = self;
+        let is_inserter = matches!(recorded, Recorded::Now(_));
         let holder = Holder { app, name: &cart.id, tag: checkout.tag(), attempt };
         let lines: Vec<_> =
             cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
@@ -130,8 +152,14 @@ impl Run<'_> {
             holder.apply_each(&lines, Destination::Sold),
             payments::credit(app, &checkout.payment_id, recorded, attempt),
         );
-        sold?;
+        let sold = sold?;
         credited?;
-        decider::complete(app, &cart.id, checkout).held().await.map(|_was_paid| ())
+        let completed = decider::complete(app, &cart.id, checkout).held().await?;
+        // The rules of forgetting; see the head of this file.
+        if took && is_inserter && sold == Sends::Once && completed {
+            let skus = cart.lines.iter().map(|line| line.sku.as_str());
+            inventory::forget_sold(app, &cart.id, skus, attempt).await?;
+        }
+        Ok(())
     }
 }

@@ -32,14 +32,43 @@ pub(super) fn drawn(app: &App, days: &Sums, now: i64) -> Vec<PageDate> {
         .collect()
 }
 
-/// Creates the documents of these days in the background, and those of their months on the last day of a month.
+/// Creates the documents of these days in the background, and those of the months that begin with them.
 pub(super) fn create(app: &App, days: Vec<PageDate>) {
-    for day in days {
-        let is_first = day.day() == "1";
-        let length = days_of_month(&day.date).ok().filter(|_| is_first);
-        let month = length.map(|length| MonthDocument::empty(day.month(), length));
+    for id in days {
+        let (day, month) = empty(id);
         let app = app.clone();
         let tasks = app.tasks().clone();
-        tasks.spawn(async move { store::create(&app, DayDocument::empty(day), month).await });
+        tasks.spawn(async move { store::create(&app, day, month).await });
+    }
+}
+
+/// The document of a day without hits, and that of its month if the month begins with this day.
+fn empty(id: PageDate) -> (DayDocument, Option<MonthDocument>) {
+    let is_first = id.day() == "1";
+    let length = days_of_month(&id.date).ok().filter(|_| is_first);
+    let month = length.map(|length| MonthDocument::empty(id.month(), length));
+    (DayDocument::empty(id), month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_is_created_with_its_first_day() {
+        for (date, days) in [
+            ("2024-02-01", Some(29)),
+            ("2023-02-01", Some(28)),
+            ("2025-01-01", Some(31)),
+            ("2024-02-02", None),
+            ("2024-01-31", None),
+        ] {
+            let id = PageDate { site: "a".into(), page: "/".into(), date: date.into() };
+            let (day, month) = empty(id.clone());
+            assert_eq!((day.id, day.hourly.len(), day.total), (id.clone(), 24, Some(0)));
+            assert!(day.minute.values().all(|minutes| minutes.len() == 60));
+            assert_eq!(month.as_ref().map(|month| month.daily.len()), days, "{date}");
+            assert!(month.is_none_or(|month| month.id.date == date[..7] && month.total == Some(0)));
+        }
     }
 }

@@ -53,8 +53,8 @@ pub(in super::super) async fn roll_up_if_due(app: &App) -> Result<(), Error> {
     if upto.is_some_and(|upto| upto > ago(interval)) {
         return Ok(());
     }
-    let is_idle = upto.is_none_or(|upto| upto > ago(IDLE));
-    if is_idle && !store::has_arrived(app, settled(app, upto)).await? {
+    let is_recent = upto.is_none_or(|upto| upto > ago(IDLE));
+    if is_recent && !store::has_arrived(app, settled(app, upto)).await? {
         return Ok(());
     }
     let holder = app.ids().random();

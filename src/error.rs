@@ -70,8 +70,8 @@ pub enum Error {
          had none, read the object first"
     )]
     Unavailable(#[source] Source),
-    /// Like `Unavailable`, for hits, whose additions to counts aren't idempotent.
-    #[error("the gateway doesn't know whether the hit was counted; a repeat may count it twice")]
+    /// Like `Unavailable`, for hits and impressions, whose additions to counts aren't idempotent.
+    #[error("the gateway doesn't know whether it was counted; a repeat may count it twice")]
     Uncounted(#[source] Source),
     /// Any other failure: a defect of the program or of its set-up.
     #[error("internal error")]

@@ -13,10 +13,11 @@
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `{content, inbox → social} → assets → {comments, identities}`; `hits` is independent. `queue` is below all of them. A field that shows an
+//! `{content, inbox → social} → assets → {comments, identities}`; `hits` and `ads` are independent. `queue` is below all of them. A field that shows an
 //! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
 //! [`extends`](Room::extends).
 
+pub mod ads;
 pub mod assets;
 pub mod carts;
 pub mod catalog;
@@ -72,6 +73,7 @@ pub const ROOMS: &[&Room] = &[
     &identities::ROOM,
     &assets::ROOM,
     &hits::ROOM,
+    &ads::ROOM,
     &queue::ROOM,
     &topics::ROOM,
 ];
@@ -101,6 +103,7 @@ root! {
     // therefore last.
     MergedObject pub struct Queries as "Query" by of:
         topics::TopicsQuery,
+        ads::AdsQuery,
         queue::QueueQuery,
         inbox::InboxQuery,
         social::SocialQuery,
@@ -133,6 +136,7 @@ root! {
         identities::IdentitiesMutation,
         assets::AssetsMutation,
         hits::HitsMutation,
+        ads::AdsMutation,
         queue::QueueMutation,
         social::SocialMutation,
         topics::TopicsMutation,

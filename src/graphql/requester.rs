@@ -142,6 +142,8 @@ macro_rules! who {
     (guard signed_in) => { $crate::graphql::requester::Who::SignedIn };
     (guard editor) => { $crate::graphql::requester::who!(role Editor) };
     (guard merchant) => { $crate::graphql::requester::who!(role Merchant) };
+    (guard advertiser) => { $crate::graphql::requester::who!(role Advertiser) };
+    (guard publisher) => { $crate::graphql::requester::who!(role Publisher) };
     (guard service) => { $crate::graphql::requester::who!(role Service) };
     (role $role:ident) => {
         $crate::graphql::requester::Who::Role($crate::graphql::requester::Role::$role)

@@ -148,6 +148,7 @@ impl Demo {
             tokio::join!(
                 seed::live(&app),
                 seed::work(&app),
+                seed::traffic(&app),
                 seed::run_ticker(app.clone(), self.products, stop.clone()),
             )
         };

@@ -56,7 +56,7 @@ async fn clicks_are_charged_as_long_as_the_budget_pays_for_them() {
     });
     assert_eq!(counts(&gateway, &id).await, expected);
     let costs = gateway.stored("adClicks").await;
-    let charged = costs.iter().filter(|click| click.get_i64("cost") == Ok(10_000)).count();
+    let charged = costs.iter().filter(|click| click.get_i64("cost").ok() == Some(10_000)).count();
     assert_eq!((charged, costs.len()), (3, 64));
     assert!(
         serve(&gateway, "top", json!({})).await.is_empty(),
@@ -117,23 +117,12 @@ async fn a_token_that_was_not_issued_is_refused() {
         foreign,
     ];
     for token in &forged {
-        if token.starts_with(impression) && *token == good {
-            continue;
-        }
         for mutation in [CLICK, CONVERSION] {
             let said = record(&gateway, mutation, token).await;
-            // `01` is another writing of the same number.
-            if token.contains(".01.") && said["__typename"] != "InvalidInput" {
-                continue;
-            }
             assert_eq!(said["field"], "input.token", "{token:.60}: {said:#}");
         }
     }
-    let clicks = gateway.stored("adClicks").await.len();
-    assert!(
-        clicks <= 2 && gateway.snapshot().await["campaigns"].len() == before["campaigns"].len()
-    );
-    gateway.assert_sound().await;
+    assert!(gateway.snapshot().await == before);
 }
 
 #[tokio::test(flavor = "multi_thread")]

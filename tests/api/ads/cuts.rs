@@ -190,13 +190,13 @@ async fn what_is_served_while_it_is_cut_anywhere_is_charged() {
         async |gateway, n| {
             let zones = zones(gateway, n).await;
             let cap = json!({ "frequencyCap": { "count": 2, "seconds": 3_600 }, "budget": 2 });
-            (launch(gateway, with(in_zones(gateway, &zones), cap)).await, zones)
+            (launch(gateway, with(in_zones(gateway, &zones), cap)).await, zones, format!("v-{n}"))
         },
-        async |gateway, (_, zones)| {
-            let input = json!({ "site": SITE, "zone": zones[0], "visitor": "v" });
+        async |gateway, (_, zones, visitor)| {
+            let input = json!({ "site": SITE, "zone": zones[0], "visitor": visitor });
             let _cut = sent(gateway.service(), SERVE, input).await;
         },
-        async |gateway, Case { at, way, subject: (id, _) }| {
+        async |gateway, Case { at, way, subject: (id, ..) }| {
             let found = counts(gateway, id).await;
             let impressions = found["impressions"].as_i64().expect("a number");
             assert!((1..=2).contains(&impressions), "command {at} {way:?}: {found:#}");

@@ -181,8 +181,9 @@ async fn a_visitor_sees_no_more_than_the_cap_permits() {
     }
     // The window of one of the impressions has passed.
     let past = doc! { "$set": { "impressions.0.campaignUntil": DateTime::from_millis(0) } };
-    let profiles = gateway.raw("adProfiles");
-    profiles.update_one(doc! { "impressions.2": { "$exists": true } }, past).await.expect("set");
+    let profile = gateway.app.ids().derived(&["adVisitor", "v1"]);
+    let changed = gateway.raw("adProfiles").update_one(doc! { "_id": profile }, past).await;
+    assert_eq!(changed.expect("set").modified_count, 1);
     for expected in [1, 0] {
         let ads = serve(&gateway, "top", json!({ "visitor": "v1" })).await;
         assert_eq!(ads.len(), expected);

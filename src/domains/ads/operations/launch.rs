@@ -29,6 +29,8 @@ use crate::{
 
 /// Maximum length of a campaign, and maximum time until its start, in milliseconds.
 const LONGEST: i64 = 366 * 86_400_000;
+/// Default length of a campaign, in milliseconds.
+const LENGTH: i64 = 30 * DAY;
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
 
@@ -118,7 +120,8 @@ fn new(
 ) -> Result<CampaignDocument, InvalidInput> {
     let millis = DateTime::timestamp_millis;
     let starts_at = input.starts_at.map_or(now, |at| at.0);
-    let ends_at = input.ends_at.0;
+    let default = DateTime::from_millis(millis(starts_at) + LENGTH);
+    let ends_at = input.ends_at.map_or(default, |at| at.0);
     if millis(starts_at) > millis(now) + LONGEST {
         return Err(InvalidInput::new("startsAt", "must be within 366 days"));
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{Version, batched, unhurried},
+    mongo::{Version, batched, expression::stored_fields, unhurried},
 };
 
 /// How long a gateway doesn't try a campaign that couldn't be charged.
@@ -66,7 +66,8 @@ pub(super) fn profile_of(app: &App, visitor: &str) -> String {
 /// The visitor of a call, with the profile as it was read.
 pub(super) struct Visitor {
     id: String,
-    found: Option<ProfileDocument>,
+    /// The fields of the profile, if there is one.
+    found: Option<Document>,
 }
 
 impl Visitor {
@@ -75,13 +76,12 @@ impl Visitor {
         let Some(visitor) = visitor else { return Ok(None) };
         let id = profile_of(app, visitor);
         let found = profiles(app).get(&id).await?;
-        Ok(Some(Self { id, found }))
+        Ok(Some(Self { id, found: found.as_ref().map(stored_fields) }))
     }
 
     /// The frequency cap of an ad that the visitor has reached.
     pub(super) fn capped(&self, ad: &ZoneAd, now: DateTime) -> Option<profiles::Capped> {
-        let profile = self.found.as_ref()?;
-        profiles::note(&self.id, "", ad).broken(profile, now).copied()
+        profiles::reached(self.found.as_ref()?, ad, now)
     }
 
     /// Notes an impression, unless a cap has been reached. Returns whether it did.

@@ -20,6 +20,9 @@ pub(super) struct Token {
     pub(super) expires_at: DateTime,
 }
 
+/// First of the signed parts. No other signature begins with it.
+const KIND: &str = "adToken";
+
 /// Why a token isn't valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -37,20 +40,27 @@ impl Token {
 
     /// The token as clients get it.
     pub(super) fn issued(&self, app: &App) -> String {
-        let parts = self.parts();
-        let signature = app.ids().derived(&Self::signed(&parts));
-        format!("{}.{signature}", parts.join("."))
+        let Self { impression, campaign, unit, zone, expires_at } = self;
+        let (unit, millis) = (unit.to_string(), expires_at.timestamp_millis().to_string());
+        // None of the parts contains a full stop.
+        let parts = [KIND, impression, campaign, &unit, zone, &millis];
+        let signature = app.ids().derived(&parts);
+        format!("{}.{signature}", parts[1..].join("."))
     }
 
     /// Reads a token that a client sent.
     pub(super) fn read(app: &App, text: &str) -> Result<Self, Fault> {
         let parts: Vec<&str> = text.split('.').collect();
-        let [impression, campaign, unit, zone, expires_at, signature] = parts[..] else {
+        let [impression, campaign, unit, zone, millis, signature] = parts[..] else {
             return Err(Fault::Forged);
         };
-        let (Ok(unit), Ok(millis)) = (unit.parse(), expires_at.parse()) else {
+        let signed = [KIND, impression, campaign, unit, zone, millis];
+        let (Ok(unit), Ok(millis)) = (unit.parse(), millis.parse()) else {
             return Err(Fault::Forged);
         };
+        if !app.ids().verifies(&signed, signature) {
+            return Err(Fault::Forged);
+        }
         let token = Self {
             impression: impression.to_owned(),
             campaign: campaign.to_owned(),
@@ -58,26 +68,6 @@ impl Token {
             zone: zone.to_owned(),
             expires_at: DateTime::from_millis(millis),
         };
-        if !app.ids().verifies(&Self::signed(&token.parts()), signature) {
-            return Err(Fault::Forged);
-        }
         if token.expires_at <= app.clock() { Err(Fault::Expired) } else { Ok(token) }
-    }
-
-    /// The parts that are signed. None of them contains a full stop.
-    fn parts(&self) -> [String; 5] {
-        let millis = self.expires_at.timestamp_millis();
-        [
-            self.impression.clone(),
-            self.campaign.clone(),
-            self.unit.to_string(),
-            self.zone.clone(),
-            millis.to_string(),
-        ]
-    }
-
-    fn signed(parts: &[String; 5]) -> [&str; 6] {
-        let [impression, campaign, unit, zone, expires_at] = parts;
-        ["adToken", impression, campaign, unit, zone, expires_at]
     }
 }

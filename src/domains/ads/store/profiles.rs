@@ -37,6 +37,12 @@ pub(in super::super) fn note(profile: &str, impression: &str, ad: &ZoneAd) -> Ch
     Change::ruled(profile, caps(ad), set)
 }
 
+/// The frequency cap of an ad that has been reached, by the fields of a profile.
+pub(in super::super) fn reached(profile: &Document, ad: &ZoneAd, now: DateTime) -> Option<Capped> {
+    let broken = caps(ad).into_iter().find(|(condition, _)| !condition.holds(profile, now));
+    broken.map(|(_, capped)| capped)
+}
+
 /// The frequency caps of an ad as rules.
 fn caps(ad: &ZoneAd) -> Vec<(Condition, Capped)> {
     let fits = |cap: &Cap, of: Vec<Condition>| {

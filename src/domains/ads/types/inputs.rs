@@ -82,8 +82,9 @@ input! {
         pub daily_budget: Option<Long> where optional(within(BUDGETS)),
         /// Time from which on the ads are served. Default: now.
         pub starts_at: Option<DateTime>,
-        /// Time at which the campaign ends, at most 366 days after the start and after now.
-        pub ends_at: DateTime,
+        /// Time at which the campaign ends, after now and at most 366 days after the start. Default: 30 days after the
+        /// start.
+        pub ends_at: Option<DateTime>,
         /// Address to which a click leads: a URL of up to 2,000 characters that begins with `https://` or `http://`, without
         /// a user name or password.
         pub target_url: String where address,

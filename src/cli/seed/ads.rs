@@ -81,7 +81,7 @@ pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Res
     let zones: Vec<_> =
         SITES.iter().flat_map(|site| NAMES.iter().map(move |name| (*site, *name))).collect();
     let bar = steps.begin("zones for ads", zones.len());
-    let created = zones.iter().map(|(site, name)| async {
+    let created = zones.iter().map(|(site, name)| async move {
         let publisher = someone(&format!("publisher of {site}"), &[Role::Publisher]);
         let input = json!({ "site": site, "name": name, "currency": "EUR" });
         client.execute(&publisher, ZONE, json!({ "input": input })).await

@@ -7,10 +7,13 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
-    LAUNCH, PAUSE, RESUME, SITE, ZONE, advertiser, at, campaign, change, launch, launch_as, number,
-    plan, publisher, serve, stored_ads, with, zone,
+    CLICK, LAUNCH, PAUSE, RESUME, SITE, ZONE, advertiser, at, campaign, change, launch, launch_as,
+    number, plan, publisher, record, serve, stored_ads, token, with, zone,
 };
-use crate::support::{Gateway, key, pages_both_ways, short_bounds};
+use crate::{
+    commands::sends_only,
+    support::{Gateway, key, pages_both_ways, short_bounds},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_campaign_is_in_its_zones_and_a_paused_one_in_none() {
@@ -321,4 +324,37 @@ async fn lists_are_read_in_pages() {
     let expected: Vec<_> = (0..5).map(|number| format!("zone-{number}")).collect();
     let found = pages_both_ways(&publisher(&gateway), "myAdZones(", "name").await;
     assert_eq!(names(found), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_a_resumption_and_a_click_send_only_their_commands() {
+    let base = Gateway::start().await;
+    zone(&base, "top").await;
+    zone(&base, "side").await;
+    let id = launch(&base, plan(&base, &["top", "side"])).await;
+    let token = token(&base, "top").await;
+    let click = async |gateway: &Gateway| {
+        assert_eq!(record(gateway, CLICK, &token).await["isRepeat"], false);
+    };
+    let expected =
+        ["find campaigns", "insert adClicks", "findAndModify campaigns", "update adClicks"];
+    sends_only(&base, click, &expected).await;
+    let pause = async |gateway: &Gateway| {
+        assert_eq!(change(gateway, PAUSE, &id).await["state"], "PAUSED");
+    };
+    // Both zones by one command.
+    let expected =
+        ["find campaigns", "findAndModify campaigns", "update adZones", "update campaigns"];
+    sends_only(&base, pause, &expected).await;
+    let resume = async |gateway: &Gateway| {
+        assert_eq!(change(gateway, RESUME, &id).await["state"], "RUNNING");
+    };
+    let expected = [
+        "find campaigns",
+        "update campaigns",
+        "find campaigns",
+        "update adZones",
+        "findAndModify campaigns",
+    ];
+    sends_only(&base, resume, &expected).await;
 }

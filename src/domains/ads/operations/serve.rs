@@ -93,7 +93,7 @@ impl Visitor {
             // It is refused if another call was faster.
             profiles(app).insert(new).await.decided()?;
         }
-        profiles(app).change(profiles::note(&self.id, impression, ad)).held().await
+        profiles::note(app, &self.id, impression, ad).held().await
     }
 }
 

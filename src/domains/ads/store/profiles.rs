@@ -16,8 +16,13 @@ pub(in super::super) enum Capped {
     Unit,
 }
 
-/// Adds an impression of an ad to a profile, if no frequency cap has been reached.
-pub(in super::super) fn note(profile: &str, impression: &str, ad: &ZoneAd) -> Change<Capped> {
+/// Adds an impression of an ad to a profile, once, if no frequency cap has been reached.
+pub(in super::super) fn note(
+    app: &App,
+    profile: &str,
+    impression: &str,
+    ad: &ZoneAd,
+) -> Guarded<ProfileDocument> {
     let until = |cap: Option<&Cap>| {
         let length = cap.map_or(0, |cap| cap.seconds.saturating_mul(1_000));
         doc! { "$add": ["$$NOW", length] }
@@ -34,7 +39,11 @@ pub(in super::super) fn note(profile: &str, impression: &str, ad: &ZoneAd) -> Ch
         "impressions": { "$slice": [all, SEEN] },
         "keptUntil": { "$max": ["$keptUntil", campaign, unit] },
     };
-    Change::ruled(profile, caps(ad), set)
+    let is_new = contains("impressions.id", impression).negated();
+    let rules = caps(ad).into_iter().map(|(condition, _)| condition).chain([is_new]);
+    let change = Change::ruled(profile, rules.map(|condition| (condition, ())), set);
+    let noted = doc! { "_id": profile, "impressions.id": impression };
+    profiles(app).change(change).applied_if(noted)
 }
 
 /// The frequency cap of an ad that has been reached, by the fields of a profile.

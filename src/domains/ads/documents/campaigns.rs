@@ -1,106 +1,11 @@
-//! Stored documents of advertising. Amounts are in thousandths of the currency's minor unit: a bid of one minor unit for
-//! a thousand impressions is one thousandth for each.
+//! Campaigns, with their budgets and counts.
 
 use async_graphql::Enum;
 
+use super::{Cap, Creative, ZoneAd};
 use crate::{graphql::scalars::CurrencyCode, mongo::prelude::*};
 
-/// Number of thousandths in a minor unit.
-pub(super) const THOUSANDTHS: i64 = 1_000;
-/// Maximum number of impressions that a profile remembers.
-pub(super) const SEEN: i64 = 500;
-/// Maximum number of marks of a campaign. Clicks and conversions beyond it are counted by the sweep.
-pub(super) const MARKS: i64 = 500;
-
 document! {
-    /// A zone: a place of a site that shows ads. It has copies of the ads of the campaigns that run in it.
-    pub struct ZoneDocument {
-        /// See [`zone_key`].
-        pub id as "_id": String,
-        /// Site of the zone.
-        pub site_id: String,
-        /// Name of the zone within its site.
-        pub zone_id: String,
-        /// Subject of the publisher.
-        pub publisher: String,
-        /// Currency of the campaigns in the zone.
-        pub currency: CurrencyCode,
-        /// Ads, by falling eCPM.
-        pub ads: Vec<ZoneAd>,
-        /// Marks of the campaigns that left the zone.
-        pub marks: Vec<LeaveMark>,
-        /// Number of changes.
-        pub revision: i64,
-        /// Server time of its creation.
-        pub at: DateTime,
-        /// Version of the document's shape.
-        pub v: Version<1>,
-    }
-
-    /// A copy of an ad unit of a campaign.
-    pub struct ZoneAd {
-        /// `_id` of the campaign.
-        pub campaign: String,
-        /// Subject of the advertiser.
-        pub advertiser: String,
-        /// Number of the ad unit within the campaign, from 1.
-        pub unit: i32,
-        /// Version of the campaign.
-        pub version: i64,
-        /// Expected income for a thousand impressions, in minor units.
-        pub ecpm: i64,
-        /// What an impression costs.
-        pub cost: i64,
-        /// What the budget must have left for an impression: the cost of the impression, or of a click.
-        pub needed: i64,
-        /// Keywords in lower case.
-        pub keywords: Vec<String>,
-        /// What visitors see.
-        pub creative: Creative,
-        /// Frequency cap of the campaign.
-        pub campaign_cap?: Cap,
-        /// Frequency cap of each of its ad units.
-        pub unit_cap?: Cap,
-        /// Time before which it isn't served.
-        pub starts_at: DateTime,
-        /// Time from which on it isn't served.
-        pub ends_at: DateTime,
-    }
-
-    /// The mark of a campaign that left a zone: a late copy of a lower version is refused.
-    pub struct LeaveMark {
-        /// `_id` of the campaign.
-        pub campaign: String,
-        /// Version of the campaign.
-        pub version: i64,
-        /// Server time.
-        pub at: DateTime,
-    }
-
-    /// A zone without its ads, to find out whether it has changed.
-    pub(super) struct ZoneHead {
-        pub(super) id as "_id": String,
-        pub(super) revision: i64,
-    }
-
-    /// What visitors see of an ad unit.
-    pub struct Creative {
-        /// Headline.
-        pub headline: String,
-        /// Text below it; may be empty.
-        pub text: String,
-        /// Address of a picture.
-        pub image?: String,
-    }
-
-    /// A frequency cap: a visitor sees it at most so often within so many seconds.
-    pub struct Cap {
-        /// Number of impressions.
-        pub count: i64,
-        /// Length of the window in seconds.
-        pub seconds: i64,
-    }
-
     /// A campaign: the decider of its own flows, and the account of its budget.
     pub struct CampaignDocument {
         /// Derived from the idempotency key, or random.
@@ -212,60 +117,6 @@ document! {
         /// Server time.
         pub at: DateTime,
     }
-
-    /// What is remembered of a visitor: the impressions that frequency caps need.
-    pub struct ProfileDocument {
-        /// Derived from the visitor's id, which isn't stored.
-        pub id as "_id": String,
-        /// Impressions, newest first.
-        pub impressions: Vec<Seen>,
-        /// Time from which on no cap needs it.
-        pub kept_until: DateTime,
-        /// Version of the document's shape.
-        pub v: Version<1>,
-    }
-
-    /// An impression of an ad with a frequency cap.
-    pub struct Seen {
-        /// Id of the impression.
-        pub id: String,
-        /// `_id` of the campaign.
-        pub campaign: String,
-        /// Number of the ad unit.
-        pub unit: i32,
-        /// Until when the campaign's cap counts it.
-        pub campaign_until: DateTime,
-        /// Until when the ad unit's cap counts it.
-        pub unit_until: DateTime,
-    }
-
-    /// A click, a conversion or a view: the decider of its own counting.
-    pub struct EventDocument {
-        /// That of the impression, for a click. See [`EventKind::id`].
-        pub id as "_id": String,
-        /// What happened.
-        pub kind: EventKind,
-        /// Id of the impression.
-        pub impression: String,
-        /// `_id` of the campaign.
-        pub campaign: String,
-        /// Number of the ad unit.
-        pub unit: i32,
-        /// `_id` of the zone.
-        pub zone: String,
-        /// Server time.
-        pub at: DateTime,
-        /// Time from which on no token of the impression is valid.
-        pub expires_at: DateTime,
-        /// Set as long as the campaign may not have counted it: server time.
-        pub due?: DateTime,
-        /// Server time at which it was recorded that the campaign has counted it.
-        pub settled_at?: DateTime,
-        /// What was charged for it.
-        pub cost?: i64,
-        /// Version of the document's shape.
-        pub v: Version<1>,
-    }
 }
 
 /// What was counted.
@@ -323,37 +174,9 @@ pub enum CampaignEnding {
     ZoneFull,
 }
 
-/// Kind of an event after an impression.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum EventKind {
-    /// A click.
-    Click,
-    /// A conversion.
-    Conversion,
-    /// The pixel was requested.
-    View,
-}
-
-impl EventKind {
-    /// `_id` of the event of this kind that an impression can have.
-    pub(super) fn id(self, impression: &str) -> String {
-        match self {
-            Self::Click => impression.to_owned(),
-            Self::Conversion => format!("{impression}:conversion"),
-            Self::View => format!("{impression}:view"),
-        }
-    }
-}
-
-/// The `_id` of a zone. Neither name contains `~` or `:`.
-pub(super) fn zone_key(site: &str, zone: &str) -> String {
-    format!("{}:{}", site.replace('.', "~"), zone.replace('.', "~"))
-}
-
 impl Counts {
     /// Adds other counts.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(in super::super) fn add(&mut self, other: &Self) {
         self.impressions += other.impressions;
         self.views += other.views;
         self.clicks += other.clicks;
@@ -363,24 +186,19 @@ impl Counts {
     }
 }
 
-impl ZoneHead {
-    /// The fields to read.
-    pub(super) const FIELDS: &'static [&'static str] = &["_id", "revision"];
-}
-
 impl CampaignDocument {
     /// What an impression costs.
-    pub(super) fn impression_cost(&self) -> i64 {
+    pub(in super::super) fn impression_cost(&self) -> i64 {
         if self.pricing == Pricing::Cpm { self.cost } else { 0 }
     }
 
     /// Whether the rest of the budget pays for nothing.
-    pub(super) fn is_spent(&self) -> bool {
+    pub(in super::super) fn is_spent(&self) -> bool {
         self.total.spent.saturating_add(self.cost) > self.budget.total
     }
 
     /// The copies of its ads for a zone.
-    pub(super) fn ads(&self) -> Vec<ZoneAd> {
+    pub(in super::super) fn ads(&self) -> Vec<ZoneAd> {
         let ad = |(unit, of): (i32, &AdUnit)| ZoneAd {
             campaign: self.id.clone(),
             advertiser: self.advertiser.clone(),
@@ -400,16 +218,6 @@ impl CampaignDocument {
     }
 }
 
-impl Stored for ZoneDocument {
-    const COLLECTION: &'static str = "adZones";
-    const INDEXES: &'static [Index] =
-        &[Index::plain("publisher", "publisher _id", "the zones of a publisher")];
-}
-
-impl Stored for ZoneHead {
-    const COLLECTION: &'static str = ZoneDocument::COLLECTION;
-}
-
 impl Stored for CampaignDocument {
     const COLLECTION: &'static str = "campaigns";
     const INDEXES: &'static [Index] = &[
@@ -418,19 +226,5 @@ impl Stored for CampaignDocument {
         Index::of_field("live", "liveUntil", "the sweep of campaigns that end"),
         Index::of_field("rated", "ratedAt", "the sweep of expected incomes"),
         Index::of_field("marks", "marksAt", "the removal of marks of clicks"),
-    ];
-}
-
-impl Stored for ProfileDocument {
-    const COLLECTION: &'static str = "adProfiles";
-    const INDEXES: &'static [Index] =
-        &[Index::plain("kept", "keptUntil", "the removal of profiles that no cap needs")];
-}
-
-impl Stored for EventDocument {
-    const COLLECTION: &'static str = "adClicks";
-    const INDEXES: &'static [Index] = &[
-        Index::of_field("due", "due", "the sweep of clicks that aren't counted"),
-        Index::plain("expired", "expiresAt", "the removal of clicks whose tokens have expired"),
     ];
 }

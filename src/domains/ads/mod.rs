@@ -2,17 +2,16 @@
 //!
 //! # States of a campaign
 //!
-//! ```text
-//!   launchCampaign            in all zones              end, budget spent
-//!  ───────────────▶ STARTING ─────────────▶ RUNNING ───────────────────────▶ ENDED
-//!                    ▲ │  │                 │                                 ▲
-//!     resumeCampaign │ │  │ a zone is full, │ pauseCampaign                   │
-//!                    │ │  │ while launching ▼                                 │
-//!                    └─┼──┼────────────── PAUSED ─────────────────────────────┤
-//!                      └──┼─ a zone is ────▲        end, budget spent         │
-//!                         │  full                                             │
-//!                         └───────────────────────────────────────────────────┘
-//! ```
+//! | from | to | when |
+//! |---|---|---|
+//! | | STARTING | `launchCampaign` |
+//! | STARTING | RUNNING | it is in all of its zones |
+//! | STARTING | ENDED | a zone has no room, and it never ran |
+//! | STARTING | PAUSED | a zone has no room, and it ran before |
+//! | RUNNING | PAUSED | `pauseCampaign` |
+//! | PAUSED | STARTING | `resumeCampaign` |
+//! | STARTING, RUNNING, PAUSED | ENDED | its end is reached, or its budget is spent (the sweep) |
+//! | ENDED | STARTING | its launch found no room, and is repeated with the same idempotency key |
 //!
 //! # Zones
 //!

@@ -139,6 +139,8 @@ class Bench:
                 continue
             if work.name == "hit" and servers.APART in self.options.servers:
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
+            if work.name == "ads" and BY_KEY in self.options.servers:
+                self.running[BY_KEY] = dataclasses.replace(self.running[DOCGATE], name=BY_KEY)
             if work.name == "news" and not self.fill_news(len(shelf.viewers)):
                 continue
             work.by.update({EARLIER: before[work.name]} if work.name in before else {})
@@ -203,6 +205,12 @@ class Bench:
             free = shop.give_away(self.places, environment, self.folder, keys.undiscussed)
             shop.receive(address, [*keys.skus, *free], 1_000_000, merchant)
         counting = servers.token(self.places, self.database, "counting", "service")
+        if "ads" in chosen:
+            say("Placing ads …")
+            publisher = servers.token(self.places, self.database, "publisher", "publisher")
+            names = [f"advertiser-{number}" for number in range(shop.ADVERTISERS)]
+            advertisers = [servers.token(self.places, self.database, name, "advertiser") for name in names]
+            shop.place_ads(address, publisher, advertisers)
         discussed = keys.undiscussed[: shop.DISCUSSED]
         if "page" in chosen:
             say("Opening discussions …")

@@ -154,6 +154,29 @@ def discuss(address: Address, skus: List[str], merchant: str, reviewers: List[st
         carry_out(address, [review % (sku, stars, text, REFUSAL) for sku in skus], reviewer)
 
 
+#: Campaigns of the one zone, each with five ads, and those who launched them.
+CAMPAIGNS, ADVERTISERS = 20, 4
+
+
+def place_ads(address: Address, publisher: str, advertisers: List[str]) -> None:
+    """A zone of a hundred ads, whose budgets last."""
+    zone = 'createAdZone(input: {site: "bench.example", name: "top", currency: EUR}) { __typename %s }' % REFUSAL
+    carry_out(address, [zone.replace("EUR", '"EUR"')], publisher)
+    launch = (
+        'launchCampaign(input: {name: "Bench", zones: [{site: "bench.example", name: "top"}], pricing: CPM, bid: %d, '
+        'currency: "EUR", budget: 1000000000000, targetUrl: "https://bench.example/", adUnits: [%s], '
+        "frequencyCap: {count: 100, seconds: 3600}}) { __typename %s }"
+    )
+    unit = '{keywords: ["word-%d", "word-%d"], creative: {headline: "Bench", text: "%s"}}'
+    text = "What one sees at once is not what stays."
+    for at, token in enumerate(advertisers):
+        launches = []
+        for number in range(at, CAMPAIGNS, len(advertisers)):
+            units = ", ".join(unit % ((number + one) % 20, (3 * number + one) % 20, text) for one in range(5))
+            launches.append(launch % (500 + 10 * number, units, REFUSAL))
+        carry_out(address, launches, token)
+
+
 def global_id(kind: str, key: str) -> str:
     return base64.urlsafe_b64encode(f"{kind}:{key}".encode()).decode().rstrip("=")
 

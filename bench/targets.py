@@ -183,6 +183,14 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         True,
     ),
     (
+        "serve an ad, docgate : bare axum + driver",
+        _ratio("ads", MAIN, DOCGATE, BARE),
+        2,
+        3,
+        "",
+        True,
+    ),
+    (
         "scenarios of one command, docgate : Node driver directly, each",
         _lowest(list(COMMANDS)),
         1.0,

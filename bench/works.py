@@ -65,6 +65,15 @@ HIT = """mutation Hit($page: String!) {
     __typename ... on HitsRecorded { count } ... on UserError { code message }
   }
 }"""
+ADS = """mutation Ads($visitor: String!, $keywords: [String!]!) {
+  serveAds(input: {site: "bench.example", zone: "top", visitor: $visitor, keywords: $keywords}) {
+    __typename
+    ... on ServedAds { ads { campaignId adUnit creative { headline text } token } }
+    ... on UserError { code message }
+  }
+}"""
+#: Visitors who see ads.
+VISITORS = 10_000
 NEWS = """query News {
   news(first: 20) {
     nodes { id text createdAt commentCount author { name } latestComments { text author { name } } }
@@ -144,6 +153,12 @@ def works(shelf: Shelf) -> List[Work]:
 
     pages = [json.dumps({"page": f"/page/{number}"})[1:-1] for number in range(PAGES)]
     hit = graphql(HIT, ["{", 0, "}"], [Column(pages)], shelf.counting)
+
+    visits = [
+        json.dumps({"visitor": f"visitor-{at}", "keywords": [f"word-{at % 20}", f"word-{at % 7}"]})[1:-1]
+        for at in range(VISITORS)
+    ]
+    ads = graphql(ADS, ["{", 0, "}"], [Column(visits)], shelf.counting)
 
     stored = [shop.stored_key(account) for account in shelf.accounts]
     transfers = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(shelf.accounts)]
@@ -229,6 +244,22 @@ def works(shelf: Shelf) -> List[Work]:
             [],
         ),
         Work(
+            "ads",
+            "Serve an ad",
+            f"One ad of a zone of a hundred, for one of {VISITORS:,} visitors with two keywords: chosen, noted in the "
+            "visitor's profile for the frequency cap, and charged to its campaign. The handler (`POST /ads`, axum and the "
+            "driver as above) reads the zone and the profile side by side and makes the same two updates, one by one; its "
+            "cap is checked when it reads, so two requests of a visitor at once can exceed it. docgate lets updates of one "
+            "moment share their commands. The last row of docgate is the same process, which is asked for a product by "
+            "key in the same rounds.",
+            {
+                DOCGATE: lambda _: ads,
+                BY_KEY: reading(PRODUCT, [{"sku": sku} for sku in keys.skus])[DOCGATE],
+                BARE: lambda _: Request(["/ads"], ["{", 0, "}"], [Column(visits)]),
+            },
+            [],
+        ),
+        Work(
             "checkout",
             "Whole checkout",
             "A cart is opened, five products are put into it by one request, and it becomes an order: three "
@@ -303,4 +334,4 @@ READS = {
     "children": "category children",
     "catalog": "catalog page",
 }
-NAMES = [*READS, "cart", "hit", "checkout", "paid", "hot", "transfer", "news"]
+NAMES = [*READS, "cart", "hit", "ads", "checkout", "paid", "hot", "transfer", "news"]

@@ -141,6 +141,14 @@ settings! {
         pub topics_bytes: u64 = 1 << 30,
         /// Size of the last messages of a topic that a gateway keeps in memory while the topic has subscribers, in bytes.
         pub topic_window_bytes: usize = 1 << 20,
+        /// Maximum number of ads in a zone.
+        pub ads_per_zone: u32 = 200,
+        /// Maximum number of ads of one advertiser in a zone.
+        pub ads_per_zone_and_advertiser: u32 = 50,
+        /// Interval in which the expected income of campaigns that pay for clicks is computed, in seconds.
+        pub ads_refresh_seconds: u64 = 60,
+        /// How long the token of a served ad is valid, in seconds.
+        pub ad_token_seconds: u64 = 604_800,
         /// Storage layout of a discussion that is opened by a product's first review.
         pub discussion_layout: DiscussionLayout = DiscussionLayout::PerDocument,
         /// Idle time after which a cart expires, in seconds.

@@ -70,7 +70,7 @@ pub enum Error {
          had none, read the object first"
     )]
     Unavailable(#[source] Source),
-    /// Like `Unavailable`, for hits and views, whose additions to counts aren't idempotent.
+    /// Like `Unavailable`, for hits, views and impressions, whose additions to counts aren't idempotent.
     #[error("the gateway doesn't know whether this was counted; a repeat may count it twice")]
     Uncounted(#[source] Source),
     /// Any other failure: a defect of the program or of its set-up.

@@ -13,10 +13,11 @@
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `{content, inbox → social} → assets → {comments, identities}`; `events`, `hits`, `series` and `sessions` are independent. `queue` is below all of them. A field that shows an
+//! `{content, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are independent. `queue` is below all of them. A field that shows an
 //! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
 //! [`extends`](Room::extends).
 
+pub mod ads;
 pub mod assets;
 pub mod carts;
 pub mod catalog;
@@ -78,6 +79,7 @@ pub const ROOMS: &[&Room] = &[
     &series::ROOM,
     &sessions::ROOM,
     &events::ROOM,
+    &ads::ROOM,
     &queue::ROOM,
     &topics::ROOM,
 ];
@@ -107,6 +109,7 @@ root! {
     // therefore last.
     MergedObject pub struct Queries as "Query" by of:
         topics::TopicsQuery,
+        ads::AdsQuery,
         queue::QueueQuery,
         inbox::InboxQuery,
         social::SocialQuery,
@@ -145,6 +148,7 @@ root! {
         series::SeriesMutation,
         sessions::SessionsMutation,
         events::EventsMutation,
+        ads::AdsMutation,
         queue::QueueMutation,
         social::SocialMutation,
         topics::TopicsMutation,

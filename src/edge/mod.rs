@@ -1,6 +1,7 @@
 //! The HTTP layer: routes, and the steps of a request before it reaches the schema.
 
 mod admission;
+mod ads;
 mod assets;
 pub mod auth;
 mod connection;
@@ -143,6 +144,11 @@ impl Edge {
             .route("/graphql/stream", live::reservations::routes());
         if domains::is_on(config, "content") {
             routes = routes.route("/feeds/{*path}", get(feeds::feed));
+        }
+        if domains::is_on(config, "ads") {
+            routes = routes
+                .route("/ads/click/{token}", get(ads::click))
+                .route("/ads/pixel/{token}", get(ads::pixel));
         }
         if domains::is_on(config, "assets") {
             routes = routes.route("/assets/{*path}", assets::routes());

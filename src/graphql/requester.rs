@@ -150,6 +150,8 @@ macro_rules! who {
             $crate::graphql::requester::Role::Merchant,
         )
     };
+    (guard advertiser) => { $crate::graphql::requester::who!(role Advertiser) };
+    (guard publisher) => { $crate::graphql::requester::who!(role Publisher) };
     (guard service) => { $crate::graphql::requester::who!(role Service) };
     (role $role:ident) => {
         $crate::graphql::requester::Who::Role($crate::graphql::requester::Role::$role)

@@ -37,7 +37,8 @@ async fn ask(client: &Client, name: &str, input: &Value) -> Value {
 
 /// Who may write all of it.
 fn writer(gateway: &Gateway) -> Client {
-    gateway.user("the-writer", &["merchant", "editor", "service", "producer", "worker", "operator"])
+    let roles = ["merchant", "editor", "service", "producer", "worker", "operator", "advertiser"];
+    gateway.user("the-writer", &roles)
 }
 
 /// Inputs that could be used, with the places of their texts.
@@ -174,6 +175,27 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
             "recordSessions",
             json!({ "sessions": [{ "user": "u", "seconds": 1 }], "idempotencyKey": "op" }),
             &["/sessions/0/user", "/idempotencyKey"],
+        ),
+        (
+            "launchCampaign",
+            json!({
+                "name": "Name", "zones": [{ "site": "s", "name": "z" }], "pricing": "CPM", "bid": 1,
+                "currency": "EUR", "budget": 1, "targetUrl": "https://shop.example",
+                "adUnits": [{ "keywords": ["k"], "creative": { "headline": "Headline" } }],
+                "idempotencyKey": "op",
+            }),
+            &[
+                "/name",
+                "/targetUrl",
+                "/adUnits/0/keywords/0",
+                "/adUnits/0/creative/headline",
+                "/idempotencyKey",
+            ],
+        ),
+        (
+            "serveAds",
+            json!({ "site": "s", "zone": "z", "visitor": "v", "keywords": ["k"] }),
+            &["/visitor", "/keywords/0"],
         ),
     ]
 }

@@ -1,5 +1,7 @@
 //! What the peers share.
 
+pub mod ads;
+
 use std::{env, io};
 
 use axum::{Router, serve::ListenerExt as _};

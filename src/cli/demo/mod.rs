@@ -150,6 +150,7 @@ impl Demo {
                 seed::work(&app),
                 seed::run_traffic(&app),
                 seed::run_requests(&app),
+                seed::run_ads(&app),
                 seed::run_ticker(app.clone(), self.products, stop.clone()),
             )
         };

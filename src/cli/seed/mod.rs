@@ -1,6 +1,7 @@
 //! Fills the demo's shop with the data of the crate `docgate-demo`. Categories, products, one discussion, and people with
 //! their posts are imported; everything else is created through the schema, as by clients.
 
+mod ads;
 mod client;
 mod cut;
 mod discussions;
@@ -29,6 +30,7 @@ use crate::{
 use client::DemoClient;
 use shoppers::Visits;
 
+pub(super) use ads::traffic as run_ads;
 pub(super) use cut::Cut;
 pub(super) use docgate_demo::products::FIRST_SKU;
 pub(super) use events::run as run_requests;
@@ -70,6 +72,7 @@ pub(super) async fn fill(
     hits::create(&app, &steps).await?;
     traffic::create(&app, &client, &steps).await?;
     events::log(&app, &client, &steps).await?;
+    ads::create(&app, &client, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;

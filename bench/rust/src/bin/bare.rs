@@ -205,6 +205,7 @@ async fn main() -> io::Result<()> {
         .with_state(database.collection("products"));
     let hit =
         Router::new().route("/hit/{sku}", post(hit)).with_state(database.collection("bench_hits"));
+    let ads = docgate_bench::ads::routes(&once);
     let hits = Router::new().route("/hits", post(page_hit)).with_state(once);
     let feeds = Feeds {
         followed: database.collection("bench_followed"),
@@ -212,5 +213,5 @@ async fn main() -> io::Result<()> {
         users: database.collection("users"),
     };
     let news = Router::new().route("/news/{viewer}", get(news)).with_state(feeds);
-    docgate_bench::serve(products.merge(hit).merge(hits).merge(news)).await
+    docgate_bench::serve(products.merge(hit).merge(hits).merge(news).merge(ads)).await
 }

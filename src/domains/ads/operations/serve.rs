@@ -1,0 +1,210 @@
+//! Choosing ads for a visitor, and charging for them.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use mongodb::bson::{DateTime, Document};
+
+use super::{
+    super::{
+        documents::{ProfileDocument, ZoneAd, zone_key},
+        store::{
+            campaigns::{campaigns, charge},
+            profiles::{self, profiles},
+        },
+        types::{ServeAdsInput, ServeAdsResult, ServedAd, ServedAds},
+    },
+    rank::ranked,
+    tokens::Token,
+    zones::{Zone, current},
+};
+use crate::{
+    graphql::prelude::*,
+    mongo::{Version, batched, expression::stored_fields, unhurried},
+};
+
+/// How long a gateway doesn't try a campaign that couldn't be charged.
+const REST: Duration = Duration::from_secs(1);
+/// Number of campaigns that are remembered as resting.
+const RESTING: usize = 10_000;
+/// How far the clocks of gateways and of MongoDB may differ, in milliseconds. A campaign whose time hasn't come by more
+/// than that isn't tried; the charge decides.
+const SKEW: i64 = 5_000;
+/// How long a new profile is kept, in milliseconds. The impressions in it prolong that.
+const KEPT: i64 = 3_600_000;
+
+/// Campaigns that couldn't be charged of late, with their version. Trying them again would delay visitors. It is only a
+/// hint: the charge decides.
+#[derive(Default)]
+struct Resting(Mutex<HashMap<String, (i64, Instant)>>);
+
+impl Resting {
+    fn contains(&self, ad: &ZoneAd) -> bool {
+        let resting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = resting.get(&ad.campaign);
+        found.is_some_and(|(version, since)| *version == ad.version && since.elapsed() < REST)
+    }
+
+    fn add(&self, ad: &ZoneAd) {
+        let mut resting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if resting.len() >= RESTING {
+            resting.clear();
+        }
+        resting.insert(ad.campaign.clone(), (ad.version, Instant::now()));
+    }
+}
+
+/// The `_id` of a visitor's profile. The visitor's id can't be computed from it.
+pub(super) fn profile_of(app: &App, visitor: &str) -> String {
+    app.ids().derived(&["adVisitor", visitor])
+}
+
+/// The visitor of a call, with the profile as it was read.
+pub(super) struct Visitor {
+    id: String,
+    /// The fields of the profile, if there is one.
+    found: Option<Document>,
+}
+
+impl Visitor {
+    /// Reads the profile of a visitor.
+    pub(super) async fn read(app: &App, visitor: Option<&str>) -> Result<Option<Self>> {
+        let Some(visitor) = visitor else { return Ok(None) };
+        let id = profile_of(app, visitor);
+        let found = profiles(app).get(&id).await?;
+        Ok(Some(Self { id, found: found.as_ref().map(stored_fields) }))
+    }
+
+    /// The frequency cap of an ad that the visitor has reached.
+    pub(super) fn capped(&self, ad: &ZoneAd, now: DateTime) -> Option<profiles::Capped> {
+        profiles::reached(self.found.as_ref()?, ad, now)
+    }
+
+    /// Notes an impression, unless a cap has been reached. Returns whether it did.
+    async fn note(&self, app: &App, impression: &str, ad: &ZoneAd) -> Result<bool> {
+        if self.found.is_none() {
+            let until = DateTime::from_millis(app.clock().timestamp_millis() + KEPT);
+            let (id, impressions) = (self.id.clone(), Vec::new());
+            let new = ProfileDocument { id, impressions, kept_until: until, v: Version };
+            // It is refused if another call was faster.
+            profiles(app).insert(new).await.decided()?;
+        }
+        profiles::note(app, &self.id, impression, ad).held().await
+    }
+}
+
+/// Chooses ads for a visitor. Each of them is charged.
+///
+/// # Errors
+/// `Uncounted` if no ad can be served, and some may have been charged.
+pub async fn serve_ads(
+    cx: Cx<'_>,
+    input: ServeAdsInput,
+) -> Result<ServedAds, Stop<ServeAdsResult>> {
+    let input = input.checked()?.into_inner();
+    let key = zone_key(&input.site, &input.zone);
+    let read = async {
+        tokio::try_join!(current(&cx, &key), Visitor::read(&cx, input.visitor.as_deref()))
+    };
+    let (zone, visitor) = batched(read).await?;
+    let Some(zone) = zone else {
+        let name = format!("{}/{}", input.site, input.zone);
+        return Err(NotFound::new(NodeKind::AD_ZONE.name(), name).into());
+    };
+    let count = usize::try_from(input.count.unwrap_or(1)).unwrap_or(1);
+    let keywords = input.keywords.unwrap_or_default();
+    let seed = u64::from_le_bytes(first_half(cx.ids().random_bytes()));
+    let (resting, now) = (cx.shared::<Resting>(), cx.clock());
+    let is_open = |position: &usize| {
+        let ad = zone.ad(*position);
+        let is_capped = || visitor.as_ref().is_some_and(|of| of.capped(ad, now).is_some());
+        is_about_due(ad, now) && !resting.contains(ad) && !is_capped()
+    };
+    let mut candidates =
+        ranked(&zone, &keywords, seed).into_iter().map(|ranked| ranked.position).filter(is_open);
+    let (mut ads, mut failed) = (Vec::new(), None);
+    while ads.len() < count {
+        let some: Vec<_> = candidates.by_ref().take(count - ads.len()).collect();
+        if some.is_empty() {
+            break;
+        }
+        let tries = some.into_iter().map(|at| deliver(&cx, &zone, at, visitor.as_ref(), &resting));
+        for tried in batched(join_all(tries)).await {
+            match tried {
+                Ok(served) => ads.extend(served),
+                Err(error) => failed = Some(error),
+            }
+        }
+        // What is wrong with one charge is likely wrong with the next one.
+        if failed.is_some() {
+            break;
+        }
+    }
+    match failed {
+        Some(Error::Unavailable(source)) if ads.is_empty() => Err(Error::Uncounted(source).into()),
+        Some(error) if ads.is_empty() => Err(error.into()),
+        _ => Ok(ServedAds { ads }),
+    }
+}
+
+pub(super) fn first_half([a, b, c, d, e, f, g, h, ..]: [u8; 16]) -> [u8; 8] {
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Whether the time of an ad may have come, and may not be over.
+fn is_about_due(ad: &ZoneAd, now: DateTime) -> bool {
+    let now = now.timestamp_millis();
+    let (starts, ends) = (ad.starts_at.timestamp_millis(), ad.ends_at.timestamp_millis());
+    (starts - SKEW..ends + SKEW).contains(&now)
+}
+
+/// Notes an impression in the profile if a cap needs it, and charges it. `None` if it can't be served.
+async fn deliver(
+    app: &App,
+    zone: &Arc<Zone>,
+    position: usize,
+    visitor: Option<&Visitor>,
+    resting: &Resting,
+) -> Result<Option<ServedAd>> {
+    let ad = zone.ad(position);
+    let impression = app.ids().random();
+    let is_capped = ad.campaign_cap.is_some() || ad.unit_cap.is_some();
+    let visitor = visitor.filter(|_| is_capped);
+    if let Some(visitor) = visitor
+        && !visitor.note(app, &impression, ad).await?
+    {
+        return Ok(None);
+    }
+    let charge = campaigns(app).change(charge(&ad.campaign, ad.cost, ad.needed));
+    if !charge.held().await? {
+        resting.add(ad);
+        if let Some(Visitor { id, .. }) = visitor {
+            forget(app, id.clone(), impression);
+        }
+        return Ok(None);
+    }
+    let expires_at = Token::expiry(app);
+    let token = Token {
+        impression,
+        campaign: ad.campaign.clone(),
+        unit: ad.unit,
+        zone: zone.document.id.clone(),
+        expires_at,
+    };
+    let (zone, token) = (Arc::clone(zone), token.issued(app));
+    Ok(Some(ServedAd { zone, position, token, expires_at }))
+}
+
+/// Removes an impression that wasn't served from a profile, behind the answer.
+fn forget(app: &App, profile: String, impression: String) {
+    let own = app.clone();
+    let forget = async move {
+        profiles::forget(&own, &profile, &impression).held().await?;
+        Ok(())
+    };
+    app.in_background("removing an impression that wasn't served", unhurried(forget));
+}

@@ -1,0 +1,45 @@
+//! Sweep of advertising.
+
+use std::time::Duration;
+
+use super::{
+    documents::{CampaignDocument, EventDocument},
+    operations::{end, finish, finish_event, refresh, retire_marks},
+    store::{
+        campaigns::list_older,
+        events::{self, events},
+        profiles,
+    },
+};
+use crate::{app::App, flow::Sweep};
+
+/// Maximum number of documents of each kind per pass.
+const LIMIT: i64 = 200;
+/// How long clicks are kept after their tokens have expired. The clocks of gateways differ by less.
+const MARGIN: Duration = Duration::from_secs(3_600);
+
+/// Ends campaigns, finishes flows and clicks that were cut, computes expected incomes, and removes what is no longer
+/// needed.
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
+    let (now, before) = (sweep.now(), sweep.unchanged_before());
+    let name = |campaign: &CampaignDocument| format!("campaign {}", campaign.id);
+
+    let cut = list_older(app, ("due", "due"), before, LIMIT).await;
+    sweep.each(cut, name, |of| async move { finish(app, &of.id).await }).await;
+    let over = list_older(app, ("liveUntil", "live"), now, LIMIT).await;
+    sweep.each(over, name, |of| async move { end(app, &of.id).await }).await;
+
+    let uncounted = events(app).list_older(("due", "due"), before, LIMIT).await;
+    let of_event = |event: &EventDocument| format!("click {}", event.id);
+    sweep.each(uncounted, of_event, |of| async move { finish_event(app, &of).await }).await;
+    let marked = list_older(app, ("marksAt", "marks"), before, LIMIT).await;
+    sweep.each(marked, name, |of| async move { retire_marks(app, &of, before).await }).await;
+
+    let age = Duration::from_secs(app.config().ads_refresh_seconds);
+    let rated = list_older(app, ("ratedAt", "rated"), sweep.earlier(age), LIMIT).await;
+    sweep.each(rated, name, |of| async move { refresh(app, &of.id).await }).await;
+
+    let expired = events::remove_expired(app, sweep.earlier(MARGIN)).await;
+    sweep.count("expired clicks", expired);
+    sweep.count("profiles", profiles::remove_old(app, now).await);
+}

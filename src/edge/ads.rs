@@ -24,7 +24,7 @@ use crate::{
 /// Every request has to reach the gateway.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// A transparent picture of one pixel, as GIF89a.
+/// A transparent picture of one pixel, in the format `GIF89a`.
 const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00\
     \x21\xf9\x04\x01\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
 

@@ -1,12 +1,7 @@
 //! Ads as a team writes them by hand: the zone and the visitor's profile are read side by side, then the best ad that can
 //! be charged is charged and noted, each by an update of its own. The documents are docgate's.
 
-use axum::{
-    Json, Router,
-    extract::State,
-    http::StatusCode,
-    routing::post,
-};
+use axum::{Json, Router, extract::State, http::StatusCode, routing::post};
 use mongodb::{
     Collection, Database,
     bson::{DateTime, Document, doc},

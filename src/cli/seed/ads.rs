@@ -131,7 +131,7 @@ fn plan(random: &mut Random, zones: &[(&str, &str)], number: usize, now: DateTim
         let text = format!("Offer {} of this week.", 1 + random.below(90));
         json!({ "keywords": keywords, "creative": { "headline": headline, "text": text } })
     };
-    let units: Vec<_> = (0..1 + random.below(3)).map(|_| unit(random)).collect();
+    let units: Vec<_> = (0..=random.below(3)).map(|_| unit(random)).collect();
     let pays_for_clicks = number.is_multiple_of(3);
     let (bid, budget) = if pays_for_clicks {
         (random.between(5, 60), random.between(500, 20_000))

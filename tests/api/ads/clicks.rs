@@ -75,7 +75,7 @@ async fn clicks_of_a_paused_campaign_are_charged_and_those_of_an_ended_one_arent
     change(&gateway, PAUSE, &id).await;
     record(&gateway, CLICK, &tokens[0]).await;
     assert_eq!(number(&gateway, &id, "chargedClicks").await, 1);
-    tokio::time::sleep(Duration::from_millis(3_000)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     gateway.sweep().await;
     record(&gateway, CLICK, &tokens[1]).await;
     let found = counts(&gateway, &id).await;

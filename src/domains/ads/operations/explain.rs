@@ -15,7 +15,7 @@ use super::{
     },
     is_own,
     rank::ranked,
-    serve::Visitor,
+    serve::{Visitor, seed},
     zones::current,
 };
 use crate::{
@@ -53,8 +53,7 @@ pub async fn explain_ads(
     let found: HashMap<String, CampaignDocument> =
         found.map(|campaign| (campaign.id.clone(), campaign)).collect();
 
-    let seed = u64::from_le_bytes(super::serve::first_half(app.ids().random_bytes()));
-    let explained = ranked(&zone, &keywords, seed).into_iter().map(|ranked| {
+    let explained = ranked(&zone, &keywords, seed(app)).into_iter().map(|ranked| {
         let ad = zone.ad(ranked.position);
         let capped = visitor.as_ref().and_then(|visitor| visitor.capped(ad, now));
         let refused = found.get(&ad.campaign).map_or(Some(NotCharged::NotRunning), |campaign| {

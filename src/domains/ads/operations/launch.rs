@@ -80,7 +80,7 @@ where
     U: From<AdZoneFull>,
 {
     match start(&cx, campaign, attempt).await? {
-        Started::Running(running) => Ok(Step::Done(running)),
+        Started::Running(running) => Ok(Step::Done(*running)),
         Started::Full(ZoneName { site_id, zone_id, .. }) => {
             let message = format!("the zone {zone_id} of {site_id} has no room for the ads");
             Err(AdZoneFull::because(message, site_id, zone_id).into())

@@ -14,7 +14,7 @@ use crate::graphql::prelude::*;
 /// What became of a start.
 pub(super) enum Started {
     /// The campaign runs.
-    Running(CampaignDocument),
+    Running(Box<CampaignDocument>),
     /// This zone had no room. The campaign is what it was before, or has ended.
     Full(ZoneName),
     /// Another attempt changed the campaign: it has to be read again.
@@ -30,7 +30,7 @@ pub(super) async fn start(
     match reserve(app, campaign, attempt).await? {
         None => {
             let running = campaigns::run(app, campaign).within(attempt).after().await?;
-            Ok(running.map_or(Started::Overtaken, Started::Running))
+            Ok(running.map_or(Started::Overtaken, |after| Started::Running(Box::new(after))))
         }
         Some(full) => {
             let abort = if campaign.ran_at.is_some() {

@@ -117,15 +117,16 @@ pub async fn serve_ads(
     };
     let count = usize::try_from(input.count.unwrap_or(1)).unwrap_or(1);
     let keywords = input.keywords.unwrap_or_default();
-    let seed = u64::from_le_bytes(first_half(cx.ids().random_bytes()));
     let (resting, now) = (cx.shared::<Resting>(), cx.clock());
     let is_open = |position: &usize| {
         let ad = zone.ad(*position);
         let is_capped = || visitor.as_ref().is_some_and(|of| of.capped(ad, now).is_some());
         is_about_due(ad, now) && !resting.contains(ad) && !is_capped()
     };
-    let mut candidates =
-        ranked(&zone, &keywords, seed).into_iter().map(|ranked| ranked.position).filter(is_open);
+    let mut candidates = ranked(&zone, &keywords, seed(&cx))
+        .into_iter()
+        .map(|ranked| ranked.position)
+        .filter(is_open);
     let (mut ads, mut failed) = (Vec::new(), None);
     while ads.len() < count {
         let some: Vec<_> = candidates.by_ref().take(count - ads.len()).collect();
@@ -151,8 +152,9 @@ pub async fn serve_ads(
     }
 }
 
-pub(super) fn first_half([a, b, c, d, e, f, g, h, ..]: [u8; 16]) -> [u8; 8] {
-    [a, b, c, d, e, f, g, h]
+/// The order in which ads that tie are tried, by chance.
+pub(super) fn seed(app: &App) -> u64 {
+    app.ids().random_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// Whether the time of an ad may have come, and may not be over.

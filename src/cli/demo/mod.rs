@@ -121,7 +121,7 @@ impl Demo {
         let database = options::open(&config, &metrics).await?;
         let client = database.client().clone();
         let app = App::with_metrics(config, database, metrics);
-        let ran = self.run_over(app, mongod, home, listeners, stop).await;
+        let ran = Box::pin(self.run_over(app, mongod, home, listeners, stop)).await;
         connect::close(client).await;
         ran
     }

@@ -46,7 +46,8 @@ pub(super) async fn insert_events(app: &App, batch: &Batch) -> Result<(), Error>
     events::import::insert(app, &batch.events).await
 }
 
-/// Counts the hits of a batch. Batches of a log are counted one after the other.
+/// Counts the hits of a batch. Batches of a log are counted one after the other, in the order of their offsets, and every
+/// import of the log has the same ones.
 ///
 /// # Errors
 /// Some of them may have been counted.

@@ -17,12 +17,20 @@ const AHEAD: i64 = DAY;
 
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let now = sweep.now().timestamp_millis();
-    sweep.count("months", drop_old(app, now).await);
-    let next = Month::of(now + AHEAD);
-    if next != Month::of(now) {
-        sweep.note("next month", operations::months::demand(app, next).await);
+    let oldest = operations::oldest(app, now);
+    match store::months(app).await {
+        Ok(months) => {
+            if let Some(oldest) = oldest {
+                sweep.count("months", drop_older(app, &months, oldest).await);
+            }
+            let next = Month::of(now + AHEAD);
+            if months.contains(&Month::of(now)) && !months.contains(&next) {
+                sweep.note("next month", operations::months::demand(app, next).await);
+            }
+        }
+        Err(error) => sweep.note("months", Err(error)),
     }
-    if let Some(oldest) = operations::oldest(app, now) {
+    if let Some(oldest) = oldest {
         let forgotten = store::forget_imports(app, DateTime::from_millis(oldest - SLACK)).await;
         sweep.note("imports", forgotten.map(|_| ()));
     }
@@ -30,17 +38,14 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.note("calls", forgotten.map(|_| ()));
 }
 
-/// Drops the months all of whose events are older than the retention. Returns their number.
-async fn drop_old(app: &App, now: i64) -> Result<u64, Error> {
-    let Some(oldest) = operations::oldest(app, now) else { return Ok(0) };
+/// Drops the months all of whose events are older than the oldest time. Returns their number.
+async fn drop_older(app: &App, months: &[Month], oldest: i64) -> Result<u64, Error> {
     let mut dropped = 0;
-    for month in store::months(app).await? {
-        if month.end() + SLACK <= oldest {
-            store::drop_month(app, month).await?;
-            operations::months::forget(app, month);
-            tracing::info!(event = "events_dropped", month = %month, "a month of events was dropped");
-            dropped += 1;
-        }
+    for month in months.iter().filter(|month| month.end() + SLACK <= oldest) {
+        store::drop_month(app, *month).await?;
+        operations::months::forget(app, *month);
+        tracing::info!(event = "events_dropped", month = %month, "a month of events was dropped");
+        dropped += 1;
     }
     Ok(dropped)
 }

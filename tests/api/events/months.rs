@@ -195,3 +195,28 @@ async fn the_check_finds_what_is_misplaced_and_the_repair_builds_indexes() {
     assert_eq!(repaired, [format!("the indexes of {name}: host")]);
     assert!(broken().await.is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_and_positions_are_forgotten_when_they_are_old() {
+    let gateway = Gateway::with(|config| config.events_retention_days = 30).await;
+    let at = format!("{}T10:00:00Z", day(&gateway, 1));
+    let input = json!({ "events": [event("/a", &at)], "idempotencyKey": "k" });
+    log(&gateway.service(), input).await;
+    let old = |days: i64| {
+        DateTime::from_millis(gateway.app.clock().timestamp_millis() - days * 86_400_000)
+    };
+    gateway
+        .raw("eventCalls")
+        .insert_one(doc! { "_id": "old", "at": old(1) })
+        .await
+        .expect("inserted");
+    for days in [29, 32] {
+        let position = doc! { "_id": days.to_string(), "at": old(days) };
+        gateway.raw("eventImports").insert_one(position).await.expect("inserted");
+    }
+    background::sweep_room(&gateway.app, &domains::events::ROOM).await.expect("it runs");
+    assert_eq!(gateway.stored("eventCalls").await.len(), 1);
+    let left = gateway.stored("eventImports").await;
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].get_str("_id").expect("an id"), "29");
+}

@@ -409,7 +409,7 @@ mod tests {
                 "h - - [10/Oct/2024:00:00:00 +0000] \"GET /\" 200 1 \"-\" \"",
                 "userAgent: has no quotation",
             ),
-            ("{\"host\": \"json\"}", "time: has no ["),
+            ("{\"host\": \"json\"}", "ident: is missing or the last"),
         ] {
             let fault = fault(line);
             assert!(fault.starts_with(told), "{line}: {fault}");

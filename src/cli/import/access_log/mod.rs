@@ -261,10 +261,10 @@ async fn again_and_again<F: Future<Output = Result<(), Error>>>(
     stop: CancellationToken,
 ) -> Result<(), Error> {
     let since = Instant::now();
-    let mut tried = 1;
+    let mut count = 1;
     loop {
         match write().await {
-            Err(error) if error.is_retryable() && tried < tries && !stop.is_cancelled() => {
+            Err(error) if error.is_retryable() && count < tries && !stop.is_cancelled() => {
                 let seconds = since.elapsed().as_secs();
                 tracing::warn!(
                     event = "import_batch_retried",
@@ -272,7 +272,7 @@ async fn again_and_again<F: Future<Output = Result<(), Error>>>(
                     ?error,
                     "a batch is tried again"
                 );
-                tried += 1;
+                count += 1;
                 tokio::select! {
                     () = stop.cancelled() => {}
                     () = tokio::time::sleep(PAUSE) => {}

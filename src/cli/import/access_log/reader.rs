@@ -190,7 +190,7 @@ impl Reader {
                     followed.wait(0);
                     continue;
                 };
-                if let Err(ended) = self.follow_log(&followed, &mut batcher, &mut lines, out)? {
+                if let Err(ended) = Self::follow_log(&followed, &mut batcher, &mut lines, out)? {
                     return Ok(Err(ended));
                 }
             }
@@ -200,7 +200,6 @@ impl Reader {
 
     /// Sends the lines of one log until another one takes its place, or until `stop`.
     fn follow_log(
-        &self,
         followed: &Followed,
         batcher: &mut Batcher,
         lines: &mut Lines,

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::{
     super::super::{failure::Failure, terminal},
     batch::{Batch, Skipped},
+    sinks::Sink,
 };
 
 /// Maximum number of skipped lines that are printed if they aren't written to a file.
@@ -61,7 +62,9 @@ impl Report {
     pub(super) fn imported(&mut self, batch: &Batch, bytes: u64) -> Result<(), Failure> {
         let name = &*batch.log.name;
         self.imported += batch.imported;
-        self.uncounted += batch.uncounted;
+        if batch.is_for(Sink::Reports) {
+            self.uncounted += batch.uncounted;
+        }
         self.last = Some((name.to_owned(), batch.lines));
         for line in &batch.skipped {
             self.skipped += 1;

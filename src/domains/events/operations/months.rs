@@ -1,8 +1,11 @@
-//! The months whose collections this gateway knows to exist. It creates a collection before its first insert there.
+//! The months whose collections this gateway knows to exist. It creates a collection before its first insert there, and
+//! once a minute makes sure that it is still there: somebody may have dropped it, and an insert would create one without
+//! indexes.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use tokio::sync::OnceCell;
@@ -10,24 +13,40 @@ use tokio::sync::OnceCell;
 use super::super::{calendar::Month, store};
 use crate::{app::App, error::Error};
 
+/// How long a month is known to exist.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// Whether a month exists, and since when that is to be found out.
+struct Known {
+    since: Instant,
+    exists: Arc<OnceCell<()>>,
+}
+
 #[derive(Default)]
-struct Months(Mutex<HashMap<Month, Arc<OnceCell<()>>>>);
+struct Months(Mutex<HashMap<Month, Known>>);
 
 impl Months {
-    fn all(&self) -> MutexGuard<'_, HashMap<Month, Arc<OnceCell<()>>>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<Month, Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of a month.
+    fn of(&self, month: Month) -> Arc<OnceCell<()>> {
+        let mut all = self.all();
+        all.retain(|_, known| known.since.elapsed() < FRESH);
+        let new = || Known { since: Instant::now(), exists: Arc::default() };
+        Arc::clone(&all.entry(month).or_insert_with(new).exists)
     }
 }
 
-/// Creates the collection of a month with its indexes, unless this gateway has done it.
+/// Creates the collection of a month with its indexes, unless this gateway has just done it.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub(in super::super) async fn demand(app: &App, month: Month) -> Result<(), Error> {
-    let months = app.shared::<Months>();
-    let known = Arc::clone(months.all().entry(month).or_default());
     // Calls that arrive meanwhile wait for the same command.
-    known.get_or_try_init(|| store::prepare(app, month)).await?;
+    let exists = app.shared::<Months>().of(month);
+    exists.get_or_try_init(|| store::prepare(app, month)).await?;
     Ok(())
 }
 

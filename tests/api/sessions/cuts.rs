@@ -1,6 +1,6 @@
 //! Recording and rolling up, cut at every command in every way.
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{DateTime, Document, doc};
 use serde_json::json;
 
 use super::{RECORD, RUN, assert_recount, late, record, roll_up, session};
@@ -39,6 +39,14 @@ async fn a_run_may_be_cut_anywhere() {
     cuts::everywhere_apart(
         settings,
         async |gateway, n| {
+            // A first run also inserts the lease and the watermark.
+            if n == 1 {
+                roll_up(gateway).await;
+            }
+            // As if the lease of the case before had run out.
+            let leases = gateway.database.collection::<Document>("leases");
+            let over = doc! { "$set": { "until": DateTime::from_millis(0) } };
+            leases.update_one(doc! { "_id": "sessionRollup" }, over).await.expect("updated");
             // A user of its own, and one whom all cases share.
             let user = format!("user {n}");
             let sessions = [session(&user, AT, 1), session("ann", AT, 2)];

@@ -135,7 +135,7 @@ async fn a_day_has_a_budget_of_its_own() {
     let report = |from: &str, to: &str| {
         let variables = json!({ "id": id, "from": from, "to": to });
         let client = super::advertiser(&gateway, "adv");
-        async move { client.run(query, variables).await }
+        async move { client.explained(query, variables).await }
     };
     let found = report("2025-01-01", today).await;
     assert_eq!(commands(&found), ["find campaigns"]);
@@ -344,12 +344,12 @@ async fn what_is_served_costs_two_reads_and_a_write_for_each_cap_and_charge() {
         |fields: Value| json!({ "input": with(json!({ "site": SITE, "zone": "top" }), fields) });
     let id = launch(&gateway, plan(&gateway, &["top"])).await;
     serve(&gateway, "top", json!({})).await;
-    let said = gateway.service().run(SERVE, input(json!({}))).await;
+    let said = gateway.service().explained(SERVE, input(json!({}))).await;
     assert_eq!(commands(&said), ["find adZones", "update campaigns"], "{said:#}");
     change(&gateway, PAUSE, &id).await;
     capped(&gateway, json!({ "frequencyCap": { "count": 9, "seconds": 60 } }), 1).await;
     serve(&gateway, "top", json!({ "visitor": "v" })).await;
-    let said = gateway.service().run(SERVE, input(json!({ "visitor": "v" }))).await;
+    let said = gateway.service().explained(SERVE, input(json!({ "visitor": "v" }))).await;
     let mut sent = commands(&said);
     sent.sort();
     let expected = ["find adProfiles", "find adZones", "update adProfiles", "update campaigns"];

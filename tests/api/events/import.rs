@@ -86,9 +86,19 @@ impl Place {
     /// Hits of a page on a day.
     async fn hits(&self, page: &str, day: &str) -> i64 {
         let query = "query($page: String!, $day: Date!) {
-            report(site: \"a.example\", page: $page, from: $day, to: $day, resolution: DAY) { total } }";
+            report(site: \"a.example\", page: $page, range: {days: {from: $day, to: $day}}, resolution: DAY) { total } }";
         let report = analyst(&self.gateway).field(query, json!({ "page": page, "day": day })).await;
         report["total"].as_i64().expect("a number")
+    }
+
+    /// Views of a page on a day.
+    async fn views(&self, page: &str, day: &str) -> i64 {
+        let query = "query($page: String!, $from: DateTime!, $to: DateTime!) {
+            viewSeries(page: $page, from: $from, to: $to, resolution: HOUR) { total } }";
+        let [from, to] = ["00:00:00Z", "23:59:59Z"].map(|time| format!("{day}T{time}"));
+        let variables = json!({ "page": page, "from": from, "to": to });
+        let series = analyst(&self.gateway).field(query, variables).await;
+        series["total"].as_i64().expect("a number")
     }
 }
 
@@ -218,22 +228,24 @@ async fn rotated_logs_come_in_one_call_and_go_on_where_they_were() {
         &zstd::encode_all(lines(&second, 0..400).as_bytes(), 1).expect("packed"),
     );
     let live = place.file("access.log", lines(&third, 0..300).as_bytes());
-    place.imports(&[&one, &two, &live], &["--into", "events,reports"], 1_200);
+    place.imports(&[&one, &two, &live], &["--into", "events,reports,series"], 1_200);
     assert_eq!(place.count().await, 1_200);
     for (day, hits) in [(&first, 50), (&second, 40), (&third, 30)] {
         assert_eq!(place.hits("/7", day).await, hits);
+        assert_eq!(place.views("/7", day).await, hits);
     }
     // The log grows, is rotated and compressed, and another one begins.
     let grown = lines(&third, 0..350);
     let rotated = place.file("access.log.1.gz", &gzip(&grown));
     let begun = place.file("access.log", lines(&third, 1_000..1_010).as_bytes());
-    place.imports(&[&rotated, &begun], &["--into", "events,reports"], 60);
+    place.imports(&[&rotated, &begun], &["--into", "events,reports,series"], 60);
     assert_eq!(place.count().await, 1_260);
     assert_eq!(place.hits("/7", &third).await, 36);
     // Into reports alone, and into both: nothing is counted again.
     place.imports(&[&rotated], &["--into", "reports"], 0);
     place.imports(&[&one, &rotated, &begun], &["--into", "reports,events,reports"], 0);
     assert_eq!(place.hits("/7", &third).await, 36);
+    assert_eq!(place.views("/7", &third).await, 36);
     place.gateway.assert_sound().await;
 }
 
@@ -295,7 +307,7 @@ async fn what_cant_be_imported_is_told() {
     for (files, more, code, told) in [
         (vec![place.path("nothing")], vec![], 3, "nothing can't be read"),
         (vec![PathBuf::from("-")], vec!["--follow"], 2, "--follow needs a file"),
-        (vec![file.clone()], vec!["--into", "series"], 2, "invalid value 'series'"),
+        (vec![file.clone()], vec!["--into", "hits"], 2, "invalid value 'hits'"),
         (vec![], vec![], 2, "<FILE>"),
     ] {
         let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
@@ -340,6 +352,25 @@ async fn an_import_that_was_killed_goes_on_and_doubles_nothing() {
         assert_eq!(place.count().await, 200_000);
         place.gateway.assert_sound().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hits_and_views_of_an_import_that_was_killed_count_once() {
+    let place = Place::new().await;
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..60_000).as_bytes());
+    let into = ["--into", "events,reports,series"];
+    for _ in 0..3 {
+        let before = place.position().await;
+        let running = Running::start(place.command(&[&file], &into));
+        until("it never gets anywhere", async || place.position().await > before).await;
+        running.signal("KILL");
+    }
+    let (code, _, said) = place.import(&[&file], &into);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(place.count().await, 60_000);
+    assert_eq!((place.hits("/7", &day).await, place.views("/7", &day).await), (6_000, 6_000));
+    place.gateway.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -31,7 +31,7 @@ async fn events_are_found_by_path_host_and_day() {
     .await;
     let paths = async |by: Value, from: Option<String>, to: Option<String>| {
         let variables = json!({ "by": by, "from": from, "to": to });
-        let response = analyst(&gateway).run(LIST, variables).await;
+        let response = analyst(&gateway).explained(LIST, variables).await;
         // The events of all months that may have some.
         let sent = commands(&response);
         assert!(sent.iter().all(|sent| sent.ends_with("events")), "{sent:?}");
@@ -76,7 +76,7 @@ async fn a_page_reads_as_much_as_it_shows() {
     {
         let mut variables = json!({ "by": by, "first": 10, "from": at(100) });
         for _ in 0..2 {
-            let response = analyst(&gateway).run(LIST, variables.clone()).await;
+            let response = analyst(&gateway).explained(LIST, variables.clone()).await;
             let sent =
                 response["extensions"]["docgate"]["commands"].as_array().expect("commands").clone();
             let keys: i64 = sent.iter().filter_map(|sent| sent["keysExamined"].as_i64()).sum();

@@ -31,7 +31,7 @@ async fn a_day_by_minute_reads_as_many_documents_as_minutes_have_views() {
     for (by, command) in [("MINUTE", "find"), ("HOUR", "aggregate"), ("DAY", "aggregate")] {
         let [from, to] = ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"];
         let variables = json!({ "page": "/a", "from": from, "to": to, "by": by });
-        let response = analyst.run(SERIES, variables).await;
+        let response = analyst.explained(SERIES, variables).await;
         assert_eq!(response["data"]["viewSeries"]["total"], 40, "{response:#}");
         assert_eq!(commands(&response), [format!("{command} pageViews")]);
         let sent = &response["extensions"]["docgate"]["commands"][0];

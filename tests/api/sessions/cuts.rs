@@ -79,12 +79,12 @@ async fn the_commands_of_a_call() {
     let gateway = Gateway::with(late).await;
     let sessions = [session("ann", AT, 1), session("bob", AT, 2)];
     let service = gateway.service();
-    let response = service.run(RECORD, json!({ "sessions": sessions, "key": "k" })).await;
+    let response = service.explained(RECORD, json!({ "sessions": sessions, "key": "k" })).await;
     let sent = commands(&response);
     assert_eq!(sent.iter().filter(|sent| *sent == "update sessions").count(), 2, "{sent:?}");
     assert!(sent.len() <= 3, "the clock may be read: {sent:?}");
     roll_up(&gateway).await;
-    let response = gateway.admin().run(RUN, json!({})).await;
+    let response = gateway.admin().explained(RUN, json!({})).await;
     let sent = commands(&response);
     let merges = [
         "aggregate sessions",

@@ -218,7 +218,7 @@ async fn a_report_is_one_index_range_of_ones_own_sessions() {
     roll_up(&gateway).await;
     let year = ["2024-01-01T00:00:00Z", "2024-03-01T00:00:00Z"];
     let variables = |user: Option<&str>, [from, to]: [&str; 2], level: &str| json!({ "user": user, "level": level, "from": from, "to": to });
-    let response = gateway.shopper("ann").run(REPORT, variables(None, year, "DAY")).await;
+    let response = gateway.shopper("ann").explained(REPORT, variables(None, year, "DAY")).await;
     assert_eq!(response["data"]["sessionReport"]["count"], 1, "{response:#}");
     let sent = crate::support::commands(&response);
     assert_eq!(sent, ["find sessionStatsDaily"]);

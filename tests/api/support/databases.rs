@@ -145,7 +145,8 @@ async fn renewed(database: &Database) -> Result<bool, Error> {
             .await
             .map_err(Error::internal)?;
     }
-    Ok(state().indexes == indexes_of(database).await.map_err(Error::internal)?)
+    let indexes = indexes_of(database).await.map_err(Error::internal)?;
+    Ok(state().indexes == indexes)
 }
 
 /// The indexes of the rooms' collections, each with its collection, by one command.

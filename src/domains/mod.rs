@@ -8,14 +8,14 @@
 //! - `sweep`: finishes or aborts interrupted flows, and makes the waiting jobs of the queue ready
 //! - `invariants`: the rules that `docgate check` verifies
 //!
-//! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document. `payments` has no documents;
-//! it has a file for each provider.
+//! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document.
+//! `payments` has no documents; it has a file for each provider.
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `{content, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are independent. `queue` is below all of them. A field that shows an
-//! object of a room further up, such as a cart's order, calls the operation that reads it. It is in that room's
-//! [`extends`](Room::extends).
+//! `{content, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are
+//! independent. `queue` is below all of them. A field that shows an object of a room further up, such as a cart's order,
+//! calls the operation that reads it. It is in that room's [`extends`](Room::extends).
 
 pub mod ads;
 pub mod assets;

@@ -44,7 +44,7 @@ pub struct Case<S> {
 const SIDE_BY_SIDE: usize = 12;
 
 /// Databases between which the cases are divided that would wait for each other in one.
-const DATABASES: usize = 6;
+const DATABASES: usize = 12;
 
 /// Runs `flow` once undisturbed to see what it sends; then for every command and every way once on
 /// a subject of its own, cut there. Then the sweeps run, the invariants must hold, and `flow` runs

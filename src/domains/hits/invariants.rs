@@ -1,9 +1,9 @@
 //! Invariants of hits, for `docgate check`, and their repair.
 //!
 //! A day's document is authoritative for that day in the month's document. The two are added to independently, so an
-//! interrupted `recordHits` without an idempotency key can leave them apart. The repair sets the month's count, provided
-//! that neither count changes between two reads. Between these, every command that was under way has ended. The update is
-//! guarded by the month's count as it was read last.
+//! interrupted `recordHits` without an idempotency key can leave them apart. Only days whose counts don't change between
+//! two reads count as apart: between these, every command that was under way has ended. The repair sets the month's count.
+//! The update is guarded by the month's count as it was read last.
 //!
 //! A batch with an idempotency key, or of an import, that is repeated after a repair may set them apart once more; the next
 //! repair corrects that. Days without a document aren't compared, so an operator may delete old documents of days.
@@ -31,8 +31,19 @@ struct Found {
     apart: Vec<Apart>,
 }
 
-/// Reads all documents. The months are read before the days.
+/// Reads all documents, and days that are apart a second time.
 async fn find(app: &App) -> Result<Found, Error> {
+    let mut found = read(app).await?;
+    if !found.apart.is_empty() {
+        tokio::time::sleep(app.bounds().two_grace_periods()).await;
+        let still = read(app).await?.apart;
+        found.apart.retain(|apart| still.contains(apart));
+    }
+    Ok(found)
+}
+
+/// Reads all documents. The months are read before the days.
+async fn read(app: &App) -> Result<Found, Error> {
     let mut found = Found::default();
     let mut months = BTreeMap::new();
     let each = |MonthDocument { id, daily, total, .. }| {
@@ -97,14 +108,8 @@ pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
     if let totals @ 1.. = days.len() + months.len() {
         repaired.push(format!("the total hits of {totals} days and months"));
     }
-    if found.apart.is_empty() {
-        return Ok(repaired);
-    }
-    tokio::time::sleep(app.bounds().two_grace_periods()).await;
-    let mut still = find(app).await?.apart;
-    still.retain(|apart| found.apart.contains(apart));
-    store::set_days(app, &still).await?;
-    if let days @ 1.. = still.len() {
+    store::set_days(app, &found.apart).await?;
+    if let days @ 1.. = found.apart.len() {
         repaired.push(format!("the hits of {days} days in the documents of months"));
     }
     Ok(repaired)

@@ -194,6 +194,7 @@ async fn the_sweep_rolls_up_at_intervals() {
     assert_recount(&gateway, "monday").await;
     assert_eq!(gateway.stored("sessionStatsYearly").await.len(), 1);
     recorded(&gateway, &[session("ann", "2024-05-06T07:08:09Z", 20)]).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     gateway.sweep().await;
     assert_recount(&gateway, "monday").await;
 }

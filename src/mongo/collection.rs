@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     derived::Derived,
-    driver::{REPLY_TIMEOUT, Raw, decode, encode, find_many},
+    driver::{Raw, decode, encode, find_many},
     guarded::{Guarded, Outcome},
     keyset::{self, SortKey},
     loader::Loader,
@@ -362,50 +362,9 @@ impl<T: Stored> Collection<T> {
         observe::record_read(recorded);
         found?.iter().map(decode).collect()
     }
-
-    /// Runs an aggregation (invariants, reports).
-    pub async fn aggregate(&self, pipeline: Vec<Document>) -> Result<Vec<Document>, Error> {
-        let inner = self.inner();
-        self.inner()
-            .send_within(AGGREGATION_TIMEOUT, "aggregate", async move {
-                inner
-                    .aggregate(pipeline)
-                    .allow_disk_use(true)
-                    .read_concern(ReadConcern::majority())
-                    .await?
-                    .try_collect()
-                    .await
-            })
-            .await
-    }
-
-    /// Calls `each` for every document of the collection, in `_id` order, a batch at a time.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
-    pub async fn for_each(&self, mut each: impl FnMut(T)) -> Result<(), Error> {
-        let mut last = None;
-        loop {
-            let filter = last.take().map_or_else(Document::new, |id| doc! { "_id": { "$gt": id } });
-            let sort = doc! { "_id": 1 };
-            let read = List { filter, sort, limit: i64::from(BATCH), ..List::default() };
-            let batch = find_many(self.inner(), read, REPLY_TIMEOUT).await?;
-            let Some(end) = batch.last() else { return Ok(()) };
-            let id = end
-                .get("_id")
-                .map_err(Error::internal)?
-                .ok_or_else(|| Error::internal("a document without _id"))?;
-            last = Some(Bson::try_from(id).map_err(Error::internal)?);
-            for raw in &batch {
-                each(decode(raw)?);
-            }
-        }
-    }
 }
 
 /// `maxTimeMS` of lists that examine more documents than they return.
 const RANK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Documents per command when a whole collection is read.
-const BATCH: u32 = 1_000;
-/// Time limit of aggregations over whole collections.
-const AGGREGATION_TIMEOUT: Duration = Duration::from_secs(600);
+/// Documents per command when a list or a whole collection is read.
+pub(super) const BATCH: u32 = 1_000;

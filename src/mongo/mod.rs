@@ -29,6 +29,7 @@
 //! - [`periods`]: collections whose names are made at run time, one for each period
 //! - [`rings`]: capped collections that are followed by tailable cursors
 //! - [`time_series`]: MongoDB's time-series collections
+//! - `whole`: reads of whole collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`lazy_document`]: documents of which only the selected fields are decoded
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
@@ -72,6 +73,7 @@ mod statement;
 pub mod stored;
 pub mod time_series;
 pub mod watch;
+mod whole;
 mod writer;
 
 pub use appender::{Concern, Rejected};

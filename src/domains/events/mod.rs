@@ -7,8 +7,8 @@
 //! ```
 //!
 //! - The events of a month, by their own time in UTC, are in a collection of their own. A gateway creates it with its
-//!   indexes before it first inserts there, and the sweep creates the next one a day ahead of its first moment. Both are `createIndexes`, which
-//!   several gateways may send at once.
+//!   indexes before it first inserts there, and the sweep creates the next one a day ahead of its first moment. Both are
+//!   `createIndexes`, which several gateways may send at once.
 //! - The sweep drops a month as a whole once its last moment is older than `events_retention_days`. Older events are
 //!   refused, so nothing is inserted into a dropped month, but for a command that is under way for longer than
 //!   [`SLACK`](sweep::SLACK). Such a collection is dropped by the next pass.

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     app::App,
-    config::Weekday,
     error::Error,
     flow::Attempt,
     mongo::{
@@ -189,21 +188,9 @@ fn fence(Run { fence, deadline, limit }: Run) -> Fence {
 fn truncated(app: &App, level: Level) -> Document {
     let mut arguments = doc! { "date": "$_id.at", "unit": level.name() };
     if level == Level::Week {
-        arguments.insert("startOfWeek", week_start(calendar(app).week_start));
+        arguments.insert("startOfWeek", calendar(app).week_start.name());
     }
     arguments
-}
-
-fn week_start(day: Weekday) -> &'static str {
-    match day {
-        Weekday::Monday => "monday",
-        Weekday::Tuesday => "tuesday",
-        Weekday::Wednesday => "wednesday",
-        Weekday::Thursday => "thursday",
-        Weekday::Friday => "friday",
-        Weekday::Saturday => "saturday",
-        Weekday::Sunday => "sunday",
-    }
 }
 
 /// Removes the sessions of hours before this one.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mongodb::bson::DateTime as Moment;
-use tokio::sync::Semaphore;
 
 use super::{
     super::{
@@ -13,6 +12,7 @@ use super::{
         types::{Event, EventsBy, RequestsOfDay, RequestsOfPage, check_line, check_text},
     },
     Times,
+    shares::{Most, Used},
 };
 use crate::graphql::{prelude::*, scalars::DateTime};
 
@@ -25,7 +25,7 @@ const COUNTED: u64 = 5_000_000;
 /// Pages of each day, if the caller doesn't say.
 const PAGES: i32 = 20;
 /// Maximum number of these counts of a gateway at once.
-const AT_ONCE: usize = 2;
+const AT_ONCE: Most = Most { all: 2, each: 1 };
 
 /// The end of the times that a list can name.
 const END: i64 = 253_402_300_800_000;
@@ -122,18 +122,13 @@ pub(in super::super) struct Counted<'a> {
 }
 
 /// The counts that run in this gateway.
-struct Running(Arc<Semaphore>);
-
-impl Default for Running {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
-    }
-}
+#[derive(Default)]
+struct Running(Arc<Used>);
 
 /// Requests by day and page.
 ///
 /// # Errors
-/// `BadInput`; `Overloaded` if too many of these run.
+/// `BadInput`; `Overloaded` if too many of these run, or another one of the caller.
 pub(in super::super) async fn requests_by_day_and_page(
     cx: Cx<'_>,
     Counted { days: [from, to], site, pages }: Counted<'_>,
@@ -152,8 +147,8 @@ pub(in super::super) async fn requests_by_day_and_page(
     if !(1..=100).contains(&pages) {
         return Err(Error::bad_input("pagesPerDay", "must be between 1 and 100"));
     }
-    let running = cx.shared::<Running>();
-    let _permit = running.0.try_acquire().map_err(|_| Error::Overloaded)?;
+    let running = Arc::clone(&cx.shared::<Running>().0);
+    let _permit = running.permit(AT_ONCE, cx.requester.subject()?, 1)?;
     let months = months(&cx, [begin, end]).await?;
     let mut left = COUNTED;
     for month in &months {

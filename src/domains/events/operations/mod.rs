@@ -1,15 +1,16 @@
 //! The rules of events.
 
-mod backlog;
 mod lists;
 pub(super) mod months;
+mod shares;
 
 pub(super) use lists::{Counted, events, requests_by_day_and_page};
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures_util::future::try_join_all;
 use mongodb::bson::{DateTime, RawDocumentBuf};
+use shares::{Most, Used};
 
 use super::{
     calendar::{DAY, Month},
@@ -99,7 +100,7 @@ pub async fn log_events(
         }
         Some(key) => {
             let op = cx.op(&[subject, "logEvents"], Some(key), &*input);
-            let at = begun(
+            let at = first_call(
                 &cx,
                 CallDocument { id: op.id.clone(), input: op.input, at: now, v: Version },
             );
@@ -146,7 +147,7 @@ pub async fn log_events(
 }
 
 /// Remembers a call with an idempotency key. Returns the time of the first call with this key.
-async fn begun(app: &App, call: CallDocument) -> Result<DateTime, Stop<LogEventsResult>> {
+async fn first_call(app: &App, call: CallDocument) -> Result<DateTime, Stop<LogEventsResult>> {
     let (id, input, at) = (call.id.clone(), call.input.clone(), call.at);
     match store::calls(app).insert(call).await {
         Outcome::Applied(()) => Ok(at),
@@ -159,9 +160,20 @@ async fn begun(app: &App, call: CallDocument) -> Result<DateTime, Stop<LogEvents
     }
 }
 
+/// Size of the events that this gateway logs and for which nobody waits, in bytes.
+#[derive(Default)]
+struct Backlog(Arc<Used>);
+
+/// Maximum of it.
+const BACKLOG: usize = 32 << 20;
+/// What a call takes up beside its events.
+const PER_CALL: usize = 1 << 10;
+
 /// Logs events for which nobody waits. If they can't be logged, they are lost.
 fn hand_over(cx: &Cx<'_>, subject: &str, months: ByMonth, bytes: usize) -> Result<(), Error> {
-    let place = backlog::take(cx, subject, bytes)?;
+    let most = Most { all: BACKLOG, each: BACKLOG / 100 * cx.config().client_share_percent };
+    let used = Arc::clone(&cx.shared::<Backlog>().0);
+    let permit = used.permit(most, subject, bytes + PER_CALL)?;
     let app = cx.app.clone();
     cx.tasks().spawn(async move {
         let count: usize = months.values().map(Vec::len).sum();
@@ -173,7 +185,7 @@ fn hand_over(cx: &Cx<'_>, subject: &str, months: ByMonth, bytes: usize) -> Resul
         if let Some((count, reason)) = lost {
             tracing::warn!(event = "events_lost", count, reason, "unacknowledged events were lost");
         }
-        drop(place);
+        drop(permit);
     });
     Ok(())
 }

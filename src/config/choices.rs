@@ -1,0 +1,94 @@
+//! The values of settings that have a few.
+
+use serde::{Deserialize, Serialize};
+
+/// Payment providers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PaymentProvider {
+    /// docgate's own accounts: an authorisation is a transfer.
+    Ledger,
+    /// An external service at `payments_url`.
+    Http,
+    /// No provider: only orders with a total of zero can be checked out.
+    None,
+}
+
+/// Storage layout of a discussion's comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscussionLayout {
+    /// One document per comment.
+    PerDocument,
+    /// Up to 100 comments per document.
+    Paged,
+    /// Inside the discussed document.
+    Embedded,
+}
+
+/// How the views of pages are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeriesEngine {
+    /// One document per page and minute.
+    Buckets,
+    /// A time-series collection of MongoDB.
+    Native,
+}
+
+/// A day of the week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weekday {
+    /// First day of the week in ISO 8601.
+    Monday,
+    /// The day after Monday.
+    Tuesday,
+    /// The day after Tuesday.
+    Wednesday,
+    /// The day after Wednesday.
+    Thursday,
+    /// The day after Thursday.
+    Friday,
+    /// The day after Friday.
+    Saturday,
+    /// The day after Saturday.
+    Sunday,
+}
+
+impl Weekday {
+    /// Its name in lower case, as in the configuration and in MongoDB's expressions.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Monday => "monday",
+            Self::Tuesday => "tuesday",
+            Self::Wednesday => "wednesday",
+            Self::Thursday => "thursday",
+            Self::Friday => "friday",
+            Self::Saturday => "saturday",
+            Self::Sunday => "sunday",
+        }
+    }
+}
+
+/// How documents that aren't trusted are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DocumentsMode {
+    /// They are executed.
+    Off,
+    /// They are executed, and each is logged once.
+    Log,
+    /// They are refused.
+    Only,
+}
+
+/// Format of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One JSON object per line.
+    Json,
+    /// Readable text.
+    Pretty,
+}

@@ -207,7 +207,8 @@ impl Mongod {
         command.args(["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"]);
         command.args(["--setParameter", "diagnosticDataCollectionEnabled=false"]);
         if self.settings.test_mode {
-            command.args(["--wiredTigerCacheSizeGB", "0.25"]);
+            // With a quarter of it, it wrote out pages all the time.
+            command.args(["--wiredTigerCacheSizeGB", "1"]);
             command.args(["--setParameter", "enableTestCommands=1"]);
             command.args(["--setParameter", "notablescan=1"]);
             // On a busy machine every other operation would be logged as a slow one.

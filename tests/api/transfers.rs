@@ -8,7 +8,7 @@ use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands, key, pages_both_ways, short_bounds};
+use crate::support::{Client, Gateway, commands, fresh_name, key, pages_both_ways, short_bounds};
 
 const OPEN: &str = "mutation($input: OpenAccountInput!) { openAccount(input: $input) {
     __typename ... on Account { id currency state balance { minorUnits } }
@@ -68,7 +68,8 @@ async fn open_capped(client: &Client, largest: i64) -> String {
 
 /// Brings money into an account.
 pub(crate) async fn fund(gateway: &Gateway, account: &str, amount: i64) {
-    let input = json!({ "accountId": account, "amount": amount });
+    let key = fresh_name();
+    let input = json!({ "accountId": account, "amount": amount, "idempotencyKey": key });
     let funded = gateway.service().field(DEPOSIT, json!({ "input": input })).await;
     assert_eq!(funded["state"], "CREDITED", "{funded}");
 }

@@ -1,9 +1,9 @@
 //! Cuts a flow at every command it sends, in every way, lets the sweeps run, and repeats it.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use docgate::config::Config;
-use futures_util::{StreamExt, future::join_all, stream};
+use futures_util::{FutureExt, StreamExt, future::join_all, stream};
 
 use super::{
     Gateway,
@@ -45,6 +45,9 @@ const SIDE_BY_SIDE: usize = 12;
 
 /// Databases between which the cases are divided that would wait for each other in one.
 const DATABASES: usize = 12;
+
+/// How often a flow that took too long to come to its cut begins again, with another subject.
+const TRIES: usize = 3;
 
 /// Runs `flow` once undisturbed to see what it sends; then for every command and every way once on
 /// a subject of its own, cut there. Then the sweeps run, the invariants must hold, and `flow` runs
@@ -108,15 +111,21 @@ async fn all<S>(
     // Cuts on one database, and what becomes of them.
     let cut_on = async |base: &Gateway, places: &[(usize, (Way, usize))], at_once: usize| {
         let cut = async |&(number, (way, at)): &(usize, (Way, usize))| {
-            let subject = prepare(base, number + 2).await;
-            run_cut(base, way, at, &commands, async |gateway| flow(gateway, &subject).await).await;
-            Case { at, way, subject }
+            for again in 0..TRIES {
+                let subject = prepare(base, number + 2 + again * places.len()).await;
+                let flow = async |gateway: &Gateway| flow(gateway, &subject).await;
+                if run_cut(base, way, at, &commands, flow).await {
+                    return Case { at, way, subject };
+                }
+            }
+            panic!("the flow never came to its command {at}: {commands:#?}");
         };
         let cases: Vec<_> = stream::iter(places).map(&cut).buffered(at_once).collect().await;
         aftermath(base).await;
+        let patient = base.patient_sibling().await;
         let again = async |case: &Case<S>| {
-            flow(base, &case.subject).await;
-            judge(base, case).await;
+            flow(&patient, &case.subject).await;
+            judge(&patient, case).await;
         };
         stream::iter(&cases).map(&again).buffer_unordered(at_once).collect::<()>().await;
         aftermath(base).await;
@@ -155,13 +164,14 @@ pub async fn settled(gateway: &Gateway) {
     gateway.app.tasks().reopen();
 }
 
+/// Whether the flow was cut: on a busy machine it may have run out of time before.
 async fn run_cut(
     base: &Gateway,
     way: Way,
     at: usize,
     commands: &[Seen],
     flow: impl AsyncFn(&Gateway),
-) {
+) -> bool {
     let gateway = base.sibling_behind_proxy().await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     match way {
@@ -177,13 +187,25 @@ async fn run_cut(
         }
         Way::KilledAfter => {
             proxy.cut(at, Cut::HoldReply);
-            tokio::join!(tokio::time::timeout(Duration::from_secs(8), flow(&gateway)), async {
+            let dies = async {
                 proxy.reached().await;
                 proxy.cut_all_from(0, Cut::BeforeForwarding);
                 proxy.discard();
-            })
-            .0
-            .ok();
+            };
+            let mut dies = pin!(dies);
+            let mut flow = pin!(tokio::time::timeout(Duration::from_secs(8), flow(&gateway)));
+            tokio::select! {
+                () = &mut dies => { flow.await.ok(); }
+                // It may be cut in what goes on behind the answer.
+                _ended = &mut flow => tokio::select! {
+                    () = &mut dies => {}
+                    () = settled(&gateway) => {
+                        if dies.now_or_never().is_none() {
+                            return false;
+                        }
+                    }
+                },
+            }
             settled(&gateway).await;
         }
         Way::Refused | Way::Unsure => {
@@ -196,4 +218,5 @@ async fn run_cut(
             settled(&gateway).await;
         }
     }
+    true
 }

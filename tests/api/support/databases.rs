@@ -1,16 +1,24 @@
 //! The databases of tests. To build the indexes of a database takes longer than many a test, so a database whose
 //! test has ended is emptied and given to another one, once it is certain that it is as new.
+//!
+//! A database has the collections and indexes of the rooms that its test needs, which the test's module tells. MongoDB has
+//! a file for each of them, and with those of all rooms it spent a third of its time on opening and closing files.
 
 use std::{
     cell::RefCell,
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     mem,
     sync::{Mutex, MutexGuard, OnceLock},
     thread,
     time::{Duration, Instant},
 };
 
-use docgate::{config::Config, domains, error::Error, mongo::indexes};
+use docgate::{
+    config::Config,
+    domains,
+    error::Error,
+    mongo::indexes::{self, Declared},
+};
 use futures_util::TryStreamExt;
 use mongodb::{
     Client, Database,
@@ -24,10 +32,52 @@ use super::{filled, fresh_name, mongod_port, of_each};
 /// command may have been sent before.
 const AFTERGLOW: Duration = Duration::from_millis(500);
 
+/// Names of the rooms that the test of this thread needs: that of its module, the rooms that need it, and what all these
+/// need. Tests of other modules need all rooms, which is an empty list.
+fn rooms() -> Vec<String> {
+    let thread = thread::current();
+    let modules = match thread.name().and_then(|name| name.split("::").next()).unwrap_or_default() {
+        "checkout" | "hot" | "refunds" | "shop" | "storm" => &["orders"][..],
+        "events" => &["events", "hits", "series"],
+        module => &[module],
+    };
+    let config = Config::default();
+    let all = || domains::switched_on(&config);
+    let mut needed: BTreeSet<&str> = all()
+        .filter(|room| {
+            modules.iter().any(|module| room.name == *module || room.needs.contains(module))
+        })
+        .map(|room| room.name)
+        .collect();
+    for _ in all() {
+        let more = all().filter(|room| needed.contains(room.name)).flat_map(|room| room.needs);
+        needed.extend(more.collect::<Vec<_>>());
+    }
+    needed.into_iter().map(str::to_owned).collect()
+}
+
+/// The collections of these rooms.
+fn collections(rooms: &[String]) -> Vec<Declared> {
+    domains::collections(&Config { rooms: rooms.to_vec(), ..Config::default() })
+}
+
+/// Fails if one of these collections belongs to a room that [`rooms`] doesn't give to the test.
+pub fn assert_prepared(database: &str, used: &HashSet<String>) {
+    let state = state();
+    let Some((_, rooms)) = state.built.iter().find(|((_, name), _)| name == database) else {
+        return;
+    };
+    let given: HashSet<&str> = collections(rooms).iter().map(|(name, _)| *name).collect();
+    for (name, _) in collections(&[]) {
+        assert!(!used.contains(name) || given.contains(name), "{name} isn't in one of {rooms:?}");
+    }
+}
+
 /// The name of a database that is as new, on the mongod that all tests share. It belongs to the calling test
 /// until that ends.
 pub fn borrow() -> String {
-    let name = state().free.pop().unwrap_or_else(fresh_name);
+    let free = state().free.get_mut(&rooms()).and_then(Vec::pop);
+    let name = free.unwrap_or_else(fresh_name);
     BORROWED.with_borrow_mut(|borrowed| borrowed.push(Borrowed(name.clone())));
     name
 }
@@ -46,29 +96,29 @@ impl Drop for Borrowed {
     }
 }
 
-/// Builds the indexes of every room, unless this process has built them there.
+/// Builds the indexes of the rooms that the test needs, unless this process has built them there.
 pub async fn prepare(database: &Database, port: u16) {
     let key = (port, database.name().to_owned());
-    if state().built.contains(&key) {
+    if state().built.contains_key(&key) {
         return;
     }
-    let built =
-        indexes::apply(database, &domains::collections(&Config::default()), false, |_| {}).await;
-    built.expect("indexes");
-    let indexes = indexes_of(database).await.expect("indexes");
+    let rooms = rooms();
+    let declared = collections(&rooms);
+    indexes::apply(database, &declared, false, |_| {}).await.expect("indexes");
+    let indexes = indexes_of(database, &declared).await.expect("indexes");
     let mut state = state();
-    state.indexes = indexes;
-    state.built.insert(key);
+    state.indexes.insert(rooms.clone(), indexes);
+    state.built.insert(key, rooms);
 }
 
 #[derive(Default)]
 struct State {
-    /// Names of databases that are as new.
-    free: Vec<String>,
-    /// Port and name of those that have their indexes.
-    built: HashSet<(u16, String)>,
-    /// What [`indexes_of`] finds in each of them.
-    indexes: BTreeSet<String>,
+    /// Names of databases that are as new, by their rooms.
+    free: BTreeMap<Vec<String>, Vec<String>>,
+    /// Port and name of those that have their indexes, and their rooms.
+    built: HashMap<(u16, String), Vec<String>>,
+    /// What [`indexes_of`] finds in a database with these rooms.
+    indexes: BTreeMap<Vec<String>, BTreeSet<String>>,
 }
 
 fn state() -> MutexGuard<'static, State> {
@@ -96,8 +146,10 @@ async fn renew_all(mut returned: UnboundedReceiver<(Instant, String)>) {
     while let Some((at, name)) = returned.recv().await {
         tokio::time::sleep_until((at + AFTERGLOW).into()).await;
         let database = client.database(&name);
-        if renewed(&database).await.unwrap_or(false) {
-            state().free.push(name);
+        let rooms = state().built.get(&(mongod_port(), name.clone())).cloned();
+        let Some(rooms) = rooms else { continue };
+        if renewed(&database, &rooms).await.unwrap_or(false) {
+            state().free.entry(rooms).or_default().push(name);
         } else {
             // It isn't used again.
             let _ = database.drop().await;
@@ -126,10 +178,10 @@ async fn kill_cursors(database: &Database) -> mongodb::error::Result<()> {
 }
 
 /// Empties a database; whether it is then as new.
-async fn renewed(database: &Database) -> Result<bool, Error> {
+async fn renewed(database: &Database, rooms: &Vec<String>) -> Result<bool, Error> {
     kill_cursors(database).await.map_err(Error::internal)?;
     let names = database.list_collection_names().await.map_err(Error::internal)?;
-    let declared = domains::collections(&Config::default());
+    let declared = collections(rooms);
     let (own, others): (Vec<_>, Vec<_>) =
         names.into_iter().partition(|name| declared.iter().any(|(declared, _)| declared == name));
     if others.iter().any(|name| name == "system.profile") {
@@ -145,14 +197,16 @@ async fn renewed(database: &Database) -> Result<bool, Error> {
             .await
             .map_err(Error::internal)?;
     }
-    let indexes = indexes_of(database).await.map_err(Error::internal)?;
-    Ok(state().indexes == indexes)
+    let indexes = indexes_of(database, &declared).await.map_err(Error::internal)?;
+    Ok(state().indexes.get(rooms) == Some(&indexes))
 }
 
-/// The indexes of the rooms' collections, each with its collection, by one command.
-async fn indexes_of(database: &Database) -> mongodb::error::Result<BTreeSet<String>> {
-    let rooms = domains::collections(&Config::default());
-    let names: Vec<String> = rooms.iter().map(|(name, _)| (*name).to_owned()).collect();
+/// The indexes of these collections, each with its collection, by one command.
+async fn indexes_of(
+    database: &Database,
+    declared: &[Declared],
+) -> mongodb::error::Result<BTreeSet<String>> {
+    let names: Vec<String> = declared.iter().map(|(name, _)| (*name).to_owned()).collect();
     let stages = [doc! { "$indexStats": {} }, doc! { "$project": { "spec": 1 } }];
     let found = of_each(database, &names, &stages).await?;
     Ok(found.into_iter().map(|(_, index)| index.to_string()).collect())

@@ -10,7 +10,12 @@ use crate::support::{Gateway, live::TRANSPORT};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_subscriber_is_told_how_much_it_missed() {
-    let gateway = Gateway::with(|config| config.topic_window_bytes = 1 << 16).await;
+    let gateway = Gateway::with(|config| {
+        config.topic_window_bytes = 1 << 16;
+        // It isn't disconnected while the messages are published, however long that takes.
+        config.live_ping_millis = 60_000;
+    })
+    .await;
     created(&gateway, "prices", 64 << 20).await;
     let token = gateway.shopper("slow").token;
     let headers = [("sec-websocket-protocol", TRANSPORT)];

@@ -139,6 +139,8 @@ settings! {
         pub message_recipients_per_hour: u32 = 20_000,
         /// Time for which events are kept, in days, and at most a month longer; 0 is for good. Older ones are refused.
         pub events_retention_days: u32 = 400,
+        /// Maximum number of events that one `requestsByDayAndPage` counts.
+        pub events_counted: u64 = 5_000_000,
         /// Maximum number of topics.
         pub topics_most: u32 = 100,
         /// Maximum of the sum of the topics' sizes, in bytes.

@@ -47,7 +47,7 @@ fn every_suite_has_its_test() {
 }
 
 /// How many suites run at once.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 3;
 
 /// Suites that run, and a signal when one has ended.
 static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());

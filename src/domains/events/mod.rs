@@ -47,10 +47,16 @@ pub use documents::{CallDocument, EventDocument, ImportDocument};
 /// The room.
 pub const ROOM: Room = Room {
     faults: Some(|config| {
-        unmet([(
-            config.events_retention_days <= 36_500,
-            "events_retention_days can't be above 36500; 0 keeps events for good",
-        )])
+        unmet([
+            (
+                config.events_retention_days <= 36_500,
+                "events_retention_days can't be above 36500; 0 keeps events for good",
+            ),
+            (
+                (1..=1_000_000_000).contains(&config.events_counted),
+                "events_counted must be between 1 and 1000000000",
+            ),
+        ])
     }),
     // The collections of months are created at run time.
     collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],

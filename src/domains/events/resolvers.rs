@@ -30,7 +30,7 @@ impl EventsQuery {
 
     /// Number of requests by day and page, from one day to another, both included, in UTC. Days without requests aren't
     /// listed. It counts the logged events when it is called, and reads one key of an index for each event of these days. So
-    /// it is refused if there are more than 5,000,000; `report` reads counts that were made before.
+    /// it is refused if there are too many, by default more than 5,000,000; `report` reads counts that were made before.
     ///
     /// Who: analyst or operator.
     #[graphql(guard = "Who::Either(Role::Analyst, Role::Operator)")]

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{analyst, day, list, months};
 use crate::{
     cli::{Running, done, on},
-    support::Gateway,
+    support::{Gateway, fresh_name, start_mongod},
 };
 
 /// A gateway on a database, and a folder for logs.
@@ -369,6 +369,28 @@ async fn hits_and_views_of_an_import_that_was_killed_count_once() {
     let (code, _, said) = place.import(&[&file], &into);
     assert_eq!(code, 0, "{said}");
     assert_eq!(place.count().await, 60_000);
+    assert_eq!((place.hits("/7", &day).await, place.views("/7", &day).await), (6_000, 6_000));
+    place.gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_outlives_a_mongodb_that_is_killed() {
+    let mut mongod = start_mongod().await;
+    let gateway = Gateway::over(mongod.port(), false, &fresh_name(), |_| {}).await;
+    let place = Place { gateway, folder: tempfile::tempdir().expect("a folder") };
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..60_000).as_bytes());
+    let mut command = place.command(&[&file], &["--follow", "--into", "events,reports,series"]);
+    let running = Running::start({
+        command.env("DOCGATE_MONGODB_URI", mongod.uri());
+        command
+    });
+    until("the beginning", async || place.position().await > 0).await;
+    mongod.restart().await.expect("it starts again");
+    until("the end", async || place.count().await == 60_000).await;
+    running.signal("TERM");
+    assert_eq!(running.says("requests imported"), "60000 requests imported, 0 lines skipped");
+    assert_eq!(running.ends(), 0);
     assert_eq!((place.hits("/7", &day).await, place.views("/7", &day).await), (6_000, 6_000));
     place.gateway.assert_sound().await;
 }

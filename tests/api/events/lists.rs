@@ -168,4 +168,12 @@ async fn requests_are_counted_by_day_and_page() {
         "pages": [{ "site": "a.example", "path": "/$a.b", "requests": 10 }] }]);
     assert_eq!(json!(last), expected);
     assert!(count(&days[5], &days[5], None, None).await.is_empty());
+
+    // The last two days have 30 and 31 events.
+    let few = gateway.sibling_with(|config| config.events_counted = 31).await;
+    let one = json!({ "from": days[30], "to": days[30] });
+    assert_eq!(analyst(&few).field(COUNT, one).await[0]["requests"], 31);
+    let both = json!({ "from": days[29], "to": days[30] });
+    let refused = analyst(&few).run(COUNT, both).await;
+    assert_eq!(refused["errors"][0]["extensions"]["field"], "to", "{refused:#}");
 }

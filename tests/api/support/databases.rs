@@ -201,13 +201,15 @@ async fn renewed(database: &Database, rooms: &Vec<String>) -> Result<bool, Error
     Ok(state().indexes.get(rooms) == Some(&indexes))
 }
 
-/// The indexes of these collections, each with its collection, by one command.
+/// The indexes of these collections, each with its collection, by one command. That of `_id` is left out: a collection
+/// without others is created by its first document.
 async fn indexes_of(
     database: &Database,
     declared: &[Declared],
 ) -> mongodb::error::Result<BTreeSet<String>> {
     let names: Vec<String> = declared.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let stages = [doc! { "$indexStats": {} }, doc! { "$project": { "spec": 1 } }];
+    let others = doc! { "$match": { "name": { "$ne": "_id_" } } };
+    let stages = [doc! { "$indexStats": {} }, others, doc! { "$project": { "spec": 1 } }];
     let found = of_each(database, &names, &stages).await?;
     Ok(found.into_iter().map(|(_, index)| index.to_string()).collect())
 }

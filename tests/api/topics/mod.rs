@@ -144,12 +144,12 @@ async fn every_subscriber_gets_every_message_in_order_by_one_cursor() {
     let followers = join_all((0..50).map(|_| Follower::new(&shopper, "prices", None))).await;
     has_cursors(&gateway, 1).await;
     publish_numbers(&gateway, "prices", 0..200).await;
-    let heard = followers.into_iter().map(async |(mut follower, first)| {
+    let heard = async |(mut follower, first): (Follower, Vec<String>)| {
         assert!(first.is_empty());
         assert_eq!(follower.hear(200).await, texts(0..200));
         assert!(follower.missed.is_empty());
-    });
-    join_all(heard).await;
+    };
+    join_all(followers.into_iter().map(&heard)).await;
     // Without subscribers there is soon no cursor.
     has_cursors(&gateway, 0).await;
     gateway.assert_sound().await;

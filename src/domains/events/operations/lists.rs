@@ -20,8 +20,6 @@ use crate::graphql::{prelude::*, scalars::DateTime};
 const FEW: usize = 2;
 /// Maximum number of days of `requestsByDayAndPage`.
 const DAYS: i64 = 31;
-/// Maximum number of events that it counts.
-const COUNTED: u64 = 5_000_000;
 /// Pages of each day, if the caller doesn't say.
 const PAGES: i32 = 20;
 /// Maximum number of these counts of a gateway at once.
@@ -150,12 +148,13 @@ pub(in super::super) async fn requests_by_day_and_page(
     let running = Arc::clone(&cx.shared::<Running>().0);
     let _permit = running.permit(AT_ONCE, cx.requester.subject()?, 1)?;
     let months = months(&cx, [begin, end]).await?;
-    let mut left = COUNTED;
+    let most = cx.config().events_counted;
+    let mut left = most;
     for month in &months {
         let count = store::count(&cx, *month, [begin, end], left + 1).await?;
         let Some(rest) = left.checked_sub(count) else {
             let reason = format!(
-                "there are more than {COUNTED} events in these days; ask for fewer days, or for `report`"
+                "there are more than {most} events in these days; ask for fewer days, or for `report`"
             );
             return Err(Error::bad_input("to", reason));
         };

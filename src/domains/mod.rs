@@ -42,6 +42,7 @@ pub mod transfers;
 pub mod audiences;
 pub mod delivery;
 pub mod nodes;
+pub mod paying;
 mod room;
 pub mod trees;
 

@@ -12,7 +12,7 @@
 //! `payments` has no documents; it has a file for each provider.
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
-//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
+//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, `theater → payments`, and
 //! `{content, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are
 //! independent. `queue` is below all of them. A field that shows an object of a room further up, such as a cart's order,
 //! calls the operation that reads it. It is in that room's [`extends`](Room::extends).
@@ -36,6 +36,7 @@ pub mod queue;
 pub mod series;
 pub mod sessions;
 pub mod social;
+pub mod theater;
 pub mod topics;
 pub mod transfers;
 
@@ -63,6 +64,7 @@ use crate::{
 pub const ROOMS: &[&Room] = &[
     &orders::ROOM,
     &carts::ROOM,
+    &theater::ROOM,
     &transfers::ROOM,
     &payments::ROOM,
     &inventory::ROOM,
@@ -110,6 +112,7 @@ root! {
     // therefore last.
     MergedObject pub struct Queries as "Query" by of:
         topics::TopicsQuery,
+        theater::TheaterQuery,
         ads::AdsQuery,
         queue::QueueQuery,
         inbox::InboxQuery,
@@ -154,6 +157,7 @@ root! {
         social::SocialMutation,
         topics::TopicsMutation,
         inbox::InboxMutation,
+        theater::TheaterMutation,
 }
 
 root! {
@@ -166,6 +170,7 @@ root! {
         orders::OrdersSubscription,
         queue::QueueSubscription,
         social::SocialSubscription,
+        theater::TheaterSubscription,
         topics::TopicsSubscription,
         transfers::TransfersSubscription,
 }

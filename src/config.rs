@@ -164,6 +164,8 @@ settings! {
         pub reservation_seconds: u64 = 3_600,
         /// Whether expired carts are kept (`true`) or removed.
         pub cart_keep_expired: bool = true,
+        /// Idle time after which a booking expires and its seats become free, in seconds.
+        pub booking_idle_seconds: u64 = 600,
         /// Maximum number of reservations of one SKU. Shopping stops reserving at half of it.
         pub reservations_per_sku: u32 = 1_000,
 

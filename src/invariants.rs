@@ -28,6 +28,15 @@ impl Report {
         self.rules.push((rule.to_owned(), violations));
     }
 
+    /// The same rules with the violations that a later report of them has too.
+    #[must_use]
+    pub fn confirmed_by(mut self, later: &Self) -> Self {
+        for ((_, broken), (_, again)) in self.rules.iter_mut().zip(&later.rules) {
+            broken.retain(|violation| again.contains(violation));
+        }
+        self
+    }
+
     /// Whether no rule is violated.
     pub fn is_clean(&self) -> bool {
         self.rules.iter().all(|(_, broken)| broken.is_empty())

@@ -17,8 +17,8 @@ use crate::error::Error;
 pub struct Index {
     /// Its name. It is stable: `docgate indexes` compares indexes by name.
     pub name: &'static str,
-    /// Its fields in order, separated by spaces: `-field` is descending, `field^10` full text with that weight, and
-    /// `@field` a point of a plane.
+    /// Its fields in order, separated by spaces: `-field` is descending, `field^10` full text with that weight,
+    /// `@field` a point of a plane, and `%field` a point on the globe.
     pub keys: &'static str,
     /// Its other properties.
     pub kind: Kind,
@@ -106,13 +106,13 @@ impl Index {
     }
 
     fn keys(&self) -> Document {
-        let value = |key: &'static str| match (key.strip_prefix('-'), key.strip_prefix('@')) {
-            (Some(field), _) => (field, Bson::Int32(-1)),
-            (_, Some(field)) => (field, Bson::String("2d".into())),
-            _ => match key.split_once('^') {
-                Some((field, _)) => (field, Bson::String("text".into())),
-                None => (key, Bson::Int32(1)),
-            },
+        let of = |name: &str| Bson::String(name.into());
+        let value = |key: &'static str| match (key.split_at(1), key.split_once('^')) {
+            (("-", field), _) => (field, Bson::Int32(-1)),
+            (("@", field), _) => (field, of("2d")),
+            (("%", field), _) => (field, of("2dsphere")),
+            (_, Some((field, _))) => (field, of("text")),
+            (_, None) => (key, Bson::Int32(1)),
         };
         self.keys.split(' ').map(value).map(|(field, key)| (field.to_owned(), key)).collect()
     }

@@ -60,6 +60,7 @@ mod social;
 mod storm;
 mod support;
 mod texts;
+mod theater;
 mod topics;
 mod traces;
 mod transfers;

@@ -7,6 +7,7 @@ use crate::{
     shop::{account, placed, stocked},
     social,
     support::{Client, Gateway, key, short_bounds, token},
+    theater,
 };
 
 const NODES: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }";
@@ -55,6 +56,10 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
     let message = inbox::send(gateway, "friend", &["someone"], "A message").await;
     let own = json!({ "audience": "CIRCLES", "text": "A post" });
     let post = social::posted_with(gateway, "someone", own).await;
+    let theater = theater::theater(gateway, &["AA"]).await;
+    let screening = theater::screening_in(gateway, &theater).await;
+    let booking = theater::holding_seats(&shopper, &screening, &[("A", 1)]).await;
+    let receipt = theater::receipt_of(gateway, "someone", &screening).await;
     vec![
         ("Account", purse, true),
         ("Cart", cart, true),
@@ -68,6 +73,10 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         ("Comment", comment, false),
         ("Message", message, true),
         ("Post", post, true),
+        ("Theater", theater, false),
+        ("Screening", screening, false),
+        ("Booking", booking, true),
+        ("Receipt", receipt, true),
     ]
 }
 

@@ -109,6 +109,42 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
         ),
         ("openAccount", json!({ "currency": "EUR", "idempotencyKey": "op" }), &["/idempotencyKey"]),
         (
+            "createTheater",
+            json!({
+                "name": "Name", "address": "Street 1", "location": { "latitude": 1, "longitude": 1 },
+                "seatPlan": {
+                    "categories": [{ "code": "A", "name": "Stalls" }],
+                    "rows": [{ "label": "1", "places": "AA" }],
+                },
+                "idempotencyKey": "op",
+            }),
+            &[
+                "/name",
+                "/address",
+                "/seatPlan/categories/0/name",
+                "/seatPlan/rows/0/label",
+                "/idempotencyKey",
+            ],
+        ),
+        (
+            "createScreening",
+            json!({
+                "theaterId": NodeKind::THEATER.id("a"), "name": "Name", "currency": "EUR", "prices": [],
+                "startsAt": "2100-01-01T20:00:00Z", "endsAt": "2100-01-01T22:00:00Z",
+                "idempotencyKey": "op",
+            }),
+            &["/name", "/idempotencyKey"],
+        ),
+        ("openBooking", json!({ "currency": "EUR", "idempotencyKey": "op" }), &["/idempotencyKey"]),
+        (
+            "holdSeats",
+            json!({
+                "bookingId": NodeKind::BOOKING.id("a"), "screeningId": NodeKind::SCREENING.id("a"),
+                "seats": [{ "row": "A", "number": 1 }], "idempotencyKey": "op",
+            }),
+            &["/seats/0/row", "/idempotencyKey"],
+        ),
+        (
             "openCart",
             json!({ "currency": "EUR", "policy": "RESERVE", "idempotencyKey": "op" }),
             &["/idempotencyKey"],

@@ -15,6 +15,7 @@ mod people;
 mod pictures;
 mod shoppers;
 mod site;
+mod theaters;
 mod ticker;
 mod traffic;
 
@@ -36,6 +37,7 @@ pub(super) use docgate_demo::products::FIRST_SKU;
 pub(super) use events::run as run_requests;
 pub(super) use jobs::work;
 pub(super) use life::live;
+pub(super) use theaters::run as run_theaters;
 pub(super) use ticker::run as run_ticker;
 pub(super) use traffic::run as run_traffic;
 
@@ -75,6 +77,7 @@ pub(super) async fn fill(
     ads::create(&app, &client, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
+    theaters::create(&app, &client, &shoppers, count, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;
     let visits = Visits { client: &client, shoppers: &shoppers, products: &products };
     // A small shop gets few visitors, so that it isn't sold out.

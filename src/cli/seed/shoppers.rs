@@ -28,7 +28,7 @@ use crate::{
 pub(super) struct Shopper {
     pub(super) who: Requester,
     name: String,
-    account: String,
+    pub(super) account: String,
 }
 
 const OPEN_ACCOUNT: &str = "mutation($op: ID!) {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use async_graphql::{Enum, SimpleObject};
 
 use crate::{
+    domains::paying::Payment,
     flow::{Decider, OpRecord},
     graphql::{declared::input, scalars::CurrencyCode},
     mongo::prelude::*,
@@ -184,17 +185,6 @@ input! {
         pub city: String where text(1..=200),
         /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
         pub country: String where country(),
-    }
-}
-
-document! {
-    /// Means of payment.
-    #[derive(Default, PartialEq, Eq)]
-    pub struct Payment {
-        /// Ledger provider: account of the shopper.
-        pub account?: String,
-        /// HTTP provider: token that the shopper got from the provider's own page.
-        pub token?: String,
     }
 }
 

@@ -95,7 +95,7 @@ use super::{
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
-    Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return, total,
+    Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Return, total,
 };
 pub(crate) use types::line;
 pub use types::{Cart, CartNotActive};

@@ -3,7 +3,7 @@
 use async_graphql::Enum;
 
 use crate::{
-    domains::carts::{Address, Payment},
+    domains::{carts::Address, paying::Payment},
     flow::{Op, OpRecord},
     graphql::scalars::CurrencyCode,
     mongo::prelude::*,

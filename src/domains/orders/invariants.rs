@@ -11,7 +11,7 @@ use crate::{
     domains::{
         carts::{self, CartState},
         inventory::{self, Reservation},
-        payments,
+        payments::{self, of_seats},
     },
     error::Error,
     invariants::Report,
@@ -156,7 +156,9 @@ async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Res
 async fn check_payments(app: &App, orders: Orders, report: &mut Report) -> Result<(), Error> {
     let mut books = orders.books;
     let has_records = payments::operations::for_each(app, |payment, amount| {
-        books.entry(payment.to_owned()).or_default().difference -= amount;
+        if of_seats(payment).is_none() {
+            books.entry(payment.to_owned()).or_default().difference -= amount;
+        }
     })
     .await?;
     if has_records {

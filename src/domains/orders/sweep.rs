@@ -12,6 +12,7 @@ use crate::{
     app::App,
     domains::{
         carts::{self, operations::checkout as decider},
+        payments::of_seats,
         transfers::{self, operations::Held},
     },
     error::Error,
@@ -30,7 +31,10 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let decided = decider::list_decided(app, unchanged_before).await;
     let finish = |cart: String| async move { finish_checkout(app, &cart).await };
     sweep.each(decided, String::clone, finish).await;
-    let holds = transfers::operations::holds_before(app, unchanged_before, BATCH).await;
+    let mut holds = transfers::operations::holds_before(app, unchanged_before, BATCH).await;
+    if let Ok(holds) = &mut holds {
+        holds.retain(|held| of_seats(&held.cart).is_none());
+    }
     let release = |held: Held| async move { release_if_undecided(app, &held).await };
     sweep.each(holds, |held| held.cart.clone(), release).await;
     let raises = overdue_raises(app, sweep.deadline_before()).await;
@@ -40,7 +44,10 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(raises, |(order, _)| order.clone(), undo).await;
     let owing = sweep_owing(app, unchanged_before, sweep).await;
     sweep.note("orders that owe something", owing);
-    let open = transfers::operations::open_authorisations(app, unchanged_before, BATCH).await;
+    let mut open = transfers::operations::open_authorisations(app, unchanged_before, BATCH).await;
+    if let Ok(open) = &mut open {
+        open.retain(|(_, holder)| holder.as_deref().and_then(of_seats).is_none());
+    }
     let void = |(id, holder): (String, Option<String>)| async move {
         void_if_unowned(app, &id, holder.as_deref()).await
     };

@@ -7,6 +7,7 @@ use crate::{
     domains::{
         carts::{self, Address, Cart, CartNotActive, MAX_QUANTITY, line},
         inventory::InsufficientStock,
+        paying::{PaymentDeclined, PaymentInput},
     },
     graphql::{
         prelude::*,
@@ -72,16 +73,6 @@ line! {
 }
 
 input! {
-    /// Payment method. Which of the two fields is required depends on the payment provider that is configured.
-    /// Neither is required if there is nothing to pay.
-    pub struct PaymentInput {
-        /// For payment from an account of docgate: global id of one of the caller's accounts, in the currency of
-        /// the cart.
-        pub account_id: Option<ID> where optional(id(NodeKind::ACCOUNT)),
-        /// For an external payment provider: the token that its page gave the shopper, 1 to 1,000 characters.
-        pub token: Option<String> where optional(verbatim(1..=1_000)),
-    }
-
     /// Input of `checkoutCart`: the cart, how it is paid and where its products are sent.
     pub struct CheckoutCartInput {
         /// Global id of the cart.
@@ -169,12 +160,6 @@ refusal! {
     struct CheckoutShort as "INSUFFICIENT_STOCK" {
         /// Every line that the available stock doesn't cover.
         pub short_lines: Vec<ShortLine>,
-    }
-
-    /// The payment provider declined the payment. No stock was taken and nothing was paid.
-    struct PaymentDeclined as "PAYMENT_DECLINED" {
-        /// Reason in the words of the payment provider.
-        pub reason: String,
     }
 
     /// The order can't be changed in its present state.

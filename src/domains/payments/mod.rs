@@ -46,7 +46,7 @@ mod ledger;
 pub mod operations;
 
 pub use super::transfers::operations::Authorisation;
-use super::{Room, room::unmet};
+use super::{Room, paying::Payment, room::unmet};
 use crate::{
     config::{PaymentProvider, is_web_address},
     graphql::scalars::Money,
@@ -64,6 +64,28 @@ pub struct Charge {
     pub account: Option<String>,
     /// HTTP provider: token that the shopper got from the provider's own page.
     pub token: Option<String>,
+}
+
+impl Charge {
+    /// The charge with this id, of this holder.
+    pub fn new(id: &str, holder: String, amount: Money, payment: Payment) -> Self {
+        let Payment { account, token } = payment;
+        Self { id: id.to_owned(), holder, amount, account, token }
+    }
+}
+
+/// Beginning of the names of payments for seats, and of their holders.
+const SEATS: &str = "seats:";
+
+/// The name of a payment for seats, or of its holder. The provider's records are those of all rooms; the name tells to
+/// which of them one belongs.
+pub fn for_seats(name: &str) -> String {
+    format!("{SEATS}{name}")
+}
+
+/// What [`for_seats`] made the name of; `None` if it belongs to another room.
+pub fn of_seats(name: &str) -> Option<&str> {
+    name.strip_prefix(SEATS)
 }
 
 /// Result of a refund.

@@ -4,7 +4,10 @@ use super::{Authorisation, Charge, Refund, http, ledger};
 use crate::{
     app::App,
     config::PaymentProvider,
-    domains::transfers::{self, AccountDocument, TransferDocument},
+    domains::{
+        paying::PaymentDeclined,
+        transfers::{self, AccountDocument, TransferDocument},
+    },
     error::Error,
     flow::Attempt,
     graphql::{
@@ -181,6 +184,27 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
 /// The outcome is unknown: void again.
 pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     call!(app, void(id), none: ())
+}
+
+/// Like [`void`], for a charge of this amount. A payment of zero doesn't exist at the provider.
+///
+/// # Errors
+/// The outcome is unknown: void again.
+pub async fn void_charge(app: &App, id: &str, amount: i64) -> Result<(), Error> {
+    if amount == 0 { Ok(()) } else { void(app, id).await }
+}
+
+/// Why a flow has to be aborted after this result of its authorisation; `None` if it is authorised. If the
+/// outcome is unknown, the void makes the provider refuse the authorisation from then on.
+pub fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation, Error>) -> Option<Stop<U>> {
+    match result {
+        Ok(Authorisation::Authorised) => None,
+        Ok(Authorisation::Declined(reason)) => {
+            let message = format!("the payment was declined: {reason}");
+            Some(PaymentDeclined::because(message, reason).into())
+        }
+        Err(error) => Some(error.into()),
+    }
 }
 
 /// Refunds a part of the captured payment `id`, once per `refund_id`. An amount of zero needs no call.

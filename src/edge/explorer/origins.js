@@ -19,11 +19,13 @@ import { operations } from "./lexer.js";
 /** Refusals by which the thing of an example's variable can't be changed any more. */
 const ENDED = new Set([
   "ACCOUNT_CLOSED",
+  "BOOKING_NOT_ACTIVE",
   "CART_NOT_ACTIVE",
   "CLAIM_LOST",
   "COMMENT_REMOVED",
   "NOT_FOUND",
   "ORDER_NOT_OPEN",
+  "RECEIPT_NOT_OPEN",
 ]);
 
 /** The response to an example that was run for another one lacks the needed value. */

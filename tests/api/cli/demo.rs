@@ -232,6 +232,11 @@ async fn a_demo_is_filled_kept_and_stopped() {
     let found = json!({ "path": "/en/delivery", "redirectedFrom": "/en/shipping" });
     assert_eq!(ask(&address, None, former).await["data"]["content"], found);
 
+    let query = "{ theatersNear(point: { longitude: 10, latitude: 50 }, withinMeters: 20100000,
+        first: 100) { nodes { theater { id } } } }";
+    let theaters = ask(&address, None, query).await["data"]["theatersNear"]["nodes"].clone();
+    assert_eq!(theaters.as_array().map(Vec::len), Some(30), "{theaters}");
+
     jobs_are_done(&address, &admin).await;
     examples_work(&address, &shopper, &merchant, &admin).await;
 

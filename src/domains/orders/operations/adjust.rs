@@ -7,16 +7,20 @@ use super::{
         store::{self, Decision, orders},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    Changed, begin, charge, demand_room, outbox, refused, too_many_holders, void,
+    Changed, begin, demand_room, outbox, too_many_holders,
 };
 use crate::{
     domains::{
-        carts::{Payment, order_as_holder},
+        carts::order_as_holder,
         inventory::{
             InsufficientStock,
             operations::{self as inventory, Holder, Reserved},
         },
-        payments::{Charge, operations as payments},
+        paying::Payment,
+        payments::{
+            Charge,
+            operations::{self as payments, refused, void_charge},
+        },
     },
     graphql::prelude::*,
 };
@@ -95,7 +99,8 @@ impl Call<'_> {
         let payment = self.input.payment.as_ref();
         let payment = payment.map_or_else(|| order.payer.clone(), Payment::from);
         let amount = Money::new(raise.amount, order.currency);
-        let charge = charge(raise.payment_id(), order_as_holder(&order.id), amount, payment);
+        let holder = order_as_holder(&order.id);
+        let charge = Charge::new(raise.payment_id(), holder, amount, payment);
         payments::check(self.cx, &charge).await?;
         let noted = store::push_raise(app, order, &raise).within(attempt).after().await?;
         let Some(order) = noted else { return Ok(None) };
@@ -243,7 +248,7 @@ pub(in super::super) async fn undo_raise(app: &App, order: &str, raise: &Raise) 
             return Ok(false);
         }
     }
-    void(app, raise.payment_id(), raise.amount).await?;
+    void_charge(app, raise.payment_id(), raise.amount).await?;
     inventory::release(app, &raise.sku, &order_as_holder(order), &raise.tag).await?;
     store::remove_raise(app, order, &raise.tag).held().await?;
     Ok(true)

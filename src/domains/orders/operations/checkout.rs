@@ -9,19 +9,20 @@ use super::{
         store::orders,
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
-    Changed, charge, refused, too_many_holders, void,
+    Changed, too_many_holders,
 };
 use crate::{
     app::App,
     domains::{
         carts::{
-            self, CartDocument, CartLine, CartNotActive, CartState, Checkout, Payment,
+            self, CartDocument, CartLine, CartNotActive, CartState, Checkout,
             operations::checkout as decider,
         },
         inventory::operations::{self as inventory, Destination, Holder, Reserved},
+        paying::Payment,
         payments::{
             Charge,
-            operations::{self as payments, needs_no_provider},
+            operations::{self as payments, needs_no_provider, refused, void_charge},
         },
         transfers::AccountDocument,
     },
@@ -171,7 +172,7 @@ async fn freeze(
 
 pub(super) fn charge_of(cart: &CartDocument, checkout: &Checkout) -> Charge {
     let total = Money::new(checkout.total, cart.currency);
-    charge(&checkout.payment_id, cart.id.clone(), total, checkout.payment.clone())
+    Charge::new(&checkout.payment_id, cart.id.clone(), total, checkout.payment.clone())
 }
 
 /// Finishes an interrupted checkout: aborts it if it isn't paid, else applies what it owes.
@@ -287,7 +288,7 @@ impl<'a> Run<'a> {
         if !decider::abort(app, &cart.id, checkout).await? {
             return Ok(false);
         }
-        void(app, &checkout.payment_id, checkout.total).await?;
+        void_charge(app, &checkout.payment_id, checkout.total).await?;
         let lines = self.missing().into_iter();
         let releases =
             lines.map(|(line, _)| inventory::release(app, &line.sku, &cart.id, &checkout.id));

@@ -16,18 +16,12 @@ use super::{
     store::{self, Decision, orders},
     types::{
         CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, DeletedOrder,
-        Order, OrderNotOpen, PaymentDeclined, PaymentInput,
+        Order, OrderNotOpen,
     },
 };
-use crate::{
-    domains::{
-        carts::Payment,
-        payments::{self, Authorisation, Charge},
-    },
-    graphql::{
-        page::{Order as Sort, page_of},
-        prelude::*,
-    },
+use crate::graphql::{
+    page::{Order as Sort, page_of},
+    prelude::*,
 };
 
 /// What a mutation of an order returns.
@@ -133,37 +127,6 @@ fn too_many_holders() -> Error {
     Error::rate_limited(
         "too many shoppers are checking out the same product; try again in a moment",
     )
-}
-
-impl From<&PaymentInput> for Payment {
-    fn from(input: &PaymentInput) -> Self {
-        let PaymentInput { account_id, token } = input.clone();
-        Self { account: account_id.map(|account| account.0), token }
-    }
-}
-
-/// The charge with this id, for the cart or order that holds stock as `holder`.
-fn charge(id: &str, holder: String, amount: Money, payment: Payment) -> Charge {
-    let Payment { account, token } = payment;
-    Charge { id: id.to_owned(), holder, amount, account, token }
-}
-
-/// Why a flow has to be aborted after this result of its authorisation; `None` if it is authorised. If the
-/// outcome is unknown, the void makes the provider refuse the authorisation from then on.
-fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation>) -> Option<Stop<U>> {
-    match result {
-        Ok(Authorisation::Authorised) => None,
-        Ok(Authorisation::Declined(reason)) => {
-            let message = format!("the payment was declined: {reason}");
-            Some(PaymentDeclined::because(message, reason).into())
-        }
-        Err(error) => Some(error.into()),
-    }
-}
-
-/// Voids the payment. A payment of zero doesn't exist at the provider.
-async fn void(app: &App, id: &str, amount: i64) -> Result<()> {
-    if amount == 0 { Ok(()) } else { payments::operations::void(app, id).await }
 }
 
 /// Whether the authorisation belongs to the order or to a raise of it.

@@ -38,13 +38,12 @@ use super::{
     super::{documents::OrderDocument, store::orders, types::CheckoutCartResult},
     Changed,
     checkout::{Run, charge_of, ordered},
-    refused,
 };
 use crate::{
     domains::{
         carts::{CartDocument, Checkout, operations::checkout as decider},
         inventory::operations::{self as inventory, Destination, Holder},
-        payments::operations::{self as payments, Recorded},
+        payments::operations::{self as payments, Recorded, refused},
     },
     error::Error,
     flow::{Op, Step, Try},

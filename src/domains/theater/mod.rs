@@ -1,0 +1,149 @@
+//! Theaters: halls on the map with plans of their seats, screenings, and bookings that hold seats and buy them.
+//!
+//! A screening is the only document with the state of its seats. Like the stock of the shop, it is a *receiver*: a booking
+//! or a receipt commits.
+//!
+//! ```text
+//!             hold(tag)            sell(tag)
+//!   free ────────────────▶ held ──────────────▶ sold
+//!     ▲     free(tag)       │                    │
+//!     └─────────────────────┴────────────────────┘ free(tag), for a refund
+//! ```
+//!
+//! A hold has one entry in the screening, with the tag of the try that made it. A sale moves the entry from `holds` to
+//! `sold`; freeing removes it. Seats, counter and entry change in one update. So the entry is the mark of each step: a
+//! repeat finds it there, or gone, and can't touch seats that someone else got in between. Writes of one moment on one
+//! screening share a command (`src/mongo/writer.rs`); if a seat of one of them isn't free, the others aren't affected.
+//!
+//! # Bookings
+//!
+//! The booking is the decider of its holds and of its checkout:
+//!
+//! ```text
+//!               openBooking          checkoutBooking
+//!                    │            ┌───────────────────▶ PENDING ──▶ PAID ──▶ COMPLETE
+//!                    ▼            │                        │     ▲
+//!   hold, release    ACTIVE ──────┘◀─────── VOIDING ◀──────┘     │
+//!                    │ └─────────────────────────────────────────┘
+//!                    │    │
+//!       cancelBooking│    │idle for too long (sweep)
+//!                    ▼    ▼
+//!            CANCELLING   EXPIRING        everything freed
+//!                    ▼    ▼
+//!             CANCELLED   EXPIRED
+//! ```
+//!
+//! - **Holding**: read the booking and the screening's plan, hold the seats under a tag, then commit on the booking. If
+//!   the commit is refused, the tag is marked void on the booking, then the seats are freed.
+//! - **Releasing**: commit on the booking, which moves the hold to the outbox; then free and settle.
+//! - **Closing**: CANCELLING or EXPIRING ends all commits. Then all holds are freed. A hold whose commit comes too late is
+//!   freed by its own attempt or by the sweep.
+//! - **Checkout**: `operations/checkout.rs`.
+//!
+//! A booking without an owner may be used by anyone who knows its id. A caller with a token who checks it out becomes its
+//! owner, and that of the receipt.
+//!
+//! # Receipts
+//!
+//! A receipt is made by a checkout, and is the decider of its cancellation:
+//!
+//! ```text
+//!   PAID ──cancelReceipt──▶ CANCELLING ──seats freed, money refunded──▶ CANCELLED
+//! ```
+//!
+//! A receipt can be cancelled until the first of its screenings begins, also while its seats are still being sold. Freeing
+//! for a refund leaves a mark in the screening's `freed`: a late copy of the hold could otherwise arrive after it, and a
+//! late copy of the sale after that. The sweep removes the mark two grace periods later.
+//!
+//! # Sweeps
+//!
+//! Every write of a screening derives `sweepAt`: the time of the oldest hold that the sweep hasn't looked at, or of the
+//! oldest mark of a refund. Two grace periods later no attempt can commit the hold any more. If its booking has the hold,
+//! the sweep marks it as `kept`, and from then on leaves it to the booking. If the booking is closed or gone, or its tag is
+//! recorded without the hold, nobody will sell it, and it is freed. Otherwise its tag is aborted first.
+//!
+//! # Plans
+//!
+//! A screening copies the plan of its theater when it is created. A change of the plan applies to later screenings. Plan,
+//! prices and times of a screening never change, so what was read of them is true.
+//!
+//! Invariants, per screening: the seats that aren't taken are as many as `seatsAvailable`; each held seat is in one hold,
+//! each sold seat in one sale. The holds of an active booking are held; a closed booking holds nothing. Each sale is a line
+//! of one receipt that isn't cancelled, and each line of a paid receipt is sold. Completed bookings and receipts belong
+//! together one to one, with the same owner. The totals of the receipts less what was refunded equal those of the
+//! provider.
+
+mod documents;
+pub mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+mod sweep;
+pub mod types;
+
+use super::{
+    Room,
+    nodes::node_type,
+    room::{declared, unmet},
+};
+use crate::graphql::node_id::NodeKind;
+pub use documents::{
+    BookedSeat, BookedSeats, BookingDocument, BookingState, Checkout, Freed, GeoPoint, Hold,
+    NoSeat, Offer, PlanRow, PriceCategory, ReceiptDocument, ReceiptPayment, ReceiptState, Release,
+    Sale, ScreeningDocument, SeatAt, SeatPlan, SweptScreening, TheaterDocument,
+};
+use types::{Booking, Receipt, Screening, Theater};
+
+/// Maximum number of rows of a plan.
+pub const MAX_ROWS: usize = 100;
+/// Maximum number of places of a row.
+pub const MAX_PLACES: usize = 200;
+/// Maximum number of seats of a plan.
+pub const MAX_SEATS_OF_PLAN: usize = 3_000;
+/// Maximum price of a seat. With it the total of a full booking can't overflow.
+pub const MAX_PRICE: i64 = 1_000_000_000;
+/// Maximum number of seats of a booking.
+pub const MAX_SEATS: usize = 100;
+/// Maximum number of holds of a booking.
+pub const MAX_HOLDS: usize = 20;
+/// Maximum number of op records of a booking.
+pub const MAX_CHANGES: usize = 300;
+/// Maximum number of corners of a polygon.
+pub const MAX_CORNERS: usize = 100;
+/// Maximum distance of a search, in meters: half of the way around the globe.
+pub const FARTHEST: i64 = 20_100_000;
+/// Maximum number of theaters that one page of a search by distance examines.
+pub const NEAREST: i64 = 1_000;
+
+impl NodeKind {
+    /// A theater.
+    pub const THEATER: Self = Self::new("theater");
+    /// A screening.
+    pub const SCREENING: Self = Self::new("screening");
+    /// A booking.
+    pub const BOOKING: Self = Self::new("booking");
+    /// A receipt of a booking.
+    pub const RECEIPT: Self = Self::new("receipt");
+}
+
+pub const ROOM: Room = Room {
+    needs: &["payments", "transfers"],
+    faults: Some(|config| {
+        unmet([(config.booking_idle_seconds > 0, "booking_idle_seconds must be at least 1")])
+    }),
+    nodes: &[
+        node_type!(THEATER: Theater, |cx, id| operations::theater(cx.app, id)),
+        node_type!(SCREENING: Screening, |cx, id| operations::screening(cx.app, id)),
+        node_type!(BOOKING: Booking, |cx, id| operations::booking(cx, id)),
+        node_type!(RECEIPT: Receipt, |cx, id| operations::receipt(cx, id)),
+    ],
+    collections: &[
+        declared::<TheaterDocument>(),
+        declared::<ScreeningDocument>(),
+        declared::<BookingDocument>(),
+        declared::<ReceiptDocument>(),
+    ],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("theater")
+};

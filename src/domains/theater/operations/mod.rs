@@ -1,0 +1,20 @@
+//! The business rules of theaters.
+
+mod bookings;
+mod checkout;
+mod receipts;
+mod run;
+mod screenings;
+mod seats;
+mod theaters;
+
+pub use bookings::{booking, cancel_booking, open_booking};
+pub(super) use bookings::{carry_out_outbox, close, expire};
+pub use checkout::checkout_booking;
+pub(super) use checkout::recover;
+pub(super) use receipts::carry_on;
+pub use receipts::{cancel_receipt, my_receipts, receipt};
+pub use screenings::{create_screening, screening, screenings, suggest_seats};
+pub(super) use seats::free;
+pub use seats::{hold_seats, release_seats};
+pub use theaters::{change_seat_plan, create_theater, theater, theaters_near, theaters_within};

@@ -1,0 +1,42 @@
+//! Writes of receipts.
+
+use super::{
+    super::documents::{ReceiptDocument, ReceiptState},
+    receipts,
+};
+use crate::{graphql::prelude::*, mongo::prelude::*};
+
+/// PAID → CANCELLING, before the first screening begins.
+pub(in super::super) fn cancelling(receipt: &ReceiptDocument) -> Change {
+    let guard = both(doc! { "state": stored(&ReceiptState::Paid) }, before(receipt.starts_at));
+    let set = doc! {
+        "state": stored(&ReceiptState::Cancelling), "cancellingAt": "$$NOW", "changedAt": "$$NOW",
+    };
+    Change::new(&receipt.id, guard, set)
+}
+
+/// CANCELLING → CANCELLED, after seats and money were returned.
+pub(in super::super) fn settle_refund(app: &App, id: &str) -> Guarded<ReceiptDocument> {
+    let is_cancelling = doc! { "_id": id, "state": stored(&ReceiptState::Cancelling) };
+    let refunded = doc! { "$cond": [
+        is_missing("payment"), "$$REMOVE", { "$mergeObjects": ["$payment", { "refunded": true }] },
+    ] };
+    let set = doc! {
+        "state": stored(&ReceiptState::Cancelled), "payment": refunded, "cancellingAt": "$$REMOVE",
+        "changedAt": "$$NOW",
+    };
+    receipts(app).set(is_cancelling, set)
+}
+
+/// Receipts that were cancelled before `before` and still owe something, at or after `from`, the oldest first.
+pub(in super::super) async fn list_cancelling(
+    app: &App,
+    from: DateTime,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<ReceiptDocument>> {
+    let filter = doc! { "cancellingAt": { "$gte": from, "$lt": before } };
+    let sort = doc! { "cancellingAt": 1 };
+    let list = List { filter, sort, limit, hint: Some("cancelling_at"), ..List::default() };
+    receipts(app).list(list).await
+}

@@ -1,0 +1,20 @@
+//! GraphQL types of theaters.
+
+mod bookings;
+mod screenings;
+mod theaters;
+
+pub use bookings::{
+    BookedSeats, Booking, BookingEmpty, BookingNotActive, CancelBookingInput, CancelBookingResult,
+    CancelReceiptInput, CancelReceiptResult, CheckoutBookingInput, CheckoutBookingResult,
+    HoldSeatsInput, HoldSeatsResult, OpenBookingInput, OpenBookingResult, Receipt, ReceiptNotOpen,
+    ReleaseSeatsInput, ReleaseSeatsResult, ScreeningBegun, SeatsTaken,
+};
+pub use screenings::{
+    CategoryPriceInput, CreateScreeningInput, CreateScreeningResult, Screening, Seat, SeatInput,
+    SeatRow, SeatState,
+};
+pub use theaters::{
+    ChangeSeatPlanInput, ChangeSeatPlanResult, CreateTheaterInput, CreateTheaterResult,
+    GeoPointInput, NearbyTheater, PlanRowInput, PriceCategoryInput, SeatPlanInput, Theater,
+};

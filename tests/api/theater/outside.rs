@@ -1,0 +1,151 @@
+//! Checkouts with an outside provider: the booking is PENDING while it authorises.
+
+use std::sync::{Arc, Mutex};
+
+use axum::{
+    Json, Router,
+    extract::{Path, State},
+    routing::post,
+};
+use docgate::config::{Config, PaymentProvider};
+use serde_json::{Value, json};
+
+use super::{
+    assert_map, booking, cancelling, complete, hall, hold, holding_seats, id_of, refunding, said,
+};
+use crate::support::{
+    Client, Gateway,
+    cuts::{self, Case},
+    short_bounds,
+};
+
+/// How the provider answers an authorisation next, and what it was asked.
+#[derive(Default)]
+struct Provider {
+    declines: bool,
+    /// State of each payment.
+    payments: std::collections::HashMap<String, &'static str>,
+    calls: Vec<String>,
+}
+
+type Shared = Arc<Mutex<Provider>>;
+
+async fn answer(
+    State(shared): State<Shared>,
+    Path(action): Path<String>,
+    Json(body): Json<Value>,
+) -> Json<Value> {
+    let mut provider = shared.lock().expect("no panic");
+    let id = body["id"].as_str().expect("an id").to_owned();
+    provider.calls.push(action.clone());
+    let state = provider.payments.get(&id).copied();
+    let (now, status) = match (action.as_str(), state) {
+        ("authorise", Some("void")) => ("void", "declined"),
+        ("authorise", _) if provider.declines => ("declined", "declined"),
+        ("authorise", _) => ("authorised", "authorised"),
+        ("capture", _) => ("captured", "captured"),
+        ("void", _) => ("void", "voided"),
+        (_, _) => ("refunded", "refunded"),
+    };
+    provider.payments.insert(id, now);
+    Json(json!({ "status": status, "reason": "no" }))
+}
+
+/// Settings with a provider of their own.
+async fn provider() -> (Shared, impl Fn(&mut Config)) {
+    let shared = Shared::default();
+    let router = Router::new().route("/pay/{action}", post(answer)).with_state(shared.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/pay/", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let settings = move |config: &mut Config| {
+        short_bounds(config);
+        config.payments = PaymentProvider::Http;
+        config.payments_url = Some(url.clone());
+        config.payments_signing_secret = Some("payments: thirty-two bytes at the least".into());
+    };
+    (shared, settings)
+}
+
+fn paying(booking: &str, op: &str) -> (String, Value) {
+    let (query, mut variables) = super::checking_out(booking, "none", op);
+    variables["input"]["payment"] = json!({ "token": "tok" });
+    (query, variables)
+}
+
+async fn pay(client: &Client, booking: &str, op: &str) -> Value {
+    client.does(paying(booking, op)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_declined_booking_is_active_again_and_a_paid_one_is_sold() {
+    let (shared, settings) = provider().await;
+    let gateway = Gateway::with(settings).await;
+    let screening = hall(&gateway, &["AAA"]).await;
+    let visitor = gateway.anonymous();
+    let id = holding_seats(&visitor, &screening, &[("A", 1)]).await;
+    shared.lock().expect("no panic").declines = true;
+    for _ in 0..2 {
+        let declined = pay(&visitor, &id, "op").await;
+        assert_eq!((said(&declined), &declined["reason"]), ("PAYMENT_DECLINED", &json!("no")));
+        assert_eq!(booking(&visitor, &id).await["state"], "ACTIVE");
+    }
+    shared.lock().expect("no panic").declines = false;
+    // It can be changed again.
+    assert_eq!(said(&hold(&visitor, &id, &screening, &[("A", 2)]).await), "Booking");
+    let paid = pay(&visitor, &id, "op").await;
+    assert_eq!(said(&paid), "Receipt", "{paid:#}");
+    assert_eq!(pay(&visitor, &id, "op").await, paid);
+    complete(&gateway, &id).await;
+    assert_map(&gateway, &screening, &["ssA"]).await;
+    let closed = visitor.does(cancelling(&id)).await;
+    assert_eq!(closed["bookingState"], "COMPLETE", "{closed:#}");
+    let refunded = visitor.does(refunding(&id_of(&paid), "op")).await;
+    assert_eq!(refunded["state"], "CANCELLED", "{refunded:#}");
+    assert_map(&gateway, &screening, &["AAA"]).await;
+    let calls = shared.lock().expect("no panic").calls.clone();
+    let expected = ["authorise", "void", "authorise", "void", "authorise", "capture", "refund"];
+    assert_eq!(calls, expected);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_checkouts_at_once_are_one() {
+    let (_, settings) = provider().await;
+    let gateway = Gateway::with(settings).await;
+    let screening = hall(&gateway, &["AAAAAA"]).await;
+    let visitor = gateway.anonymous();
+    for seat in 1..=5 {
+        let id = holding_seats(&visitor, &screening, &[("A", seat)]).await;
+        let (one, other) = tokio::join!(pay(&visitor, &id, "one"), pay(&visitor, &id, "other"));
+        let mut all = [said(&one), said(&other)];
+        all.sort_unstable();
+        assert_eq!(all, ["BOOKING_NOT_ACTIVE", "Receipt"], "{one:#} {other:#}");
+        complete(&gateway, &id).await;
+    }
+    assert_map(&gateway, &screening, &["sssssA"]).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outside_checkout_survives_a_cut_at_every_command() {
+    let (_, settings) = provider().await;
+    cuts::everywhere(
+        settings,
+        async |gateway, _| {
+            let screening = hall(gateway, &["AAA"]).await;
+            let id = holding_seats(&gateway.anonymous(), &screening, &[("A", 2)]).await;
+            (id, screening)
+        },
+        async |gateway, (id, _)| {
+            let (query, variables) = paying(id, "op");
+            gateway.anonymous().send(&query, variables).await.ok();
+        },
+        async |gateway, Case { at, way, subject: (id, screening) }| {
+            let seen = booking(&gateway.anonymous(), id).await;
+            assert!(seen["receiptId"].is_string(), "command {at} {way:?}: {seen:#}");
+            assert_map(gateway, screening, &["AsA"]).await;
+        },
+    )
+    .await;
+}

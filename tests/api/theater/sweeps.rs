@@ -1,0 +1,98 @@
+//! What the sweep makes of holds.
+
+use mongodb::bson::{Bson, doc};
+use serde_json::json;
+
+use super::{alter, assert_map, booking, cancelling, hall, holding_seats, releasing, said, stored};
+use crate::support::{Gateway, key, short_bounds};
+
+/// A hold that its booking has is looked at once, and stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_of_an_active_booking_stays() {
+    let gateway = Gateway::with(short_bounds).await;
+    let screening = hall(&gateway, &["AAA"]).await;
+    let visitor = gateway.anonymous();
+    let id = holding_seats(&visitor, &screening, &[("A", 2)]).await;
+    let stands = stored(&gateway, "screenings", &screening).await;
+    assert!(matches!(stands.get("sweepAt"), Some(Bson::DateTime(_))), "{stands}");
+    gateway.sweep().await;
+    assert_map(&gateway, &screening, &["AhA"]).await;
+    let stands = stored(&gateway, "screenings", &screening).await;
+    assert!(stands.get("sweepAt").is_none(), "{stands}");
+    gateway.assert_sound().await;
+    let key = booking(&visitor, &id).await["holds"][0]["key"].as_str().expect("a key").to_owned();
+    let released = visitor.does(releasing(&id, &key, None)).await;
+    assert_eq!(released["holds"], json!([]), "{released:#}");
+    assert_map(&gateway, &screening, &["AAA"]).await;
+    gateway.assert_sound().await;
+}
+
+/// Holds that no booking has: of one that is gone, of one that is closed, and one that was never committed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_that_no_booking_has_becomes_free() {
+    let gateway = Gateway::with(short_bounds).await;
+    let screening = hall(&gateway, &["AAAA"]).await;
+    let visitor = gateway.anonymous();
+    let active = holding_seats(&visitor, &screening, &[("A", 1)]).await;
+    let closed = holding_seats(&visitor, &screening, &[("A", 2)]).await;
+    assert_eq!(said(&visitor.does(cancelling(&closed)).await), "Booking");
+    let now = gateway.app.begin().await.expect("the time").now();
+    let holds = ["gone".to_owned(), key(&closed), key(&active)];
+    for (at, booking) in holds.iter().enumerate() {
+        let place = i32::try_from(at + 1).expect("a place");
+        let hold = doc! {
+            "tag": format!("lost/x/{at}"), "bookingId": booking, "seats": [place], "at": now,
+        };
+        let change = doc! {
+            "$push": { "holds": hold }, "$set": { format!("taken.{place}"): 1, "sweepAt": now },
+            "$inc": { "seatsAvailable": -1_i64 },
+        };
+        let of = doc! { "_id": key(&screening) };
+        gateway.raw("screenings").update_one(of, change).await.expect("changed");
+    }
+    assert_map(&gateway, &screening, &["hhhh"]).await;
+    gateway.sweep().await;
+    assert_map(&gateway, &screening, &["hAAA"]).await;
+    gateway.assert_sound().await;
+    // The tag of the last one was aborted before: nobody can commit it any more.
+    let stands = stored(&gateway, "bookings", &active).await;
+    let ops = stands.get_array("ops").expect("ops");
+    let is_void = |op: &Bson| {
+        let op = op.as_document().expect("a record");
+        op.get_str("tag") == Ok("lost/x/2") && op.get_bool("void") == Ok(true)
+    };
+    assert!(ops.iter().any(is_void), "{stands}");
+}
+
+/// The check reports what doesn't fit.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_finds_what_is_broken() {
+    let gateway = Gateway::with(short_bounds).await;
+    let screening = hall(&gateway, &["AAAA"]).await;
+    let visitor = gateway.anonymous();
+    holding_seats(&visitor, &screening, &[("A", 1)]).await;
+    gateway.assert_sound().await;
+    let sound = stored(&gateway, "screenings", &screening).await;
+    for set in [
+        doc! { "seatsAvailable": 4_i64 },
+        doc! { "taken": {} },
+        doc! { "taken.0": 2 },
+        doc! { "taken.9": 1 },
+        doc! { "holds": [] },
+        doc! { "holds.0.seats": [1] },
+        doc! { "holds.0.bookingId": "gone" , "holds.0.tag": "other" },
+    ] {
+        alter(&gateway, "screenings", &screening, set.clone()).await;
+        let report = docgate::domains::check_each(
+            &gateway.app,
+            [&docgate::domains::theater::ROOM].into_iter(),
+        )
+        .await
+        .expect("the check runs");
+        let broken = report.rules.iter().filter(|(_, broken)| !broken.is_empty());
+        assert!(broken.count() > 0, "{set}");
+        let of = doc! { "_id": key(&screening) };
+        gateway.raw("screenings").replace_one(of, sound.clone()).await.expect("restored");
+    }
+    gateway.assert_sound().await;
+}

@@ -151,6 +151,7 @@ impl Demo {
                 seed::run_traffic(&app),
                 seed::run_requests(&app),
                 seed::run_ads(&app),
+                seed::wander(&app, self.products),
                 seed::run_ticker(app.clone(), self.products, stop.clone()),
             )
         };

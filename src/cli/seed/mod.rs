@@ -17,6 +17,7 @@ mod shoppers;
 mod site;
 mod ticker;
 mod traffic;
+mod world;
 
 use docgate_demo::{people::Cast, products, random::Random, tree};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -38,6 +39,7 @@ pub(super) use jobs::work;
 pub(super) use life::live;
 pub(super) use ticker::run as run_ticker;
 pub(super) use traffic::run as run_traffic;
+pub(super) use world::wander;
 
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";
@@ -73,6 +75,7 @@ pub(super) async fn fill(
     traffic::create(&app, &client, &steps).await?;
     events::log(&app, &client, &steps).await?;
     ads::create(&app, &client, &steps).await?;
+    world::create(&app, count, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     discussions::create(&app, &client, &products, &shoppers, &steps).await?;

@@ -64,8 +64,9 @@ async fn a_character_is_private_by_every_way_in() {
         let refused = other.plays(name, input.clone()).await;
         assert_eq!(refused["code"], "NOT_FOUND", "{name}: {refused:#}");
         // Without the role nobody plays.
-        let code = gateway.shopper("ann").error_code(&mutation(name), json!({ "input": input }));
-        assert_eq!(code.await, "FORBIDDEN", "{name}");
+        let (stranger, mutation) = (gateway.shopper("ann"), mutation(name));
+        let code = stranger.error_code(&mutation, json!({ "input": input })).await;
+        assert_eq!(code, "FORBIDDEN", "{name}");
     }
     assert_eq!(gateway.snapshot().await, before);
 }

@@ -90,10 +90,8 @@ async fn a_crowded_place_takes_nobody_more() {
     assert_eq!(made, 10);
     let refused = own.iter().find(|one| one["code"] == "NO_ROOM").expect("a refusal");
     assert_eq!(refused["capacity"], 10);
-    let others = (0..95).map(|number| {
-        let player = format!("player-{number}");
-        async move { create(&player, &garden).await }
-    });
+    let (create, to) = (&create, &garden);
+    let others = (0..95).map(|number| async move { create(&format!("player-{number}"), to).await });
     let made = join_all(others).await;
     let made = made.iter().filter(|one| one["__typename"] == "Character").count();
     assert_eq!(made, 90, "a hundred in all");

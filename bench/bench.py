@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 import earlier
+import game
 import growth
 import load
 import scenarios
@@ -139,7 +140,7 @@ class Bench:
                 continue
             if work.name == "hit" and servers.APART in self.options.servers:
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
-            if work.name == "ads" and BY_KEY in self.options.servers:
+            if work.name in ("ads", "character") and BY_KEY in self.options.servers:
                 self.running[BY_KEY] = dataclasses.replace(self.running[DOCGATE], name=BY_KEY)
             if work.name == "news" and not self.fill_news(len(shelf.viewers)):
                 continue
@@ -219,8 +220,15 @@ class Bench:
             shop.discuss(address, [sku for sku, _ in discussed], merchant, reviewers)
         names = social.viewers(social.FEW_VIEWERS if self.options.quick else social.VIEWERS)
         viewers = list(zip(names, servers.tokens(self.database, names)))
-        carts = self.options.carts
-        return works.Shelf(address, keys, free, token, counting, accounts, discussed, carts, viewers)
+        carts, world = self.options.carts, game.World()
+        playing = servers.token(self.places, self.database, shop.SUBJECT, "player")
+        if chosen & set(works.GAME):
+            say("Making a world …")
+            environment = self.database.environment()
+            world = game.make(self.places, environment, self.folder, address, shop.SUBJECT, playing)
+        return works.Shelf(
+            address, keys, free, token, counting, accounts, discussed, carts, viewers, world, playing
+        )
 
     def compare(self, work: works.Work) -> None:
         """Every server must answer as docgate does, or it would be measured at something else."""

@@ -29,6 +29,9 @@ SKIPPED = {
     "jobs": "it has no work queue",
     "jobs-many": "it has no work queue",
     "news": "it has no feeds",
+    "character": "it has no game",
+    "giveGold": "it has no game",
+    "pickUp": "it has no game",
 }
 #: The databases of the earlier docgate: copies of today's, with its own indexes.
 SUFFIX = "_earlier"

@@ -191,6 +191,18 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         True,
     ),
     (
+        "a character of the game : product by key",
+        _ratio("character", MAIN, DOCGATE, BY_KEY),
+        0.6,
+        0.8,
+        "",
+        True,
+    ),
+    *(
+        (f"{what} : bare transaction", _ratio(work, MAIN, DOCGATE, TRANSACTIONS), 1.2, 2.0, "", True)
+        for what, work in [("give gold", "giveGold"), ("pick up", "pickUp")]
+    ),
+    (
         "scenarios of one command, docgate : Node driver directly, each",
         _lowest(list(COMMANDS)),
         1.0,

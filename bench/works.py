@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Tuple, Union
 
+import game
 import shop
 from client import Address
 from load import OP, Column, Load, Request, graphql
@@ -79,6 +80,24 @@ NEWS = """query News {
     nodes { id text createdAt commentCount author { name } latestComments { text author { name } } }
   }
 }"""
+CHARACTER = """query Character($id: ID!) {
+  character(id: $id) {
+    id name class health maxHealth mana maxMana gold
+    room { title description exits { direction placeId } players { id name class } things { id description quantity } }
+    armor { slot thing { description } } weapons { slot thing { description } }
+    inventory { id description quantity contents { id description } }
+  }
+}"""
+GIVE = """mutation Give($from: ID!, $to: ID!, $op: ID!) {
+  giveGold(input: {characterId: $from, toCharacterId: $to, amount: 1, idempotencyKey: $op}) {
+    __typename ... on Character { id gold } ... on UserError { code message }
+  }
+}"""
+PICK = """mutation Pick($character: ID!, $thing: ID!, $op: ID!) {
+  pickUp(input: {characterId: $character, thingId: $thing, quantity: 1, idempotencyKey: $op}) {
+    __typename ... on Character { id gold } ... on UserError { code message }
+  }
+}"""
 #: Pages that are hit, as many as the simulator has series.
 PAGES = 1_000
 
@@ -133,6 +152,9 @@ class Shelf:
     carts: int
     #: Subject and token of those who read their news.
     viewers: List[Tuple[str, str]]
+    world: game.World
+    #: Of the player.
+    playing: str
 
 
 def works(shelf: Shelf) -> List[Work]:
@@ -180,6 +202,19 @@ def works(shelf: Shelf) -> List[Work]:
     news = graphql(NEWS, ["{}"], [by_token])
     news = dataclasses.replace(news, headers={"Authorization": ["Bearer ", 0]})
     joined = Request(["/news/", 0], (), [Column([viewer for viewer, _ in shelf.viewers])], "GET")
+
+    def character(key: str) -> str:
+        return game.global_id("character", key)
+
+    world = shelf.world
+    seen = [of({"id": character(key)}) for key in world.characters]
+    looking = graphql(CHARACTER, [0], [Column(seen)], shelf.playing)
+    gifts = [of({"from": character(one), "to": character(other)})[1:-1] for one, other in world.pairs]
+    giving = graphql(GIVE, ["{", 0, ',"op":"', OP, '"}'], [Column(gifts)], shelf.playing)
+    gifts_there = [of({"from": one, "to": other}) for one, other in world.pairs]
+    picks = [of({"character": character(one), "thing": pile})[1:-1] for one, _, pile in world.reach]
+    picking = graphql(PICK, ["{", 0, ',"op":"', OP, '"}'], [Column(picks)], shelf.playing)
+    picks_there = [of({"character": one, "place": place, "thing": pile}) for one, place, pile in world.reach]
 
     columns = [Column([pair[1:-1] for pair in by_key])]
     pieces = ["{", 0, ',"by":"%s","op":"' % shop.SUBJECT, OP, '"}']
@@ -324,6 +359,41 @@ def works(shelf: Shelf) -> List[Work]:
             },
             [BARE],
         ),
+        Work(
+            "character",
+            "Character",
+            f"One of {len(world.characters):,} characters of the game, whole: the place with its exits, the ten characters and "
+            "nine things there, what it wears and carries, from one document. The last row of docgate is the same process, which is "
+            "asked for a product by key in the same rounds.",
+            {
+                DOCGATE: lambda _: looking,
+                BY_KEY: reading(PRODUCT, [{"sku": sku} for sku in keys.skus])[DOCGATE],
+            },
+            [],
+        ),
+        Work(
+            "giveGold",
+            "Give gold",
+            f"One of {len(world.characters):,} characters gives a piece of gold to another one at the same place. The peer does it in "
+            "one multi-document transaction with as few statements as it takes: two guarded updates, and a record.",
+            {
+                DOCGATE: lambda _: giving,
+                TRANSACTIONS: lambda _: Request(["/gold"], [0], [Column(gifts_there)]),
+            },
+            [],
+        ),
+        Work(
+            "pickUp",
+            "Pick up",
+            f"One of {len(world.characters):,} characters picks up a piece of the stack at its place, one of {game.PLACES}. The peer does "
+            "it in one multi-document transaction with as few statements as it takes: two guarded updates, and a record. It keeps no "
+            "copies of places.",
+            {
+                DOCGATE: lambda _: picking,
+                TRANSACTIONS: lambda _: Request(["/pick"], [0], [Column(picks_there)]),
+            },
+            [],
+        ),
     ]
 
 
@@ -334,4 +404,5 @@ READS = {
     "children": "category children",
     "catalog": "catalog page",
 }
-NAMES = [*READS, "cart", "hit", "ads", "checkout", "paid", "hot", "transfer", "news"]
+GAME = ["character", "giveGold", "pickUp"]
+NAMES = [*READS, "cart", "hit", "ads", "checkout", "paid", "hot", "transfer", "news", *GAME]

@@ -13,7 +13,7 @@
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, `theater → payments`, and
-//! `{content, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are
+//! `{content, game, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are
 //! independent. `queue` is below all of them. A field that shows an object of a room further up, such as a cart's order,
 //! calls the operation that reads it. It is in that room's [`extends`](Room::extends).
 
@@ -25,6 +25,7 @@ pub mod categories;
 pub mod comments;
 pub mod content;
 pub mod events;
+pub mod game;
 pub mod hits;
 pub mod identities;
 pub mod inbox;
@@ -77,6 +78,7 @@ pub const ROOMS: &[&Room] = &[
     &inbox::ROOM,
     &social::ROOM,
     &identities::ROOM,
+    &game::ROOM,
     &assets::ROOM,
     &hits::ROOM,
     &series::ROOM,
@@ -111,6 +113,7 @@ root! {
     // The rooms are searched for a field from the last one to the first; the rooms that are read most are
     // therefore last.
     MergedObject pub struct Queries as "Query" by of:
+        game::GameQuery,
         topics::TopicsQuery,
         theater::TheaterQuery,
         ads::AdsQuery,
@@ -158,12 +161,14 @@ root! {
         topics::TopicsMutation,
         inbox::InboxMutation,
         theater::TheaterMutation,
+        game::GameMutation,
 }
 
 root! {
     /// Subscription fields of all rooms.
     MergedSubscription pub struct Subscription as "Subscription" by of_subscription:
         comments::CommentsSubscription,
+        game::GameSubscription,
         hits::HitsSubscription,
         inbox::InboxSubscription,
         inventory::InventorySubscription,

@@ -39,8 +39,10 @@ roles! {
     Publisher = "publisher",
     /// Moderates comments and posts.
     Moderator = "moderator",
-    /// Plays.
+    /// Plays the game.
     Player = "player",
+    /// Runs the game: places, items and attributes.
+    Master = "master",
     /// Reads reports.
     Analyst = "analyst",
     /// Another service of the operator, which makes deposits and withdrawals.
@@ -152,6 +154,8 @@ macro_rules! who {
     };
     (guard advertiser) => { $crate::graphql::requester::who!(role Advertiser) };
     (guard publisher) => { $crate::graphql::requester::who!(role Publisher) };
+    (guard player) => { $crate::graphql::requester::who!(role Player) };
+    (guard master) => { $crate::graphql::requester::who!(role Master) };
     (guard service) => { $crate::graphql::requester::who!(role Service) };
     (role $role:ident) => {
         $crate::graphql::requester::Who::Role($crate::graphql::requester::Role::$role)

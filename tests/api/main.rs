@@ -26,6 +26,7 @@ mod elections;
 mod events;
 mod farewell;
 mod federation;
+mod game;
 mod graphiql;
 mod health;
 mod hits;

@@ -56,7 +56,7 @@ pub fn base(of: &Type) -> &str {
     }
 }
 
-/// What the id at a place is of; `None` for SKUs. An argument `cartId` takes the id of a cart, and `id` that of
+/// What the id at a place is of; `None` for SKUs and things. An argument `cartId` takes the id of a cart, and `id` that of
 /// the root field's type.
 pub fn kind(path: &[String]) -> Option<NodeKind> {
     let (root, name) = (path[0].as_str(), path[path.len() - 1].as_str());
@@ -65,7 +65,10 @@ pub fn kind(path: &[String]) -> Option<NodeKind> {
         kinds.find(|kind| kind.name().eq_ignore_ascii_case(name))
     };
     Some(match name {
-        "sku" => return None,
+        // Things have no global ids.
+        "sku" | "thingId" | "containerId" => return None,
+        "toPlaceId" => NodeKind::PLACE,
+        "toCharacterId" => NodeKind::CHARACTER,
         "sourceId" | "destinationId" => NodeKind::ACCOUNT,
         "subjectId" | "ids" => NodeKind::PRODUCT,
         "pictureId" => NodeKind::ASSET,

@@ -37,7 +37,17 @@ async fn ask(client: &Client, name: &str, input: &Value) -> Value {
 
 /// Who may write all of it.
 fn writer(gateway: &Gateway) -> Client {
-    let roles = ["merchant", "editor", "service", "producer", "worker", "operator", "advertiser"];
+    let roles = [
+        "merchant",
+        "editor",
+        "service",
+        "producer",
+        "worker",
+        "operator",
+        "advertiser",
+        "player",
+        "master",
+    ];
     gateway.user("the-writer", &roles)
 }
 
@@ -236,6 +246,28 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
     ]
 }
 
+/// The same of the game.
+fn texts_of_the_game() -> Vec<(&'static str, Value, &'static [&'static str])> {
+    vec![
+        (
+            "createCharacter",
+            json!({ "name": "Name", "class": "wizard", "placeId": NodeKind::PLACE.id("a"),
+                "idempotencyKey": "op" }),
+            &["/name", "/class", "/idempotencyKey"],
+        ),
+        (
+            "createPlace",
+            json!({ "title": "Title", "description": "", "idempotencyKey": "op" }),
+            &["/title", "/idempotencyKey"],
+        ),
+        (
+            "createItem",
+            json!({ "name": "Name", "plural": "Names", "price": 1, "idempotencyKey": "op" }),
+            &["/name", "/plural", "/idempotencyKey"],
+        ),
+    ]
+}
+
 /// The same with another text at one place.
 fn with(input: &Value, place: &str, text: &str) -> Value {
     let mut input = input.clone();
@@ -247,7 +279,7 @@ fn with(input: &Value, place: &str, text: &str) -> Value {
 async fn a_text_of_which_nothing_is_seen_is_refused_by_its_field() {
     let gateway = Gateway::start().await;
     let client = writer(&gateway);
-    let texts = [texts(&gateway).await, texts_of_people()].concat();
+    let texts = [texts(&gateway).await, texts_of_people(), texts_of_the_game()].concat();
     let before = gateway.snapshot().await;
     for (name, input, places) in &texts {
         for place in *places {

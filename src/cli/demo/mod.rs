@@ -152,6 +152,7 @@ impl Demo {
                 seed::run_requests(&app),
                 seed::run_ads(&app),
                 seed::run_theaters(&app),
+                seed::wander(&app, self.products),
                 seed::run_ticker(app.clone(), self.products, stop.clone()),
             )
         };

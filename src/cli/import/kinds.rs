@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use super::{faults::Fault, lines::Line};
 use crate::{
     app::App,
-    domains::{catalog, categories, comments, inventory, people},
+    domains::{catalog, categories, comments, game, inventory, people},
     error::Error,
     graphql::refusals::InvalidInput,
 };
@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Stock,
     /// See [`comments::import::ImportComment`].
     Discussions,
+    /// See [`game::import::ImportWorld`].
+    World,
 }
 
 /// The result of a line.
@@ -44,6 +46,7 @@ impl Kind {
             Self::Products => "products",
             Self::Stock => "stock",
             Self::Discussions => "discussions",
+            Self::World => "world",
         }
     }
 
@@ -52,6 +55,7 @@ impl Kind {
         match self {
             Self::Stock => "receipts of stock",
             Self::Discussions => "comments and reviews",
+            Self::World => "parts of the world",
             Self::Categories | Self::People | Self::Products => self.name(),
         }
     }
@@ -80,6 +84,9 @@ impl Kind {
             Self::Discussions => {
                 import_batch(lines, async |all: &[_]| comments::import::import(app, all).await)
                     .await
+            }
+            Self::World => {
+                import_batch(lines, async |all: &[_]| game::import::import(app, all).await).await
             }
         }
     }

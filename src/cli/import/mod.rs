@@ -31,7 +31,7 @@ use kinds::{Kind, LineResult};
 use lines::Lines;
 use reader::Batch;
 
-/// Import categories, people, products, stock and discussions from files, in this order, or access logs
+/// Import categories, people, products, stock and discussions from files, in this order, a world, or access logs
 ///
 /// One JSON object per line (access logs have a format of their own), plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
 /// A line that can't be used is skipped and reported with its number, the field and the reason. A file
@@ -44,6 +44,7 @@ use reader::Batch;
 ///     docgate import products products.jsonl.gz --resume
 ///     docgate import stock stock.jsonl
 ///     docgate import discussions discussions.jsonl
+///     docgate import world world.jsonl
 ///     docgate import access-log --site shop.example access.log
 #[derive(Debug, Subcommand)]
 #[command(verbatim_doc_comment)]
@@ -53,6 +54,7 @@ pub(super) enum Import {
     Products(Products),
     Stock(Stock),
     Discussions(Discussions),
+    World(World),
     AccessLog(AccessLog),
 }
 
@@ -120,6 +122,32 @@ pub(super) struct Stock {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Discussions {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Import a world of the game: its items, places, exits and characters
+///
+/// A line has one of `item`, `place`, `exit` and `character`. Places and characters bring their things. A
+/// line refers by key to lines before it: items come before things, places before exits and characters. A
+/// repeated line changes nothing; another line with the same key is skipped.
+///
+/// Examples of lines:
+///     {"item": {"key": "hat", "name": "wizard's hat", "price": 40, "slots": ["HEAD"]}}
+///     {"place": {"key": "hall", "title": "A hall", "things": [{"key": "1", "item": "hat", "bonus": 3}]}}
+///     {"place": {"key": "garden", "title": "A garden"}}
+///     {"exit": {"from": "hall", "direction": "NORTH", "to": "garden"}}
+///     {"character": {"key": "ann", "owner": "subject-of-ann", "name": "Ann", "class": "wizard",
+///                    "place": "hall", "gold": 10}}
+///
+/// Example:
+///     docgate import world world.jsonl
+///
+/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
+/// import was interrupted; --resume then continues it.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct World {
     #[command(flatten)]
     options: Options,
 }
@@ -195,6 +223,7 @@ impl Import {
             Self::Products(products) => (Kind::Products, products.options),
             Self::Stock(stock) => (Kind::Stock, stock.options),
             Self::Discussions(discussions) => (Kind::Discussions, discussions.options),
+            Self::World(world) => (Kind::World, world.options),
             Self::AccessLog(logs) => return logs.run().await,
         };
         let config = options.source.database()?;

@@ -18,6 +18,7 @@ mod site;
 mod theaters;
 mod ticker;
 mod traffic;
+mod world;
 
 use docgate_demo::{people::Cast, products, random::Random, tree};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -40,6 +41,7 @@ pub(super) use life::live;
 pub(super) use theaters::run as run_theaters;
 pub(super) use ticker::run as run_ticker;
 pub(super) use traffic::run as run_traffic;
+pub(super) use world::wander;
 
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";
@@ -75,6 +77,7 @@ pub(super) async fn fill(
     traffic::create(&app, &client, &steps).await?;
     events::log(&app, &client, &steps).await?;
     ads::create(&app, &client, &steps).await?;
+    world::create(&app, count, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     theaters::create(&app, &client, &shoppers, count, &steps).await?;

@@ -23,6 +23,49 @@ struct Checkout {
     lines: Vec<Line>,
 }
 
+#[derive(Deserialize)]
+struct Gold {
+    from: String,
+    to: String,
+}
+
+#[derive(Deserialize)]
+struct Pick {
+    character: String,
+    place: String,
+    thing: String,
+}
+
+async fn give_gold(
+    database: &Database,
+    session: &mut ClientSession,
+    Gold { from, to }: &Gold,
+) -> Result<()> {
+    let payer = doc! { "_id": from, "state": "ALIVE", "gold": { "$gte": 1_i64 } };
+    step(database, session, "tx_characters", payer, doc! { "$inc": { "gold": -1_i64 } }).await?;
+    let payee = doc! { "_id": to, "state": "ALIVE" };
+    step(database, session, "tx_characters", payee, doc! { "$inc": { "gold": 1_i64 } }).await?;
+    let record = doc! { "_id": ObjectId::new(), "from": from, "to": to, "at": DateTime::now() };
+    insert(database, session, "tx_moves", record).await
+}
+
+async fn pick_up(
+    database: &Database,
+    session: &mut ClientSession,
+    Pick { character, place, thing }: &Pick,
+) -> Result<()> {
+    let has = doc! { "id": thing, "quantity": { "$gte": 1_i64 } };
+    let pile = doc! { "_id": place, "inventory": { "$elemMatch": has } };
+    let less = doc! { "$inc": { "inventory.$.quantity": -1_i64 } };
+    step(database, session, "tx_places", pile, less).await?;
+    let own = doc! { "_id": character, "state": "ALIVE", "place": place, "inventory.stacks": true };
+    let more = doc! { "$inc": { "inventory.$.quantity": 1_i64 } };
+    step(database, session, "tx_characters", own, more).await?;
+    let record =
+        doc! { "_id": ObjectId::new(), "by": character, "of": thing, "at": DateTime::now() };
+    insert(database, session, "tx_moves", record).await
+}
+
 async fn move_money(
     database: &Database,
     session: &mut ClientSession,
@@ -76,6 +119,20 @@ async fn checkout(State(database): State<Database>, Json(asked): Json<Checkout>)
     answer(done.await)
 }
 
+async fn gold(State(database): State<Database>, Json(asked): Json<Gold>) -> StatusCode {
+    let done = together(&database, &asked, |database, session, asked| {
+        give_gold(database, session, asked).boxed()
+    });
+    answer(done.await)
+}
+
+async fn pick(State(database): State<Database>, Json(asked): Json<Pick>) -> StatusCode {
+    let done = together(&database, &asked, |database, session, asked| {
+        pick_up(database, session, asked).boxed()
+    });
+    answer(done.await)
+}
+
 /// Copies docgate's collections, and makes those that a transaction can't make.
 pub async fn router(database: Database) -> Result<Router> {
     for (name, copied) in [
@@ -83,12 +140,17 @@ pub async fn router(database: Database) -> Result<Router> {
         ("tx_inventory", Some("inventory")),
         ("tx_transfers", None),
         ("tx_orders", None),
+        ("tx_characters", Some("characters")),
+        ("tx_places", Some("places")),
+        ("tx_moves", None),
     ] {
         begin(&database, name, copied).await?;
     }
     let router = Router::new()
         .route("/transfer", post(transfer))
         .route("/checkout", post(checkout))
+        .route("/gold", post(gold))
+        .route("/pick", post(pick))
         .with_state(database);
     Ok(router)
 }

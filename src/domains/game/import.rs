@@ -1,0 +1,351 @@
+//! Bulk import of a world: `docgate import world`.
+//!
+//! ```json
+//! {"item": {"key": "hat", "name": "wizard's hat", "price": 40, "slots": ["HEAD"]}}
+//! {"place": {"key": "hall", "title": "A hall", "things": [{"key": "hat-1", "item": "hat", "bonus": 3}]}}
+//! {"place": {"key": "garden", "title": "A garden"}}
+//! {"exit": {"from": "hall", "direction": "NORTH", "to": "garden"}}
+//! {"character": {"key": "ann", "owner": "subject-of-ann", "name": "Ann", "class": "wizard", "place": "hall", "gold": 10}}
+//! ```
+//!
+//! A line refers only to lines before it: to the items of its things, and to places. So exits have lines of their own. The
+//! `_id` of each document is derived from its key alone. A line that is imported again changes nothing; one with another
+//! content under the same key is refused.
+
+use std::{collections::HashSet, mem::discriminant};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use futures_util::{StreamExt, TryStreamExt, future::try_join_all, stream};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{
+    documents::{
+        Direction, EquipmentSlot, Exit, Intrinsics, ItemDocument, LARGEST, QUANTITY, THINGS,
+        ThingRecord,
+    },
+    operations::{Birth, bear, fresh_item, fresh_place},
+    store::{self, items, places},
+    types::CreateItemInput,
+};
+use crate::{graphql::prelude::*, mongo::expression::stored};
+
+/// One line of the import.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ImportWorld {
+    /// An item of the catalogue.
+    Item(ImportItem),
+    /// A place, with what lies there.
+    Place(ImportPlace),
+    /// An exit of a place.
+    Exit(ImportExit),
+    /// A character, with what it carries.
+    Character(ImportCharacter),
+}
+
+/// An item of the catalogue.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportItem {
+    /// The world's own key of the item.
+    pub key: String,
+    pub name: String,
+    #[serde(default)]
+    pub plural: Option<String>,
+    #[serde(default)]
+    pub description: Option<String>,
+    pub price: i64,
+    #[serde(default)]
+    pub weight: Option<i32>,
+    #[serde(default)]
+    pub slots: Vec<EquipmentSlot>,
+    #[serde(default)]
+    pub capacity: Option<i32>,
+    #[serde(default)]
+    pub is_stackable: bool,
+    /// Global id of an asset.
+    #[serde(default)]
+    pub picture_id: Option<String>,
+}
+
+/// A place.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportPlace {
+    /// The world's own key of the place.
+    pub key: String,
+    pub title: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub is_shop: bool,
+    #[serde(default)]
+    pub gold: i64,
+    #[serde(default)]
+    pub things: Vec<ImportThing>,
+}
+
+/// A thing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportThing {
+    /// Key of the thing, unique among the things of the line.
+    pub key: String,
+    /// Key of its item.
+    pub item: String,
+    #[serde(default)]
+    pub quantity: Option<i64>,
+    #[serde(default)]
+    pub bonus: i64,
+    /// Price of a piece, if it is for sale.
+    #[serde(default)]
+    pub price: Option<i64>,
+    /// Key of the container that holds it, a thing before it.
+    #[serde(default)]
+    pub inside: Option<String>,
+}
+
+/// An exit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportExit {
+    /// Key of the place that has it.
+    pub from: String,
+    pub direction: Direction,
+    /// Key of the place that it leads to.
+    pub to: String,
+}
+
+/// A character.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportCharacter {
+    /// The world's own key of the character.
+    pub key: String,
+    /// Subject of the player.
+    pub owner: String,
+    pub name: String,
+    pub class: String,
+    /// Key of the place where it begins.
+    pub place: String,
+    #[serde(default)]
+    pub gold: i64,
+    #[serde(default)]
+    pub things: Vec<ImportThing>,
+}
+
+/// Why a line isn't imported.
+type Refused = Stop<LineRefusal>;
+
+/// The refusal of a line.
+#[derive(Debug)]
+pub struct LineRefusal(InvalidInput);
+
+impl From<InvalidInput> for LineRefusal {
+    fn from(refusal: InvalidInput) -> Self {
+        Self(refusal)
+    }
+}
+
+/// The `_id` of what was imported under this key.
+pub fn id_of(kind: &str, field: &str, key: &str) -> Result<String, InvalidInput> {
+    let key = input::key(field, key)?;
+    let digest = Sha256::new().chain_update("imported ").chain_update(kind);
+    let digest = digest.chain_update("\0").chain_update(key).finalize();
+    Ok(BASE64.encode(&digest[..16]))
+}
+
+/// Number of lines that are imported at once.
+const AT_ONCE: usize = 32;
+
+/// Imports `lines`. Returns for each line, in the same order, why it was refused, if it was. Lines that follow each other
+/// are imported at once if they are of one kind and have different keys: such lines don't refer to each other.
+///
+/// # Errors
+/// Some of the lines may have been imported; the import can be repeated.
+pub async fn import(app: &App, lines: &[ImportWorld]) -> Result<Vec<Result<(), InvalidInput>>> {
+    let mut answers = Vec::with_capacity(lines.len());
+    let mut rest = lines;
+    while let Some(first) = rest.first() {
+        let mut keys = HashSet::new();
+        let alike = rest.iter().take_while(|line| discriminant(*line) == discriminant(first));
+        let count = alike.map(ImportWorld::key).take_while(|key| keys.insert(*key)).count();
+        let (alike, others) = rest.split_at(count);
+        rest = others;
+        let done = stream::iter(alike).map(|line| import_line(app, line)).buffered(AT_ONCE);
+        answers.extend(done.try_collect::<Vec<_>>().await?);
+    }
+    Ok(answers)
+}
+
+impl ImportWorld {
+    /// What no two lines that are imported at once may share.
+    fn key(&self) -> (&str, Option<Direction>) {
+        match self {
+            Self::Item(line) => (&line.key, None),
+            Self::Place(line) => (&line.key, None),
+            Self::Exit(line) => (&line.from, Some(line.direction)),
+            Self::Character(line) => (&line.key, None),
+        }
+    }
+}
+
+async fn import_line(app: &App, line: &ImportWorld) -> Result<Result<(), InvalidInput>> {
+    let done = match line {
+        ImportWorld::Item(line) => import_item(app, line).await,
+        ImportWorld::Place(line) => import_place(app, line).await,
+        ImportWorld::Exit(line) => import_exit(app, line).await,
+        ImportWorld::Character(line) => import_character(app, line).await,
+    };
+    match done {
+        Ok(()) => Ok(Ok(())),
+        Err(Stop::Refused(LineRefusal(refusal))) => Ok(Err(refusal)),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+/// The op of a line.
+fn op(app: &App, kind: &str, key: &str, line: &impl Serialize) -> Result<Op, InvalidInput> {
+    let id = id_of(kind, "key", key)?;
+    Ok(Op { id, input: app.ids().op(&["importWorld"], None, line).input })
+}
+
+/// Whether what is stored under the line's key is the line itself.
+fn is_same(stored: Option<&str>, op: &Op) -> Result<(), Refused> {
+    match stored {
+        Some(stored) if stored == op.input => Ok(()),
+        _ => Err(InvalidInput::new("key", "was imported with another content").into()),
+    }
+}
+
+async fn import_item(app: &App, line: &ImportItem) -> Result<(), Refused> {
+    let op = op(app, "item", &line.key, line)?;
+    let input = CreateItemInput {
+        name: line.name.clone(),
+        plural: line.plural.clone(),
+        description: line.description.clone(),
+        price: Long(line.price),
+        weight: line.weight,
+        slots: Some(line.slots.clone()),
+        capacity: line.capacity,
+        is_stackable: Some(line.is_stackable),
+        picture_id: line.picture_id.clone().map(ID),
+        idempotency_key: None,
+    };
+    let input = input.checked().map_err(|unusable| match unusable {
+        Unusable::Invalid(invalid) => invalid,
+        Unusable::Missing(missing) => InvalidInput::new("pictureId", missing.message),
+    })?;
+    let item = fresh_item(op.clone(), input.into_inner())?;
+    if items(app).insert(item).await.decided()?.is_some() {
+        return Ok(());
+    }
+    let stored = items(app).get_settled(&op.id).await?;
+    is_same(stored.as_ref().map(|found| &*found.input), &op)
+}
+
+async fn import_place(app: &App, line: &ImportPlace) -> Result<(), Refused> {
+    let op = op(app, "place", &line.key, line)?;
+    let title = input::text("title", &line.title, 1..=100)?;
+    let description = input::text("description", &line.description, 0..=2_000)?;
+    let gold = input::within("gold", line.gold, 0..=LARGEST)?;
+    let things = things_of(app, &op.id, &line.things).await?;
+    let place = fresh_place(op.clone(), title, description, line.is_shop, gold, things);
+    if places(app).insert(place).await.decided()?.is_some() {
+        return Ok(());
+    }
+    let stored = places(app).get_settled(&op.id).await?;
+    is_same(stored.as_ref().map(|found| &*found.input), &op)
+}
+
+async fn import_exit(app: &App, line: &ImportExit) -> Result<(), Refused> {
+    let from = id_of("place", "from", &line.from)?;
+    let to = id_of("place", "to", &line.to)?;
+    if from == to {
+        return Err(InvalidInput::new("to", "is the place itself").into());
+    }
+    for (field, id) in [("from", &from), ("to", &to)] {
+        if places(app).get(id).await?.is_none() {
+            return Err(InvalidInput::new(field, "is no place of a line before").into());
+        }
+    }
+    let exit = Exit { direction: line.direction, to };
+    store::set_exit(app, &from, &stored(&line.direction), Some(&exit)).held().await?;
+    Ok(())
+}
+
+async fn import_character(app: &App, line: &ImportCharacter) -> Result<(), Refused> {
+    let op = op(app, "character", &line.key, line)?;
+    let owner = input::verbatim("owner", &line.owner, 1..=200)?;
+    let name = input::text("name", &line.name, 1..=100)?;
+    let class = input::text("class", &line.class, 1..=40)?;
+    let gold = input::within("gold", line.gold, 0..=LARGEST)?;
+    let place = id_of("place", "place", &line.place)?;
+    if let Some(found) = store::characters(app).get_settled(&op.id).await? {
+        return is_same(Some(&found.input), &op);
+    }
+    if places(app).get(&place).await?.is_none() {
+        return Err(InvalidInput::new("place", "is no place of a line before").into());
+    }
+    let inventory = things_of(app, &op.id, &line.things).await?;
+    let birth = || Birth {
+        owner: &owner,
+        name: name.clone(),
+        class: class.clone(),
+        intrinsics: Intrinsics::default(),
+        gold,
+        place: &place,
+        inventory: inventory.clone(),
+    };
+    match bear(app, &op, birth).await {
+        Ok(_) => Ok(()),
+        Err(Stop::Failed(error)) => Err(error.into()),
+        Err(Stop::Refused(_)) => {
+            Err(InvalidInput::new("place", "has no room for the character").into())
+        }
+    }
+}
+
+/// The item of a thing.
+async fn item_of(app: &App, at: usize, line: &ImportThing) -> Result<ItemDocument, Refused> {
+    let field = format!("things.{at}.item");
+    let item = items(app).get(&id_of("item", &field, &line.item)?).await?;
+    let no_item = || InvalidInput::new(&field, "is no item of a line before");
+    Ok(item.ok_or_else(no_item)?)
+}
+
+/// The things of a place or a character. Their ids are derived from those of the holder and their keys.
+async fn things_of(
+    app: &App,
+    holder: &str,
+    lines: &[ImportThing],
+) -> Result<Vec<ThingRecord>, Refused> {
+    input::at_most("things", lines, THINGS)?;
+    let found =
+        try_join_all(lines.iter().enumerate().map(|(at, line)| item_of(app, at, line))).await?;
+    let (mut things, mut ids) = (Vec::<ThingRecord>::new(), HashSet::new());
+    for (at, (line, item)) in lines.iter().zip(&found).enumerate() {
+        let field = |name: &str| format!("things.{at}.{name}");
+        let key = |name: &str, key: &str| {
+            input::key(&field(name), key).map(|key| app.ids().derived(&["thing", holder, &key]))
+        };
+        let id = key("key", &line.key)?;
+        if !ids.insert(id.clone()) {
+            return Err(InvalidInput::new(&field("key"), "is the key of another thing").into());
+        }
+        let most = if item.stacks { QUANTITY } else { 1 };
+        let quantity = input::within(&field("quantity"), line.quantity.unwrap_or(1), 1..=most)?;
+        let bonus = input::within(&field("bonus"), line.bonus, -100..=100)?;
+        let price = line.price.map(|price| input::within(&field("price"), price, 1..=LARGEST));
+        let inside = line.inside.as_deref().map(|inside| key("inside", inside)).transpose()?;
+        let is_container =
+            |id: &String| things.iter().any(|thing| thing.id == *id && thing.capacity.is_some());
+        if inside.as_ref().is_some_and(|inside| !is_container(inside)) {
+            return Err(InvalidInput::new(&field("inside"), "is no container before it").into());
+        }
+        let thing = ThingRecord::of(item, id, quantity, bonus);
+        things.push(ThingRecord { price: price.transpose()?, inside, ..thing });
+    }
+    Ok(things)
+}

@@ -1,0 +1,164 @@
+//! Invariants of the game, for `docgate check`.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    documents::{
+        CharacterDocument, CharacterState, Mark, MoveDocument, MoveState, PlaceDocument,
+        PlayerEntry, ThingRecord,
+    },
+    store,
+};
+use crate::{app::App, error::Result, invariants::Report};
+
+/// What is known of the world.
+#[derive(Default)]
+struct World {
+    /// The tries of committed moves.
+    committed: HashSet<String>,
+    /// Where each thing is.
+    things: HashMap<String, String>,
+    twice: Vec<String>,
+    homeless: Vec<String>,
+    worn: Vec<String>,
+    /// All gold, minus all gold that was made.
+    surplus: i128,
+    poor: Vec<String>,
+    /// The place of each character, and those that the places have.
+    at: HashMap<String, String>,
+    seen: HashMap<String, Vec<String>>,
+    /// Version of each place without a pending change, and of each copy.
+    versions: HashMap<String, i64>,
+    copies: Vec<(String, String, i64)>,
+}
+
+impl World {
+    /// Whether an element is there when all moves are given or undone.
+    fn is_there(&self, leaving: Option<&String>, arriving: Option<&String>) -> bool {
+        leaving.is_none_or(|attempt| !self.committed.contains(attempt))
+            && arriving.is_none_or(|attempt| self.committed.contains(attempt))
+    }
+
+    fn enter_things(&mut self, holder: &str, things: &[ThingRecord]) {
+        let there =
+            |thing: &&ThingRecord| self.is_there(thing.leaving.as_ref(), thing.arriving.as_ref());
+        let there: Vec<&ThingRecord> = things.iter().filter(there).collect();
+        let ids: HashSet<&str> = there.iter().map(|thing| &*thing.id).collect();
+        let mut slots = Vec::new();
+        for thing in there {
+            let ThingRecord { id, quantity, .. } = thing;
+            if let Some(other) = self.things.insert(id.clone(), holder.to_owned()) {
+                self.twice.push(format!("thing {id:?}: {other} and {holder}"));
+            }
+            if thing.inside.as_deref().is_some_and(|inside| !ids.contains(inside)) {
+                self.homeless.push(format!("thing {id:?} of {holder}"));
+            }
+            if *quantity < 1 || thing.slot.is_some_and(|slot| slots.contains(&slot)) {
+                self.worn.push(format!("thing {id:?} of {holder}"));
+            }
+            slots.extend(thing.slot);
+        }
+    }
+
+    fn enter_gold(&mut self, holder: &str, gold: i64, minted: i64, marks: &[Mark]) {
+        let (mut gold, mut minted) = (i128::from(gold), i128::from(minted));
+        if gold < 0 {
+            self.poor.push(holder.to_owned());
+        }
+        for mark in marks {
+            if self.committed.contains(&mark.attempt) {
+                gold += i128::from(mark.earned);
+                minted += i128::from(mark.minted);
+            } else {
+                gold += i128::from(mark.paid);
+            }
+        }
+        self.surplus += gold - minted;
+    }
+
+    fn enter_character(&mut self, character: &CharacterDocument) {
+        let is_committed = |mark: &&Mark| self.committed.contains(&mark.attempt);
+        let mut marks = character.marks.iter().filter(is_committed);
+        let is_gone = marks.clone().any(|mark| mark.ends == Some(true));
+        let is_unborn = character.state == CharacterState::Arriving && marks.clone().count() == 0;
+        if is_gone || is_unborn {
+            return;
+        }
+        let CharacterDocument { id, place, .. } = character;
+        let place = marks.find_map(|mark| mark.to.as_ref()).unwrap_or(place).clone();
+        self.copies.push((id.clone(), place.clone(), character.room.version));
+        self.at.insert(id.clone(), place);
+        let holder = format!("character {id:?}");
+        self.enter_things(&holder, &character.inventory);
+        self.enter_gold(&holder, character.gold, character.minted, &character.marks);
+    }
+
+    fn enter_place(&mut self, place: &PlaceDocument) {
+        let holder = format!("place {:?}", place.id);
+        self.enter_things(&holder, &place.inventory);
+        self.enter_gold(&holder, place.gold, place.minted, &place.marks);
+        let there = |player: &&PlayerEntry| {
+            self.is_there(player.leaving.as_ref(), player.arriving.as_ref())
+        };
+        let there: Vec<String> =
+            place.players.iter().filter(there).map(|player| player.id.clone()).collect();
+        for player in there {
+            self.seen.entry(player).or_default().push(place.id.clone());
+        }
+        if place.pending_at.is_none() && place.marks.is_empty() {
+            self.versions.insert(place.id.clone(), place.version);
+        }
+    }
+
+    /// Characters that aren't at exactly the place where they are.
+    fn lost(&mut self) -> Vec<String> {
+        let mut lost = Vec::new();
+        for (id, place) in &self.at {
+            let seen = self.seen.remove(id).unwrap_or_default();
+            if seen != [place.as_str()] {
+                lost.push(format!("character {id:?}: at {place:?}, seen at {seen:?}"));
+            }
+        }
+        let ghosts = self.seen.iter().map(|(id, at)| format!("character {id:?}: seen at {at:?}"));
+        lost.extend(ghosts);
+        lost
+    }
+
+    fn outdated(&self) -> Vec<String> {
+        let is_old = |(_, place, version): &&(String, String, i64)| {
+            self.versions.get(place).is_some_and(|now| version < now)
+        };
+        let old = self.copies.iter().filter(is_old);
+        old.map(|(id, place, version)| format!("character {id:?}: {place:?} {version}")).collect()
+    }
+}
+
+/// Checks that each thing and each character is at one place, that gold is neither made nor lost, and that copies are as new
+/// as their places.
+pub(super) async fn check(app: &App, report: &mut Report) -> Result<()> {
+    let mut world = World::default();
+    store::for_each(app, |decided: MoveDocument| {
+        if decided.state == MoveState::Committed {
+            world.committed.insert(decided.attempt);
+        }
+    })
+    .await?;
+    store::for_each(app, |place: PlaceDocument| world.enter_place(&place)).await?;
+    store::for_each(app, |character: CharacterDocument| world.enter_character(&character)).await?;
+    let lost = world.lost();
+    let outdated = world.outdated();
+    let surplus = if world.surplus == 0 { Vec::new() } else { vec![world.surplus.to_string()] };
+    let rules: [(&str, Vec<String>); 7] = [
+        ("things: each thing is in exactly one place", world.twice),
+        ("things: each container of a thing is where the thing is", world.homeless),
+        ("things: stacks have pieces, and each slot has one thing", world.worn),
+        ("gold: all gold adds up to what was made", surplus),
+        ("gold: nobody has less than none", world.poor),
+        ("characters: each is seen at its place, and nowhere else", lost),
+        ("characters: copies of places are up to date, or pending", outdated),
+    ];
+    for (rule, broken) in rules {
+        report.add(rule, broken);
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! The game: characters in places, with things, containers and gold.
+//!
+//! - `characters`: each with all that is shown of it, also a copy of the place where it is
+//! - `places`: each with its exits, the characters that are there, and the things that lie there
+//! - `items`: the catalogue of what things there are; its entries never change
+//! - `moves`: the decisions about what goes from one document to another
+//!
+//! # Moves
+//!
+//! Whatever concerns two or three documents is a move: picking up, dropping, giving, buying, selling, walking, and the creation
+//! and deletion of a character. So are the making of things and the increments of attributes: a move of one document is made
+//! once for each idempotency key.
+//!
+//! ```text
+//!   take from each document, ──▶ insert of the move ──▶ give to each ──▶ settle
+//!   reserve room in each           │ (COMMITTED)
+//!     │ refused                    │ its id is taken
+//!     ▼                            ▼
+//!   undo what was taken ◀──────────┘
+//!
+//!   sweep: mark without a decision ──▶ insert of the move (VOID) ──▶ undo
+//! ```
+//!
+//! The move is the decider, but it is inserted only when everything was taken. `operations/moving.rs` has the steps, their
+//! guards and why they are safe. What is taken stays in its document, marked as leaving; it also stands at the receiver, marked
+//! as arriving. So each document has all that a cut move needs to be given or undone, and room is reserved without a counter.
+//!
+//! Picking up, dropping and gifts demand that both sides are at one place, by the guards of their takes. An exit is part of the
+//! guard of the place that is left.
+//!
+//! # Changes within an inventory
+//!
+//! What is worn, and what lies in which container, is changed by one update that is guarded by the character's version. So a
+//! container that is being carried off can't be filled, and no container gets into itself.
+//!
+//! # Copies of places
+//!
+//! Each change of a place raises its version and sets `pendingAt`. Behind the reply, the copies with a lower version are
+//! overwritten by one command, and `pendingAt` is removed if the version is still the same. The sweep does this where it was
+//! cut. A character that walks gets its copy before the place counts it among its players; so the place's next copy reaches it.
+//!
+//! # Who sees what
+//!
+//! A character is seen by its player and by the game's masters. Others see its name and class among the players of a place.
+//!
+//! # Invariants
+//!
+//! Each thing is in one document, each character at one place. All gold adds up to what was made (`minted`). A copy is as new as
+//! its place, unless the place has `pendingAt`.
+
+mod documents;
+pub mod import;
+mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+mod sweep;
+mod things;
+pub mod types;
+
+use super::{Room, nodes::node_type, room::declared};
+use crate::graphql::node_id::NodeKind;
+pub use documents::{CharacterDocument, ItemDocument, MoveDocument, PlaceDocument};
+use types::{Character, Item, Place};
+
+impl NodeKind {
+    /// A character of the game.
+    pub const CHARACTER: Self = Self::new("character");
+    /// A place of the game.
+    pub const PLACE: Self = Self::new("place");
+    /// An item of the game's catalogue.
+    pub const ITEM: Self = Self::new("item");
+}
+
+/// The room.
+pub const ROOM: Room = Room {
+    needs: &["assets"],
+    nodes: &[
+        node_type!(CHARACTER: Character, |cx, id| operations::character(cx, id)),
+        node_type!(PLACE: Place, |cx, id| operations::place(cx, id)),
+        node_type!(ITEM: Item, |cx, id| operations::item(cx, id)),
+    ],
+    collections: &[
+        declared::<CharacterDocument>(),
+        declared::<PlaceDocument>(),
+        declared::<ItemDocument>(),
+        declared::<MoveDocument>(),
+    ],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("game")
+};

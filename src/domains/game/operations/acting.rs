@@ -1,0 +1,240 @@
+//! The frame of all actions: who acts, whether the op was made before, and the rules of the parts as they were read.
+
+use super::{
+    super::{
+        documents::{
+            CharacterDocument, LARGEST, MoveDocument, OWN_PLAYERS, PLAYERS, PlaceDocument, THINGS,
+            ThingRecord,
+        },
+        store::{self, Found, Part, Reason, Split, characters, moves, places},
+        things,
+        types::{ForSale, InsufficientGold, NoRoom, Refuses, ThingWorn, Why},
+    },
+    moving::{Carried, Known, Mover, finish, is_alive, known},
+};
+use crate::{
+    graphql::prelude::*,
+    mongo::{condition::*, expression::count},
+};
+
+/// A call that acts with a character.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) cx: Cx<'a>,
+    pub(super) op: &'a Op,
+    /// Whether the caller gave an idempotency key, so that the op may have been made before.
+    pub(super) is_keyed: bool,
+    /// `_id` of the character.
+    pub(super) actor: &'a str,
+    /// Subject of the player; `None` if the caller may act with any character.
+    pub(super) owner: Option<&'a str>,
+}
+
+/// Acts with a character, once per op. `plan` returns the parts of the move from the character as it was read; the first
+/// of them is the character's.
+pub(super) async fn act<'a, U, S>(
+    call: Call<'a>,
+    plan: impl Fn(CharacterDocument) -> S,
+) -> Result<CharacterDocument, Stop<U>>
+where
+    U: Refuses + From<Conflict>,
+    S: Future<Output = Result<Vec<Part>, Stop<U>>>,
+{
+    let Call { cx, op, is_keyed, actor, owner } = call;
+    let read = || async move {
+        let (attempt, found, decided) = if is_keyed {
+            store::begin_with_move(&cx, actor, &op.id).await?
+        } else {
+            let (attempt, found) = cx.begin_with(actor).await?;
+            (attempt, found, None)
+        };
+        Ok((attempt, (found, decided)))
+    };
+    let plan = &plan;
+    decide(read, |attempt: Attempt, read: (Option<CharacterDocument>, Option<MoveDocument>)| {
+        let (found, decided) = read;
+        async move {
+            let may_act =
+                |found: &CharacterDocument| owner.is_none_or(|owner| found.owner == owner);
+            let found = found.filter(|found| is_alive(found) && may_act(found));
+            let found = found.ok_or_else(|| no_character(actor))?;
+            match known(&cx, op, decided).await? {
+                Known::Committed(decided) => {
+                    finish(&cx, &decided).await?;
+                    let after = characters(&cx).get_settled(actor).await?;
+                    Ok(Step::Done(after.ok_or_else(|| no_character(actor))?))
+                }
+                Known::OtherInput => Err(OtherInput.into()),
+                Known::Fresh(id) => {
+                    let parts = plan(found).await?;
+                    Ok(match make::<U>(&cx, &attempt, op, &id, parts).await? {
+                        Carried::Given(Some(after)) => Step::Done(*after),
+                        Carried::Given(None) => return Err(no_character(actor).into()),
+                        Carried::Again => Step::Again,
+                        Carried::Wait => Step::Wait,
+                    })
+                }
+            }
+        }
+    })
+    .await
+}
+
+/// Makes the move, unless what was read of its parts refuses it.
+pub(super) async fn make<U: Refuses>(
+    app: &App,
+    attempt: &Attempt,
+    op: &Op,
+    id: &str,
+    parts: Vec<Part>,
+) -> Result<Carried, Stop<U>> {
+    for part in &parts {
+        if let Some(reason) = part.broken(attempt.now()) {
+            return match refusal(part, reason) {
+                Some(why) => Err(why.into()),
+                None => Ok(Carried::Wait),
+            };
+        }
+    }
+    Ok(Mover { app, attempt, op }.carry(id, parts).await?)
+}
+
+/// The refusal for this reason; `None` if another move is in the way.
+fn refusal(part: &Part, reason: Reason) -> Option<Why> {
+    let no_room =
+        |message: &str, capacity: i64| Some(Why::NoRoom(NoRoom::because(message, Long(capacity))));
+    match reason {
+        Reason::InTheWay => None,
+        Reason::NoRoom => no_room("there is no room for more things", count(THINGS)),
+        Reason::Crowded => no_room("the place is crowded", count(PLAYERS)),
+        Reason::TooManyOwn => no_room("too many characters of the player are there", OWN_PLAYERS),
+        Reason::TooMuchGold => no_room("nobody can have that much gold", LARGEST),
+        Reason::NoGold => {
+            let (needed, available) = (part.mark.paid, part.found.gold());
+            let message = format!("{needed} gold are needed, there are {available}");
+            let (needed, available) = (Long(needed), Long(available));
+            Some(Why::InsufficientGold(InsufficientGold::because(message, needed, available)))
+        }
+    }
+}
+
+/// There is no such character, or the caller can't know of it.
+pub(super) fn no_character(id: &str) -> Why {
+    NotFound::of(NodeKind::CHARACTER, id).into()
+}
+
+/// There is no such thing within reach.
+pub(super) fn no_thing(id: &str) -> NotFound {
+    NotFound::given("thing", id)
+}
+
+/// The place where a character is.
+pub(super) async fn place_of(app: &App, character: &CharacterDocument) -> Result<PlaceDocument> {
+    let place = places(app).get_settled(&character.place).await?;
+    place.ok_or_else(|| Error::internal("the place of a character is gone"))
+}
+
+/// A character at the same place as another one.
+pub(super) async fn other_at(
+    app: &App,
+    place: &str,
+    id: &str,
+) -> Result<Option<CharacterDocument>> {
+    let other = characters(app).get_settled(id).await?;
+    Ok(other.filter(|other| is_alive(other) && other.place == place))
+}
+
+/// Whether the op's first move was decided; for flows that don't begin with a character.
+pub(super) async fn first_move(app: &App, op: &Op) -> Result<Option<MoveDocument>> {
+    moves(app).get_settled(&op.id).await
+}
+
+/// Which thing is handed out, how many pieces of it, and whether it has to have a price.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) id: &'a str,
+    /// Number of pieces; `None` for all.
+    pub(super) quantity: Option<i64>,
+    /// The price that it has to have.
+    pub(super) price: Option<i64>,
+}
+
+impl Part {
+    /// The part of a character.
+    pub(super) fn of_character(character: CharacterDocument) -> Self {
+        Self::of(Found::Character(Box::new(character)))
+    }
+
+    /// The part of a place.
+    pub(super) fn of_place(place: PlaceDocument) -> Self {
+        Self::of(Found::Place(Box::new(place)))
+    }
+
+    /// A thing leaves, with all that it contains. Returns what arrives at the receiver. `new_id` is the id of the pieces if
+    /// the stack is split.
+    pub(super) fn hands_out(
+        &mut self,
+        wanted: Wanted<'_>,
+        new_id: String,
+    ) -> Result<Vec<ThingRecord>, Why> {
+        let Wanted { id, quantity, price } = wanted;
+        let inventory = self.found.things();
+        let thing = things::find(inventory, id).ok_or_else(|| no_thing(id))?.clone();
+        if let Some(slot) = thing.slot {
+            let message = format!("{} is worn or held", thing.description());
+            return Err(Why::ThingWorn(ThingWorn::because(message, slot)));
+        }
+        match (thing.price, price) {
+            (is, wanted) if is == wanted => {}
+            (Some(is), _) => {
+                let message = format!("{} is for sale for {is} gold each", thing.description());
+                return Err(Why::ForSale(ForSale::because(message, Long(is))));
+            }
+            (None, _) => return Err(InvalidInput::new("thingId", "isn't for sale").into()),
+        }
+        let quantity = quantity.unwrap_or(thing.quantity);
+        if quantity > thing.quantity {
+            let reason = format!("there are only {}", thing.quantity);
+            return Err(InvalidInput::new("quantity", reason).into());
+        }
+        let priced = match price {
+            Some(price) => is("price", price),
+            None => is_absent("price"),
+        };
+        if quantity < thing.quantity {
+            let enough = at_least("quantity", quantity + 1);
+            let as_read = present(id, [enough, priced, is_absent("slot")]);
+            self.demand(has_element("inventory", as_read), Reason::InTheWay);
+            let piece = ThingRecord { id: new_id, quantity, ..thing };
+            let arrives = piece.loose();
+            self.split = Some(Split { from: id.to_owned(), piece });
+            return Ok(vec![arrives]);
+        }
+        let all = things::with_contents(inventory, id);
+        let mut rules = Vec::new();
+        for one in &all {
+            let inside = one.inside.as_ref().map_or_else(|| is_absent("in"), |of| is("in", &**of));
+            let mut as_read = present(&one.id, [is("quantity", one.quantity), inside]);
+            if one.id == id {
+                as_read.extend([priced.clone(), is_absent("slot")]);
+            }
+            rules.push(has_element("inventory", as_read));
+        }
+        if thing.capacity.is_some() {
+            let inside = Condition::Any(all.iter().map(|one| is("in", &*one.id)).collect());
+            let held = Number::Count("inventory".into(), Box::new(inside));
+            rules.push(at_least(count(all.len() - 1), held));
+        }
+        for rule in rules {
+            self.demand(rule, Reason::InTheWay);
+        }
+        self.leaving = all.iter().map(|one| one.id.clone()).collect();
+        let arrives = |one: &ThingRecord| if one.id == id { one.loose() } else { one.clone() };
+        Ok(all.iter().map(arrives).collect())
+    }
+}
+
+/// Conditions on a thing that is there, and more.
+fn present<const N: usize>(id: &str, more: [Condition; N]) -> Vec<Condition> {
+    store::present(id).into_iter().chain(more).collect()
+}

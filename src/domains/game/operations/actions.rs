@@ -1,0 +1,244 @@
+//! What players do with their characters.
+
+use super::{
+    super::{
+        documents::{CharacterDocument, PlayerEntry, ThingRecord},
+        store::{Part, Reason, items, places, present},
+        things,
+        types::{
+            BuyInput, BuyResult, DropInput, DropResult, GiveGoldInput, GiveGoldResult,
+            GiveItemInput, GiveItemResult, MoveInput, MoveResult, NoExit, PickUpInput,
+            PickUpResult, Refuses, SellInput, SellResult, Why, resale_price,
+        },
+    },
+    acting::{Call, Wanted, act, no_character, no_thing, other_at, place_of},
+};
+use crate::{
+    graphql::prelude::*,
+    mongo::{condition::*, expression::stored},
+};
+
+/// What an action returns.
+pub(super) type Acted<U> = Result<CharacterDocument, Stop<U>>;
+
+/// Picks up a thing that lies at the character's place, also from a container that lies there.
+pub async fn pick_up(cx: Cx<'_>, input: PickUpInput) -> Acted<PickUpResult> {
+    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
+    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
+    let op = &cx.op(&[subject, "pickUp"], key, &**input);
+    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+    let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
+    act(call, |character| take_up(cx, character, wanted)).await
+}
+
+/// The parts of the move of a thing from the place to the character.
+pub(super) async fn take_up<U: Refuses>(
+    cx: Cx<'_>,
+    character: CharacterDocument,
+    wanted: Wanted<'_>,
+) -> Result<Vec<Part>, Stop<U>> {
+    let mut from = Part::of_place(place_of(&cx, &character).await?);
+    let things = from.hands_out(wanted, cx.ids().random())?;
+    let mut to = at_own_place(character);
+    to.receives(things);
+    Ok(vec![to, from])
+}
+
+/// The part of a character that has to stay where it was read.
+fn at_own_place(character: CharacterDocument) -> Part {
+    let place = character.place.clone();
+    let mut part = Part::of_character(character);
+    part.demand_at(&place);
+    part
+}
+
+fn pieces(quantity: Option<i32>) -> Option<i64> {
+    quantity.map(i64::from)
+}
+
+/// Drops a thing at the character's place.
+pub async fn drop(cx: Cx<'_>, input: DropInput) -> Acted<DropResult> {
+    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
+    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
+    let op = &cx.op(&[subject, "drop"], key, &**input);
+    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+    let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
+    act(call, |character| async move {
+        let mut to = Part::of_place(place_of(&cx, &character).await?);
+        let mut from = at_own_place(character);
+        to.receives(from.hands_out(wanted, cx.ids().random())?);
+        Ok(vec![from, to])
+    })
+    .await
+}
+
+/// Gives a thing to another character at the same place.
+pub async fn give_item(cx: Cx<'_>, input: GiveItemInput) -> Acted<GiveItemResult> {
+    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
+    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
+    let op = &cx.op(&[subject, "giveItem"], key, &**input);
+    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+    let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
+    act(call, |character| async move {
+        let mut to = receiver(cx, &character, &input.to_character_id).await?;
+        let mut from = at_own_place(character);
+        to.receives(from.hands_out(wanted, cx.ids().random())?);
+        Ok(vec![from, to])
+    })
+    .await
+}
+
+/// Gives gold to another character at the same place.
+pub async fn give_gold(cx: Cx<'_>, input: GiveGoldInput) -> Acted<GiveGoldResult> {
+    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
+    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
+    let op = &cx.op(&[subject, "giveGold"], key, &**input);
+    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+    act(call, |character| async move {
+        let mut to = receiver(cx, &character, &input.to_character_id).await?;
+        let mut from = at_own_place(character);
+        from.pays(input.amount.0);
+        to.earns(input.amount.0);
+        Ok(vec![from, to])
+    })
+    .await
+}
+
+/// The part of another character, which has to be at the same place.
+async fn receiver(cx: Cx<'_>, giver: &CharacterDocument, id: &str) -> Result<Part, AnyStop> {
+    if giver.id == id {
+        return Err(Why::from(InvalidInput::new("toCharacterId", "is the giver")).into());
+    }
+    let other = other_at(&cx, &giver.place, id).await?;
+    Ok(at_own_place(other.ok_or_else(|| no_character(id))?))
+}
+
+/// Why the parts of an action can't be made.
+pub(super) enum AnyStop {
+    /// A refusal.
+    Why(Why),
+    /// A failure.
+    Failed(Error),
+}
+
+impl From<Why> for AnyStop {
+    fn from(why: Why) -> Self {
+        Self::Why(why)
+    }
+}
+
+impl From<Error> for AnyStop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl<U: Refuses> From<AnyStop> for Stop<U> {
+    fn from(stop: AnyStop) -> Self {
+        match stop {
+            AnyStop::Why(why) => why.into(),
+            AnyStop::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+/// Moves a character through an exit of its place.
+pub async fn r#move(cx: Cx<'_>, input: MoveInput) -> Acted<MoveResult> {
+    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
+    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
+    let op = &cx.op(&[subject, "move"], key, &**input);
+    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+    let direction = input.direction;
+    act(call, |character| async move {
+        let here = place_of(&cx, &character).await?;
+        let exit = here.exits.iter().find(|exit| exit.direction == direction);
+        let Some(exit) = exit.cloned() else {
+            let message = "there is no exit in this direction";
+            return Err(Why::NoExit(NoExit::because(message, direction)).into());
+        };
+        let there = places(&cx).get_settled(&exit.to).await?;
+        let there = there.ok_or_else(|| Error::internal("an exit leads nowhere"))?;
+        let player = PlayerEntry::of(&character);
+
+        let mut from = Part::of_place(here);
+        let open = has_element("exits", [is("direction", stored(&direction)), is("to", &*exit.to)]);
+        from.demand(open, Reason::InTheWay);
+        from.demand(has_element("players", present(&character.id)), Reason::InTheWay);
+        from.leaves = Some(character.id.clone());
+
+        let mut to = Part::of_place(there);
+        to.welcomes(player);
+
+        let mut walker = at_own_place(character);
+        let walks = has_element("marks", [exists("to")]);
+        walker.demand(walks.negated(), Reason::InTheWay);
+        walker.mark.to = Some(exit.to);
+        Ok(vec![walker, from, to])
+    })
+    .await
+}
+
+/// Buys a thing that is for sale at the character's place.
+pub async fn buy(cx: Cx<'_>, input: BuyInput) -> Acted<BuyResult> {
+    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
+    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
+    let op = &cx.op(&[subject, "buy"], key, &**input);
+    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+    let price = input.price.0;
+    let wanted =
+        Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: Some(price) };
+    act(call, |character| async move {
+        let mut shop = Part::of_place(place_of(&cx, &character).await?);
+        let things = shop.hands_out(wanted, cx.ids().random())?;
+        let total = total(&things, price)?;
+        shop.earns(total);
+        let mut buyer = at_own_place(character);
+        buyer.pays(total);
+        buyer.receives(things);
+        Ok(vec![buyer, shop])
+    })
+    .await
+}
+
+/// Sells a thing to the shop at the character's place, which pays a part of the item's price.
+pub async fn sell(cx: Cx<'_>, input: SellInput) -> Acted<SellResult> {
+    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
+    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
+    let op = &cx.op(&[subject, "sell"], key, &**input);
+    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+    let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
+    act(call, |character| async move {
+        let place = place_of(&cx, &character).await?;
+        if !place.is_shop {
+            let reason = "is at a place where nobody buys";
+            return Err(Why::from(InvalidInput::new("characterId", reason)).into());
+        }
+        let id = wanted.id;
+        let found = things::find(&character.inventory, id);
+        let found = found.ok_or_else(|| Why::from(no_thing(id)))?;
+        if things::count_inside(&character.inventory, id) > 0 {
+            let reason = "is a container that isn't empty";
+            return Err(Why::from(InvalidInput::new("thingId", reason)).into());
+        }
+        let item = items(&cx).get(&found.item).await?;
+        let item = item.ok_or_else(|| Error::internal("the item of a thing is gone"))?;
+
+        let mut seller = at_own_place(character);
+        let things = seller.hands_out(wanted, cx.ids().random())?;
+        let total = total(&things, resale_price(&item))?;
+        seller.earns(total);
+        let mut shop = Part::of_place(place);
+        shop.pays(total);
+        let price = Some(item.price);
+        shop.receives(things.into_iter().map(|thing| ThingRecord { price, ..thing }).collect());
+        Ok(vec![seller, shop])
+    })
+    .await
+}
+
+/// Price of all pieces of what is sold, which is one thing without contents.
+fn total(things: &[ThingRecord], price: i64) -> Result<i64, Why> {
+    let quantity: i64 = things.iter().map(|thing| thing.quantity).sum();
+    let too_much = || InvalidInput::new("quantity", "costs more gold than there is").into();
+    quantity.checked_mul(price).ok_or_else(too_much)
+}

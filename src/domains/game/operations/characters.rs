@@ -1,0 +1,204 @@
+//! Characters are created and deleted.
+
+use super::{
+    super::{
+        documents::{
+            CharacterDocument, CharacterState, Intrinsics, PlaceDocument, PlayerEntry, RoomCopy,
+            ThingRecord,
+        },
+        store::{self, Found, Part, Reason, characters, places, present},
+        types::{
+            CreateCharacterInput, CreateCharacterResult, DeleteCharacterInput,
+            DeleteCharacterResult, DeletedCharacter, Why,
+        },
+    },
+    acting::{first_move, make, no_character, place_of},
+    moving::{Carried, Known, finish, is_alive, known},
+};
+use crate::{
+    graphql::prelude::*,
+    mongo::{Version, condition::*},
+};
+
+/// Health and mana at the beginning: a base, and points for each point of constitution or intelligence.
+const BASE: i32 = 50;
+const PER_POINT: i32 = 5;
+
+/// What a character is born with.
+pub(in super::super) struct Birth<'a> {
+    /// Subject of the player.
+    pub(in super::super) owner: &'a str,
+    pub(in super::super) name: String,
+    pub(in super::super) class: String,
+    pub(in super::super) intrinsics: Intrinsics,
+    pub(in super::super) gold: i64,
+    /// `_id` of the place where it begins.
+    pub(in super::super) place: &'a str,
+    pub(in super::super) inventory: Vec<ThingRecord>,
+}
+
+impl Birth<'_> {
+    /// The character, which isn't seen yet.
+    fn character(self, id: &str, op: &Op, attempt: &Attempt, room: RoomCopy) -> CharacterDocument {
+        let Self { owner, name, class, intrinsics, gold, place, inventory } = self;
+        let health = i64::from(BASE + PER_POINT * intrinsics.constitution);
+        let mana = i64::from(BASE + PER_POINT * intrinsics.intelligence);
+        CharacterDocument {
+            id: id.to_owned(),
+            owner: owner.to_owned(),
+            name,
+            class,
+            state: CharacterState::Arriving,
+            intrinsics,
+            health,
+            max_health: health,
+            mana,
+            max_mana: mana,
+            gold,
+            minted: gold,
+            inventory,
+            place: place.to_owned(),
+            room,
+            marks: Vec::new(),
+            marked_at: None,
+            version: 0,
+            created_at: attempt.now(),
+            input: op.input.clone(),
+            v: Version,
+        }
+    }
+}
+
+/// Creates a character of the caller at a place.
+pub async fn create_character(
+    cx: Cx<'_>,
+    input: CreateCharacterInput,
+) -> Result<CharacterDocument, Stop<CreateCharacterResult>> {
+    let (owner, input) = (cx.requester.subject()?, &input.checked()?);
+    let intrinsics = input.intrinsics.clone().unwrap_or_default();
+    if intrinsics.sum() > 72 {
+        return Err(InvalidInput::new("intrinsics", "must add up to at most 72").into());
+    }
+    let op = &cx.op(&[owner, "createCharacter"], input.idempotency_key.as_ref(), &**input);
+    let birth = || Birth {
+        owner,
+        name: input.name.clone(),
+        class: input.class.clone(),
+        intrinsics: intrinsics.clone(),
+        gold: 0,
+        place: &input.place_id,
+        inventory: Vec::new(),
+    };
+    bear(&cx, op, birth).await
+}
+
+/// Lets a character be born, once per op.
+pub(in super::super) async fn bear<'a>(
+    app: &App,
+    op: &Op,
+    birth: impl Fn() -> Birth<'a>,
+) -> Result<CharacterDocument, Stop<CreateCharacterResult>> {
+    let birth = &birth;
+    let read = || async move {
+        let attempt = app.begin().await?;
+        Ok((attempt, first_move(app, op).await?))
+    };
+    decide(read, |attempt: Attempt, decided| async move {
+        let id = match known(app, op, decided).await? {
+            Known::Committed(decided) => {
+                finish(app, &decided).await?;
+                let born = characters(app).get_settled(&decided.id).await?;
+                return Ok(Step::Done(born.ok_or_else(|| no_character(&decided.id))?));
+            }
+            Known::Fresh(id) => id,
+            Known::OtherInput => return Err(OtherInput.into()),
+        };
+        let birth = birth();
+        let place = places(app).get_settled(birth.place).await?;
+        let no_place = || Why::from(NotFound::of(NodeKind::PLACE, birth.place));
+        let place = place.ok_or_else(no_place)?;
+        let mut room = RoomCopy::of(&place);
+        let born = birth.character(&id, op, &attempt, room.clone());
+        let player = PlayerEntry::of(&born);
+        room.players.push(player.clone());
+
+        let mut newborn = Part::of(Found::Newborn(Box::new(CharacterDocument { room, ..born })));
+        newborn.mark.begins = Some(true);
+        let mut there = Part::of_place(place);
+        there.welcomes(player);
+        Ok(
+            match make::<CreateCharacterResult>(app, &attempt, op, &id, vec![newborn, there])
+                .await?
+            {
+                Carried::Given(Some(born)) => Step::Done(*born),
+                Carried::Given(None) => return Err(no_character(&id).into()),
+                Carried::Again => Step::Again,
+                Carried::Wait => Step::Wait,
+            },
+        )
+    })
+    .await
+}
+
+/// Deletes a character of the caller. What it carries, and its gold, stays at its place.
+pub async fn delete_character(
+    cx: Cx<'_>,
+    input: DeleteCharacterInput,
+) -> Result<DeletedCharacter, Stop<DeleteCharacterResult>> {
+    let (owner, input) = (cx.requester.subject()?, &input.checked()?);
+    let id = &*input.character_id;
+    let op = &Op { id: cx.ids().derived(&["deleteCharacter", owner, id]), input: String::new() };
+    let read = || async move {
+        let (attempt, found, decided) = store::begin_with_move(&cx, id, &op.id).await?;
+        Ok((attempt, (found, decided)))
+    };
+    decide(read, |attempt: Attempt, (found, decided): (Option<CharacterDocument>, _)| async move {
+        let deleted = || DeletedCharacter { id: NodeKind::CHARACTER.id(id) };
+        let move_id = match known(&cx, op, decided).await? {
+            Known::Committed(decided) => {
+                finish(&cx, &decided).await?;
+                return Ok(Step::Done(deleted()));
+            }
+            Known::Fresh(id) => id,
+            Known::OtherInput => return Err(Error::internal("a deletion with an input").into()),
+        };
+        let found = found.filter(|found| found.owner == owner);
+        let found = found.ok_or_else(|| NotFound::of(NodeKind::CHARACTER, id))?;
+        if !is_alive(&found) {
+            return Ok(Step::Wait);
+        }
+        let place = place_of(&cx, &found).await?;
+        let parts = farewell(found, place);
+        Ok(match make::<DeleteCharacterResult>(&cx, &attempt, op, &move_id, parts).await? {
+            Carried::Given(_) => Step::Done(deleted()),
+            Carried::Again => Step::Again,
+            Carried::Wait => Step::Wait,
+        })
+    })
+    .await
+}
+
+/// The parts of a deletion: the place gets what the character carries, and its gold.
+fn farewell(character: CharacterDocument, place: PlaceDocument) -> Vec<Part> {
+    let arrives = |thing: &ThingRecord| match &thing.inside {
+        Some(_) => thing.clone(),
+        None => thing.loose(),
+    };
+    let mut to = Part::of_place(place);
+    to.receives(character.inventory.iter().map(arrives).collect());
+    to.earns(character.gold);
+    to.mark.minted = character.minted;
+    to.demand(has_element("players", present(&character.id)), Reason::InTheWay);
+    to.leaves = Some(character.id.clone());
+
+    let (version, gold, place) = (character.version, character.gold, character.place.clone());
+    let leaving = character.inventory.iter().map(|thing| thing.id.clone()).collect();
+    let mut from = Part::of_character(character);
+    from.demand_at(&place);
+    from.demand(is("version", version), Reason::InTheWay);
+    from.demand(has_room("marks", 1), Reason::InTheWay);
+    from.pays(gold);
+    from.leaving = leaving;
+    from.mark.ends = Some(true);
+    vec![from, to]
+}

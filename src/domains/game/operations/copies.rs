@@ -1,0 +1,90 @@
+//! The copies of places in the documents of their characters.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use super::super::{
+    documents::{Holder, HolderKind, PlaceDocument},
+    store::{self, places},
+};
+use crate::graphql::prelude::*;
+
+/// Shortest time between two passes over the copies of one place.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The places whose copies are being brought up to date by this gateway, and whether they have changed since.
+#[derive(Default)]
+struct Spreading(Mutex<HashMap<String, bool>>);
+
+impl Spreading {
+    fn with<R>(&self, act: impl FnOnce(&mut HashMap<String, bool>) -> R) -> R {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the copies of a place have to be looked at once more. If not, it is forgotten.
+    fn again(&self, place: &str) -> bool {
+        self.with(|all| match all.get_mut(place) {
+            Some(again) if *again => {
+                *again = false;
+                true
+            }
+            _ => {
+                all.remove(place);
+                false
+            }
+        })
+    }
+}
+
+/// Brings the copies of the places among the holders up to date, behind the reply. Changes that follow each other soon
+/// are copied together.
+pub(super) fn spread_soon(app: &App, holders: &[Holder]) {
+    let shared: Arc<Spreading> = app.shared();
+    for holder in holders.iter().filter(|holder| holder.kind == HolderKind::Place) {
+        let place = holder.id.clone();
+        let is_running = shared.with(|all| match all.get_mut(&place) {
+            Some(again) => {
+                *again = true;
+                true
+            }
+            None => {
+                all.insert(place.clone(), false);
+                false
+            }
+        });
+        if is_running {
+            continue;
+        }
+        let (own, shared) = (app.clone(), Arc::clone(&shared));
+        app.in_background("copying a place", async move {
+            loop {
+                let done = spread(&own, &place).await;
+                if done.is_err() {
+                    shared.with(|all| all.remove(&place));
+                }
+                done?;
+                if !shared.again(&place) {
+                    return Ok(());
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+    }
+}
+
+/// Brings the copies of a place up to date.
+pub(in super::super) async fn spread(app: &App, place: &str) -> Result<bool> {
+    loop {
+        let found: Option<PlaceDocument> = places(app).get_settled(place).await?;
+        let Some(found) = found.filter(|found| found.pending_at.is_some()) else {
+            return Ok(false);
+        };
+        store::spread(app, &found).await?;
+        if store::end_spreading(app, &found).held().await? {
+            return Ok(true);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! MongoDB access of the game. The guarded writes are values: the caller sends them.
+
+mod parts;
+
+pub(super) use parts::{Found, Part, Reason, Split, give, present, undo};
+
+use super::documents::{
+    CharacterDocument, CharacterState, Exit, HolderKind, ItemDocument, Mark, MoveDocument,
+    MoveState, PlaceDocument, RoomCopy, ThingRecord,
+};
+use crate::{
+    graphql::prelude::*,
+    mongo::{batched, prelude::*},
+};
+
+pub(super) fn characters(app: &App) -> Collection<CharacterDocument> {
+    app.collection()
+}
+
+pub(super) fn places(app: &App) -> Collection<PlaceDocument> {
+    app.collection()
+}
+
+pub(super) fn items(app: &App) -> Collection<ItemDocument> {
+    app.collection()
+}
+
+pub(super) fn moves(app: &App) -> Collection<MoveDocument> {
+    app.collection()
+}
+
+/// Begins an attempt with a character as its first read, and reads the decision about a move beside it.
+pub(super) async fn begin_with_move(
+    app: &App,
+    character: &str,
+    id: &str,
+) -> Result<(Attempt, Option<CharacterDocument>, Option<MoveDocument>)> {
+    let moves = moves(app);
+    let decided = moves.get_timed_settled(id);
+    let read = async { tokio::try_join!(app.begin_with(character), decided) };
+    let ((attempt, character), decided) = batched(read).await?;
+    Ok((attempt, character, decided.map(|timed| timed.document)))
+}
+
+/// The player's characters from the beginning of a page on.
+pub(super) async fn list_of_owner(
+    app: &App,
+    owner: &str,
+    page: &Page,
+) -> Result<Vec<CharacterDocument>> {
+    let filter = doc! { "owner": owner, "state": stored(&CharacterState::Alive) };
+    characters(app).list(page.list(filter)).await
+}
+
+/// The inventory of a living character as it was read is replaced.
+pub(super) fn rearrange(
+    app: &App,
+    read: &CharacterDocument,
+    inventory: &[ThingRecord],
+) -> Guarded<CharacterDocument> {
+    let alive = stored(&CharacterState::Alive);
+    let guard = doc! { "_id": &read.id, "state": alive, "version": read.version };
+    let set = doc! {
+        "inventory": literal(stored(&inventory)), "version": { "$add": ["$version", 1] },
+    };
+    characters(app).set(guard, set)
+}
+
+/// The exit of a place in this direction is opened to another place or closed. Refused if that changes nothing.
+pub(super) fn set_exit(
+    app: &App,
+    place: &str,
+    direction: &Bson,
+    exit: Option<&Exit>,
+) -> Guarded<PlaceDocument> {
+    let rest = without("$exits", "direction", direction.clone());
+    let (guard, exits) = match exit {
+        Some(exit) => {
+            let same =
+                doc! { "exits": { "$elemMatch": { "direction": direction, "to": &exit.to } } };
+            (doc! { "$nor": [same] }, append(rest, vec![literal(stored(exit))]))
+        }
+        None => (doc! { "exits.direction": direction }, rest),
+    };
+    let set = doc! {
+        "exits": exits,
+        "version": { "$add": ["$version", 1] },
+        "pendingAt": { "$ifNull": ["$pendingAt", "$$NOW"] },
+    };
+    places(app).set(both(doc! { "_id": place }, guard), set)
+}
+
+/// Brings the copies of a place up to date. Returns the number of characters that had an older one.
+pub(super) async fn spread(app: &App, place: &PlaceDocument) -> Result<u64> {
+    let older = doc! { "place": &place.id, "room.version": { "$lt": place.version } };
+    let room = literal(stored(&RoomCopy::of(place)));
+    characters(app).update_many(older, vec![doc! { "$set": { "room": room } }], vec![]).await
+}
+
+/// Notes that no copy is older than this version of the place.
+pub(super) fn end_spreading(app: &App, place: &PlaceDocument) -> Guarded<PlaceDocument> {
+    let guard = doc! { "_id": &place.id, "version": place.version };
+    places(app).set(guard, doc! { "pendingAt": "$$REMOVE" })
+}
+
+/// Notes that everything of a move is given. Its decision is removed when its idempotency key is forgotten.
+pub(super) fn settle(app: &App, id: &str) -> Guarded<MoveDocument> {
+    let expires = doc! { "$add": ["$$NOW", millis(app.bounds().ops)] };
+    let set = doc! { "openAt": "$$REMOVE", "expiresAt": expires };
+    moves(app).set(doc! { "_id": id, "openAt": { "$exists": true } }, set)
+}
+
+/// Decides that no try of a move is committed. Refused if it is decided already.
+pub(super) async fn void(app: &App, id: &str, now: DateTime) -> Result<bool> {
+    let ops = app.bounds().ops;
+    let tombstone = MoveDocument {
+        id: id.to_owned(),
+        input: String::new(),
+        attempt: app.ids().random(),
+        state: MoveState::Void,
+        holders: Vec::new(),
+        at: now,
+        open_at: None,
+        expires_at: Some(crate::flow::later(now, ops)),
+        v: Version,
+    };
+    Ok(moves(app).insert(tombstone).await.decided()?.is_some())
+}
+
+/// Removes a character that never arrived, or that leaves, by its mark.
+pub(super) async fn remove_character(app: &App, id: &str, mark: &Mark) -> Result<bool> {
+    let marked = doc! { "_id": id, "marks.try": &mark.attempt };
+    Ok(characters(app).remove(marked).await.decided()?.is_some())
+}
+
+/// Maximum number of documents of each kind per pass of the sweep.
+const SWEPT: i64 = 500;
+
+/// Documents with a mark from before `before`, the oldest first.
+pub(super) async fn list_marked<T: Stored>(app: &App, before: DateTime) -> Result<Vec<T>> {
+    app.collection().list_older(("markedAt", "marked_at"), before, SWEPT).await
+}
+
+/// Committed moves from before `before` of which something isn't given.
+pub(super) async fn list_open(app: &App, before: DateTime) -> Result<Vec<MoveDocument>> {
+    moves(app).list_older(("openAt", "open_at"), before, SWEPT).await
+}
+
+/// Places whose copies are older since before `before`.
+pub(super) async fn list_pending(app: &App, before: DateTime) -> Result<Vec<PlaceDocument>> {
+    places(app).list_older(("pendingAt", "pending_at"), before, SWEPT).await
+}
+
+/// Calls `each` for every document of a kind.
+pub(super) async fn for_each<T: Stored>(app: &App, each: impl FnMut(T)) -> Result<()> {
+    app.collection().for_each(each).await
+}
+
+/// The marks of a document, and `None` if there is no such document.
+pub(super) async fn marks_of(app: &App, kind: HolderKind, id: &str) -> Result<Option<Vec<Mark>>> {
+    Ok(match kind {
+        HolderKind::Character => {
+            characters(app).get_settled(id).await?.map(|character| character.marks)
+        }
+        HolderKind::Place => places(app).get_settled(id).await?.map(|place| place.marks),
+    })
+}

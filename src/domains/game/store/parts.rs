@@ -1,0 +1,341 @@
+//! The part of one document in a move: what is taken from it, what is reserved, and the giving and undoing of both.
+//!
+//! A thing that is taken stays where it is, with `leaving`; its copy at the receiver has `arriving`. Both name the try
+//! of the move. Giving removes what leaves and clears `arriving`, undoing removes what arrives and clears `leaving`. The
+//! same goes for the characters at a place. So room is reserved and kept without a counter.
+
+use super::super::documents::{
+    CharacterDocument, CharacterState, Holder, HolderKind, LARGEST, MARKS, Mark, OWN_PLAYERS,
+    PLAYERS, PlaceDocument, PlayerEntry, RoomCopy, STRONGEST, THINGS, ThingRecord,
+};
+use crate::{flow::Change, mongo::prelude::*};
+
+/// Why a part of a move isn't taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Reason {
+    /// There is no room for things.
+    NoRoom,
+    /// There is no room for characters.
+    Crowded,
+    /// There are too many characters of the player.
+    TooManyOwn,
+    /// There is less gold.
+    NoGold,
+    /// There would be too much gold.
+    TooMuchGold,
+    /// The document isn't as it was read, or another move is in the way.
+    InTheWay,
+}
+
+/// A document that takes part in a move, as it was read.
+#[derive(Debug)]
+pub(in super::super) enum Found {
+    /// A character.
+    Character(Box<CharacterDocument>),
+    /// A place.
+    Place(Box<PlaceDocument>),
+    /// A character that the move creates.
+    Newborn(Box<CharacterDocument>),
+}
+
+/// A part of a stack that is taken.
+#[derive(Debug)]
+pub(in super::super) struct Split {
+    /// Id of the stack.
+    pub(in super::super) from: String,
+    /// The pieces, as a stack of their own.
+    pub(in super::super) piece: ThingRecord,
+}
+
+/// The part of one document in a move.
+#[derive(Debug)]
+pub(in super::super) struct Part {
+    pub(in super::super) found: Found,
+    pub(in super::super) rules: Vec<(Condition, Reason)>,
+    /// Ids of the things that leave.
+    pub(in super::super) leaving: Vec<String>,
+    pub(in super::super) split: Option<Split>,
+    pub(in super::super) arriving: Vec<ThingRecord>,
+    /// `_id` of the character that leaves a place.
+    pub(in super::super) leaves: Option<String>,
+    /// The character that comes to a place.
+    pub(in super::super) enters: Option<PlayerEntry>,
+    /// What else is noted of the part.
+    pub(in super::super) mark: Mark,
+}
+
+impl Found {
+    pub(in super::super) fn holder(&self) -> Holder {
+        let (kind, id) = match self {
+            Self::Character(found) | Self::Newborn(found) => (HolderKind::Character, &found.id),
+            Self::Place(found) => (HolderKind::Place, &found.id),
+        };
+        Holder { kind, id: id.clone() }
+    }
+
+    pub(in super::super) fn things(&self) -> &[ThingRecord] {
+        match self {
+            Self::Character(found) | Self::Newborn(found) => &found.inventory,
+            Self::Place(found) => &found.inventory,
+        }
+    }
+
+    pub(in super::super) fn gold(&self) -> i64 {
+        match self {
+            Self::Character(found) | Self::Newborn(found) => found.gold,
+            Self::Place(found) => found.gold,
+        }
+    }
+
+    pub(in super::super) fn marks(&self) -> &[Mark] {
+        match self {
+            Self::Character(found) | Self::Newborn(found) => &found.marks,
+            Self::Place(found) => &found.marks,
+        }
+    }
+}
+
+/// Conditions on an element of an array: it has this id, and no unfinished move brings or takes them away.
+pub(in super::super) fn present(id: &str) -> Vec<Condition> {
+    vec![is("id", id), is_absent("leaving"), is_absent("arriving")]
+}
+
+impl Part {
+    /// The part of a document that lives on.
+    pub(in super::super) fn of(found: Found) -> Self {
+        let mut rules = vec![(has_room("marks", count(MARKS)), Reason::InTheWay)];
+        if let Found::Character(_) = found {
+            rules.push((is("state", stored(&CharacterState::Alive)), Reason::InTheWay));
+        }
+        Self {
+            found,
+            rules,
+            leaving: Vec::new(),
+            split: None,
+            arriving: Vec::new(),
+            leaves: None,
+            enters: None,
+            mark: Mark::default(),
+        }
+    }
+
+    /// The reason of the first rule that the document as it was read breaks, if there is one.
+    pub(in super::super) fn broken(&self, now: DateTime) -> Option<Reason> {
+        let fields = match &self.found {
+            Found::Character(found) | Found::Newborn(found) => stored_fields(&**found),
+            Found::Place(found) => stored_fields(&**found),
+        };
+        let broken = self.rules.iter().find(|(condition, _)| !condition.holds(&fields, now));
+        broken.map(|(_, reason)| *reason)
+    }
+
+    /// Adds a rule.
+    pub(in super::super) fn demand(&mut self, condition: Condition, otherwise: Reason) {
+        self.rules.push((condition, otherwise));
+    }
+
+    /// The character is at this place.
+    pub(in super::super) fn demand_at(&mut self, place: &str) {
+        self.demand(is("place", place), Reason::InTheWay);
+    }
+
+    /// Gold is paid.
+    pub(in super::super) fn pays(&mut self, gold: i64) {
+        self.mark.paid = gold;
+        self.demand(at_least("gold", gold), Reason::NoGold);
+    }
+
+    /// Gold comes.
+    pub(in super::super) fn earns(&mut self, gold: i64) {
+        self.mark.earned = gold;
+        self.demand(at_least(LARGEST - gold, "gold"), Reason::TooMuchGold);
+    }
+
+    /// Things come, for which there must be room.
+    pub(in super::super) fn receives(&mut self, things: Vec<ThingRecord>) {
+        let room = count(THINGS) - count(things.len());
+        self.demand(at_least(room, Number::Size("inventory".into())), Reason::NoRoom);
+        self.arriving = things;
+    }
+
+    /// A character comes to a place, for which there must be room.
+    pub(in super::super) fn welcomes(&mut self, player: PlayerEntry) {
+        let of_player = Number::Count("players".into(), Box::new(is("by", &*player.by)));
+        self.demand(has_room("players", count(PLAYERS)), Reason::Crowded);
+        self.demand(at_least(OWN_PLAYERS - 1, of_player), Reason::TooManyOwn);
+        self.enters = Some(player);
+    }
+
+    /// The taking: what leaves and what arrives gets its mark.
+    pub(in super::super) fn take(&self) -> Change<Reason> {
+        let attempt = &self.mark.attempt;
+        let unmarked = contains("marks.try", &**attempt).negated();
+        let rules = self.rules.iter().cloned().chain([(unmarked, Reason::InTheWay)]);
+        let mut set = doc! {
+            "inventory": self.inventory(),
+            "gold": { "$subtract": ["$gold", self.mark.paid] },
+            "marks": append("$marks", vec![self.mark_now()]),
+        };
+        if self.mark.ends == Some(true) {
+            set.insert("state", literal(stored(&CharacterState::Leaving)));
+        }
+        let holder = self.found.holder();
+        if holder.kind == HolderKind::Place {
+            set.insert("players", self.players());
+        }
+        Change::ruled(holder.id, rules, changed_of(holder.kind, set)).then([marked_at()])
+    }
+
+    /// Expression: the mark with the server's time.
+    fn mark_now(&self) -> Bson {
+        let mark = Mark { at: None, ..self.mark.clone() };
+        doc! { "$mergeObjects": [literal(stored(&mark)), { "at": "$$NOW" }] }.into()
+    }
+
+    fn inventory(&self) -> Bson {
+        let attempt = &self.mark.attempt;
+        let mut inventory = Bson::from("$inventory");
+        if !self.leaving.is_empty() {
+            let is_one = doc! { "$in": ["$$this.id", literal(self.leaving.clone())] };
+            let leaving = changed(doc! { "leaving": literal(attempt) });
+            inventory = map(inventory, choose(is_one, leaving, "$$this"));
+        }
+        let mut more = Vec::new();
+        if let Some(Split { from, piece }) = &self.split {
+            let rest = doc! { "$subtract": ["$$this.quantity", piece.quantity] };
+            inventory = replaced(inventory, "id", from, changed(doc! { "quantity": rest }));
+            let piece = ThingRecord { leaving: Some(attempt.clone()), ..piece.clone() };
+            more.push(literal(stored(&piece)));
+        }
+        more.extend(self.arriving.iter().map(|thing| {
+            let thing = ThingRecord { arriving: Some(attempt.clone()), ..thing.clone() };
+            literal(stored(&thing))
+        }));
+        if more.is_empty() { inventory } else { append(inventory, more) }
+    }
+
+    fn players(&self) -> Bson {
+        let attempt = &self.mark.attempt;
+        let mut players = Bson::from("$players");
+        if let Some(id) = &self.leaves {
+            let leaving = changed(doc! { "leaving": literal(attempt) });
+            players = replaced(players, "id", id, leaving);
+        }
+        if let Some(player) = &self.enters {
+            let player = PlayerEntry { arriving: Some(attempt.clone()), ..player.clone() };
+            players = append(players, vec![literal(stored(&player))]);
+        }
+        players
+    }
+}
+
+/// The fields of any change of a document: its version, and of a place the time since which copies are older.
+fn changed_of(kind: HolderKind, mut set: Document) -> Document {
+    set.insert("version", doc! { "$add": ["$version", 1] });
+    if kind == HolderKind::Place {
+        set.insert("pendingAt", doc! { "$ifNull": ["$pendingAt", "$$NOW"] });
+    }
+    set
+}
+
+/// The stage that computes the time of the oldest mark.
+fn marked_at() -> Document {
+    doc! { "$set": { "markedAt": { "$ifNull": [{ "$min": "$marks.at" }, "$$REMOVE"] } } }
+}
+
+/// Gives what the mark of a committed move promises, once. `room` is the copy of the place that a character goes to.
+pub(in super::super) fn give(holder: &Holder, mark: &Mark, room: Option<&RoomCopy>) -> Change<()> {
+    let mut set = settled(holder.kind, mark, "leaving", "arriving");
+    set.insert("gold", doc! { "$add": ["$gold", mark.earned] });
+    set.insert("minted", doc! { "$add": ["$minted", mark.minted] });
+    if let (Some(to), Some(room)) = (&mark.to, room) {
+        set.insert("place", literal(to));
+        set.insert("room", literal(stored(room)));
+    }
+    if mark.begins == Some(true) {
+        set.insert("state", literal(stored(&CharacterState::Alive)));
+    }
+    if let Some(changes) = &mark.changes {
+        for (now, most, by, more) in [
+            ("health", "maxHealth", changes.health, changes.max_health),
+            ("mana", "maxMana", changes.mana, changes.max_mana),
+        ] {
+            let most_after = doc! { "$max": [1, { "$min": [STRONGEST,
+            { "$add": [format!("${most}"), more] }] }] };
+            let after = doc! { "$min": [&most_after, { "$max": [0,
+            { "$add": [format!("${now}"), by] }] }] };
+            set.insert(now, doc! { "$toLong": after });
+            set.insert(most, doc! { "$toLong": most_after });
+        }
+    }
+    of_mark(holder, mark, set)
+}
+
+/// Undoes what was taken under the mark of a try that is never committed.
+pub(in super::super) fn undo(holder: &Holder, mark: &Mark) -> Change<()> {
+    let mut set = settled(holder.kind, mark, "arriving", "leaving");
+    set.insert("gold", doc! { "$add": ["$gold", mark.paid] });
+    if mark.ends == Some(true) {
+        set.insert("state", literal(stored(&CharacterState::Alive)));
+    }
+    of_mark(holder, mark, set)
+}
+
+/// A change that ends a mark. Its guard is that the mark is there.
+fn of_mark(holder: &Holder, mark: &Mark, mut set: Document) -> Change<()> {
+    set.insert("marks", without("$marks", "try", &mark.attempt));
+    let rules = [(contains("marks.try", &*mark.attempt), ())];
+    Change::ruled(&*holder.id, rules, changed_of(holder.kind, set)).then([marked_at()])
+}
+
+/// The arrays after the end of a try: without the elements whose field `drop` names it, and with `keep` cleared.
+fn settled(kind: HolderKind, mark: &Mark, drop: &str, keep: &str) -> Document {
+    let kept = |array: &str| {
+        filter(array, doc! { "$ne": [format!("$$this.{drop}"), literal(&mark.attempt)] })
+    };
+    let cleared = |array: &str| {
+        let clear = doc! { "$unsetField": { "field": keep, "input": "$$this" } };
+        map(kept(array), choose(element_is(keep, &*mark.attempt), clear, "$$this"))
+    };
+    let is_own = doc! { "$and": [
+        element_is(keep, &*mark.attempt),
+        "$$this.stacks",
+        { "$eq": [{ "$type": "$$this.in" }, "missing"] },
+    ] };
+    let own = doc! { "$first": filter(kept("$inventory"), is_own) };
+    let mut set = doc! { "inventory": merged(cleared("$inventory"), own) };
+    if kind == HolderKind::Place {
+        set.insert("players", cleared("$players"));
+    }
+    set
+}
+
+/// Expression: the things, of which the stack `own` is added to another one of its like, if there is one.
+fn merged(things: Bson, own: Document) -> Bson {
+    let same = |field: &str| {
+        let value = |of: &str| doc! { "$ifNull": [format!("{of}.{field}"), Bson::Null] };
+        doc! { "$eq": [value("$$this"), value("$$own")] }
+    };
+    let is_absent =
+        |field: &str| doc! { "$eq": [{ "$type": format!("$$this.{field}") }, "missing"] };
+    let is_like = doc! { "$and": [
+        "$$this.stacks",
+        { "$ne": ["$$this.id", "$$own.id"] },
+        same("item"), same("bonus"), same("price"),
+        is_absent("in"), is_absent("leaving"), is_absent("arriving"),
+    ] };
+    let sum = changed(doc! { "quantity": { "$add": ["$$this.quantity", "$$own.quantity"] } });
+    let others = filter("$$things", doc! { "$ne": ["$$this.id", "$$own.id"] });
+    let is_other = doc! { "$eq": ["$$this.id", "$$like.id"] };
+    let added = map(others, choose(is_other, sum, "$$this"));
+    let with_like = doc! { "$let": {
+        "vars": { "like": { "$first": filter("$$things", is_like) } },
+        "in": choose(doc! { "$eq": [{ "$type": "$$like" }, "object"] }, added, "$$things"),
+    } };
+    let has_own = doc! { "$eq": [{ "$type": "$$own" }, "object"] };
+    doc! { "$let": {
+        "vars": { "things": things, "own": own },
+        "in": choose(has_own, with_like, "$$things"),
+    } }
+    .into()
+}

@@ -1,0 +1,289 @@
+//! GraphQL types of the game.
+
+mod inputs;
+mod results;
+
+use std::sync::Arc;
+
+use async_graphql::SimpleObject;
+
+pub use self::{inputs::*, results::*};
+use super::{
+    documents::{
+        CharacterDocument, Direction, EquipmentSlot, Intrinsics, ItemDocument, PlaceDocument,
+        PlayerEntry, RoomCopy, ThingRecord,
+    },
+    operations,
+};
+use crate::{
+    domains::assets::{Asset, operations::asset_by_id},
+    graphql::{prelude::*, scalars::DateTime},
+};
+
+object! {
+    /// A character of the game, with the place where it is and all that it carries. Only its player and the game's masters
+    /// see it; others see it as a `Player` at its place.
+    pub type Character = CharacterDocument as character {
+        /// Global id of the character.
+        pub id: ID = NodeKind::CHARACTER.id(&character.id),
+        /// Name.
+        name: &str = &character.name,
+        /// Class, such as `wizard`.
+        class: &str = &character.class,
+        /// What it was born with.
+        intrinsics: &Intrinsics = &character.intrinsics,
+        /// Health, from 0 to `maxHealth`.
+        health: Long = Long(character.health),
+        /// Maximum of the health.
+        max_health: Long = Long(character.max_health),
+        /// Mana, from 0 to `maxMana`.
+        mana: Long = Long(character.mana),
+        /// Maximum of the mana.
+        max_mana: Long = Long(character.max_mana),
+        /// Gold that it can pay.
+        gold: Long = Long(character.gold),
+        /// The place where it is, as it was a moment ago.
+        room: Room = Room { place: character.place.clone(), copy: character.room.clone() },
+        /// What it wears, by the part of the body.
+        armor: Vec<WornThing> = worn(&character.inventory, false),
+        /// What it holds, by hand.
+        weapons: Vec<WornThing> = worn(&character.inventory, true),
+        /// What it carries and neither wears nor holds. What is in containers is in their `contents`.
+        inventory: Vec<Thing> = roots(&character.inventory, |thing| thing.slot.is_none()),
+        /// Time at which it was created.
+        created_at: DateTime = character.created_at.into(),
+    }
+}
+
+impl Character {
+    /// State that is compared to detect changes.
+    pub(super) fn face(&self) -> (i64, i64) {
+        (self.0.version, self.0.room.version)
+    }
+}
+
+object! {
+    /// A place of the game, with the characters and things that are there.
+    pub type Place = PlaceDocument as place {
+        /// Global id of the place.
+        pub id: ID = NodeKind::PLACE.id(&place.id),
+        /// Title.
+        title: &str = &place.title,
+        /// Description; may be empty.
+        description: &str = &place.description,
+        /// Whether things are sold and bought here.
+        is_shop: bool = place.is_shop,
+        /// Gold of the shop, and of characters that were deleted here.
+        gold: Long = Long(place.gold),
+        /// Exits, at most one for each direction.
+        exits: Vec<PlaceExit> = RoomCopy::of(place).into_exits(),
+        /// Characters that are here, at most 100.
+        players: Vec<Player> = RoomCopy::of(place).into_players(),
+        /// Things that lie here. What is in containers is in their `contents`.
+        things: Vec<Thing> = roots(&place.inventory, |_| true),
+        /// Number of changes of the place.
+        version: ID = ID(place.version.to_string()),
+    }
+}
+
+object! {
+    /// An item of the catalogue: what all things of its kind have in common.
+    pub type Item = ItemDocument as item {
+        /// Global id of the item.
+        pub id: ID = NodeKind::ITEM.id(&item.id),
+        /// Name of one piece.
+        name: &str = &item.name,
+        /// Name of several pieces; null if it has none of its own.
+        plural: Option<&str> = item.plural.as_deref(),
+        /// Description; may be empty.
+        description: &str = &item.description,
+        /// Price of a piece in gold.
+        price: Long = Long(item.price),
+        /// Gold that a shop pays for a piece: half of the price, rounded down.
+        resale_price: Long = Long(resale_price(item)),
+        /// Weight of a piece in grams.
+        weight: Long = Long(item.weight),
+        /// Where it can be worn or held; empty if nowhere.
+        slots: &[EquipmentSlot] = &item.slots,
+        /// Number of things that it holds; null if it isn't a container.
+        capacity: Option<Long> = item.capacity.map(Long),
+        /// Whether pieces form stacks.
+        is_stackable: bool = item.stacks,
+        /// Global id of the asset that is its picture; null without one.
+        picture_id: Option<ID> = item.picture.as_ref().map(|id| NodeKind::ASSET.id(id)),
+        /// Its picture; null without one, and if the caller can't see it.
+        picture(context)?: Option<Asset> = {
+            let Some(id) = &item.picture else { return Ok(None) };
+            asset_by_id(cx(context), id).await?.map(Asset::from)
+        },
+    }
+}
+
+/// Gold that a shop pays for a piece.
+pub(super) fn resale_price(item: &ItemDocument) -> i64 {
+    item.price / 2
+}
+
+/// The place of a character, as the character's document has it.
+#[derive(Debug)]
+pub struct Room {
+    /// `_id` of the place.
+    place: String,
+    copy: RoomCopy,
+}
+
+object! {
+    /// The place where a character is, as it was a moment ago. It comes from the character's own document.
+    impl Room as room {
+        /// Global id of the place.
+        place_id: ID = NodeKind::PLACE.id(&room.place),
+        /// The place as it is now. It takes another read.
+        place(context)?: Option<Place> = {
+            let id = NodeKind::PLACE.id(&room.place);
+            operations::place(cx(context), &id).await?.map(Place::from)
+        },
+        /// Title.
+        title: &str = &room.copy.title,
+        /// Description; may be empty.
+        description: &str = &room.copy.description,
+        /// Whether things are sold and bought here.
+        is_shop: bool = room.copy.is_shop,
+        /// Exits, at most one for each direction.
+        exits: Vec<PlaceExit> = room.copy.clone().into_exits(),
+        /// Characters that are here, this one among them.
+        players: Vec<Player> = room.copy.clone().into_players(),
+        /// Things that lie here. What is in containers is in their `contents`.
+        things: Vec<Thing> = roots(&room.copy.things, |_| true),
+        /// Number of changes of the place that are known here.
+        version: ID = ID(room.copy.version.to_string()),
+    }
+}
+
+impl RoomCopy {
+    fn into_exits(self) -> Vec<PlaceExit> {
+        let exit = |exit: super::documents::Exit| PlaceExit {
+            direction: exit.direction,
+            place_id: NodeKind::PLACE.id(&exit.to),
+        };
+        self.exits.into_iter().map(exit).collect()
+    }
+
+    fn into_players(self) -> Vec<Player> {
+        self.players.into_iter().map(Player::from).collect()
+    }
+}
+
+/// Exit of a place.
+#[derive(Debug, SimpleObject)]
+pub struct PlaceExit {
+    /// Direction.
+    pub direction: Direction,
+    /// Global id of the place that it leads to.
+    pub place_id: ID,
+}
+
+/// A character as others see it.
+#[derive(Debug, SimpleObject)]
+pub struct Player {
+    /// Global id of the character, for gifts.
+    pub id: ID,
+    /// Name.
+    pub name: String,
+    /// Class, such as `wizard`.
+    pub class: String,
+}
+
+impl From<PlayerEntry> for Player {
+    fn from(PlayerEntry { id, name, class, .. }: PlayerEntry) -> Self {
+        Self { id: NodeKind::CHARACTER.id(&id), name, class }
+    }
+}
+
+/// A thing that is worn or held.
+#[derive(Debug, SimpleObject)]
+pub struct WornThing {
+    /// Part of the body or hand.
+    pub slot: EquipmentSlot,
+    /// The thing.
+    pub thing: Thing,
+}
+
+/// A thing in a list of things.
+#[derive(Debug, Clone)]
+pub struct Thing {
+    all: Arc<Vec<ThingRecord>>,
+    at: usize,
+}
+
+impl Thing {
+    fn record(&self) -> &ThingRecord {
+        &self.all[self.at]
+    }
+
+    fn inner(&self) -> Vec<Self> {
+        let id = &self.record().id;
+        Self::those(&self.all, |thing| thing.inside.as_ref() == Some(id))
+    }
+
+    /// The things for which `wanted` holds.
+    fn those(all: &Arc<Vec<ThingRecord>>, wanted: impl Fn(&ThingRecord) -> bool) -> Vec<Self> {
+        let each = all.iter().enumerate().filter(|(_, thing)| wanted(thing));
+        each.map(|(at, _)| Self { all: Arc::clone(all), at }).collect()
+    }
+}
+
+/// All things that no unfinished move brings or takes away.
+fn shown(things: &[ThingRecord]) -> Arc<Vec<ThingRecord>> {
+    Arc::new(things.iter().filter(|thing| thing.is_present()).cloned().collect())
+}
+
+/// The things for which `wanted` holds and that aren't in containers.
+fn roots(things: &[ThingRecord], wanted: impl Fn(&ThingRecord) -> bool) -> Vec<Thing> {
+    Thing::those(&shown(things), |thing| thing.inside.is_none() && wanted(thing))
+}
+
+/// What is worn, or what is held.
+fn worn(things: &[ThingRecord], is_hand: bool) -> Vec<WornThing> {
+    let is_wanted = |slot: EquipmentSlot| slot.is_hand() == is_hand;
+    let found = roots(things, |thing| thing.slot.is_some_and(is_wanted));
+    let each = found.into_iter().filter_map(|thing| Some((thing.record().slot?, thing)));
+    each.map(|(slot, thing)| WornThing { slot, thing }).collect()
+}
+
+object! {
+    /// A thing, or a stack of pieces of one item.
+    impl Thing as thing {
+        /// Id of the thing. It is unique in the world, and has no meaning outside the game.
+        pub id: &str = &thing.record().id,
+        /// Name of one piece.
+        name: &str = &thing.record().name,
+        /// What it is called, such as `+3 wizard's hat` or `12 arrows`.
+        description: String = thing.record().description(),
+        /// Number of pieces.
+        quantity: Long = Long(thing.record().quantity),
+        /// Enchantment.
+        bonus: Long = Long(thing.record().bonus),
+        /// Price of a piece, if it is for sale; otherwise null.
+        price: Option<Long> = thing.record().price.map(Long),
+        /// Where it can be worn or held; empty if nowhere.
+        slots: &[EquipmentSlot] = &thing.record().slots,
+        /// Number of things that it holds; null if it isn't a container.
+        capacity: Option<Long> = thing.record().capacity.map(Long),
+        /// Things in the container; empty for other things.
+        contents: Vec<Self> = thing.inner(),
+        /// Global id of its item.
+        item_id: ID = NodeKind::ITEM.id(&thing.record().item),
+        /// Its item in the catalogue, with the picture.
+        item(context)?: Option<Item> = {
+            let id = NodeKind::ITEM.id(&thing.record().item);
+            operations::item(cx(context), &id).await?.map(Item::from)
+        },
+    }
+}
+
+/// A character that was deleted.
+#[derive(Debug, SimpleObject)]
+pub struct DeletedCharacter {
+    /// Global id of the deleted character.
+    pub id: ID,
+}

@@ -1,0 +1,145 @@
+//! Gold: what is bought, sold, given and made.
+
+use serde_json::json;
+
+use super::{World, born, carried, descriptions, endow, item, mint, quiet, seen};
+use crate::support::Gateway;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thing_is_bought_and_sold() {
+    let gateway = Gateway::start().await;
+    let master = gateway.master();
+    let shop = json!({ "title": "Shop", "description": "", "isShop": true, "gold": 12 });
+    let shop = master.made("createPlace", shop).await;
+    let ann = born(&gateway, "ann", &shop).await;
+    endow(&gateway, &ann, 100).await;
+    let potion = item(&gateway, "potion", json!({ "isStackable": true })).await;
+    let lot = json!({ "placeId": shop, "quantity": 5, "price": 12 });
+    let lot = mint(&gateway, &potion, lot).await;
+    let player = gateway.player("ann");
+
+    quiet(&gateway).await;
+    let before = gateway.snapshot().await;
+    let free = json!({ "characterId": ann, "thingId": lot });
+    let refused = player.plays("pickUp", free).await;
+    assert_eq!((&refused["code"], &refused["price"]), (&json!("FOR_SALE"), &json!(12)));
+    let cheap = json!({ "characterId": ann, "thingId": lot, "price": 11, "quantity": 1 });
+    let refused = player.plays("buy", cheap).await;
+    assert_eq!((&refused["code"], &refused["price"]), (&json!("FOR_SALE"), &json!(12)));
+    let many = json!({ "characterId": ann, "thingId": lot, "price": 12, "quantity": 6 });
+    assert_eq!(player.plays("buy", many).await["field"], "input.quantity");
+    assert_eq!(gateway.snapshot().await, before);
+
+    let some = json!({ "characterId": ann, "thingId": lot, "price": 12, "quantity": 3 });
+    let after = player.plays("buy", some).await;
+    assert_eq!(
+        (&after["gold"], descriptions(&after["inventory"])),
+        (&json!(64), vec!["3 × potion".to_owned()])
+    );
+    let there = seen(&gateway, &shop).await;
+    assert_eq!(
+        (&there["gold"], descriptions(&there["things"])),
+        (&json!(48), vec!["2 × potion".to_owned()])
+    );
+
+    // The shop pays half of the catalogue's price, and offers it for the whole.
+    let own = after["inventory"][0]["id"].clone();
+    let sale = json!({ "characterId": ann, "thingId": own, "quantity": 2, "idempotencyKey": "s" });
+    for _ in 0..2 {
+        let after = player.plays("sell", sale.clone()).await;
+        assert_eq!(after["gold"], 74, "{after:#}");
+    }
+    let there = seen(&gateway, &shop).await;
+    assert_eq!(there["gold"], 38);
+    let offered = there["things"].as_array().expect("things").last().expect("one");
+    assert_eq!((&offered["price"], &offered["quantity"]), (&json!(10), &json!(2)));
+    quiet(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_gold_than_there_is_is_neither_paid_nor_given() {
+    let gateway = Gateway::start().await;
+    let World { hall, garden } = World::new(&gateway).await;
+    let (ann, bob) = (born(&gateway, "ann", &hall).await, born(&gateway, "bob", &hall).await);
+    let far = born(&gateway, "far", &garden).await;
+    endow(&gateway, &ann, 10).await;
+    let hat = item(&gateway, "hat", json!({})).await;
+    let offer = mint(&gateway, &hat, json!({ "placeId": hall, "price": 11 })).await;
+    let own = mint(&gateway, &hat, json!({ "characterId": ann })).await;
+    let player = gateway.player("ann");
+    quiet(&gateway).await;
+    let before = gateway.snapshot().await;
+    let give = |to: &str, amount: i64| json!({ "characterId": ann, "toCharacterId": to, "amount": amount });
+    let refused = player.plays("giveGold", give(&bob, 11)).await;
+    assert_eq!(refused["code"], "INSUFFICIENT_GOLD");
+    assert_eq!((&refused["needed"], &refused["available"]), (&json!(11), &json!(10)));
+    assert_eq!(player.plays("giveGold", give(&far, 1)).await["code"], "NOT_FOUND");
+    assert_eq!(player.plays("giveGold", give(&ann, 1)).await["field"], "input.toCharacterId");
+    for amount in [0, -1] {
+        assert_eq!(player.plays("giveGold", give(&bob, amount)).await["field"], "input.amount");
+    }
+    let buy = json!({ "characterId": ann, "thingId": offer, "price": 11 });
+    assert_eq!(player.plays("buy", buy).await["code"], "INSUFFICIENT_GOLD");
+    // The place is no shop.
+    let sell = json!({ "characterId": ann, "thingId": own });
+    assert_eq!(player.plays("sell", sell).await["field"], "input.characterId");
+    let most = json!({ "characterId": ann, "gold": 1_000_000_000_000_i64 });
+    assert_eq!(gateway.master().plays("changeAttributes", most).await["code"], "NO_ROOM");
+    assert_eq!(gateway.snapshot().await, before);
+    assert_eq!(player.plays("giveGold", give(&bob, 10)).await["gold"], 0);
+    assert_eq!(gateway.player("bob").character(&bob).await["gold"], 10);
+    quiet(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shop_without_gold_buys_nothing() {
+    let gateway = Gateway::start().await;
+    let shop = json!({ "title": "Shop", "description": "", "isShop": true, "gold": 4 });
+    let shop = gateway.master().made("createPlace", shop).await;
+    let ann = born(&gateway, "ann", &shop).await;
+    let hat = item(&gateway, "hat", json!({})).await;
+    let hat = mint(&gateway, &hat, json!({ "characterId": ann })).await;
+    quiet(&gateway).await;
+    let before = gateway.snapshot().await;
+    let sell = json!({ "characterId": ann, "thingId": hat });
+    let refused = gateway.player("ann").plays("sell", sell).await;
+    assert_eq!((&refused["code"], &refused["available"]), (&json!("INSUFFICIENT_GOLD"), &json!(4)));
+    assert_eq!(gateway.snapshot().await, before);
+    assert_eq!(carried(&gateway, "ann", &ann).await, ["hat"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attributes_change_by_increments_within_their_bounds() {
+    let gateway = Gateway::start().await;
+    let hall = World::new(&gateway).await.hall;
+    let ann = born(&gateway, "ann", &hall).await;
+    let master = gateway.master();
+    let change = async |fields: serde_json::Value| {
+        let mut input = json!({ "characterId": ann });
+        input.as_object_mut().expect("fields").extend(fields.as_object().expect("fields").clone());
+        master.plays("changeAttributes", input).await
+    };
+    assert_eq!(change(json!({ "health": -30 })).await["health"], 70);
+    assert_eq!(change(json!({ "health": 1_000 })).await["health"], 100);
+    assert_eq!(change(json!({ "health": -1_000, "mana": -1 })).await["health"], 0);
+    assert_eq!(change(json!({ "maxHealth": 50, "health": 1_000 })).await["health"], 150);
+    let wound = json!({ "health": -10, "idempotencyKey": "wound" });
+    for _ in 0..2 {
+        assert_eq!(change(wound.clone()).await["health"], 140);
+    }
+    assert_eq!(change(json!({ "gold": 5 })).await["gold"], 5);
+    assert_eq!(change(json!({ "gold": -6 })).await["code"], "INSUFFICIENT_GOLD");
+    assert_eq!(change(json!({ "gold": -5 })).await["gold"], 0);
+    let code = gateway
+        .player("ann")
+        .error_code(
+            &super::mutation("changeAttributes"),
+            json!({ "input": { "characterId": ann } }),
+        )
+        .await;
+    assert_eq!(code, "FORBIDDEN");
+    quiet(&gateway).await;
+    gateway.assert_sound().await;
+}

@@ -1,0 +1,128 @@
+//! A world that is imported from a file.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{born, descriptions, seen};
+use crate::{
+    cli::{done, on},
+    support::Gateway,
+};
+
+/// Exit code of the import of these lines, and what was said.
+fn import(gateway: &Gateway, lines: &[Value]) -> (i32, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("world.jsonl");
+    let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+    fs::write(&path, text.join("\n")).expect("written");
+    let path = path.display().to_string();
+    let (code, out, said) = done(on(gateway.database.name(), &["import", "world", &path]));
+    (code, out + &said)
+}
+
+fn world() -> Vec<Value> {
+    vec![
+        json!({ "item": { "key": "hat", "name": "wizard's hat", "price": 40, "slots": ["HEAD"] } }),
+        json!({ "item": { "key": "bag", "name": "bag", "price": 5, "capacity": 3 } }),
+        json!({ "item": { "key": "arrow", "name": "arrow", "plural": "arrows", "price": 1,
+            "isStackable": true } }),
+        json!({ "place": { "key": "hall", "title": "A hall", "isShop": true, "gold": 20, "things": [
+            { "key": "bag", "item": "bag" },
+            { "key": "hat", "item": "hat", "bonus": 3, "inside": "bag" },
+            { "key": "lot", "item": "arrow", "quantity": 12, "price": 2 }] } }),
+        json!({ "place": { "key": "garden", "title": "A garden" } }),
+        json!({ "exit": { "from": "hall", "direction": "NORTH", "to": "garden" } }),
+        json!({ "character": { "key": "ann", "owner": "ann", "name": "Ann", "class": "wizard",
+            "place": "hall", "gold": 10, "things": [{ "key": "hat", "item": "hat" }] } }),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_world_is_alive() {
+    let gateway = Gateway::start().await;
+    let (code, said) = import(&gateway, &world());
+    assert_eq!(code, 0, "{said}");
+    let player = gateway.player("ann");
+    let mine = player.field("{ myCharacters { nodes { id name } } }", json!({})).await;
+    let ann = mine["nodes"][0]["id"].as_str().expect("an id").to_owned();
+    let shown = player.character(&ann).await;
+    assert_eq!((&shown["name"], &shown["gold"]), (&json!("Ann"), &json!(10)));
+    assert_eq!(descriptions(&shown["inventory"]), ["wizard's hat"]);
+    assert_eq!(descriptions(&shown["room"]["things"]), ["bag", "12 arrows"]);
+    let inner = &shown["room"]["things"][0]["contents"][0];
+    assert_eq!(inner["description"], "+3 wizard's hat");
+    let walk = json!({ "characterId": ann, "direction": "NORTH" });
+    assert_eq!(player.plays("move", walk).await["room"]["title"], "A garden");
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+
+    // Imported again it changes nothing, although things have moved.
+    let hall = shown["room"]["placeId"].as_str().expect("an id");
+    let before = gateway.snapshot().await;
+    let (code, said) = import(&gateway, &world());
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(gateway.snapshot().await, before);
+    assert_eq!(seen(&gateway, hall).await["players"], json!([]));
+    born(&gateway, "bob", hall).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_fit_nothing_are_refused_by_line() {
+    let gateway = Gateway::start().await;
+    import(&gateway, &world());
+    for (line, field) in [
+        (json!({ "exit": { "from": "hall", "direction": "UP", "to": "nowhere" } }), "to"),
+        (json!({ "exit": { "from": "nowhere", "direction": "UP", "to": "hall" } }), "from"),
+        (json!({ "exit": { "from": "hall", "direction": "UP", "to": "hall" } }), "to"),
+        (
+            json!({ "exit": { "from": "hall", "direction": "SIDEWAYS", "to": "garden" } }),
+            "exit.direction",
+        ),
+        (json!({ "item": { "key": "hat", "name": "another", "price": 1 } }), "key"),
+        (json!({ "item": { "key": "x", "name": "x", "price": 0 } }), "price"),
+        (
+            json!({ "item": { "key": "x", "name": "x", "price": 1, "capacity": 1, "isStackable": true } }),
+            "isStackable",
+        ),
+        (json!({ "place": { "key": "hall", "title": "Another hall" } }), "key"),
+        (
+            json!({ "place": { "key": "x", "title": "X", "things": [{ "key": "a", "item": "none" }] } }),
+            "things[0].item",
+        ),
+        (
+            json!({ "place": { "key": "x", "title": "X", "things": [
+            { "key": "a", "item": "hat" }, { "key": "a", "item": "hat" }] } }),
+            "things[1].key",
+        ),
+        (
+            json!({ "place": { "key": "x", "title": "X", "things": [
+            { "key": "a", "item": "hat", "quantity": 2 }] } }),
+            "things[0].quantity",
+        ),
+        (
+            json!({ "place": { "key": "x", "title": "X", "things": [
+            { "key": "a", "item": "hat", "inside": "b" }] } }),
+            "things[0].inside",
+        ),
+        (
+            json!({ "character": { "key": "x", "owner": "x", "name": "X", "class": "x",
+            "place": "nowhere" } }),
+            "place",
+        ),
+        (
+            json!({ "character": { "key": "ann", "owner": "ann", "name": "Other", "class": "x",
+            "place": "hall" } }),
+            "key",
+        ),
+    ] {
+        let (code, said) = import(
+            &gateway,
+            &[json!({ "place": { "key": "garden", "title": "A garden" } }), line.clone()],
+        );
+        assert_eq!(code, 1, "{line}: {said}");
+        assert!(said.contains(&format!("line 2: {field}: ")), "{line}: {said}");
+    }
+    gateway.assert_sound().await;
+}

@@ -143,7 +143,8 @@ impl<'de> Deserializer<'de> for Node<'de> {
         match self.0 {
             Value::String(name) => {
                 let name: StrDeserializer<'_, Misfit> = name.as_str().into_deserializer();
-                visitor.visit_enum(name)
+                // The name is the value here, not a field.
+                visitor.visit_enum(name).map_err(|misfit| Misfit { steps: Vec::new(), ..misfit })
             }
             Value::Object(fields) => match only(fields) {
                 Some((name, value)) => visitor.visit_enum(Choice { name, value }),

@@ -180,6 +180,16 @@ pub async fn import(app: &App, lines: &[ImportWorld]) -> Result<Vec<Result<(), I
 }
 
 impl ImportWorld {
+    /// Name of the field that holds the line.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Item(_) => "item",
+            Self::Place(_) => "place",
+            Self::Exit(_) => "exit",
+            Self::Character(_) => "character",
+        }
+    }
+
     /// What no two lines that are imported at once may share.
     fn key(&self) -> (&str, Option<Direction>) {
         match self {
@@ -200,7 +210,7 @@ async fn import_line(app: &App, line: &ImportWorld) -> Result<Result<(), Invalid
     };
     match done {
         Ok(()) => Ok(Ok(())),
-        Err(Stop::Refused(LineRefusal(refusal))) => Ok(Err(refusal)),
+        Err(Stop::Refused(LineRefusal(refusal))) => Ok(Err(refusal.below(line.kind()))),
         Err(Stop::Failed(error)) => Err(error),
     }
 }

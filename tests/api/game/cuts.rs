@@ -12,17 +12,17 @@ use crate::support::{
 };
 
 /// Two characters in a place, with things of their own.
-struct Scene {
-    player: String,
+pub struct Scene {
+    pub player: String,
     other: String,
-    hall: String,
+    pub hall: String,
     garden: String,
-    one: String,
+    pub one: String,
     two: String,
 }
 
 impl Scene {
-    async fn new(gateway: &Gateway, n: usize) -> Self {
+    pub async fn new(gateway: &Gateway, n: usize) -> Self {
         let World { hall, garden } = World::new(gateway).await;
         let (player, other) = (format!("one-{n}"), format!("two-{n}"));
         let one = born(gateway, &player, &hall).await;
@@ -30,7 +30,7 @@ impl Scene {
         Self { player, other, hall, garden, one, two }
     }
 
-    async fn things(&self, gateway: &Gateway, place: &str) -> Vec<String> {
+    pub async fn things(&self, gateway: &Gateway, place: &str) -> Vec<String> {
         descriptions(&seen(gateway, place).await["things"])
     }
 
@@ -168,7 +168,28 @@ async fn a_walk_that_is_cut_anywhere_ends_at_one_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_birth_and_a_deletion_that_are_cut_anywhere_happen_once() {
+async fn a_birth_that_is_cut_anywhere_happens_once() {
+    cuts::everywhere(
+        short_bounds,
+        Scene::new,
+        async |gateway, scene| {
+            let birth = json!({ "name": "new", "class": "x", "placeId": scene.garden,
+                "idempotencyKey": "cut" });
+            gateway.player(&scene.player).tries("createCharacter", birth).await;
+        },
+        async |gateway, Case { subject, at, way }| {
+            let player = gateway.player(&subject.player);
+            let own = player.field("{ myCharacters { nodes { name } } }", json!({})).await;
+            let names = own["nodes"].as_array().expect("nodes").len();
+            assert_eq!(names, 2, "{way:?} {at}");
+            assert_eq!(seen(gateway, &subject.garden).await["players"][0]["name"], "new");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_that_is_cut_anywhere_loses_nothing() {
     cuts::everywhere(
         short_bounds,
         async |gateway, n| {
@@ -179,18 +200,10 @@ async fn a_birth_and_a_deletion_that_are_cut_anywhere_happen_once() {
             scene
         },
         async |gateway, scene| {
-            let birth = json!({ "name": "new", "class": "x", "placeId": scene.garden,
-                "idempotencyKey": "cut" });
-            gateway.player(&scene.player).tries("createCharacter", birth).await;
             let deletion = json!({ "characterId": scene.two });
             gateway.player(&scene.other).tries("deleteCharacter", deletion).await;
         },
         async |gateway, Case { subject, at, way }| {
-            let player = gateway.player(&subject.player);
-            let own = player.field("{ myCharacters { nodes { name } } }", json!({})).await;
-            let names = own["nodes"].as_array().expect("nodes").len();
-            assert_eq!(names, 2, "{way:?} {at}");
-            assert_eq!(seen(gateway, &subject.garden).await["players"][0]["name"], "new");
             let two = gateway.player(&subject.other).character(&subject.two).await;
             assert!(two.is_null(), "{way:?} {at}");
             let there = seen(gateway, &subject.hall).await;
@@ -202,37 +215,7 @@ async fn a_birth_and_a_deletion_that_are_cut_anywhere_happen_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_master_does_is_done_once_wherever_it_is_cut() {
-    cuts::everywhere(
-        short_bounds,
-        async |gateway, n| {
-            let scene = Scene::new(gateway, n).await;
-            (scene, arrows(gateway).await)
-        },
-        async |gateway, (scene, arrows)| {
-            let master = gateway.master();
-            let lot = json!({ "itemId": arrows, "placeId": scene.hall, "quantity": 7,
-                "idempotencyKey": format!("mint {}", scene.one) });
-            master.tries("mintItem", lot).await;
-            let change = json!({ "characterId": scene.one, "health": -10, "gold": 3,
-                "idempotencyKey": format!("change {}", scene.one) });
-            master.tries("changeAttributes", change).await;
-            let close = json!({ "placeId": scene.hall, "direction": "NORTH" });
-            master.tries("setExit", close).await;
-        },
-        async |gateway, Case { subject: (scene, _), at, way }| {
-            assert_eq!(scene.things(gateway, &scene.hall).await, ["7 arrows"], "{way:?} {at}");
-            let one = gateway.player(&scene.player).character(&scene.one).await;
-            assert_eq!((&one["health"], &one["gold"]), (&json!(90), &json!(3)), "{way:?} {at}");
-            quiet(gateway).await;
-            assert_eq!(seen(gateway, &scene.hall).await["exits"], json!([]), "{way:?} {at}");
-        },
-    )
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_sale_and_changes_of_an_inventory_that_are_cut_anywhere_happen_once() {
+async fn a_sale_that_is_cut_anywhere_is_made_once() {
     cuts::everywhere(
         short_bounds,
         async |gateway, n| {
@@ -241,22 +224,16 @@ async fn a_sale_and_changes_of_an_inventory_that_are_cut_anywhere_happen_once() 
             let shop = gateway.master().made("createPlace", shop).await;
             let seller = format!("seller-{n}");
             let one = born(gateway, &seller, &shop).await;
-            let hat = item(gateway, "hat", json!({ "slots": ["HEAD"] })).await;
-            let own = json!({ "characterId": one });
-            let (worn, sold) =
-                (mint(gateway, &hat, own.clone()).await, mint(gateway, &hat, own).await);
-            (Scene { player: seller, hall: shop, one, ..scene }, worn, sold)
+            let hat = item(gateway, "hat", json!({})).await;
+            let hat = mint(gateway, &hat, json!({ "characterId": one })).await;
+            (Scene { player: seller, hall: shop, one, ..scene }, hat)
         },
-        async |gateway, (scene, worn, sold)| {
-            let player = gateway.player(&scene.player);
-            player.tries("equip", json!({ "characterId": scene.one, "thingId": worn })).await;
-            let sale =
-                json!({ "characterId": scene.one, "thingId": sold, "idempotencyKey": "cut" });
-            player.tries("sell", sale).await;
+        async |gateway, (scene, hat)| {
+            let sale = json!({ "characterId": scene.one, "thingId": hat, "idempotencyKey": "cut" });
+            gateway.player(&scene.player).tries("sell", sale).await;
         },
-        async |gateway, Case { subject: (scene, worn, _), at, way }| {
+        async |gateway, Case { subject: (scene, _), at, way }| {
             let one = gateway.player(&scene.player).character(&scene.one).await;
-            assert_eq!(one["armor"][0]["thing"]["id"], json!(worn), "{way:?} {at}");
             assert_eq!((&one["gold"], &one["inventory"]), (&json!(5), &json!([])), "{way:?} {at}");
             let there = seen(gateway, &scene.hall).await;
             assert_eq!(there["gold"], 45, "{way:?} {at}");
@@ -264,6 +241,60 @@ async fn a_sale_and_changes_of_an_inventory_that_are_cut_anywhere_happen_once() 
         },
     )
     .await;
+}
+
+/// What a character does with its own things: one document changes, wherever it is cut.
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_of_an_inventory_that_are_cut_anywhere_happen_once() {
+    for (action, is_worn, is_inside, left) in [
+        ("equip", false, false, vec!["bag"]),
+        ("unequip", true, false, vec!["bag", "hat"]),
+        ("putInContainer", false, false, vec!["bag"]),
+        ("takeFromContainer", false, true, vec!["bag", "hat"]),
+        ("drop", false, true, vec!["bag"]),
+    ] {
+        cuts::everywhere(
+            short_bounds,
+            async |gateway, n| {
+                let scene = Scene::new(gateway, n).await;
+                let own = json!({ "characterId": scene.one });
+                let bag = item(gateway, "bag", json!({ "capacity": 5 })).await;
+                let bag = mint(gateway, &bag, own.clone()).await;
+                let hat = item(gateway, "hat", json!({ "slots": ["HEAD"] })).await;
+                let hat = mint(gateway, &hat, own).await;
+                let player = gateway.player(&scene.player);
+                let mut input = json!({ "characterId": scene.one, "thingId": hat });
+                if is_worn {
+                    player.made("equip", input.clone()).await;
+                }
+                if is_inside {
+                    input["containerId"] = json!(bag);
+                    player.made("putInContainer", input).await;
+                }
+                (scene, bag, hat)
+            },
+            async |gateway, (scene, bag, hat)| {
+                let mut input = json!({ "characterId": scene.one, "thingId": hat });
+                match action {
+                    "putInContainer" => input["containerId"] = json!(bag),
+                    "takeFromContainer" | "drop" => input["idempotencyKey"] = json!("cut"),
+                    _ => {}
+                }
+                gateway.player(&scene.player).tries(action, input).await;
+            },
+            async |gateway, Case { subject: (scene, ..), at, way }| {
+                let one = gateway.player(&scene.player).character(&scene.one).await;
+                let mut carried = descriptions(&one["inventory"]);
+                carried.sort();
+                assert_eq!(carried, left, "{action} {way:?} {at}");
+                let worn = one["armor"].as_array().map(Vec::len);
+                assert_eq!(worn, Some(usize::from(action == "equip")), "{action} {way:?} {at}");
+                let there = scene.things(gateway, &scene.hall).await.len();
+                assert_eq!(there, usize::from(action == "drop"), "{action} {way:?} {at}");
+            },
+        )
+        .await;
+    }
 }
 
 /// A take, or the decision, arrives when the sweep and a repeat are done.

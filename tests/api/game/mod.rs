@@ -1,6 +1,7 @@
 //! The game: characters, places, things and gold.
 
 mod carrying;
+mod cut_master;
 mod cuts;
 mod races;
 mod sight;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{World, arrows, born, descriptions, endow, item, mint, mutation, quiet, seen};
-use crate::support::{Gateway, token};
+use crate::support::{Gateway, key, token};
 
 const CHANGED: &str = "subscription($id: ID!) { characterChanged(characterId: $id) {
     gold inventory { description } room { version players { id } } } }";
@@ -140,11 +140,11 @@ async fn what_is_on_its_way_is_not_shown() {
     mint(&gateway, &stone, json!({ "placeId": hall })).await;
     mint(&gateway, &stone, json!({ "characterId": ann })).await;
     quiet(&gateway).await;
-    for collection in ["places", "characters"] {
+    for (collection, id) in [("places", &hall), ("characters", &ann)] {
         let all = gateway.database.collection::<mongodb::bson::Document>(collection);
         for field in ["arriving", "leaving"] {
             let mark = mongodb::bson::doc! { "$set": { format!("inventory.0.{field}"): "a-try" } };
-            let filter = mongodb::bson::doc! { "inventory.0": { "$exists": true } };
+            let filter = mongodb::bson::doc! { "_id": key(id) };
             all.update_one(filter, mark).await.expect("written");
         }
     }

@@ -99,7 +99,7 @@ async fn one_of_five_seats_goes_at_the_same_moment() {
         let lost = if said(&one) == "Booking" { &other } else { &one };
         assert_eq!(lost["taken"], json!([{ "row": "A", "number": 5 }]));
         let stands = stored(&gateway, "screenings", &screening).await;
-        assert_eq!(stands.get_i64("seatsAvailable"), Ok(4));
+        assert_eq!(stands.get_i64("seatsAvailable").ok(), Some(4));
     }
     gateway.assert_sound().await;
 }
@@ -163,7 +163,7 @@ async fn holds_of_one_moment_share_a_command() {
     let held = answers.iter().filter(|answer| said(answer) == "Booking").count();
     assert_eq!(held, 60, "{answers:#?}");
     let stands = stored(&gateway, "screenings", &screening).await;
-    assert_eq!(stands.get_i64("seatsAvailable"), Ok(4));
+    assert_eq!(stands.get_i64("seatsAvailable").ok(), Some(4));
     gateway.assert_sound().await;
 }
 
@@ -275,7 +275,7 @@ async fn the_best_seats_are_suggested() {
         seats.unwrap_or_default()
     };
     assert_eq!(suggest(3, true, Value::Null).await, ["C3", "C4", "C5"]);
-    assert_eq!(suggest(3, true, json!("A")).await, ["B1", "B2", "B3"]);
+    assert_eq!(suggest(3, true, json!("A")).await, ["A3", "A4", "A5"]);
     // Side by side there are no more than seven, and not over the gap.
     assert_eq!(suggest(7, true, json!("A")).await.len(), 7);
     assert_eq!(suggest(8, true, Value::Null).await, [""; 0]);

@@ -5,16 +5,16 @@ mod screenings;
 mod theaters;
 
 pub use bookings::{
-    BookedSeats, Booking, BookingEmpty, BookingNotActive, CancelBookingInput, CancelBookingResult,
-    CancelReceiptInput, CancelReceiptResult, CheckoutBookingInput, CheckoutBookingResult,
-    HoldSeatsInput, HoldSeatsResult, OpenBookingInput, OpenBookingResult, Receipt, ReceiptNotOpen,
-    ReleaseSeatsInput, ReleaseSeatsResult, ScreeningBegun, SeatsTaken,
+    BookedSeat, BookedSeats, Booking, BookingEmpty, BookingNotActive, CancelBookingInput,
+    CancelBookingResult, CancelReceiptInput, CancelReceiptResult, CheckoutBookingInput,
+    CheckoutBookingResult, HoldSeatsInput, HoldSeatsResult, OpenBookingInput, OpenBookingResult,
+    Receipt, ReceiptNotOpen, ReleaseSeatsInput, ReleaseSeatsResult, ScreeningBegun, SeatsTaken,
 };
 pub use screenings::{
-    CategoryPriceInput, CreateScreeningInput, CreateScreeningResult, Screening, Seat, SeatInput,
-    SeatRow, SeatState,
+    CategoryPriceInput, CreateScreeningInput, CreateScreeningResult, Screening, Seat, SeatCategory,
+    SeatInput, SeatRow, SeatState,
 };
 pub use theaters::{
-    ChangeSeatPlanInput, ChangeSeatPlanResult, CreateTheaterInput, CreateTheaterResult,
+    ChangeSeatPlanInput, ChangeSeatPlanResult, CreateTheaterInput, CreateTheaterResult, GeoPoint,
     GeoPointInput, NearbyTheater, PlanRowInput, PriceCategoryInput, SeatPlanInput, Theater,
 };

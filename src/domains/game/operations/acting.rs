@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{condition::*, expression::count},
+    mongo::{
+        condition::{Condition, Number, at_least, has_element, is, is_absent},
+        expression::count,
+    },
 };
 
 /// A call that acts with a character.
@@ -32,8 +35,8 @@ pub(super) struct Call<'a> {
 
 /// Acts with a character, once per op. `plan` returns the parts of the move from the character as it was read; the first
 /// of them is the character's.
-pub(super) async fn act<'a, U, S>(
-    call: Call<'a>,
+pub(super) async fn act<U, S>(
+    call: Call<'_>,
     plan: impl Fn(CharacterDocument) -> S,
 ) -> Result<CharacterDocument, Stop<U>>
 where

@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{condition::*, expression::stored},
+    mongo::{
+        condition::{exists, has_element, is},
+        expression::stored,
+    },
 };
 
 /// What an action returns.

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{Version, condition::*},
+    mongo::{
+        Version,
+        condition::{has_element, has_room, is},
+    },
 };
 
 /// Health and mana at the beginning: a base, and points for each point of constitution or intelligence.

@@ -45,15 +45,10 @@ pub(super) fn spread_soon(app: &App, holders: &[Holder]) {
     let shared: Arc<Spreading> = app.shared();
     for holder in holders.iter().filter(|holder| holder.kind == HolderKind::Place) {
         let place = holder.id.clone();
-        let is_running = shared.with(|all| match all.get_mut(&place) {
-            Some(again) => {
-                *again = true;
-                true
-            }
-            None => {
-                all.insert(place.clone(), false);
-                false
-            }
+        let is_running = shared.with(|all| {
+            let is_known = all.contains_key(&place);
+            all.insert(place.clone(), is_known);
+            is_known
         });
         if is_running {
             continue;

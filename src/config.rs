@@ -166,6 +166,8 @@ settings! {
         pub cart_keep_expired: bool = true,
         /// Idle time after which a booking expires and its seats become free, in seconds.
         pub booking_idle_seconds: u64 = 600,
+        /// How long a booking that was cancelled or has expired is kept, in seconds.
+        pub booking_keep_seconds: u64 = 2_592_000,
         /// Maximum number of reservations of one SKU. Shopping stops reserving at half of it.
         pub reservations_per_sku: u32 = 1_000,
 

@@ -2,6 +2,7 @@
 
 mod carrying;
 mod cut_master;
+mod cut_twice;
 mod cuts;
 mod races;
 mod sight;

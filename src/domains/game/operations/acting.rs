@@ -10,7 +10,7 @@ use super::{
         things,
         types::{ForSale, InsufficientGold, NoRoom, Refuses, ThingWorn, Why},
     },
-    moving::{Carried, Known, Mover, finish, is_alive, known},
+    moving::{Carried, Known, Mover, Next, finish, is_alive, known},
 };
 use crate::{
     graphql::prelude::*,
@@ -68,9 +68,9 @@ where
                     Ok(Step::Done(after.ok_or_else(|| no_character(actor))?))
                 }
                 Known::OtherInput => Err(OtherInput.into()),
-                Known::Fresh(id) => {
+                Known::Fresh(next) => {
                     let parts = plan(found).await?;
-                    Ok(match make::<U>(&cx, &attempt, op, &id, parts).await? {
+                    Ok(match make::<U>(&cx, &attempt, op, &next, parts).await? {
                         Carried::Given(Some(after)) => Step::Done(*after),
                         Carried::Given(None) => return Err(no_character(actor).into()),
                         Carried::Again => Step::Again,
@@ -88,7 +88,7 @@ pub(super) async fn make<U: Refuses>(
     app: &App,
     attempt: &Attempt,
     op: &Op,
-    id: &str,
+    next: &Next,
     parts: Vec<Part>,
 ) -> Result<Carried, Stop<U>> {
     for part in &parts {
@@ -99,7 +99,7 @@ pub(super) async fn make<U: Refuses>(
             };
         }
     }
-    Ok(Mover { app, attempt, op }.carry(id, parts).await?)
+    Ok(Mover { app, attempt, op }.carry(next, parts).await?)
 }
 
 /// The refusal for this reason; `None` if another move is in the way.
@@ -181,7 +181,8 @@ impl Part {
         new_id: String,
     ) -> Result<Vec<ThingRecord>, Why> {
         let Wanted { id, quantity, price } = wanted;
-        let inventory = self.found.things();
+        let there = self.found.things().iter().filter(|thing| thing.is_present());
+        let inventory: &[ThingRecord] = &there.cloned().collect::<Vec<_>>();
         let thing = things::find(inventory, id).ok_or_else(|| no_thing(id))?.clone();
         if let Some(slot) = thing.slot {
             let message = format!("{} is worn or held", thing.description());
@@ -232,7 +233,10 @@ impl Part {
             self.demand(rule, Reason::InTheWay);
         }
         self.leaving = all.iter().map(|one| one.id.clone()).collect();
-        let arrives = |one: &ThingRecord| if one.id == id { one.loose() } else { one.clone() };
+        let arrives = |one: &ThingRecord| match &one.inside {
+            Some(_) if one.id != id => ThingRecord { price: None, ..one.clone() },
+            _ => one.loose(),
+        };
         Ok(all.iter().map(arrives).collect())
     }
 }

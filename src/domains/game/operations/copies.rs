@@ -13,7 +13,7 @@ use super::super::{
 use crate::graphql::prelude::*;
 
 /// Shortest time between two passes over the copies of one place.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The places whose copies are being brought up to date by this gateway, and whether they have changed since.
 #[derive(Default)]

@@ -14,8 +14,12 @@ tokio::task_local! {
 }
 
 /// Resolves a field with the consistency that its call asks for. `None` is the setting of each collection's group.
-pub async fn asked<F: Future>(consistency: Option<Consistency>, field: F) -> F::Output {
-    ASKED.scope(consistency, field).await
+pub fn asked<F: Future>(
+    consistency: Option<Consistency>,
+    field: F,
+) -> impl Future<Output = F::Output> {
+    // There is no `async` block here, because its state would contain the field's future twice.
+    ASKED.scope(consistency, field)
 }
 
 /// The consistency of a read that is sent now, of a collection whose group has this setting.

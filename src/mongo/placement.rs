@@ -2,8 +2,7 @@
 //! and read. Every collection is opened by its group's [`Place`].
 //!
 //! A type of documents declares its group ([`Stored::GROUP`](super::Stored::GROUP)); all types of one collection have the
-//! same. The collections of a `$lookup` or a `$merge` are of one group, because these stages read and write in one
-//! database.
+//! same. The collections of a `$lookup` are of one group, because it reads within one database.
 //!
 //! The settings of a group concern what no decision depends on:
 //!
@@ -74,15 +73,6 @@ impl fmt::Debug for Placement {
 impl Group {
     /// All groups.
     pub const ALL: [Self; 3] = [Self::Core, Self::Activity, Self::Log];
-
-    /// Its name in the configuration.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::Activity => "activity",
-            Self::Log => "log",
-        }
-    }
 }
 
 impl Placement {

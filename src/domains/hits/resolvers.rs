@@ -59,7 +59,8 @@ mutations! {
     /// Mutation fields.
     pub struct HitsMutation;
 
-    /// Counts page views. The answer is sent when a majority of MongoDB's members has stored them. After the error
+    /// Counts page views. The answer is sent when a majority of MongoDB's members has stored them, unless the operator has
+    /// set another write concern. After the error
     /// `UNAVAILABLE` the hits may have been counted, or not, or only for reports of some resolutions. With an idempotency
     /// key the call can be repeated, and counts each of them once.
     ///

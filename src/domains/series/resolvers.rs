@@ -36,8 +36,8 @@ mutations! {
     /// Mutation fields.
     pub struct SeriesMutation;
 
-    /// Counts views of pages. The answer is sent when a majority of MongoDB's members has stored them. The mutation has no
-    /// idempotency key. After the error `UNAVAILABLE` the views may have been counted or not.
+    /// Counts views of pages. The answer is sent when a majority of MongoDB's members has stored them, unless the operator
+    /// has set another write concern. The mutation has no idempotency key. After the error `UNAVAILABLE` the views may have been counted or not.
     ///
     /// Who: service.
     record_views(RecordViewsInput) -> RecordViewsResult

@@ -263,9 +263,9 @@ pub async fn plan(placement: &Placement, declared: &[Declared]) -> Result<Vec<Pl
     Ok(plan)
 }
 
-/// Builds missing indexes, and creates the collections of groups whose compression is set. With `drop`, also removes undeclared indexes and rebuilds those that differ. The
-/// missing indexes of one collection are built by one command, which reads the collection once. `done` is
-/// called for each index of the plan.
+/// Builds missing indexes, and creates the collections of groups whose compression is set. With `drop`, also removes
+/// undeclared indexes and rebuilds those that differ. The missing indexes of one collection are built by one command,
+/// which reads the collection once. `done` is called for each index of the plan.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; the collections before the failed one keep their new indexes.

@@ -81,8 +81,8 @@ impl fmt::Debug for Loader {
 }
 
 impl Loader {
-    /// Creates the loader of the databases of `placement`, with its metrics in `metrics`. `limit` is the `maxTimeMS` of each
-    /// read. `coalesce_writes` tells whether guarded writes share commands.
+    /// Creates the loader of the databases of `placement`, with its metrics in `metrics`. `limit` is the `maxTimeMS` of
+    /// each read. `coalesce_writes` tells whether guarded writes share commands.
     pub fn new(
         placement: Placement,
         metrics: &Metrics,

@@ -44,7 +44,7 @@ pub struct Room {
     pub discussed: &'static [Discussable],
     /// Mutations that are made at once if they follow each other in a request.
     pub rows: &'static [Row],
-    /// Its collections with their indexes.
+    /// Its collections with their indexes and groups.
     pub collections: &'static [Declared],
     /// Finishes or aborts flows that were interrupted, and removes what is no longer needed.
     pub sweep: Option<SweepFn>,
@@ -95,9 +95,9 @@ pub(crate) fn unmet<const N: usize>(demands: [(bool, &str); N]) -> Vec<String> {
     unmet.map(|(_, fault)| fault.to_owned()).collect()
 }
 
-/// The declaration of a collection and its indexes.
+/// The declaration of a collection, its indexes and its group.
 pub(crate) const fn declared<T: Stored>() -> Declared {
-    (T::COLLECTION, T::INDEXES)
+    (T::COLLECTION, T::INDEXES, T::GROUP)
 }
 
 /// The fields of one room in a root type of the schema.

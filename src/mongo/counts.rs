@@ -1,7 +1,8 @@
 //! Counters with many writers. Additions that arrive while a command is in flight share the next command, which
 //! has one `$inc` for each document. See `super::batcher`.
 //!
-//! Batching costs no durability: a caller is answered when a majority holds its addition. But a count has no
+//! Batching costs no durability: a caller is answered when a majority holds its addition, or earlier if the collection's
+//! group has another write concern. But a count has no
 //! guard, and the document doesn't record which additions it contains. Therefore no command is sent again, and
 //! without a reply the outcome stays unknown.
 //!
@@ -20,7 +21,7 @@ use mongodb::bson::{Document, doc};
 use tracing::Span;
 
 use super::{
-    Loader, Stored,
+    Group, Loader, Stored,
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
@@ -116,7 +117,7 @@ impl Counters {
     /// # Errors
     /// `Uncounted` or `Internal`; some of the additions may have been applied.
     pub async fn add<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
-        self.send(T::COLLECTION, UPDATE, additions).await
+        self.send::<T>(UPDATE, additions).await
     }
 
     /// Inserts measurements into the time-series collection of `T`, each at most once. The fields of a measurement are
@@ -125,18 +126,18 @@ impl Counters {
     /// # Errors
     /// As those of [`Self::add`].
     pub async fn measure<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
-        self.send(T::COLLECTION, INSERT, additions).await
+        self.send::<T>(INSERT, additions).await
     }
 
-    async fn send(
+    async fn send<T: Stored>(
         &self,
-        name: &'static str,
         command: &'static str,
         additions: Vec<Addition>,
     ) -> Result<(), Error> {
+        let name = T::COLLECTION;
         let since = Instant::now();
         let span = ItemSpan::new(name, command);
-        let batcher = self.batcher(name, command);
+        let batcher = self.batcher((T::GROUP, name), command);
         let added = if self.coalesce {
             batcher.submit(additions, &span).await
         } else {
@@ -152,9 +153,14 @@ impl Counters {
     }
 
     /// The batcher of a collection, all of whose additions are sent by the same kind of command.
-    fn batcher(&self, name: &'static str, command: &'static str) -> Arc<Batcher<Counter>> {
+    fn batcher(
+        &self,
+        (group, name): (Group, &'static str),
+        command: &'static str,
+    ) -> Arc<Batcher<Counter>> {
         self.by_collection.get(name, || {
-            let (collection, sent) = (self.loader.raw(name), self.commands.of(name, command));
+            let (collection, sent) =
+                (self.loader.raw(group, name), self.commands.of(name, command));
             let documents = self.counts.batch_size(name);
             let counter = Counter { name, command, collection, documents, sent };
             Batcher::new(counter, self.counts.waiting(name))
@@ -252,12 +258,12 @@ impl Counter {
             self.command: self.name,
             field: sums,
             "ordered": false,
-            "writeConcern": { "w": "majority" },
+            "writeConcern": self.collection.concern().document(),
             "maxTimeMS": millis(LIMIT),
         })?;
         let since = Instant::now();
         let collection = self.collection.clone();
-        let call = async move { collection.sessions().run(command).await };
+        let call = async move { collection.sessions().run(collection.database(), command).await };
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
         let reply =
             send_within(LIMIT + Duration::from_secs(1), self.name, self.command, call).await;

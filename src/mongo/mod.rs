@@ -21,6 +21,8 @@
 //! - `writer`: guarded writes, batched over all requests
 //! - `statement`: a guarded write as a statement of a shared command
 //! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
+//! - [`placement`]: groups of collections, the database of each group, and its settings
+//! - [`consistency`]: which reads a secondary may serve
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the contents of files, in chunks
 //! - [`expression`]: the aggregation expressions of guards and updates
@@ -44,6 +46,7 @@ mod clock;
 pub mod collection;
 pub mod condition;
 pub mod connect;
+pub mod consistency;
 pub mod copies;
 pub mod counts;
 pub mod derived;
@@ -60,6 +63,7 @@ mod loader;
 mod lookup;
 pub mod observe;
 pub mod periods;
+pub mod placement;
 mod pool;
 pub mod prelude;
 mod queue;
@@ -76,9 +80,10 @@ pub mod watch;
 mod whole;
 mod writer;
 
-pub use appender::{Concern, Rejected};
+pub use appender::Rejected;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::Outcome;
 pub use loader::Loader;
+pub use placement::{Group, Placement};
 pub use scheduling::{batched, unhurried};

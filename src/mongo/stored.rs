@@ -5,13 +5,15 @@ use std::sync::Arc;
 use mongodb::bson::RawDocumentBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
-use super::{derived::Derived, driver::decode, indexes::Index};
+use super::{derived::Derived, driver::decode, indexes::Index, placement::Group};
 use crate::{config::Config, error::Error};
 
 /// A document type and the collection that holds it.
 pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     /// Name of the collection.
     const COLLECTION: &'static str;
+    /// The group of the collection.
+    const GROUP: Group = Group::Core;
     /// The indexes that its reads need. A type for a part of another type's documents declares none.
     const INDEXES: &'static [Index] = &[];
 
@@ -107,6 +109,9 @@ macro_rules! document {
         impl $crate::mongo::Stored for $name {
             const COLLECTION: &'static str =
                 $($collection)? $(<$whole as $crate::mongo::Stored>::COLLECTION)?;
+            $(
+                const GROUP: $crate::mongo::Group = <$whole as $crate::mongo::Stored>::GROUP;
+            )?
         }
 
         $crate::mongo::stored::document! { $($rest)* }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index, stored::document, watch::key_of};
+use crate::mongo::{Group, Stored, Version, indexes::Index, stored::document, watch::key_of};
 
 /// Version of the documents' shape.
 pub(super) const SHAPE: i32 = 1;
@@ -155,16 +155,19 @@ fn zeros(numbers: std::ops::Range<u8>) -> Counts {
 
 impl Stored for DayDocument {
     const COLLECTION: &'static str = "statsDaily";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] =
         &[Index::plain("hits_top", "_id.site _id.date -total", "topPages by day")];
 }
 
 impl Stored for MonthDocument {
     const COLLECTION: &'static str = "statsMonthly";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] =
         &[Index::plain("hits_top", "_id.site _id.date -total", "topPages by month")];
 }
 
 impl Stored for PageTotal {
     const COLLECTION: &'static str = DayDocument::COLLECTION;
+    const GROUP: Group = Group::Activity;
 }

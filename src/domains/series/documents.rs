@@ -77,22 +77,27 @@ impl PageMinute {
 
 impl Stored for BucketDocument {
     const COLLECTION: &'static str = "pageViews";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] =
         &[Index::expiry("expires_at", "expiresAt", "the retention of views")];
 }
 
 impl Stored for ImportDocument {
     const COLLECTION: &'static str = "viewImports";
+    const GROUP: Group = Group::Activity;
 }
 
 impl Stored for PointDocument {
     const COLLECTION: &'static str = "pageViewPoints";
+    const GROUP: Group = Group::Activity;
 }
 
 impl Stored for Counted {
     const COLLECTION: &'static str = BucketDocument::COLLECTION;
+    const GROUP: Group = Group::Activity;
 }
 
 impl Stored for CountedSeconds {
     const COLLECTION: &'static str = BucketDocument::COLLECTION;
+    const GROUP: Group = Group::Activity;
 }

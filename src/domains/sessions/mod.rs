@@ -61,6 +61,7 @@ use super::{
     Room,
     room::{declared, unmet},
 };
+use crate::mongo::Group;
 use documents::Level;
 pub use documents::{RollupDocument, SessionDocument, StatDocument};
 
@@ -81,11 +82,11 @@ pub const ROOM: Room = Room {
     collections: &[
         declared::<SessionDocument>(),
         declared::<RollupDocument>(),
-        (Level::Hour.collection(), &[]),
-        (Level::Day.collection(), &[]),
-        (Level::Week.collection(), &[]),
-        (Level::Month.collection(), &[]),
-        (Level::Year.collection(), &[]),
+        (Level::Hour.collection(), &[], Group::Activity),
+        (Level::Day.collection(), &[], Group::Activity),
+        (Level::Week.collection(), &[], Group::Activity),
+        (Level::Month.collection(), &[], Group::Activity),
+        (Level::Year.collection(), &[], Group::Activity),
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

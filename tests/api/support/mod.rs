@@ -340,7 +340,7 @@ impl Gateway {
     async fn rooms(&self) -> impl Iterator<Item = &'static Room> {
         let on = || switched_on(self.app.config());
         let declared = domains::collections(&Config::default());
-        let is_declared = |name: &String| declared.iter().any(|(declared, _)| declared == name);
+        let is_declared = |name: &String| declared.iter().any(|(declared, ..)| declared == name);
         let names = self.database.list_collection_names().await.expect("collections");
         let (names, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_declared);
         let filled = filled(&self.database, &names).await.expect("documents");
@@ -349,7 +349,7 @@ impl Gateway {
             return on().collect::<Vec<_>>().into_iter();
         }
         let is_filled =
-            |room: &Room| room.collections.iter().any(|(name, _)| filled.contains(*name));
+            |room: &Room| room.collections.iter().any(|(name, ..)| filled.contains(*name));
         let is_near = |one: &Room, other: &Room| {
             one.name == other.name
                 || one.needs.contains(&other.name)

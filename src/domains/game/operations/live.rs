@@ -16,7 +16,7 @@ use tokio::{
 use super::super::{documents::PlaceDocument, store, types::Place};
 use crate::{
     graphql::{prelude::*, shared::Shared, subscription::Progress},
-    mongo::{Stored as _, watch::Changes},
+    mongo::watch::Changes,
 };
 
 /// Shortest time between two reads of a place.
@@ -52,7 +52,7 @@ impl Watched {
         let known = Arc::new(known);
         all.insert(place.clone(), Arc::clone(&known));
         drop(all);
-        let changes = app.hub().watch(PlaceDocument::COLLECTION, place.clone());
+        let changes = app.hub().watch::<PlaceDocument>(place.clone());
         tokio::spawn(Arc::clone(&watched).watch(app.clone(), place, known, changes));
         receiver
     }

@@ -10,7 +10,7 @@ use super::Shown;
 use crate::{
     error::Error,
     mongo::{
-        Stored, Version,
+        Group, Stored, Version,
         collection::Series,
         indexes::{Index, Kind},
         lazy_document::{Field, Owned, Viewed, view},
@@ -148,6 +148,7 @@ pub(in super::super) static NEWEST: Series =
 /// The documents are those of [`FeedPage`], which declares their indexes.
 impl Stored for ReadPage {
     const COLLECTION: &'static str = FeedPage::COLLECTION;
+    const GROUP: Group = Group::Activity;
 
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
         Self::over(stored)
@@ -156,6 +157,7 @@ impl Stored for ReadPage {
 
 impl Stored for FeedPage {
     const COLLECTION: &'static str = "feedPages";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] = &[
         Index::plain("time", "feed month from", "the pages of a feed by time"),
         Index {

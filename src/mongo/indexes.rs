@@ -9,7 +9,10 @@ use mongodb::{
     options::IndexOptions,
 };
 
-use super::driver::{send, send_within};
+use super::{
+    driver::{send, send_within},
+    shards::ShardKey,
+};
 use crate::error::Error;
 
 /// A declared index.
@@ -103,6 +106,17 @@ impl Index {
     /// A TTL index: MongoDB removes a document soon after the time in `field`. A document without the field stays.
     pub const fn expiry(name: &'static str, field: &'static str, serves: &'static str) -> Self {
         Self::new(name, field, Kind::Expiry, serves)
+    }
+
+    /// Its fields in order.
+    pub fn fields(&self) -> impl Iterator<Item = &'static str> {
+        let field = |key: &'static str| key.trim_start_matches(['-', '@', '%']).split('^').next();
+        self.keys.split(' ').filter_map(field)
+    }
+
+    /// Whether it lets no two documents have the same keys.
+    pub fn is_unique(&self) -> bool {
+        matches!(self.kind, Kind::Unique | Kind::UniqueWhere(_))
     }
 
     fn keys(&self) -> Document {
@@ -213,8 +227,16 @@ pub struct Planned {
     pub serves: &'static str,
 }
 
-/// A collection's name and its declared indexes.
-pub type Declared = (&'static str, &'static [Index]);
+/// A declared collection.
+#[derive(Debug, Clone, Copy)]
+pub struct Declared {
+    /// Its name.
+    pub name: &'static str,
+    /// Its indexes.
+    pub indexes: &'static [Index],
+    /// How a cluster divides it.
+    pub shard_key: ShardKey,
+}
 
 /// Lists the indexes of an existing collection.
 async fn existing(database: &Database, collection: &'static str) -> Result<Vec<IndexModel>, Error> {
@@ -236,10 +258,10 @@ pub(super) fn name_of(model: &IndexModel) -> String {
 pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Planned>, Error> {
     let mut plan = Vec::new();
     let collections = collections(database).await?;
-    for (collection, indexes) in declared {
+    for &Declared { name: collection, indexes, shard_key } in declared {
         let exists = collections.iter().any(|name| name == collection);
         let found = if exists { existing(database, collection).await? } else { Vec::new() };
-        for index in *indexes {
+        for index in indexes {
             let step = match found.iter().find(|model| name_of(model) == index.name) {
                 None => Step::Create,
                 Some(model) if index.matches(model) => Step::Keep,
@@ -249,12 +271,18 @@ pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Plan
         }
         for model in &found {
             let name = name_of(model);
-            if name != "_id_" && !indexes.iter().any(|index| index.name == name) {
+            let is_declared = indexes.iter().any(|index| index.name == name);
+            if name != "_id_" && !is_declared && !is_of_shard_key(model, shard_key) {
                 plan.push(Planned { collection, name, step: Step::Undeclared, serves: "" });
             }
         }
     }
     Ok(plan)
+}
+
+/// Whether it is the index that a sharded collection has for its shard key.
+fn is_of_shard_key(model: &IndexModel, key: ShardKey) -> bool {
+    key.field().is_some_and(|field| model.keys == doc! { field: "hashed" })
 }
 
 /// Builds missing indexes. With `drop`, also removes undeclared indexes and rebuilds those that differ. The
@@ -308,8 +336,8 @@ async fn build(
     declared: &[Declared],
     wanted: impl Fn(&Index) -> bool,
 ) -> Result<(), Error> {
-    let of_collection = declared.iter().filter(|(name, _)| *name == collection);
-    let indexes = of_collection.flat_map(|(_, indexes)| indexes.iter());
+    let of_collection = declared.iter().filter(|declared| declared.name == collection);
+    let indexes = of_collection.flat_map(|declared| declared.indexes);
     let models: Vec<_> = indexes.filter(|index| wanted(index)).map(Index::model).collect();
     let handle = database.collection::<Document>(collection);
     let built = async move { handle.create_indexes(models).await };

@@ -59,7 +59,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{bare, declared, unmet},
 };
 use documents::Level;
 pub use documents::{RollupDocument, SessionDocument, StatDocument};
@@ -81,11 +81,11 @@ pub const ROOM: Room = Room {
     collections: &[
         declared::<SessionDocument>(),
         declared::<RollupDocument>(),
-        (Level::Hour.collection(), &[]),
-        (Level::Day.collection(), &[]),
-        (Level::Week.collection(), &[]),
-        (Level::Month.collection(), &[]),
-        (Level::Year.collection(), &[]),
+        bare(Level::Hour.collection()),
+        bare(Level::Day.collection()),
+        bare(Level::Week.collection()),
+        bare(Level::Month.collection()),
+        bare(Level::Year.collection()),
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

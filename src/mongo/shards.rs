@@ -59,7 +59,7 @@ impl ShardKey {
 
     /// Whether MongoDB can enforce the index in a cluster. Each shard checks the uniqueness of its own documents only, so a
     /// unique index has to begin with the field of the key: documents with equal keys of the index are then on one
-    /// shard.
+    /// shard. MongoDB compares the names of the fields, so it doesn't matter that the key is a hash and the index isn't.
     pub fn fits(self, index: &Index) -> bool {
         let begins = |field| index.fields().next() == Some(field);
         !index.is_unique() || self.field().is_none_or(begins)

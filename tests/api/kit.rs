@@ -9,7 +9,7 @@ use docgate::{
         Collection, Outcome, Stored, Version,
         copies::CopyPath,
         expression::{literal, older_than, whole},
-        indexes::Index,
+        indexes::{Declared, Index},
     },
 };
 use mongodb::{
@@ -58,7 +58,8 @@ fn thing(id: &str, count: i64) -> Thing {
 }
 
 async fn with_things(gateway: &Gateway, things: &[Thing]) -> Collection<Thing> {
-    let declared = (Thing::COLLECTION, Thing::INDEXES);
+    let (name, indexes, shard_key) = (Thing::COLLECTION, Thing::INDEXES, Thing::SHARD_KEY);
+    let declared = Declared { name, indexes, shard_key };
     docgate::mongo::indexes::apply(&gateway.database, &[declared], false, |_| {})
         .await
         .expect("indexes");

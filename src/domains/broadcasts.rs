@@ -9,8 +9,8 @@ pub struct Broadcast {
     pub collection: &'static str,
     /// MongoDB's name of the command, such as `find`.
     pub command: &'static str,
-    /// The fields that its filter restricts, separated by spaces. It may restrict others too. Empty: none, or only ranges
-    /// of `_id`. Of an aggregation that doesn't begin with a filter it is the first stage.
+    /// The fields that its filter restricts, separated by spaces. It may restrict others too. A range of `_id` doesn't
+    /// count. Of an aggregation that doesn't begin with a filter it is the first stage.
     pub fields: &'static str,
     /// Why it doesn't name the key.
     pub reason: &'static str,
@@ -18,9 +18,8 @@ pub struct Broadcast {
 
 /// The listed kind of a command, if there is one. `fields` are those that its filter restricts.
 pub fn listed(collection: &str, command: &str, fields: &[&str]) -> Option<&'static Broadcast> {
-    let is_whole = || fields.iter().all(|field| *field == "_id");
     let has_all = |all: &str| match all {
-        "" => is_whole(),
+        "" => fields.is_empty(),
         all => all.split(' ').all(|field| fields.contains(&field)),
     };
     BROADCASTS.iter().find(|one| {
@@ -67,7 +66,7 @@ broadcasts! {
         aggregate "categories._id" = "search: whether a category has products",
         update "categories._id" = "copies: a category changed, whose copies are in many products",
         update "contributors.personId" = "copies: a person's name changed, which is in many products",
-        update "_id" = "walk: `docgate indexes apply` follows the site's language by ranges of `_id`",
+        update "" = "walk: `docgate indexes apply` follows the site's language by ranges of `_id`",
         find "copying.at" = "sweep: products whose copies weren't looked at again",
         find "outbox.at" = "sweep: works that are still to be written",
         find "deletedAt" = "sweep: deleted products",
@@ -82,7 +81,7 @@ broadcasts! {
     "inventory" {
         find "sweepAt" = "sweep: reservations and their marks",
         find "deletionDue" = "sweep: deletions that the catalog hasn't followed",
-        update "_id" = "walk: corrects the times of sweeps by ranges of `_id`",
+        update "" = "walk: corrects the times of sweeps by ranges of `_id`",
     }
     "stockReceipts" {
         delete "at" = "sweep: receipts that may be forgotten",
@@ -156,16 +155,16 @@ broadcasts! {
     }
     // Reports.
     "statsDaily" {
-        find "_id" = "list: the days of a page, a range of `_id`",
+        find "" = "list: the days of a page, a range of `_id`",
         find "_id.site _id.date" = "list: the pages with the most hits",
     }
     "statsMonthly" {
-        find "_id" = "list: the months of a page, a range of `_id`",
+        find "" = "list: the months of a page, a range of `_id`",
         find "_id.site _id.date" = "list: the pages with the most hits",
     }
     "pageViews" {
-        find "_id" = "list: the minutes of a page, a range of `_id`",
-        aggregate "_id" = "list: the hours and days of a page, a range of `_id`",
+        find "" = "list: the minutes of a page, a range of `_id`",
+        aggregate "" = "list: the hours and days of a page, a range of `_id`",
     }
     "sessions" {
         find "arrivedAt" = "roll-up: sessions in the order of their arrival",
@@ -173,19 +172,19 @@ broadcasts! {
         delete "slot" = "sweep: sessions that are too old",
     }
     "sessionStatsHourly" {
-        find "_id" = "list: the hours of a user, a range of `_id`",
+        find "" = "list: the hours of a user, a range of `_id`",
     }
     "sessionStatsDaily" {
-        find "_id" = "list: the days of a user, a range of `_id`",
+        find "" = "list: the days of a user, a range of `_id`",
     }
     "sessionStatsWeekly" {
-        find "_id" = "list: the weeks of a user, a range of `_id`",
+        find "" = "list: the weeks of a user, a range of `_id`",
     }
     "sessionStatsMonthly" {
-        find "_id" = "list: the months of a user, a range of `_id`",
+        find "" = "list: the months of a user, a range of `_id`",
     }
     "sessionStatsYearly" {
-        find "_id" = "list: the years of a user, a range of `_id`",
+        find "" = "list: the years of a user, a range of `_id`",
     }
     "events_*" {
         find "at" = "list: the events of a path, a host or a day, by time",

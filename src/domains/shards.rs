@@ -96,7 +96,8 @@ pub fn broadcasts_as_markdown() -> String {
             if one.collection == "*" { "all".into() } else { format!("`{}`", one.collection) };
         let fields: Vec<_> =
             one.fields.split_whitespace().map(|field| format!("`{field}`")).collect();
-        let fields = if fields.is_empty() { "none".into() } else { fields.join(", ") };
+        let fields =
+            if fields.is_empty() { "none, or a range of `_id`".into() } else { fields.join(", ") };
         let _written =
             writeln!(text, "| {collection} | `{}` | {fields} | {} |", one.command, one.reason);
     }

@@ -92,7 +92,7 @@ struct Statement<'a> {
 struct Selection {
     /// Fields that have to equal one value, or one of several.
     equal: BTreeSet<String>,
-    /// Fields that are restricted, these included. Conditions such as `$exists: false` don't count.
+    /// Fields that are restricted, these included. Conditions such as `$exists: false` and ranges of `_id` don't count.
     fields: BTreeSet<String>,
 }
 
@@ -128,7 +128,8 @@ impl Selection {
                     if is_equality(condition) {
                         self.equal.insert(field.clone());
                     }
-                    if is_restriction(condition) {
+                    // A range of `_id` is a part of all documents.
+                    if is_restriction(condition) && (field != "_id" || is_equality(condition)) {
                         self.fields.insert(field.clone());
                     }
                 }
@@ -291,6 +292,7 @@ fn a_command_is_routed_by_its_shard_key_or_listed() {
     fault(doc! { "find": "carts", "filter": { "$or": [{ "_id": "a" }, { "lines.sku": "b" }] } });
     fault(doc! { "find": "carts", "filter": { "deletedAt": { "$exists": false }, "a": 1 } });
     fault(doc! { "find": "nobodys", "filter": { "_id": "a" } });
+    fault(doc! { "find": "commentPages", "filter": { "_id": "a" } });
     fault(doc! { "insert": "comments", "documents": [{ "_id": 1 }] });
     fault(doc! { "findAndModify": "comments", "query": { "_id": "a" }, "update": {} });
     let upsert = doc! { "q": { "_id": "a" }, "u": {}, "upsert": true };

@@ -15,6 +15,7 @@ mod options;
 mod schema;
 mod seed;
 mod serve;
+mod shards;
 mod terminal;
 mod token;
 mod traces;
@@ -61,6 +62,8 @@ enum Command {
     #[command(subcommand)]
     Import(import::Import),
     Check(check::Check),
+    #[command(subcommand)]
+    Shards(shards::Shards),
     Token(token::Token),
     Schema(schema::Schema),
     Work(work::Work),
@@ -91,6 +94,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Indexes(indexes) => indexes.run().await,
             Command::Import(import) => import.run().await,
             Command::Check(check) => check.run().await,
+            Command::Shards(shards) => Ok(shards.run()),
             Command::Token(token) => token.run(),
             Command::Schema(schema) => Ok(schema.run()),
             Command::Work(work) => work.run().await,

@@ -42,15 +42,17 @@ pub mod topics;
 pub mod transfers;
 
 pub mod audiences;
+pub mod broadcasts;
 pub mod delivery;
 pub mod nodes;
 pub mod paying;
 mod room;
+pub mod shards;
 pub mod trees;
 
 use comments::Discussable;
 use queue::operations::Work;
-pub use room::{CheckFn, FaultsFn, RepairFn, Room, RoomFields, SweepFn};
+pub use room::{CheckFn, FaultsFn, Later, Made, RepairFn, Room, RoomFields, SweepFn};
 
 use std::{iter, time::Duration};
 

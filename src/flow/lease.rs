@@ -17,6 +17,7 @@ use crate::{
         expression::{literal, millis},
         guarded::Outcome,
         indexes::Index,
+        shards::ShardKey,
     },
 };
 
@@ -38,6 +39,7 @@ pub struct LeaseDocument {
 impl Stored for LeaseDocument {
     const COLLECTION: &'static str = "leases";
     const INDEXES: &'static [Index] = &[];
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has a few documents");
 }
 
 /// A held lease.

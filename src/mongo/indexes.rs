@@ -12,6 +12,7 @@ use mongodb::{
 use super::{
     driver::{send, send_within},
     placement::{Group, Placement, create},
+    shards::ShardKey,
 };
 use crate::error::Error;
 
@@ -106,6 +107,17 @@ impl Index {
     /// A TTL index: MongoDB removes a document soon after the time in `field`. A document without the field stays.
     pub const fn expiry(name: &'static str, field: &'static str, serves: &'static str) -> Self {
         Self::new(name, field, Kind::Expiry, serves)
+    }
+
+    /// Its fields in order.
+    pub fn fields(&self) -> impl Iterator<Item = &'static str> {
+        let field = |key: &'static str| key.trim_start_matches(['-', '@', '%']).split('^').next();
+        self.keys.split(' ').filter_map(field)
+    }
+
+    /// Whether it lets no two documents have the same keys.
+    pub fn is_unique(&self) -> bool {
+        matches!(self.kind, Kind::Unique | Kind::UniqueWhere(_))
     }
 
     fn keys(&self) -> Document {
@@ -216,8 +228,18 @@ pub struct Planned {
     pub serves: &'static str,
 }
 
-/// A collection's name, its declared indexes and its group.
-pub type Declared = (&'static str, &'static [Index], Group);
+/// A declared collection.
+#[derive(Debug, Clone, Copy)]
+pub struct Declared {
+    /// Its name.
+    pub name: &'static str,
+    /// Its indexes.
+    pub indexes: &'static [Index],
+    /// Its group, which has its database.
+    pub group: Group,
+    /// How a cluster divides it.
+    pub shard_key: ShardKey,
+}
 
 /// Lists the indexes of an existing collection.
 async fn existing(database: &Database, collection: &'static str) -> Result<Vec<IndexModel>, Error> {
@@ -240,12 +262,12 @@ pub async fn plan(placement: &Placement, declared: &[Declared]) -> Result<Vec<Pl
     let mut plan = Vec::new();
     let there = Group::ALL.map(|group| async move { collections(placement.database(group)).await });
     let there = try_join_all(there).await?;
-    for (collection, indexes, group) in declared {
-        let database = placement.database(*group);
-        let mut of_group = Group::ALL.into_iter().zip(&there).filter(|(of, _)| of == group);
+    for &Declared { name: collection, indexes, group, shard_key } in declared {
+        let database = placement.database(group);
+        let mut of_group = Group::ALL.into_iter().zip(&there).filter(|(of, _)| *of == group);
         let exists = of_group.any(|(_, names)| names.iter().any(|name| name == collection));
         let found = if exists { existing(database, collection).await? } else { Vec::new() };
-        for index in *indexes {
+        for index in indexes {
             let step = match found.iter().find(|model| name_of(model) == index.name) {
                 None => Step::Create,
                 Some(model) if index.matches(model) => Step::Keep,
@@ -255,12 +277,18 @@ pub async fn plan(placement: &Placement, declared: &[Declared]) -> Result<Vec<Pl
         }
         for model in &found {
             let name = name_of(model);
-            if name != "_id_" && !indexes.iter().any(|index| index.name == name) {
+            let is_declared = indexes.iter().any(|index| index.name == name);
+            if name != "_id_" && !is_declared && !is_of_shard_key(model, shard_key) {
                 plan.push(Planned { collection, name, step: Step::Undeclared, serves: "" });
             }
         }
     }
     Ok(plan)
+}
+
+/// Whether it is the index that a sharded collection has for its shard key.
+fn is_of_shard_key(model: &IndexModel, key: ShardKey) -> bool {
+    key.field().is_some_and(|field| model.keys == doc! { field: "hashed" })
 }
 
 /// Builds missing indexes, and creates the collections of groups whose compression is set. With `drop`, also removes
@@ -321,8 +349,8 @@ async fn build(
     declared: &[Declared],
     wanted: impl Fn(&Index) -> bool,
 ) -> Result<(), Error> {
-    let of_collection = declared.iter().filter(|(name, ..)| *name == collection);
-    let indexes = of_collection.flat_map(|(_, indexes, _)| indexes.iter());
+    let of_collection = declared.iter().filter(|declared| declared.name == collection);
+    let indexes = of_collection.flat_map(|declared| declared.indexes);
     let models: Vec<_> = indexes.filter(|index| wanted(index)).map(Index::model).collect();
     let handle = database.collection::<Document>(collection);
     let built = async move { handle.create_indexes(models).await };

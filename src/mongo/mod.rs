@@ -36,6 +36,7 @@
 //! - [`lazy_document`]: documents of which only the selected fields are decoded
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
 //! - [`indexes`]: declared indexes against existing ones
+//! - [`shards`]: the shard keys of collections
 //! - [`observe`]: the commands that a request sent
 //! - [`explain`]: execution statistics of a read
 
@@ -73,6 +74,7 @@ pub mod rings;
 pub mod rollup;
 mod scheduling;
 mod sessions;
+pub mod shards;
 mod statement;
 pub mod stored;
 pub mod time_series;

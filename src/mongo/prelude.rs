@@ -5,5 +5,5 @@ pub(crate) use serde::{Deserialize, Serialize};
 
 pub(crate) use super::{
     Collection, Group, Outcome, Stored, Version, collection::List, condition::*, expression::*,
-    guarded::Guarded, indexes::Index, stored::document,
+    guarded::Guarded, indexes::Index, shards::ShardKey, stored::document,
 };

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use mongodb::bson::RawDocumentBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
-use super::{derived::Derived, driver::decode, indexes::Index, placement::Group};
+use super::{
+    derived::Derived, driver::decode, indexes::Index, placement::Group, shards::ShardKey,
+};
 use crate::{config::Config, error::Error};
 
 /// A document type and the collection that holds it.
@@ -16,6 +18,8 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const GROUP: Group = Group::Core;
     /// The indexes that its reads need. A type for a part of another type's documents declares none.
     const INDEXES: &'static [Index] = &[];
+    /// How a cluster divides the collection among its shards.
+    const SHARD_KEY: ShardKey = ShardKey::ID;
 
     /// The field that every update derives from others of its document, if there is one. Updates are pipelines then. An
     /// inserted document brings the field itself.
@@ -74,13 +78,15 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
 /// ```
 ///
 /// Behind `in` stand the collection and its indexes, each by the name of a constructor of [`Index`]; `+ INDEX` at their
-/// end is an index that is declared elsewhere. A type for a part of the documents of a collection has no indexes:
-/// `in "carts";`, or `in CartDocument;`.
+/// end is an index that is declared elsewhere. `in "comments" by hash_of("on", "…") {` also declares a shard key by the
+/// name of a constructor of [`ShardKey`]; without it, the key is the hash of `_id`. A type for a part of the documents of a
+/// collection has no indexes: `in "carts";`, or `in CartDocument;`.
 macro_rules! document {
     () => {};
     (
         $(#[$meta:meta])*
-        $visibility:vis struct $name:ident { $($fields:tt)* } in $collection:literal {
+        $visibility:vis struct $name:ident { $($fields:tt)* } in $collection:literal
+        $(by $shard_key:ident($($part:expr),+))? {
             $( $index:ident($($property:expr),+), )*
             $( + $other:expr, )*
         }
@@ -94,6 +100,10 @@ macro_rules! document {
                 $( $crate::mongo::indexes::Index::$index($($property),+), )*
                 $( $other, )*
             ];
+            $(
+                const SHARD_KEY: $crate::mongo::shards::ShardKey =
+                    $crate::mongo::shards::ShardKey::$shard_key($($part),+);
+            )?
         }
 
         $crate::mongo::stored::document! { $($rest)* }

@@ -9,7 +9,7 @@ use docgate::{
         Collection, Outcome, Placement, Stored, Version,
         copies::CopyPath,
         expression::{literal, older_than, whole},
-        indexes::Index,
+        indexes::{Declared, Index},
     },
 };
 use mongodb::{
@@ -58,7 +58,12 @@ fn thing(id: &str, count: i64) -> Thing {
 }
 
 async fn with_things(gateway: &Gateway, things: &[Thing]) -> Collection<Thing> {
-    let declared = (Thing::COLLECTION, Thing::INDEXES, Thing::GROUP);
+    let declared = Declared {
+        name: Thing::COLLECTION,
+        indexes: Thing::INDEXES,
+        group: Thing::GROUP,
+        shard_key: Thing::SHARD_KEY,
+    };
     docgate::mongo::indexes::apply(
         &Placement::in_one(&gateway.database),
         &[declared],

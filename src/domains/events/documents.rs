@@ -80,6 +80,7 @@ document! {
 impl Stored for ImportDocument {
     const COLLECTION: &'static str = "eventImports";
     const GROUP: Group = Group::Log;
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has one document for each imported log");
     const INDEXES: &'static [Index] =
         &[Index::plain("at", "at", "sweep: logs whose events are too old by now")];
 }

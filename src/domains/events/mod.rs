@@ -40,7 +40,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{Later, Made, declared, unmet},
 };
 pub use documents::{CallDocument, EventDocument, ImportDocument};
 
@@ -58,8 +58,8 @@ pub const ROOM: Room = Room {
             ),
         ])
     }),
-    // The collections of months are created at run time.
     collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
+    later: &[Later::of::<EventDocument>("events_*", Made::Monthly)],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(invariants::repair(app))),

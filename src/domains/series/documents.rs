@@ -85,11 +85,14 @@ impl Stored for BucketDocument {
 impl Stored for ImportDocument {
     const COLLECTION: &'static str = "viewImports";
     const GROUP: Group = Group::Activity;
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has one document for each import");
 }
 
 impl Stored for PointDocument {
     const COLLECTION: &'static str = "pageViewPoints";
     const GROUP: Group = Group::Activity;
+    const SHARD_KEY: ShardKey =
+        ShardKey::hash_of("page", "reads are of one page; it is a time-series collection");
 }
 
 impl Stored for Counted {

@@ -29,7 +29,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{Later, Made, declared, unmet},
 };
 pub use documents::{BucketDocument, ImportDocument, PointDocument};
 
@@ -49,6 +49,8 @@ pub const ROOM: Room = Room {
     }),
     counters: &["recordViews"],
     collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
+    // With `series_engine = "native"`.
+    later: &[Later::of::<PointDocument>("pageViewPoints", Made::TimeSeries)],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("series")

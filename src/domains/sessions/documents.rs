@@ -97,6 +97,7 @@ impl Stored for StatDocument {
 impl Stored for RollupDocument {
     const COLLECTION: &'static str = "sessionRollups";
     const GROUP: Group = Group::Activity;
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it is one document");
 }
 
 /// Length of the periods of a report.

@@ -59,7 +59,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{bare, declared, unmet},
 };
 use crate::mongo::Group;
 use documents::Level;
@@ -82,11 +82,11 @@ pub const ROOM: Room = Room {
     collections: &[
         declared::<SessionDocument>(),
         declared::<RollupDocument>(),
-        (Level::Hour.collection(), &[], Group::Activity),
-        (Level::Day.collection(), &[], Group::Activity),
-        (Level::Week.collection(), &[], Group::Activity),
-        (Level::Month.collection(), &[], Group::Activity),
-        (Level::Year.collection(), &[], Group::Activity),
+        bare(Level::Hour.collection(), Group::Activity),
+        bare(Level::Day.collection(), Group::Activity),
+        bare(Level::Week.collection(), Group::Activity),
+        bare(Level::Month.collection(), Group::Activity),
+        bare(Level::Year.collection(), Group::Activity),
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

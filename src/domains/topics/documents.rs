@@ -3,7 +3,7 @@
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version};
+use crate::mongo::{Stored, Version, shards::ShardKey};
 
 /// `_id` of the one document of the collection.
 pub(super) const ALL: &str = "topics";
@@ -81,4 +81,5 @@ impl MessageDocument {
 
 impl Stored for TopicsDocument {
     const COLLECTION: &'static str = "topics";
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it is one document");
 }

@@ -33,9 +33,11 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{Later, Made, declared, unmet},
 };
 pub use documents::TopicsDocument;
+
+use crate::mongo::shards::ShardKey;
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -47,6 +49,11 @@ pub const ROOM: Room = Room {
         ])
     }),
     collections: &[declared::<TopicsDocument>()],
+    later: &[Later {
+        name: "topic_*",
+        shard_key: ShardKey::unsharded("MongoDB can't shard capped collections"),
+        made: Made::Random,
+    }],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("topics")

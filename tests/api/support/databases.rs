@@ -72,8 +72,8 @@ pub fn assert_prepared(database: &str, used: &HashSet<String>) {
     let Some((_, rooms)) = state.built.iter().find(|((_, name), _)| name == database) else {
         return;
     };
-    let given: HashSet<&str> = collections(rooms).iter().map(|(name, ..)| *name).collect();
-    for (name, ..) in collections(&[]) {
+    let given: HashSet<&str> = collections(rooms).iter().map(|declared| declared.name).collect();
+    for Declared { name, .. } in collections(&[]) {
         assert!(!used.contains(name) || given.contains(name), "{name} isn't in one of {rooms:?}");
     }
 }
@@ -189,7 +189,7 @@ async fn renewed(database: &Database, rooms: &Vec<String>) -> Result<bool, Error
     let names = database.list_collection_names().await.map_err(Error::internal)?;
     let declared = collections(rooms);
     let (own, others): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|name| declared.iter().any(|(declared, ..)| declared == name));
+        names.into_iter().partition(|name| declared.iter().any(|declared| declared.name == name));
     if others.iter().any(|name| name == "system.profile") {
         return Ok(false);
     }
@@ -213,7 +213,7 @@ async fn indexes_of(
     database: &Database,
     declared: &[Declared],
 ) -> mongodb::error::Result<BTreeSet<String>> {
-    let names: Vec<String> = declared.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let names: Vec<String> = declared.iter().map(|declared| declared.name.to_owned()).collect();
     let others = doc! { "$match": { "name": { "$ne": "_id_" } } };
     let stages = [doc! { "$indexStats": {} }, others, doc! { "$project": { "spec": 1 } }];
     let found = of_each(database, &names, &stages).await?;

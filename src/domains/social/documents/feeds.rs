@@ -15,6 +15,7 @@ use crate::{
         indexes::{Index, Kind},
         lazy_document::{Field, Owned, Viewed, view},
         raw_bson::{Element, TypeMismatch},
+        shards::ShardKey,
     },
 };
 
@@ -168,4 +169,7 @@ impl Stored for FeedPage {
             serves: "the copies of a post, one in each feed",
         },
     ];
+    const SHARD_KEY: ShardKey = ShardKey::unsharded(
+        "its unique index begins with a field of an array, which can't be in a shard key",
+    );
 }

@@ -1,6 +1,7 @@
 //! Export and restore: what is restored is what was exported, of one moment.
 
 mod damage;
+mod filled;
 mod moment;
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};

@@ -8,162 +8,21 @@ use std::{
     time::Duration,
 };
 
-use docgate::config::SeriesEngine;
+use docgate::config::{Config, SeriesEngine};
 use mongodb::bson::{Document, doc};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::{Drill, Running, ask_with, database, finished, on};
+use super::{
+    Drill, Running, database,
+    filled::{filled, nodes, noise, readings},
+    finished, on,
+};
 use crate::{
-    assets, comments, events, shop,
-    support::{Gateway, fresh_name, key, token},
+    shop,
+    support::{Gateway, fresh_name, http, key},
     transfers,
 };
-
-/// What is read of a filled gateway, with the caller's subject and roles.
-struct Reading {
-    query: &'static str,
-    variables: Value,
-    subject: &'static str,
-    roles: &'static [&'static str],
-}
-
-impl Reading {
-    async fn of(&self, address: &str) -> Value {
-        let token = token(self.subject, self.roles);
-        let answer = ask_with(address, Some(&token), self.query, self.variables.clone()).await;
-        assert!(answer.get("errors").is_none(), "{answer:#}");
-        answer["data"].clone()
-    }
-}
-
-fn id_in(value: &Value) -> String {
-    value["id"].as_str().unwrap_or_else(|| panic!("an id: {value:#}")).to_owned()
-}
-
-/// The id of what a mutation returns.
-async fn made(client: &crate::support::Client, query: &str, input: Value) -> String {
-    id_in(&client.field(query, json!({ "input": input })).await)
-}
-
-/// Fills a database through the door. Returns readings of it, and ids with readers of theirs.
-async fn filled(gateway: &Gateway) -> (Vec<Reading>, Vec<(String, Reading)>) {
-    shop::stocked(gateway, "a", 250, 100).await;
-    let (ann, purse) = (gateway.shopper("ann"), shop::account(gateway, "ann", 50_000).await);
-    let order = shop::placed(&ann, &purse, &[("a", 2)]).await;
-    let cart = shop::cart(&ann, "RESERVE", &[("a", 3)]).await;
-    let on = comments::discussed(gateway, "talk", "PER_DOCUMENT").await;
-    let first = comments::posted(&ann, &on, "The first", None).await;
-    let reply = comments::posted(&gateway.shopper("bob"), &on, "A reply", Some(&first)).await;
-
-    let sent = assets::file("noise.bin", "x/y", noise());
-    let asset = id_in(&assets::uploaded(gateway, json!({ "slug": "it" }), &sent).await);
-
-    let at = format!("{}T10:00:00Z", events::day(gateway, 1));
-    events::logged(gateway, &[events::event("/kept", &at), events::event("/kept", &at)]).await;
-    let record = "mutation($at: DateTime!) {
-        recordHits(input: { hits: [{ site: \"a.example\", page: \"/kept\", at: $at }] }) { __typename }
-        recordViews(input: { views: [{ page: \"/kept\", at: $at }] }) { __typename } }";
-    gateway.service().data(record, json!({ "at": at })).await;
-
-    let operator = gateway.user("an-operator", &["operator"]);
-    let create =
-        "mutation($input: CreateTopicInput!) { createTopic(input: $input) { __typename } }";
-    let topic = json!({ "input": { "name": "prices", "bytes": 65_536, "maxMessages": 50 } });
-    assert_eq!(operator.field(create, topic).await["__typename"], "Topic");
-    let publish = "mutation($input: PublishInput!) { publish(input: $input) { __typename } }";
-    let messages = json!({ "input": { "topic": "prices", "messages": ["1", "2", "3"] } });
-    let published = gateway.service().field(publish, messages).await;
-    assert_eq!(published["__typename"], "PublishedMessages");
-
-    let place = "mutation($input: CreatePlaceInput!) { createPlace(input: $input) {
-        ... on Place { id } } }";
-    let master = gateway.user("the-master", &["master"]);
-    let hall = made(&master, place, json!({ "title": "A hall", "description": "" })).await;
-    let birth = "mutation($input: CreateCharacterInput!) { createCharacter(input: $input) {
-        ... on Character { id } } }";
-    let born = json!({ "name": "Ann", "class": "wizard", "placeId": hall });
-    let character = made(&gateway.user("ann", &["player"]), birth, born).await;
-
-    let reading = |query, variables| Reading { query, variables, subject: "ann", roles: &[] };
-    let by = |reading: Reading, roles| Reading { roles, ..reading };
-    let report = json!({ "from": events::day(gateway, 3), "to": events::day(gateway, 0) });
-    let views = json!({
-        "from": format!("{}T00:00:00Z", events::day(gateway, 1)),
-        "to": format!("{}T00:00:00Z", events::day(gateway, 0)),
-    });
-    let readings = vec![
-        reading(
-            "{ product(sku: \"a\") { id sku } stock(sku: \"a\") { available } }",
-            json!({}),
-        ),
-        reading(
-            "query($id: ID!) { order(id: $id) {
-                id state total { minorUnits } lines { sku quantity } shipping { city } placedAt } }",
-            json!({ "id": order }),
-        ),
-        reading(
-            "query($id: ID!) { cart(id: $id) { id state lines { sku quantity held } } }",
-            json!({ "id": cart }),
-        ),
-        reading(
-            "query($id: ID!) { account(id: $id) { id balance { minorUnits } } }",
-            json!({ "id": purse }),
-        ),
-        reading(
-            "query($id: ID!) { comments(subjectId: $id) { edges { node {
-                id text postedAt parentId author { id } } } } }",
-            json!({ "id": on }),
-        ),
-        reading("{ asset(by: { path: \"/it\" }) { id length sha256 url } }", json!({})),
-        by(
-            reading(
-                "{ events(by: { path: \"/kept\" }) { nodes { at host path arrivedAt } } }",
-                json!({}),
-            ),
-            &["analyst"],
-        ),
-        by(
-            reading(
-                "query($from: Date!, $to: Date!) { report(
-                    site: \"a.example\", page: \"/kept\", resolution: HOUR,
-                    range: { days: { from: $from, to: $to } }) { total } }",
-                report,
-            ),
-            &["analyst"],
-        ),
-        by(
-            reading(
-                "query($from: DateTime!, $to: DateTime!) { viewSeries(
-                    page: \"/kept\", from: $from, to: $to, resolution: HOUR) { total } }",
-                views,
-            ),
-            &["analyst"],
-        ),
-        by(
-            reading("{ topics { name bytes maxMessages usage { messages } } }", json!({})),
-            &["operator"],
-        ),
-        by(
-            reading(
-                "query($id: ID!) { character(id: $id) { id name gold room { title } } }",
-                json!({ "id": character }),
-            ),
-            &["player"],
-        ),
-    ];
-    let node = "query($id: ID!) { node(id: $id) { __typename id } }";
-    let nodes = [order, first, reply, asset, character].map(|id| {
-        let reading = by(reading(node, json!({ "id": id })), &["player"]);
-        (id, reading)
-    });
-    (readings, nodes.into())
-}
-
-/// More than two chunks of GridFS.
-fn noise() -> Vec<u8> {
-    assets::noise(600_000)
-}
 
 /// Does something again and again until it is told to stop, and counts how often it did.
 struct Busy {
@@ -211,9 +70,10 @@ impl Busy {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restored_database_answers_as_the_exported_one() {
-    let native = |config: &mut docgate::config::Config| config.series_engine = SeriesEngine::Native;
+    let native = |config: &mut Config| config.series_engine = SeriesEngine::Native;
     let gateway = Gateway::with(native).await;
-    let (readings, nodes) = filled(&gateway).await;
+    let filled = filled(&gateway).await;
+    let (readings, nodes) = (readings(&gateway, &filled), nodes(&filled));
     shop::stocked(&gateway, "other", 100, 10_000).await;
     transfers::settle(&gateway).await;
     let own = gateway.address.to_string();
@@ -261,7 +121,7 @@ async fn a_restored_database_answers_as_the_exported_one() {
         assert_eq!(node["id"], json!(id), "{node:#}");
         assert_eq!(reading.of(&own).await["node"], node);
     }
-    let file = crate::support::http().get(format!("http://{address}/assets/it")).send().await;
+    let file = http().get(format!("http://{address}/assets/it")).send().await;
     let file = file.expect("an answer").bytes().await.expect("the file");
     assert!(file == noise(), "the file is the same");
     running.signal("TERM");

@@ -1,6 +1,7 @@
 //! The manifest of an export. It is written last, so that an export without one is recognised as incomplete.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, Write},
     path::Path,
@@ -16,10 +17,15 @@ use super::{
     ext_json::{self, Unconverted},
     packing::Compression,
 };
-use crate::{cli::failure::Failure, mongo::snapshot::CollectionKind};
+use crate::{
+    cli::failure::Failure,
+    mongo::snapshot::{CollectionKind, Described},
+};
 
 /// Name of the manifest's file.
 pub(in crate::cli) const NAME: &str = "manifest.json";
+/// What the database without another purpose is to the gateway.
+pub(super) const CORE: &str = "core";
 /// The format of exports that this version writes and reads.
 const FORMAT: u32 = 1;
 
@@ -30,8 +36,8 @@ pub(in crate::cli) struct Manifest {
     format: u32,
     /// Version of docgate that wrote it.
     pub(in crate::cli) docgate: String,
-    /// Name of the exported database.
-    pub(in crate::cli) database: String,
+    /// Names of the exported databases, by what they are to the gateway.
+    pub(in crate::cli) databases: BTreeMap<String, String>,
     cluster_time: ClusterTime,
     /// The cluster time to the second, in RFC 3339.
     pub(in crate::cli) taken_at: String,
@@ -54,6 +60,8 @@ struct ClusterTime {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct Entry {
+    /// What its database is to the gateway.
+    pub(in crate::cli) database: String,
     pub(in crate::cli) name: String,
     /// A capped collection is read after the cluster time.
     pub(in crate::cli) kind: CollectionKind,
@@ -75,7 +83,7 @@ pub(in crate::cli) struct Entry {
 impl Manifest {
     /// The manifest of an export at this time.
     pub(super) fn new(
-        database: &str,
+        databases: BTreeMap<String, String>,
         (at, taken_at): (mongodb::bson::Timestamp, String),
         compression: Compression,
         collections: Vec<Entry>,
@@ -83,7 +91,7 @@ impl Manifest {
         Self {
             format: FORMAT,
             docgate: env!("CARGO_PKG_VERSION").to_owned(),
-            database: database.to_owned(),
+            databases,
             cluster_time: ClusterTime { seconds: at.time, increment: at.increment },
             taken_at,
             compression,
@@ -138,23 +146,24 @@ impl Manifest {
 
 impl Entry {
     /// The entry of a collection without documents yet.
-    pub(super) fn new(
-        name: &str,
-        kind: CollectionKind,
-        compression: Compression,
-        (options, indexes): (&Document, &[Document]),
-    ) -> Result<Self, Unconverted> {
+    pub(super) fn new(of: &Described, compression: Compression) -> Result<Self, Unconverted> {
         Ok(Self {
-            name: name.to_owned(),
-            kind,
-            file: file_name(name, compression),
+            database: of.part.name.to_owned(),
+            name: of.name.clone(),
+            kind: of.kind,
+            file: file_name(of.part.name, &of.name, compression),
             documents: 0,
             size: 0,
             bytes: 0,
             sha256: String::new(),
-            options: raw(options)?,
-            indexes: indexes.iter().map(raw).collect::<Result<_, _>>()?,
+            options: raw(&of.options)?,
+            indexes: of.indexes.iter().map(raw).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// The collection: what its database is to the gateway, and its name.
+    pub(in crate::cli) fn place(&self) -> (&str, &str) {
+        (&self.database, &self.name)
     }
 
     /// The options with which the collection was created.
@@ -181,50 +190,54 @@ fn raw(document: &Document) -> Result<Box<RawValue>, Unconverted> {
 /// Characters of a collection's name that aren't in the name of its file.
 const UNSAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
 
-fn file_name(collection: &str, compression: Compression) -> String {
-    let name = utf8_percent_encode(collection, UNSAFE);
+fn file_name(part: &str, collection: &str, compression: Compression) -> String {
+    let name = utf8_percent_encode(collection, UNSAFE).to_string();
     // A name that begins with a point would be hidden.
-    let name =
-        name.to_string().replacen('.', if collection.starts_with('.') { "%2E" } else { "." }, 1);
-    format!("{name}.{}", compression.extension())
+    let name = name.strip_prefix('.').map_or(name.clone(), |rest| format!("%2E{rest}"));
+    let of = if part == CORE { String::new() } else { format!("{part}@") };
+    format!("{of}{name}.{}", compression.extension())
 }
 
 #[cfg(test)]
 mod tests {
-    use mongodb::bson::{Timestamp, doc};
-
     use super::*;
+
+    const PLAIN: &str = r#"{
+        "format": 1, "docgate": "0.1.0", "databases": { "core": "shop" },
+        "clusterTime": { "seconds": 7, "increment": 1 }, "takenAt": "1970-01-01T00:00:07.000Z",
+        "compression": "gzip", "documents": 1, "size": 20,
+        "collections": [{
+            "database": "core", "name": "ring", "kind": "capped", "file": "ring.jsonl.gz",
+            "documents": 1, "size": 20, "bytes": 30, "sha256": "",
+            "options": { "capped": true, "size": { "$numberLong": "4096" } },
+            "indexes": [{ "key": { "z": { "$numberInt": "1" }, "a": { "$numberInt": "-1" } }, "name": "z_a" }]
+        }]
+    }"#;
 
     #[test]
     fn names_of_files_are_plain() {
-        for (name, file) in [
-            ("products", "products.jsonl.zst"),
-            ("assets.chunks", "assets.chunks.jsonl.zst"),
-            ("../a b", "%2E.%2Fa%20b.jsonl.zst"),
+        for (part, name, file) in [
+            (CORE, "products", "products.jsonl.zst"),
+            (CORE, "assets.chunks", "assets.chunks.jsonl.zst"),
+            (CORE, "../a@b", "%2E.%2Fa%40b.jsonl.zst"),
+            ("log", "events", "log@events.jsonl.zst"),
         ] {
-            assert_eq!(file_name(name, Compression::Zstd), file);
+            assert_eq!(file_name(part, name, Compression::Zstd), file);
         }
     }
 
     #[test]
     fn a_manifest_is_read_as_it_was_written() {
         let folder = tempfile::tempdir().expect("a folder");
-        let index = doc! { "key": { "z": 1, "a": -1 }, "name": "z_a", "unique": true };
-        let options = doc! { "capped": true, "size": 4096_i64 };
-        let entry = Entry::new(
-            "ring",
-            CollectionKind::Capped,
-            Compression::Gzip,
-            (&options, std::slice::from_ref(&index)),
-        );
-        let at = (Timestamp { time: 7, increment: 1 }, "1970-01-01T00:00:07.000Z".to_owned());
-        let manifest = Manifest::new("shop", at, Compression::Gzip, vec![entry.expect("an entry")]);
         assert!(Manifest::read(folder.path()).is_err(), "there is none yet");
+        let manifest: Manifest = serde_json::from_str(PLAIN).expect("a manifest");
         manifest.write(folder.path()).expect("written");
         let (read, _) = Manifest::read(folder.path()).expect("read");
         let ring = &read.collections[0];
-        assert_eq!(ring.options().expect("options"), options);
-        assert_eq!(ring.indexes().expect("indexes"), [index]);
+        assert_eq!(ring.options().expect("options").get_i64("size").expect("a size"), 4096);
+        let indexes = ring.indexes().expect("indexes");
+        let key = indexes[0].get_document("key").expect("a key");
+        assert_eq!(key.keys().collect::<Vec<_>>(), ["z", "a"], "in their order");
         assert_eq!((ring.kind, ring.is_within_folder()), (CollectionKind::Capped, true));
 
         for text in ["", "{}", "{\"format\": 2}"] {

@@ -16,6 +16,7 @@ use std::{
 use clap::Args;
 use futures_util::{StreamExt, stream};
 use indicatif::{BinaryBytes, ProgressBar, ProgressStyle};
+use mongodb::Database;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -27,7 +28,7 @@ use super::{
 use crate::{
     app::rfc3339,
     error::Error,
-    mongo::snapshot::{Described, Snapshot, SnapshotError},
+    mongo::snapshot::{Described, Part, Snapshot, SnapshotError},
 };
 use manifest::{Entry, Manifest};
 use packing::{Compression, Packed};
@@ -70,12 +71,13 @@ impl Export {
         prepare(&self.folder)?;
         let stop = gateway::stop_on_signals()?;
         let exported = on_database(&config, async |database| {
-            let snapshot = Snapshot::take(&database).await.map_err(|error| explained(&error))?;
+            let snapshot =
+                Snapshot::take(parts(database)).await.map_err(|error| explained(&error))?;
             let export = Exporting::new(&self, snapshot);
             let exported = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Failure::trouble("interrupted")),
-                exported = export.run(&config.database) => exported,
+                exported = export.run() => exported,
             };
             exported
                 .map_err(|failure| failure.with_hint("the export is incomplete: remove its folder"))
@@ -83,6 +85,11 @@ impl Export {
         exported.await?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The databases of a gateway, each once.
+pub(super) fn parts(core: Database) -> Vec<Part> {
+    vec![Part { name: manifest::CORE, database: core }]
 }
 
 /// Creates the folder, or checks that it is empty.
@@ -116,7 +123,7 @@ impl<'a> Exporting<'a> {
         Self { command, snapshot, workers, bar, since: Instant::now() }
     }
 
-    async fn run(&self, database: &str) -> Result<(), Failure> {
+    async fn run(&self) -> Result<(), Failure> {
         let folder = &self.command.folder;
         let mut entries = Vec::new();
         for collection in self.snapshot.collections() {
@@ -124,7 +131,9 @@ impl<'a> Exporting<'a> {
         }
         self.snapshot.confirm().await.map_err(|error| explained(&error))?;
         let at = (self.snapshot.at(), rfc3339(self.snapshot.time()));
-        let manifest = Manifest::new(database, at, self.command.compress, entries);
+        let named = |part: &Part| (part.name.to_owned(), part.database.name().to_owned());
+        let databases = self.snapshot.parts().iter().map(named).collect();
+        let manifest = Manifest::new(databases, at, self.command.compress, entries);
         manifest.write(folder).map_err(|fault| failed(folder, &fault))?;
         self.bar.finish_and_clear();
         self.print_summary(&manifest);
@@ -148,9 +157,7 @@ impl<'a> Exporting<'a> {
         let unfit = |fault: &dyn std::fmt::Display| {
             Failure::trouble(format!("{} can't be exported: {fault}", of.name))
         };
-        let created_with = (&of.options, &of.indexes[..]);
-        let mut entry = Entry::new(&of.name, of.kind, compression, created_with)
-            .map_err(|fault| unfit(&fault))?;
+        let mut entry = Entry::new(of, compression).map_err(|fault| unfit(&fault))?;
         let path = self.command.folder.join(&entry.file);
         let mut output = Output::create(&path).map_err(|fault| failed(&path, &fault))?;
         let mut batches = self.snapshot.read(of);

@@ -3,6 +3,7 @@
 mod files;
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
@@ -18,6 +19,7 @@ use super::super::{
         bar,
         ext_json::Unconverted,
         manifest::{Entry, Manifest},
+        parts,
     },
     failure::{Failure, sentence},
     gateway, logging,
@@ -71,7 +73,7 @@ impl Restore {
             verified = task => verified.map_err(Error::internal)??,
         };
         let restored = on_database(&config, async |database| {
-            let (restoring, done) = begin(&config, &database, &digest).await?;
+            let (restoring, done) = begin(&database, &manifest, &digest).await?;
             let work = Work::new(&folder, &manifest, restoring, done);
             let restored = tokio::select! {
                 biased;
@@ -87,16 +89,26 @@ impl Restore {
     }
 }
 
-/// Begins, unless the database has something else. Returns the names of collections that are complete already.
+/// Begins, unless a database has something else. Returns the names of the files that are restored already.
 async fn begin(
-    config: &Config,
     database: &Database,
+    manifest: &Manifest,
     digest: &str,
 ) -> Result<(Restoring, Vec<String>), Failure> {
-    let name = &config.database;
-    match Restoring::begin(database, digest).await? {
+    let (name, parts) = (database.name(), parts(database.clone()));
+    let known: BTreeSet<&str> = parts.iter().map(|part| part.name).collect();
+    if !manifest.databases.keys().map(String::as_str).eq(known) {
+        let exported = manifest.databases.keys().map(String::as_str).collect::<Vec<_>>();
+        let configured = parts.iter().map(|part| part.name).collect::<Vec<_>>();
+        return Err(Failure::usage(format!(
+            "the export has databases for {}, and the configuration for {}: configure the same",
+            exported.join(", "),
+            configured.join(", ")
+        )));
+    }
+    match Restoring::begin(parts, digest).await? {
         Begun::Ready(restoring, done) => Ok((restoring, done)),
-        Begun::NotEmpty(collection) => Err(Failure::usage(format!(
+        Begun::NotEmpty(name, collection) => Err(Failure::usage(format!(
             "the database {name} isn't empty: {collection} has documents. An export is only restored into an empty \
              database"
         ))),
@@ -132,18 +144,18 @@ impl<'a> Work<'a> {
 
     async fn run(&self, config: &Config, database: &Database) -> Result<(), Failure> {
         for entry in &self.manifest.collections {
-            if self.done.contains(&entry.name) {
+            if self.done.contains(&entry.file) {
                 self.bar.inc(entry.bytes);
                 continue;
             }
             self.restore(entry).await?;
-            self.restoring.note_done(&entry.name).await?;
+            self.restoring.note_done(&entry.file).await?;
         }
         self.bar.finish_and_clear();
         terminal::remark("Building indexes");
         for entry in &self.manifest.collections {
             let indexes = entry.indexes().map_err(|fault| unusable(entry, &fault))?;
-            self.restoring.build(&entry.name, indexes).await?;
+            self.restoring.build(entry.place(), indexes).await?;
         }
         // Those that this version of docgate needs besides.
         indexes::apply(database, &collections(config), false, |_| {}).await?;
@@ -165,7 +177,7 @@ impl<'a> Work<'a> {
         // A repeat can't tell which of these documents were inserted before, or would change their order. So it begins
         // anew. Also an ordinary collection with options isn't one that a gateway has created.
         let anew = !is_ordinary || !options.is_empty();
-        self.restoring.create(&entry.name, options, anew).await?;
+        self.restoring.create(entry.place(), options, anew).await?;
         let mut parts = files::read(self.folder, entry, self.manifest.compression);
         let parts = stream::poll_fn(move |context| parts.poll_recv(context));
         let inserts = if is_ordinary { INSERTS } else { 1 };
@@ -173,7 +185,7 @@ impl<'a> Work<'a> {
         parts
             .map(async |part| {
                 let Part { documents, bytes } = part?;
-                self.insert(&entry.name, documents, tries).await?;
+                self.insert(entry.place(), documents, tries).await?;
                 self.bar.inc(bytes);
                 Ok(())
             })
@@ -184,18 +196,18 @@ impl<'a> Work<'a> {
 
     async fn insert(
         &self,
-        name: &str,
+        place: (&str, &str),
         documents: Vec<RawDocumentBuf>,
         tries: u32,
     ) -> Result<(), Failure> {
         let mut tried = 1;
         loop {
-            match self.restoring.insert(name, documents.clone()).await {
+            match self.restoring.insert(place, documents.clone()).await {
                 Ok(()) => return Ok(()),
                 Err(error) if error.is_retryable() && tried < tries => {
                     tracing::warn!(
                         event = "restore_insert_retried",
-                        collection = name,
+                        collection = place.1,
                         ?error,
                         "an insert is tried again"
                     );
@@ -203,7 +215,7 @@ impl<'a> Work<'a> {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => {
-                    return Err(Failure::trouble(format!("{name}: {}", sentence(&error))));
+                    return Err(Failure::trouble(format!("{}: {}", place.1, sentence(&error))));
                 }
             }
         }

@@ -145,7 +145,7 @@ async fn every_document_index_and_option_survives() {
         assert!(out.contains("documents of "), "{out}");
     }
     let manifest = drill.manifest("gzip");
-    assert_eq!(manifest["database"], json!(own));
+    assert_eq!(manifest["databases"], json!({ "core": own }));
     let entry = |name: &str| {
         let all = manifest["collections"].as_array().expect("collections");
         all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name}")).clone()

@@ -7,13 +7,15 @@
 //! Capped collections can't be read so (tried with MongoDB 6.0.5: `SnapshotUnavailable`). They are read with the read
 //! concern `majority`, after that moment. Time-series collections can be read so.
 
-use std::{collections::BTreeMap, time::Duration};
+mod listing;
+
+use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use mongodb::{
     ClientSession, Database,
     action::Find,
-    bson::{Bson, DateTime, Document, RawDocumentBuf, Timestamp, doc},
+    bson::{DateTime, Document, RawDocumentBuf, Timestamp, doc},
     error::ErrorKind,
     options::{ReadConcern, SessionOptions},
     raw_batch_cursor::RawBatch,
@@ -23,6 +25,7 @@ use tokio::sync::mpsc;
 
 use super::{driver::send, restoring::MARKER};
 use crate::error::Error;
+use listing::{Identities, describe, identities, list_all};
 
 /// How a collection stores its documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,9 +39,20 @@ pub enum CollectionKind {
     TimeSeries,
 }
 
+/// A database of the gateway.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// What it is to the gateway, such as `core`.
+    pub name: &'static str,
+    /// The database.
+    pub database: Database,
+}
+
 /// A collection of the snapshot.
 #[derive(Debug, Clone)]
 pub struct Described {
+    /// Its database.
+    pub part: Part,
     /// Its name.
     pub name: String,
     /// How it stores its documents.
@@ -76,61 +90,54 @@ pub enum SnapshotError {
     Other(#[from] Error),
 }
 
-/// All collections of a database, at one cluster time.
+/// All collections of some databases, at one cluster time.
 #[derive(Debug)]
 pub struct Snapshot {
-    database: Database,
+    parts: Vec<Part>,
     at: Timestamp,
     collections: Vec<Described>,
-    /// The identities of the collections, by name.
+    /// The identities of the collections, by database and name.
     identities: Identities,
 }
-
-type Identities = BTreeMap<String, Bson>;
 
 /// Number of times that a moment is looked for at which no collection is being created or dropped.
 const TRIES: usize = 5;
 /// Pause between two of these times.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Aimed size of a batch in bytes.
-const BATCH_BYTES: u64 = 4 << 20;
-/// Maximum number of documents of a batch.
-const BATCH_DOCUMENTS: u64 = 50_000;
-/// The same where the size of a document is unknown.
-const UNKNOWN_BATCH: u32 = 5_000;
 /// Batches that are read ahead.
 const AHEAD: usize = 1;
 
 impl Snapshot {
-    /// Takes the present moment.
+    /// Takes the present moment of databases of one server.
     ///
     /// # Errors
     /// `Empty`, `HalfRestored`, `Changed` if collections come and go all the time; `Other`.
-    pub async fn take(database: &Database) -> Result<Self, SnapshotError> {
+    pub async fn take(parts: Vec<Part>) -> Result<Self, SnapshotError> {
         for attempt in 0..TRIES {
             if attempt > 0 {
                 tokio::time::sleep(PAUSE).await;
             }
-            let listed = list(database).await?;
+            let listed = list_all(&parts).await?;
             let identities = identities(&listed);
-            if identities.contains_key(MARKER) {
+            if identities.keys().any(|(_, name)| name == MARKER) {
                 return Err(SnapshotError::HalfRestored);
             }
             let mut collections = Vec::new();
-            for one in &listed {
-                collections.extend(describe(database, one).await?);
+            for (part, one) in &listed {
+                collections.extend(describe(part, one).await?);
             }
             let first = collections.iter().find(|one| one.kind != CollectionKind::Capped);
             let Some(first) = first else { return Err(SnapshotError::Empty) };
-            let at = moment(database, &first.name).await?;
+            let at = moment(&first.part.database, &first.name).await?;
             // A collection that was created before that moment is in both lists.
             if let Some(at) = at
-                && self::identities(&list(database).await?) == identities
+                && listing::identities(&list_all(&parts).await?) == identities
             {
                 // The sooner a capped collection is read, the fewer documents are newer than the moment.
-                collections
-                    .sort_by_key(|one| (one.kind != CollectionKind::Capped, one.name.clone()));
-                return Ok(Self { database: database.clone(), at, collections, identities });
+                collections.sort_by_key(|one| {
+                    (one.kind != CollectionKind::Capped, one.part.name, one.name.clone())
+                });
+                return Ok(Self { parts, at, collections, identities });
             }
         }
         Err(SnapshotError::Changed("that was listed last".to_owned()))
@@ -146,6 +153,11 @@ impl Snapshot {
         DateTime::from_millis(i64::from(self.at.time).saturating_mul(1_000))
     }
 
+    /// Its databases.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
     /// Its collections, capped ones first.
     pub fn collections(&self) -> &[Described] {
         &self.collections
@@ -154,9 +166,9 @@ impl Snapshot {
     /// Reads the documents of a collection in batches. The channel closes at the end, or after an error.
     pub fn read(&self, of: &Described) -> mpsc::Receiver<Result<RawBatch, SnapshotError>> {
         let (sender, receiver) = mpsc::channel(AHEAD);
-        let (database, of, at) = (self.database.clone(), of.clone(), self.at);
+        let (of, at) = (of.clone(), self.at);
         tokio::spawn(async move {
-            if let Err(error) = stream(&database, &of, at, &sender).await {
+            if let Err(error) = Box::pin(stream(&of, at, &sender)).await {
                 // Sending fails if the reader has given up. It doesn't need the error then.
                 let _gone = sender.send(Err(understood(error, &of.name))).await;
             }
@@ -169,21 +181,21 @@ impl Snapshot {
     /// # Errors
     /// `Changed` or `Other`.
     pub async fn confirm(&self) -> Result<(), SnapshotError> {
-        let now = identities(&list(&self.database).await?);
-        match self.identities.iter().find(|(name, identity)| now.get(*name) != Some(identity)) {
+        let now = identities(&list_all(&self.parts).await?);
+        match self.identities.iter().find(|(key, identity)| now.get(*key) != Some(identity)) {
             None => Ok(()),
-            Some((name, _)) => Err(SnapshotError::Changed(name.clone())),
+            Some(((_, name), _)) => Err(SnapshotError::Changed(name.clone())),
         }
     }
 }
 
 /// Sends the batches of a collection.
 async fn stream(
-    database: &Database,
     of: &Described,
     at: Timestamp,
     sender: &mpsc::Sender<Result<RawBatch, SnapshotError>>,
 ) -> mongodb::error::Result<()> {
+    let database = &of.part.database;
     let mut session = session(database, of.kind, Some(at)).await?;
     let collection = database.collection::<RawDocumentBuf>(&of.name);
     let mut find: Find<'_, RawDocumentBuf> = collection.find(doc! {}).batch_size(of.batch);
@@ -228,98 +240,6 @@ async fn moment(database: &Database, name: &str) -> Result<Option<Timestamp>, Sn
         }
     });
     Ok(read.await?)
-}
-
-/// The entries of `listCollections` but those of the server's own collections of views and profiles.
-async fn list(database: &Database) -> Result<Vec<Document>, SnapshotError> {
-    let database = database.clone();
-    let command = doc! { "listCollections": 1, "cursor": { "batchSize": 100_000 } };
-    let reply = send("", "listCollections", async move { database.run_command(command).await });
-    let mut reply = reply.await?;
-    let batch =
-        reply.get_document_mut("cursor").and_then(|cursor| cursor.get_array_mut("firstBatch"));
-    let all = batch.map_err(Error::internal)?.drain(..);
-    let documents = all.filter_map(|one| match one {
-        Bson::Document(one) => Some(one),
-        _ => None,
-    });
-    let is_kept = |one: &Document| {
-        let name = one.get_str("name").unwrap_or_default();
-        !name.starts_with("system.") || name.starts_with(BUCKETS)
-    };
-    Ok(documents.filter(is_kept).collect())
-}
-
-/// The collection with the buckets of a time series, whose name follows.
-const BUCKETS: &str = "system.buckets.";
-
-fn identities(listed: &[Document]) -> Identities {
-    let identity = |one: &Document| {
-        let id = one.get_document("info").ok().and_then(|info| info.get("uuid")).cloned();
-        Some((one.get_str("name").ok()?.to_owned(), id.unwrap_or(Bson::Null)))
-    };
-    listed.iter().filter_map(identity).collect()
-}
-
-/// Describes a collection; `None` for a view, and for the buckets of a time series.
-async fn describe(
-    database: &Database,
-    listed: &Document,
-) -> Result<Option<Described>, SnapshotError> {
-    let name = listed.get_str("name").map_err(Error::internal)?.to_owned();
-    let options = listed.get_document("options").cloned().unwrap_or_default();
-    let kind = match listed.get_str("type") {
-        _ if name.starts_with(BUCKETS) => return Ok(None),
-        Ok("collection") if options.get_bool("capped").unwrap_or(false) => CollectionKind::Capped,
-        Ok("collection") => CollectionKind::Ordinary,
-        Ok("timeseries") => CollectionKind::TimeSeries,
-        _ => return Ok(None),
-    };
-    let stats = command(database, doc! { "collStats": &name }, "collStats").await?;
-    let (bytes, documents) = (number(&stats, "size"), number(&stats, "count"));
-    let batch = match bytes.checked_div(documents) {
-        Some(size) => (BATCH_BYTES / size.max(1)).clamp(1, BATCH_DOCUMENTS),
-        None => UNKNOWN_BATCH.into(),
-    };
-    let list = doc! { "listIndexes": &name, "cursor": { "batchSize": 1_000 } };
-    let mut indexes = command(database, list, "listIndexes").await?;
-    let indexes = indexes.get_document_mut("cursor").and_then(|of| of.get_array_mut("firstBatch"));
-    let indexes = indexes.map_err(Error::internal)?.drain(..).filter_map(|index| match index {
-        Bson::Document(mut index) if !is_of_ids(&index) => {
-            index.remove("ns");
-            Some(index)
-        }
-        _ => None,
-    });
-    let indexes = indexes.collect();
-    let batch = u32::try_from(batch).unwrap_or(UNKNOWN_BATCH);
-    Ok(Some(Described { name, kind, options, indexes, bytes, batch }))
-}
-
-/// Whether an index comes with its collection.
-fn is_of_ids(index: &Document) -> bool {
-    index.get_str("name").is_ok_and(|name| name == "_id_")
-        || index.get_bool("clustered").unwrap_or(false)
-}
-
-async fn command(
-    database: &Database,
-    command: Document,
-    name: &'static str,
-) -> Result<Document, Error> {
-    let database = database.clone();
-    send("", name, async move { database.run_command(command).await }).await
-}
-
-fn number(document: &Document, field: &str) -> u64 {
-    let number = match document.get(field) {
-        Some(Bson::Int32(number)) => i64::from(*number),
-        Some(Bson::Int64(number)) => *number,
-        #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
-        Some(Bson::Double(number)) => *number as i64,
-        _ => 0,
-    };
-    u64::try_from(number).unwrap_or(0)
 }
 
 /// The meaning of a driver's error for a read of this collection.

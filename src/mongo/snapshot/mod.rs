@@ -14,7 +14,6 @@ use std::time::Duration;
 use futures_util::TryStreamExt;
 use mongodb::{
     ClientSession, Database,
-    action::Find,
     bson::{DateTime, Document, RawDocumentBuf, Timestamp, doc},
     error::ErrorKind,
     options::{ReadConcern, SessionOptions},
@@ -198,10 +197,12 @@ async fn stream(
     let database = &of.part.database;
     let mut session = session(database, of.kind, Some(at)).await?;
     let collection = database.collection::<RawDocumentBuf>(&of.name);
-    let mut find: Find<'_, RawDocumentBuf> = collection.find(doc! {}).batch_size(of.batch);
-    if of.kind == CollectionKind::Capped {
-        find = find.read_concern(ReadConcern::majority());
-    }
+    // Without it the client's own read concern would be sent, also in a session of a snapshot.
+    let concern = match of.kind {
+        CollectionKind::Capped => ReadConcern::majority(),
+        CollectionKind::Ordinary | CollectionKind::TimeSeries => ReadConcern::snapshot(),
+    };
+    let find = collection.find(doc! {}).batch_size(of.batch).read_concern(concern);
     let mut cursor = find.session(&mut session).batch().await?;
     let mut batches = cursor.stream(&mut session);
     while let Some(batch) = batches.try_next().await? {
@@ -233,7 +234,8 @@ async fn moment(database: &Database, name: &str) -> Result<Option<Timestamp>, Sn
     let read = send("", "find", async move {
         let mut session = session(&database, CollectionKind::Ordinary, None).await?;
         let collection = database.collection::<RawDocumentBuf>(&name);
-        match collection.find_one(doc! {}).session(&mut session).await {
+        let first = collection.find_one(doc! {}).read_concern(ReadConcern::snapshot());
+        match first.session(&mut session).await {
             // The collection is newer than what a majority has.
             Err(fault) if has_code(&fault, UNAVAILABLE) => Ok(None),
             reply => reply.map(|_| session.snapshot_time()),

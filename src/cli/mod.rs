@@ -6,6 +6,7 @@
 
 mod check;
 mod demo;
+mod export;
 mod failure;
 mod gateway;
 mod import;
@@ -59,8 +60,8 @@ enum Command {
     Demo(demo::Demo),
     #[command(subcommand)]
     Indexes(indexes::Indexes),
-    #[command(subcommand)]
     Import(import::Import),
+    Export(export::Export),
     Check(check::Check),
     #[command(subcommand)]
     Shards(shards::Shards),
@@ -93,6 +94,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Demo(demo) => Box::pin(demo.run()).await,
             Command::Indexes(indexes) => indexes.run().await,
             Command::Import(import) => import.run().await,
+            Command::Export(export) => export.run().await,
             Command::Check(check) => check.run().await,
             Command::Shards(shards) => Ok(shards.run()),
             Command::Token(token) => token.run(),

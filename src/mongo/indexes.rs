@@ -303,13 +303,13 @@ pub async fn apply(
     drop: bool,
     mut done: impl FnMut(&Planned),
 ) -> Result<(), Error> {
-    for (collection, _, group) in declared {
+    for Declared { name: collection, group, .. } in declared {
         create(placement.of(*group), collection).await?;
     }
     let plan = plan(placement, declared).await?;
     let place = |collection| {
-        let of = declared.iter().find(|(name, ..)| *name == collection);
-        placement.database(of.map_or(Group::Core, |(_, _, group)| *group))
+        let of = declared.iter().find(|declared| declared.name == collection);
+        placement.database(of.map_or(Group::Core, |declared| declared.group))
     };
     for steps in plan.chunk_by(|left, right| left.collection == right.collection) {
         for step in steps.iter().filter(|step| drop && step.must_be_dropped()) {

@@ -30,6 +30,8 @@
 //! - [`rollup`]: aggregations that are merged into another collection
 //! - [`periods`]: collections whose names are made at run time, one for each period
 //! - [`rings`]: capped collections that are followed by tailable cursors
+//! - [`snapshot`]: reads of a whole database at one cluster time
+//! - [`restoring`]: writes of a whole database
 //! - [`time_series`]: MongoDB's time-series collections
 //! - `whole`: reads of whole collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
@@ -70,11 +72,13 @@ pub mod prelude;
 mod queue;
 pub mod raw_bson;
 mod raw_writes;
+pub mod restoring;
 pub mod rings;
 pub mod rollup;
 mod scheduling;
 mod sessions;
 pub mod shards;
+pub mod snapshot;
 mod statement;
 pub mod stored;
 pub mod time_series;

@@ -157,10 +157,10 @@ impl Placement {
         let database = core.clone();
         let list = async move { database.list_collection_names().await };
         let there = send("", "listCollections", list).await?;
-        let left = declared.iter().filter(|(name, _, group)| {
-            moved(*group) && there.iter().any(|existing| existing == name)
+        let left = declared.iter().filter(|declared| {
+            moved(declared.group) && there.iter().any(|existing| existing == declared.name)
         });
-        Ok(left.map(|(name, ..)| *name).collect())
+        Ok(left.map(|declared| declared.name).collect())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The commands, as the binary that people run.
 
+mod backup;
 mod closing;
 mod configuration;
 mod demo;
@@ -161,7 +162,9 @@ fn every_command_explains_itself() {
     let (code, help, _) = done(docgate(&["--help"]));
     assert_eq!(code, 0);
     assert!(help.contains("Exit codes:"), "{help}");
-    for command in ["serve", "demo", "schema", "indexes", "import", "check", "shards", "token"] {
+    for command in
+        ["serve", "demo", "schema", "indexes", "import", "export", "check", "shards", "token"]
+    {
         assert!(help.contains(&format!("  {command} ")), "{command} in {help}");
         let (code, text, _) = done(docgate(&[command, "--help"]));
         assert_eq!(code, 0);

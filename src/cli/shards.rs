@@ -6,10 +6,13 @@ use clap::{Args, Subcommand};
 use mongodb::bson::DateTime;
 
 use super::terminal;
-use crate::domains::{
-    Made,
-    events::calendar::Month,
-    shards::{Placed, collections},
+use crate::{
+    domains::{
+        Made,
+        events::calendar::Month,
+        shards::{Placed, collections},
+    },
+    mongo::Group,
 };
 
 /// Print how a sharded cluster would divide the collections
@@ -64,6 +67,12 @@ pub(super) struct Plan {
     /// Database that holds the collections.
     #[arg(long, env = "DOCGATE_DATABASE", value_name = "NAME", default_value = "docgate")]
     database: String,
+    /// Database of the group `activity`, if it has one of its own.
+    #[arg(long, env = "DOCGATE_ACTIVITY_DATABASE", value_name = "NAME")]
+    activity_database: Option<String>,
+    /// Database of the group `log`, if it has one of its own.
+    #[arg(long, env = "DOCGATE_LOG_DATABASE", value_name = "NAME")]
+    log_database: Option<String>,
 }
 
 impl Shards {
@@ -79,10 +88,12 @@ impl Shards {
 impl Plan {
     /// The plan, if this month is `first`.
     fn text(&self, first: Month) -> String {
+        let mut databases = Group::ALL.map(|group| self.database_of(group)).to_vec();
+        databases.dedup();
+        let enable = databases.iter().map(|name| format!("sh.enableSharding({name:?});\n"));
         let begin = format!(
-            "// Shards the collections of docgate. Run it with mongosh on a router of the cluster.\n\
-             sh.enableSharding({:?});\n",
-            self.database
+            "// Shards the collections of docgate. Run it with mongosh on a router of the cluster.\n{}",
+            enable.collect::<String>()
         );
         let all = collections();
         let rooms = all.chunk_by(|left, right| left.room == right.room);
@@ -94,24 +105,36 @@ impl Plan {
         iter::once(begin).chain(rooms.map(of_room)).collect()
     }
 
+    /// The database of a group.
+    fn database_of(&self, group: Group) -> &str {
+        let own = match group {
+            Group::Core => None,
+            Group::Activity => self.activity_database.as_deref(),
+            Group::Log => self.log_database.as_deref(),
+        };
+        own.unwrap_or(&self.database)
+    }
+
     /// The lines of a collection.
     fn of(&self, placed: &Placed, first: Month) -> String {
-        let Placed { name, shard_key, made, .. } = *placed;
+        let Placed { name, group, shard_key, made, .. } = *placed;
+        let database = self.database_of(group);
         let why = shard_key.why();
         let Some(key) = shard_key.pattern() else {
             return format!("// {name}: not sharded, because {why}.\n");
         };
         let lines = match made {
-            None => self.commands(name, &key),
+            None => self.commands(database, name, &key),
             Some(Made::Monthly) => {
                 let months = iter::successors(Some(first), |month| Some(month.next()));
                 let months = months.take(self.months.into());
-                let commands = months.map(|month| self.commands(&month.to_string(), &key));
+                let commands =
+                    months.map(|month| self.commands(database, &month.to_string(), &key));
                 let each = "// One collection for each month. Shard it before its first event.\n";
                 iter::once(each.to_owned()).chain(commands).collect()
             }
             Some(Made::TimeSeries) => {
-                let command = self.shard(name, &key, "");
+                let command = shard(database, name, &key, "");
                 format!(
                     "// With `series_engine = \"native\"`, once a gateway has created it:\n// {command}"
                 )
@@ -122,23 +145,22 @@ impl Plan {
     }
 
     /// The commands that shard a collection. One that may have documents gets the index of its shard key first.
-    fn commands(&self, name: &str, key: &str) -> String {
+    fn commands(&self, database: &str, name: &str, key: &str) -> String {
         if self.presplit {
             // A hashed key can't be declared unique.
             let options = format!(", false, {{ numInitialChunks: {} }}", self.chunks);
-            return self.shard(name, key, &options);
+            return shard(database, name, key, &options);
         }
-        let database = &self.database;
         let index =
             format!("db.getSiblingDB({database:?}).getCollection({name:?}).createIndex({key});\n");
-        index + &self.shard(name, key, "")
+        index + &shard(database, name, key, "")
     }
+}
 
-    /// The command that shards a collection.
-    fn shard(&self, name: &str, key: &str, options: &str) -> String {
-        let namespace = format!("{}.{name}", self.database);
-        format!("sh.shardCollection({namespace:?}, {key}{options});\n")
-    }
+/// The command that shards a collection.
+fn shard(database: &str, name: &str, key: &str, options: &str) -> String {
+    let namespace = format!("{database}.{name}");
+    format!("sh.shardCollection({namespace:?}, {key}{options});\n")
 }
 
 #[cfg(test)]
@@ -146,7 +168,14 @@ mod tests {
     use super::*;
 
     fn plan(presplit: bool) -> String {
-        let plan = Plan { presplit, chunks: 8, months: 2, database: "shop".to_owned() };
+        let plan = Plan {
+            presplit,
+            chunks: 8,
+            months: 2,
+            database: "shop".to_owned(),
+            activity_database: None,
+            log_database: Some("logs".to_owned()),
+        };
         plan.text(Month::named("events_2024_12").expect("a month"))
     }
 
@@ -181,7 +210,7 @@ mod tests {
     fn a_plan_has_the_next_months() {
         let text = plan(true);
         for month in ["events_2024_12", "events_2025_01"] {
-            assert!(text.contains(&format!("\"shop.{month}\"")), "{text}");
+            assert!(text.contains(&format!("\"logs.{month}\"")), "{text}");
         }
         assert!(!text.contains("2025_02"), "{text}");
     }

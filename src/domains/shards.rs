@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     flow::lease::LeaseDocument,
-    mongo::{indexes::Index, shards::ShardKey},
+    mongo::{Group, indexes::Index, shards::ShardKey},
 };
 
 /// A collection, or collections of one kind.
@@ -19,6 +19,8 @@ pub struct Placed {
     pub room: &'static str,
     /// The name. A `*` at its end stands for what is known only at run time.
     pub name: &'static str,
+    /// Its group, which has its database.
+    pub group: Group,
     /// How a cluster divides it.
     pub shard_key: ShardKey,
     /// Its indexes, if `docgate indexes apply` builds them.
@@ -45,6 +47,7 @@ pub fn collections() -> Vec<Placed> {
     let declared = iter::once(("flow", leases)).chain(declared).map(|(room, declared)| Placed {
         room,
         name: declared.name,
+        group: declared.group,
         shard_key: declared.shard_key,
         indexes: declared.indexes,
         made: None,
@@ -53,6 +56,7 @@ pub fn collections() -> Vec<Placed> {
     let later = later.map(|(room, later)| Placed {
         room,
         name: later.name,
+        group: later.group,
         shard_key: later.shard_key,
         indexes: &[],
         made: Some(later.made),

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use mongodb::bson::RawDocumentBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
-use super::{
-    derived::Derived, driver::decode, indexes::Index, placement::Group, shards::ShardKey,
-};
+use super::{derived::Derived, driver::decode, indexes::Index, placement::Group, shards::ShardKey};
 use crate::{config::Config, error::Error};
 
 /// A document type and the collection that holds it.

@@ -16,7 +16,6 @@ use std::{
 use clap::Args;
 use futures_util::{StreamExt, stream};
 use indicatif::{BinaryBytes, ProgressBar, ProgressStyle};
-use mongodb::Database;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -28,7 +27,10 @@ use super::{
 use crate::{
     app::rfc3339,
     error::Error,
-    mongo::snapshot::{Described, Part, Snapshot, SnapshotError},
+    mongo::{
+        Group, Placement,
+        snapshot::{Described, Part, Snapshot, SnapshotError},
+    },
 };
 use manifest::{Entry, Manifest};
 use packing::{Compression, Packed};
@@ -71,8 +73,9 @@ impl Export {
         prepare(&self.folder)?;
         let stop = gateway::stop_on_signals()?;
         let exported = on_database(&config, async |database| {
-            let snapshot =
-                Snapshot::take(parts(database)).await.map_err(|error| explained(&error))?;
+            let snapshot = Snapshot::take(parts(&Placement::new(&config, &database)))
+                .await
+                .map_err(|error| explained(&error))?;
             let export = Exporting::new(&self, snapshot);
             let exported = tokio::select! {
                 biased;
@@ -87,9 +90,18 @@ impl Export {
     }
 }
 
-/// The databases of a gateway, each once.
-pub(super) fn parts(core: Database) -> Vec<Part> {
-    vec![Part { name: manifest::CORE, database: core }]
+/// The databases of a gateway, each once, under the name of the first of its groups.
+pub(super) fn parts(placement: &Placement) -> Vec<Part> {
+    let groups =
+        [(manifest::CORE, Group::Core), ("activity", Group::Activity), ("log", Group::Log)];
+    let mut parts: Vec<Part> = Vec::new();
+    for (name, group) in groups {
+        let database = placement.database(group);
+        if parts.iter().all(|part| part.database.name() != database.name()) {
+            parts.push(Part { name, database: database.clone() });
+        }
+    }
+    parts
 }
 
 /// Creates the folder, or checks that it is empty.

@@ -37,7 +37,7 @@ use super::{
 };
 pub use documents::TopicsDocument;
 
-use crate::mongo::shards::ShardKey;
+use crate::mongo::{Group, shards::ShardKey};
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -51,6 +51,7 @@ pub const ROOM: Room = Room {
     collections: &[declared::<TopicsDocument>()],
     later: &[Later {
         name: "topic_*",
+        group: Group::Core,
         shard_key: ShardKey::unsharded("MongoDB can't shard capped collections"),
         made: Made::Random,
     }],

@@ -12,7 +12,7 @@ use std::{
 use clap::Args;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
-use mongodb::{Database, bson::RawDocumentBuf};
+use mongodb::bson::RawDocumentBuf;
 
 use super::super::{
     export::{
@@ -31,7 +31,7 @@ use crate::{
     domains::collections,
     error::Error,
     mongo::{
-        indexes,
+        Group, Placement, indexes,
         restoring::{Begun, Restoring},
         snapshot::CollectionKind,
     },
@@ -73,12 +73,13 @@ impl Restore {
             verified = task => verified.map_err(Error::internal)??,
         };
         let restored = on_database(&config, async |database| {
-            let (restoring, done) = begin(&database, &manifest, &digest).await?;
+            let placement = Placement::new(&config, &database);
+            let (restoring, done) = begin(&placement, &manifest, &digest).await?;
             let work = Work::new(&folder, &manifest, restoring, done);
             let restored = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Failure::trouble("interrupted")),
-                restored = work.run(&config, &database) => restored,
+                restored = work.run(&config, &placement) => restored,
             };
             restored.map_err(|failure| {
                 failure.with_hint("the same command continues the restore; start no gateway before")
@@ -91,11 +92,11 @@ impl Restore {
 
 /// Begins, unless a database has something else. Returns the names of the files that are restored already.
 async fn begin(
-    database: &Database,
+    placement: &Placement,
     manifest: &Manifest,
     digest: &str,
 ) -> Result<(Restoring, Vec<String>), Failure> {
-    let (name, parts) = (database.name(), parts(database.clone()));
+    let (name, parts) = (placement.database(Group::Core).name(), parts(placement));
     let known: BTreeSet<&str> = parts.iter().map(|part| part.name).collect();
     if !manifest.databases.keys().map(String::as_str).eq(known) {
         let exported = manifest.databases.keys().map(String::as_str).collect::<Vec<_>>();
@@ -142,7 +143,7 @@ impl<'a> Work<'a> {
         Self { folder, manifest, restoring, done, bar }
     }
 
-    async fn run(&self, config: &Config, database: &Database) -> Result<(), Failure> {
+    async fn run(&self, config: &Config, placement: &Placement) -> Result<(), Failure> {
         for entry in &self.manifest.collections {
             if self.done.contains(&entry.file) {
                 self.bar.inc(entry.bytes);
@@ -158,7 +159,7 @@ impl<'a> Work<'a> {
             self.restoring.build(entry.place(), indexes).await?;
         }
         // Those that this version of docgate needs besides.
-        indexes::apply(database, &collections(config), false, |_| {}).await?;
+        indexes::apply(placement, &collections(config), false, |_| {}).await?;
         self.restoring.end().await?;
         terminal::say(format_args!(
             "{} documents of {} collections restored into {}, as of {}",

@@ -203,7 +203,7 @@ mod tests {
             "_id": ObjectId::from_bytes([7; 12]),
             "texts": ["", "größer \"x\"\n\u{0}\u{1f}\u{2028}😀", "{\"$oid\": 1}"],
             "int32": [0, -1, i32::MIN, i32::MAX],
-            "int64": [0_i64, 1 << 40, i64::MIN, i64::MAX],
+            "int64": [0_i64, 1_i64 << 40, i64::MIN, i64::MAX],
             "doubles": [0.0, -0.0, 1.0, 0.1, 1e300, 5e-324, f64::MAX, f64::INFINITY, f64::NEG_INFINITY],
             "dates": [
                 DateTime::from_millis(0), DateTime::from_millis(-5), DateTime::from_millis(1_700_000_000_123),

@@ -83,10 +83,18 @@ async fn sweep_from(app: &App, room: &Room, attempt: &Attempt) -> Result<u64, Er
     sweep.finished()
 }
 
-/// Runs the sweeps until `stop`. A lease keeps several gateways from doing the same work.
+/// Runs the sweeps until `stop`, and reads before each pass which versions of documents are in force. A lease keeps
+/// several gateways from doing the same work.
 pub async fn run(app: App, stop: CancellationToken) {
     let pause = Duration::from_millis(app.config().sweep_millis);
     while !stop.is_cancelled() {
+        if let Err(error) = app.refresh_versions().await {
+            tracing::warn!(
+                event = "versions_unread",
+                ?error,
+                "the versions in force couldn't be read; they are read again"
+            );
+        }
         if let Err(error) = pass(&app).await {
             tracing::warn!(event = "sweep_pass_failed", ?error, "sweep pass failed; it is retried");
         }

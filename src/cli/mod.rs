@@ -11,6 +11,7 @@ mod gateway;
 mod import;
 mod indexes;
 mod logging;
+mod migrate;
 mod options;
 mod schema;
 mod seed;
@@ -61,6 +62,7 @@ enum Command {
     #[command(subcommand)]
     Import(import::Import),
     Check(check::Check),
+    Migrate(migrate::Migrate),
     Token(token::Token),
     Schema(schema::Schema),
     Work(work::Work),
@@ -91,6 +93,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Indexes(indexes) => indexes.run().await,
             Command::Import(import) => import.run().await,
             Command::Check(check) => check.run().await,
+            Command::Migrate(migrate) => migrate.run().await,
             Command::Token(token) => token.run(),
             Command::Schema(schema) => Ok(schema.run()),
             Command::Work(work) => work.run().await,

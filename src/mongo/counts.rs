@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 use tracing::Span;
 
 use super::{
@@ -24,6 +24,7 @@ use super::{
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
+    migrations::{known, newest},
     observe,
     raw_writes::{FailedUpdate, failed_updates},
 };
@@ -43,6 +44,8 @@ const UPDATE: &str = "update";
 const INSERT: &str = "insert";
 /// Maximum number of documents per command: the size of a command is limited to 16 MB, like that of a document.
 const MAX_DOCUMENTS: usize = 1_000;
+/// How often what found its `_id` taken is sent again.
+const AGAIN: usize = 3;
 /// `maxTimeMS` of a command.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -62,10 +65,11 @@ impl Addition {
         mem::take(&mut self.amounts).into_iter().map(|(field, sum)| (field, sum.into())).collect()
     }
 
-    fn update(mut self) -> Document {
+    /// The update, which doesn't match a document of a newer version than `newest`.
+    fn update(mut self, newest: i32) -> Document {
         let amounts = self.amounts();
         doc! {
-            "q": { "_id": self.id },
+            "q": known(doc! { "_id": self.id }, newest),
             "u": { "$inc": amounts, "$setOnInsert": self.fixed },
             "upsert": true,
         }
@@ -116,7 +120,7 @@ impl Counters {
     /// # Errors
     /// `Uncounted` or `Internal`; some of the additions may have been applied.
     pub async fn add<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
-        self.send(T::COLLECTION, UPDATE, additions).await
+        self.send((T::COLLECTION, newest(T::UPGRADES)), UPDATE, additions).await
     }
 
     /// Inserts measurements into the time-series collection of `T`, each at most once. The fields of a measurement are
@@ -125,18 +129,18 @@ impl Counters {
     /// # Errors
     /// As those of [`Self::add`].
     pub async fn measure<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
-        self.send(T::COLLECTION, INSERT, additions).await
+        self.send((T::COLLECTION, newest(T::UPGRADES)), INSERT, additions).await
     }
 
     async fn send(
         &self,
-        name: &'static str,
+        (name, newest): (&'static str, i32),
         command: &'static str,
         additions: Vec<Addition>,
     ) -> Result<(), Error> {
         let since = Instant::now();
         let span = ItemSpan::new(name, command);
-        let batcher = self.batcher(name, command);
+        let batcher = self.batcher(name, newest, command);
         let added = if self.coalesce {
             batcher.submit(additions, &span).await
         } else {
@@ -152,11 +156,16 @@ impl Counters {
     }
 
     /// The batcher of a collection, all of whose additions are sent by the same kind of command.
-    fn batcher(&self, name: &'static str, command: &'static str) -> Arc<Batcher<Counter>> {
+    fn batcher(
+        &self,
+        name: &'static str,
+        newest: i32,
+        command: &'static str,
+    ) -> Arc<Batcher<Counter>> {
         self.by_collection.get(name, || {
             let (collection, sent) = (self.loader.raw(name), self.commands.of(name, command));
             let documents = self.counts.batch_size(name);
-            let counter = Counter { name, command, collection, documents, sent };
+            let counter = Counter { name, newest, command, collection, documents, sent };
             Batcher::new(counter, self.counts.waiting(name))
         })
     }
@@ -171,6 +180,7 @@ fn error_for_caller(shared: &Error) -> Error {
     let inner = shared.source().map_or_else(|| shared.to_string(), ToString::to_string);
     match shared {
         Error::Internal(_) => Error::internal(inner),
+        Error::NewerVersion(_) => Error::NewerVersion(inner.into()),
         _ => Error::Uncounted(inner.into()),
     }
 }
@@ -178,6 +188,8 @@ fn error_for_caller(shared: &Error) -> Error {
 /// The counters of one collection.
 struct Counter {
     name: &'static str,
+    /// The newest version of documents that it may change; see `super::migrations`.
+    newest: i32,
     /// [`UPDATE`] or [`INSERT`].
     command: &'static str,
     collection: Raw,
@@ -240,24 +252,70 @@ impl Counter {
         failed
     }
 
-    /// Sends one command. Returns the errors, by the position of the document.
+    /// Sends one command, and what it refused once more. Returns the errors, by the position of the document.
+    ///
+    /// An upsert finds its `_id` taken if another one inserted the document at the same moment. Then it has added nothing,
+    /// and adds to that document when it is sent again. If it finds the `_id` taken again and again, the document doesn't match
+    /// its filter, because it is of a newer version.
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
         self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
         let sums = sums.into_iter();
-        let (field, sums): (&str, Vec<Document>) = match self.command {
-            INSERT => ("documents", sums.map(Addition::measurement).collect()),
-            _ => ("updates", sums.map(Addition::update).collect()),
+        let sums: Vec<Bson> = match self.command {
+            INSERT => sums.map(|sum| sum.measurement().into()).collect(),
+            _ => sums.map(|sum| sum.update(self.newest).into()).collect(),
         };
-        let command = encode(&doc! {
+        let (mut sums, failed) = self.send_once(sums).await?;
+        let (taken, mut failed): (Vec<_>, Vec<_>) =
+            failed.into_iter().partition(|failed| failed.code == DUPLICATE_KEY);
+        let mut taken: Vec<usize> = taken.into_iter().map(|failed| failed.position).collect();
+        for _ in 0..AGAIN {
+            if taken.is_empty() {
+                break;
+            }
+            let again = taken.iter().filter_map(|at| sums.get_mut(*at).map(mem::take)).collect();
+            let (sent, refused) = match self.send_once(again).await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    let error = |at| FailedUpdate::unknown(at, error.to_string());
+                    failed.extend(taken.drain(..).map(error));
+                    break;
+                }
+            };
+            for (at, sum) in taken.iter().zip(sent) {
+                if let Some(place) = sums.get_mut(*at) {
+                    *place = sum;
+                }
+            }
+            let mut still = Vec::new();
+            for mut refused in refused {
+                let Some(at) = taken.get(refused.position) else { continue };
+                refused.position = *at;
+                if refused.code == DUPLICATE_KEY {
+                    still.push(*at);
+                } else {
+                    failed.push(refused);
+                }
+            }
+            taken = still;
+        }
+        let newer = taken.into_iter().map(|at| (at, Error::NewerVersion("a count".into())));
+        Ok(failed.into_iter().map(|failed| (failed.position, failed.error)).chain(newer).collect())
+    }
+
+    /// Sends one command. Returns its statements, and those that failed.
+    async fn send_once(&self, sums: Vec<Bson>) -> Result<(Vec<Bson>, Vec<FailedUpdate>), Error> {
+        let field = if self.command == INSERT { "documents" } else { "updates" };
+        let mut command = doc! {
             self.command: self.name,
             field: sums,
             "ordered": false,
             "writeConcern": { "w": "majority" },
             "maxTimeMS": millis(LIMIT),
-        })?;
+        };
+        let raw = encode(&command)?;
         let since = Instant::now();
         let collection = self.collection.clone();
-        let call = async move { collection.sessions().run(command).await };
+        let call = async move { collection.sessions().run(raw).await };
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
         let reply =
             send_within(LIMIT + Duration::from_secs(1), self.name, self.command, call).await;
@@ -266,13 +324,11 @@ impl Counter {
             Err(_none) => Ok(reply),
         });
         record_batched(&self.sent, since, reply.as_ref().err());
-        let reply = reply?;
-        let fault = |FailedUpdate { position, code, error, .. }| match code {
-            // Two upserts inserted the document at the same time; this one wasn't counted.
-            DUPLICATE_KEY => (position, Error::unavailable(error)),
-            _ => (position, error),
+        let sums = match command.remove(field) {
+            Some(Bson::Array(sums)) => sums,
+            _ => Vec::new(),
         };
-        Ok(failed_updates(&reply)?.into_iter().map(fault).collect())
+        Ok((sums, failed_updates(&reply?)?))
     }
 }
 

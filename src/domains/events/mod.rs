@@ -40,7 +40,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 pub use documents::{CallDocument, EventDocument, ImportDocument};
 
@@ -59,6 +59,11 @@ pub const ROOM: Room = Room {
         ])
     }),
     // The collections of months are created at run time.
+    documents: &[
+        documented::<EventDocument>(),
+        documented::<CallDocument>(),
+        documented::<ImportDocument>(),
+    ],
     collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

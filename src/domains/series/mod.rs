@@ -29,7 +29,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 pub use documents::{BucketDocument, ImportDocument, PointDocument};
 
@@ -48,6 +48,11 @@ pub const ROOM: Room = Room {
         )])
     }),
     counters: &["recordViews"],
+    documents: &[
+        documented::<BucketDocument>(),
+        documented::<PointDocument>(),
+        documented::<ImportDocument>(),
+    ],
     collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

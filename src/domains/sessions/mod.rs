@@ -59,7 +59,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 use documents::Level;
 pub use documents::{RollupDocument, SessionDocument, StatDocument};
@@ -78,6 +78,11 @@ pub const ROOM: Room = Room {
             (config.session_rollup_seconds >= 1, "session_rollup_seconds must be at least 1"),
         ])
     }),
+    documents: &[
+        documented::<SessionDocument>(),
+        documented::<StatDocument>(),
+        documented::<RollupDocument>(),
+    ],
     collections: &[
         declared::<SessionDocument>(),
         declared::<RollupDocument>(),

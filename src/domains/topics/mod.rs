@@ -33,7 +33,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 pub use documents::TopicsDocument;
 
@@ -46,6 +46,7 @@ pub const ROOM: Room = Room {
             (config.topic_window_bytes >= 1 << 16, "topic_window_bytes must be at least 65536"),
         ])
     }),
+    documents: &[documented::<TopicsDocument>()],
     collections: &[declared::<TopicsDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -104,6 +104,17 @@ impl Migrate {
     }
 }
 
+/// Puts the newest version of every kind of documents in force, for a database of which no earlier docgate knows.
+pub(super) async fn put_in_force(app: &App) -> Result<(), Failure> {
+    let versions = app.collection::<SchemaVersionDocument>();
+    for (_, documents) in domains::documents(app.config()) {
+        if documents.newest() > 1 {
+            versions.put_in_force(documents.collection, documents.newest()).await?;
+        }
+    }
+    Ok(app.refresh_versions().await?)
+}
+
 /// Prints the number of documents by collection and version. Returns how many are of a version that isn't known.
 async fn count(app: &App, all: &[Documented]) -> Result<u64, Failure> {
     let mut rows = vec![["COLLECTION", "VERSION", "DOCUMENTS", "STATE"].map(str::to_owned)];
@@ -158,12 +169,10 @@ impl Run<'_> {
             }
         }
         bar.finish_and_clear();
-        terminal::say(format_args!(
-            "{collection}: {upgraded} documents upgraded to version {newest}"
-        ));
+        terminal::say(format_args!("{collection}: {upgraded} upgraded to version {newest}"));
         if newer > 0 {
             terminal::say(format_args!(
-                "{collection}: {newer} documents are of a version that this docgate doesn't know, and were left alone"
+                "{collection}: {newer} left alone, of a version that this docgate doesn't know"
             ));
         }
         Ok(newer)

@@ -39,6 +39,7 @@ fn rooms() -> Vec<String> {
     let modules = match thread.name().and_then(|name| name.split("::").next()).unwrap_or_default() {
         "checkout" | "hot" | "refunds" | "shop" | "storm" => &["orders"][..],
         "events" => &["events", "hits", "series"],
+        "migrations" => &["hits", "orders"],
         module => &[module],
     };
     let config = Config::default();

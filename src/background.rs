@@ -1,4 +1,5 @@
-//! Runs the sweeps of the rooms, in one gateway at a time, and the rooms' own jobs, in every gateway.
+//! Runs the sweeps of the rooms, in one gateway at a time, and the rooms' own jobs, in every gateway. Follows the versions
+//! of documents that are in force.
 
 use std::time::Duration;
 
@@ -83,9 +84,8 @@ async fn sweep_from(app: &App, room: &Room, attempt: &Attempt) -> Result<u64, Er
     sweep.finished()
 }
 
-/// Runs the sweeps until `stop`, and reads before each pass which versions of documents are in force. A lease keeps
-/// several gateways from doing the same work.
-pub async fn run(app: App, stop: CancellationToken) {
+/// Reads every few seconds until `stop` which versions of documents are in force, in every gateway.
+pub async fn follow_versions(app: App, stop: CancellationToken) {
     let pause = Duration::from_millis(app.config().sweep_millis);
     while !stop.is_cancelled() {
         if let Err(error) = app.refresh_versions().await {
@@ -95,6 +95,17 @@ pub async fn run(app: App, stop: CancellationToken) {
                 "the versions in force couldn't be read; they are read again"
             );
         }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// Runs the sweeps until `stop`. A lease keeps several gateways from doing the same work.
+pub async fn run(app: App, stop: CancellationToken) {
+    let pause = Duration::from_millis(app.config().sweep_millis);
+    while !stop.is_cancelled() {
         if let Err(error) = pass(&app).await {
             tracing::warn!(event = "sweep_pass_failed", ?error, "sweep pass failed; it is retried");
         }

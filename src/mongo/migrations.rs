@@ -142,6 +142,9 @@ fn upgrade<T: Stored>(document: &mut Document) {
     for upgrade in T::UPGRADES.iter().skip(done) {
         (upgrade.in_memory)(document);
     }
+    if done < T::UPGRADES.len() {
+        document.insert("v", newest(T::UPGRADES));
+    }
 }
 
 /// Decodes a stored document, after it was upgraded in memory.

@@ -2,6 +2,7 @@
 //! shape that earlier releases stored.
 
 mod command;
+mod kit;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde_json::{Value, json};

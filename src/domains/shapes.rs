@@ -42,9 +42,10 @@ fn describe(text: &mut String, documents: &Documented, room: &str) {
     let Documented { collection, shape, indexes, upgrades, .. } = documents;
     let newest = documents.newest();
     // Writing to a string doesn't fail.
-    let _ = write!(text, "\n## `{collection}`\n\n{} Version {newest}.{room}\n", shape.comment());
+    let _written =
+        write!(text, "\n## `{collection}`\n\n{} Version {newest}.{room}\n", shape.comment());
     for (version, upgrade) in (2..).zip(*upgrades) {
-        let _ = write!(text, "\nVersion {version}: {}\n", upgrade.says);
+        let _written = write!(text, "\nVersion {version}: {}\n", upgrade.says);
     }
     let since = |field: &str| {
         let added = (2..).zip(*upgrades).find(|(_, upgrade)| upgrade.fields.contains(&field));
@@ -57,7 +58,7 @@ fn describe(text: &mut String, documents: &Documented, room: &str) {
         .flat_map(|(version, upgrade)| upgrade.fields.iter().map(move |field| (version, *field)));
     for (version, field) in not_decoded {
         if !has_field(shape, field) {
-            let _ = writeln!(text, "| `{field}` | derived, not read | {version} | |");
+            let _written = writeln!(text, "| `{field}` | derived, not read | {version} | |");
         }
     }
     if indexes.is_empty() {
@@ -86,7 +87,7 @@ fn rows(text: &mut String, path: &str, shape: &Shape, since: &dyn Fn(&str) -> i3
         }
         let key = format!("{path}{}", field.key());
         let first = key.split(['.', '[']).next().unwrap_or_default();
-        let _ = writeln!(
+        let _written = writeln!(
             text,
             "| `{key}` | {} | {} | {} |",
             type_of(field, part.as_ref()),

@@ -73,11 +73,10 @@ impl Field {
 
     /// Whether the attribute of serde has this word.
     pub fn has(&self, word: &str) -> bool {
-        let is_one = |attribute: &&&str| {
+        self.attributes.iter().any(|attribute| {
             let rest = attribute.strip_prefix("serde(").unwrap_or_default();
             rest.split([',', ')']).any(|one| one.trim() == word)
-        };
-        self.attributes.iter().any(|attribute| is_one(&attribute))
+        })
     }
 }
 
@@ -140,14 +139,13 @@ impl<K, T: Described> Described for BTreeMap<K, T> {
 }
 
 /// Finds out whether `T` is described. A method is looked for on `&Probe<T>` first, where [`IfDescribed`] has it, and then
-/// on `&&Probe<T>`, where [`Otherwise`] has it. So `(&Probe::<T>::new()).shape()` compiles for every type.
+/// on `&&Probe<T>`, where [`Otherwise`] has it. So `(&Probe::<T>::of_type()).shape()` compiles for every type.
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<fn() -> T>);
 
 impl<T> Probe<T> {
     /// A probe of `T`.
-    #[expect(clippy::new_without_default, reason = "macros alone make one")]
-    pub const fn new() -> Self {
+    pub const fn of_type() -> Self {
         Self(PhantomData)
     }
 }

@@ -164,7 +164,7 @@ macro_rules! document {
                             .is_some(),
                         part: || {
                             use $crate::mongo::shape::prelude::*;
-                            (&Probe::<$($type)? $(Option<$optional>)?>::new()).shape()
+                            (&Probe::<$($type)? $(Option<$optional>)?>::of_type()).shape()
                         },
                     },
                 )*]),

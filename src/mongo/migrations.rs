@@ -12,7 +12,9 @@
 //!   force, in the collection `schemaVersions`, which gateways read every few seconds. Until then they write
 //!   version 1, which the gateways of the release before can read: so these can run beside it, and one can go back.
 //! - **A document of a newer version** than the newest is refused by every read, and isn't matched by any
-//!   update or removal: their filters contain `v`.
+//!   update or removal: their filters contain `v`. Roll-ups ([`rollup`](super::rollup)) are the exception: they replace
+//!   documents by what follows from others.
+//! - A type that overrides [`Stored::read`] upgrades what it reads itself.
 //!
 //! `docgate migrate` reads the `_id`s and versions of a collection in the order of `_id`, and sends updates of 100 documents.
 //! The filter of each names the version that its stages start from. This is why it is safe:

@@ -212,6 +212,7 @@ document! {
 #[cfg(test)]
 mod tests {
     use mongodb::bson::{self, RawDocumentBuf};
+    use serde::{Deserialize, Serialize};
 
     use super::*;
 

@@ -21,7 +21,10 @@ use crate::{
     error::Error,
     flow::{Attempt, Bounds, OPS_CAP, Op},
     metrics::Metrics,
-    mongo::{Collection, Counters, Loader, Stored, migrations::SchemaVersionDocument, watch::Hub},
+    mongo::{
+        Collection, Counters, Loader, Placement, Stored, migrations::SchemaVersionDocument,
+        watch::Hub,
+    },
     traces,
 };
 
@@ -34,6 +37,7 @@ pub struct App {
 struct Inner {
     config: Config,
     database: Database,
+    placement: Placement,
     loader: Arc<Loader>,
     counters: Arc<Counters>,
     hub: Hub,
@@ -64,9 +68,10 @@ impl App {
     /// A gateway over `database`, with its metrics in `metrics`.
     pub fn with_metrics(config: Config, database: Database, metrics: Metrics) -> Self {
         let ids = Ids::new(&config.secret);
-        let hub = Hub::new(database.clone(), metrics.streams().clone());
+        let placement = Placement::new(&config, &database);
+        let hub = Hub::new(placement.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);
-        let loader = Loader::new(database.clone(), &metrics, limit, config.coalesce_writes);
+        let loader = Loader::new(placement.clone(), &metrics, limit, config.coalesce_writes);
         let counters = Counters::new(&loader, &metrics, config.coalesce_counts);
         let name = ids.random();
         let (tasks, http, shared) = (TaskTracker::new(), OnceLock::new(), Mutex::default());
@@ -74,6 +79,7 @@ impl App {
             inner: Arc::new(Inner {
                 config,
                 database,
+                placement,
                 loader,
                 counters,
                 hub,
@@ -92,9 +98,14 @@ impl App {
         &self.inner.config
     }
 
-    /// The gateway's database.
+    /// The gateway's database, which is that of the group `core`.
     pub fn database(&self) -> &Database {
         &self.inner.database
+    }
+
+    /// The databases of all groups.
+    pub fn placement(&self) -> &Placement {
+        &self.inner.placement
     }
 
     /// The typed collection of `T`.

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use checks::is_web_address;
 pub use choices::{
-    DiscussionLayout, DocumentsMode, LogFormat, PaymentProvider, SeriesEngine, Weekday,
+    Compression, Concern, Consistency, DiscussionLayout, DocumentsMode, LogFormat, PaymentProvider,
+    SeriesEngine, Weekday,
 };
 pub use read::unread;
 
@@ -54,6 +55,32 @@ settings! {
         pub mongodb_uri: String = String::new(),
         /// Database that holds the collections.
         pub database: String = "docgate".into(),
+        /// Database of the group `activity`, if it isn't `database`.
+        pub activity_database: Option<String> = None,
+        /// Database of the group `log`, if it isn't `database`.
+        pub log_database: Option<String> = None,
+        /// When writes of the group `core` are acknowledged. Only `majority` is accepted, because flows depend on it.
+        pub core_write_concern: Concern = Concern::Majority,
+        /// When additions to the group `activity` are acknowledged, such as those of hits.
+        pub activity_write_concern: Concern = Concern::Majority,
+        /// When events are acknowledged whose call doesn't say it.
+        pub log_write_concern: Concern = Concern::Majority,
+        /// Compression of the collections of the group `core` that the gateway creates. Default: MongoDB's.
+        pub core_compression: Option<Compression> = None,
+        /// The same for the group `activity`.
+        pub activity_compression: Option<Compression> = None,
+        /// The same for the group `log`.
+        pub log_compression: Option<Compression> = None,
+        /// Consistency of reads of the group `core` by query fields that have the argument `consistency` and don't get
+        /// it. No other read depends on it.
+        pub core_consistency: Consistency = Consistency::Strong,
+        /// The same for the group `activity`.
+        pub activity_consistency: Consistency = Consistency::Strong,
+        /// The same for the group `log`.
+        pub log_consistency: Consistency = Consistency::Strong,
+        /// How far a secondary that serves an `EVENTUAL` read may lag behind the primary, in seconds. MongoDB takes 90 or
+        /// more.
+        pub eventual_staleness_seconds: u32 = 90,
         /// Key from which ids and cursors are derived, 32 bytes or more. After a change, old cursors are invalid and
         /// earlier idempotency keys aren't recognised.
         pub secret: String = String::new(),
@@ -166,6 +193,8 @@ settings! {
         pub cart_keep_expired: bool = true,
         /// Idle time after which a booking expires and its seats become free, in seconds.
         pub booking_idle_seconds: u64 = 600,
+        /// How long a booking that was cancelled or has expired is kept, in seconds.
+        pub booking_keep_seconds: u64 = 2_592_000,
         /// Maximum number of reservations of one SKU. Shopping stops reserving at half of it.
         pub reservations_per_sku: u32 = 1_000,
 

@@ -1,4 +1,5 @@
-//! `schema.graphql` is the contract: it equals the code, and the README's role table equals it.
+//! `schema.graphql` is the contract: it equals the code, and the README's role table equals it. So do the tables of
+//! `docs/SHARDING.md`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -20,6 +21,26 @@ use async_graphql::{
 fn read(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The tables of a document are between two comments, `<!-- NAME -->` and `<!-- end of NAME -->`.
+#[test]
+fn the_tables_of_shard_keys_and_broadcasts_equal_the_code() {
+    use docgate::domains::shards::{broadcasts_as_markdown, keys_as_markdown};
+    const FILE: &str = "docs/SHARDING.md";
+    let committed = read(FILE);
+    let mut written = committed.clone();
+    for (name, table) in [("keys", keys_as_markdown()), ("broadcasts", broadcasts_as_markdown())] {
+        let [begin, end] = [format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n")];
+        let (before, rest) = written.split_once(&begin).expect("the beginning of a table");
+        let (_, after) = rest.split_once(&end).expect("the end of a table");
+        written = format!("{before}{begin}\n{table}\n{end}{after}");
+    }
+    if written != committed {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+        fs::write(&path, written).expect("the file is writable");
+        panic!("{FILE} differed from the code. It is written anew: look at the difference");
+    }
 }
 
 #[test]

@@ -13,7 +13,10 @@ use super::{
 use crate::{
     app::App,
     domains::{catalog, collections, inventory},
-    mongo::indexes::{self, Planned, Step},
+    mongo::{
+        Placement,
+        indexes::{self, Planned, Step},
+    },
 };
 
 /// Compare the indexes with what the gateway needs, or build them
@@ -83,7 +86,8 @@ impl Plan {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
         let planned = on_database(&config, async |database| {
-            Ok(indexes::plan(&database, &collections(&config)).await?)
+            let placement = Placement::new(&config, &database);
+            Ok(indexes::plan(&placement, &collections(&config)).await?)
         });
         let plan = planned.await?;
         let mut rows = vec![["COLLECTION", "INDEX", "STATE", "SERVES"].map(str::to_owned)];
@@ -119,8 +123,8 @@ impl Apply {
                 let (what, done) = (planned, self.done(&planned.step));
                 terminal::say(format_args!("{}.{}: {done}", what.collection, what.name));
             };
-            indexes::apply(&database, &collections(&config), self.drop, tell).await?;
             let app = App::new(config.clone(), database);
+            indexes::apply(app.placement(), &collections(&config), self.drop, tell).await?;
             follow_site_locale(&app).await?;
             correct_stock(&app).await
         });

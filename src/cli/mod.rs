@@ -6,6 +6,7 @@
 
 mod check;
 mod demo;
+mod export;
 mod failure;
 mod gateway;
 mod import;
@@ -16,6 +17,7 @@ mod options;
 mod schema;
 mod seed;
 mod serve;
+mod shards;
 mod terminal;
 mod token;
 mod traces;
@@ -59,10 +61,12 @@ enum Command {
     Demo(demo::Demo),
     #[command(subcommand)]
     Indexes(indexes::Indexes),
-    #[command(subcommand)]
     Import(import::Import),
+    Export(export::Export),
     Check(check::Check),
     Migrate(migrate::Migrate),
+    #[command(subcommand)]
+    Shards(shards::Shards),
     Token(token::Token),
     Schema(schema::Schema),
     Work(work::Work),
@@ -92,8 +96,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Demo(demo) => Box::pin(demo.run()).await,
             Command::Indexes(indexes) => indexes.run().await,
             Command::Import(import) => import.run().await,
+            Command::Export(export) => export.run().await,
             Command::Check(check) => check.run().await,
             Command::Migrate(migrate) => migrate.run().await,
+            Command::Shards(shards) => Ok(shards.run()),
             Command::Token(token) => token.run(),
             Command::Schema(schema) => Ok(schema.run()),
             Command::Work(work) => work.run().await,

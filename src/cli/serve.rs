@@ -8,7 +8,6 @@ use std::{
 };
 
 use clap::Args;
-use mongodb::Database;
 use serde::Serialize;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -28,7 +27,7 @@ use crate::{
     edge::Edge,
     metrics::Metrics,
     mongo::{
-        connect,
+        Placement, connect,
         indexes::{self, Step},
     },
 };
@@ -131,10 +130,10 @@ impl Serve {
     }
 
     async fn prepare(&self, app: &App) -> Result<(), Failure> {
-        let database = app.database();
-        wait_for_primary(app.config(), database, Duration::from_secs(self.wait)).await?;
+        let placement = app.placement();
+        wait_for_primary(app.config(), app.database(), Duration::from_secs(self.wait)).await?;
         if self.apply_indexes {
-            indexes::apply(database, &collections(app.config()), false, |planned| {
+            indexes::apply(placement, &collections(app.config()), false, |planned| {
                 if planned.step == Step::Create {
                     tracing::info!(
                         event = "index_built",
@@ -146,7 +145,8 @@ impl Serve {
             })
             .await?;
         }
-        warn_of_indexes(app.config(), database).await
+        warn_of_places(app.config(), placement).await?;
+        warn_of_indexes(app.config(), placement).await
     }
 
     /// Queries the gateway on this machine. Other faults of the configuration are left to that gateway to
@@ -167,10 +167,25 @@ impl Serve {
     }
 }
 
+/// Logs one warning with the names of collections that are in another database than that of their group: their documents
+/// aren't read there.
+async fn warn_of_places(config: &Config, placement: &Placement) -> Result<(), Failure> {
+    let left = placement.left_behind(&collections(config)).await?;
+    if !left.is_empty() {
+        tracing::warn!(
+            event = "collections_left_behind",
+            "the database {} has collections whose group has another database; what they contain isn't read: {}",
+            config.database,
+            left.join(", ")
+        );
+    }
+    Ok(())
+}
+
 /// Logs one warning with the names of missing or different indexes: reads without their index are slow, and
 /// some fail.
-async fn warn_of_indexes(config: &Config, database: &Database) -> Result<(), Failure> {
-    let plan = indexes::plan(database, &collections(config)).await?;
+async fn warn_of_indexes(config: &Config, placement: &Placement) -> Result<(), Failure> {
+    let plan = indexes::plan(placement, &collections(config)).await?;
     let incomplete =
         plan.iter().filter(|planned| matches!(planned.step, Step::Create | Step::Differs));
     let names: Vec<String> =

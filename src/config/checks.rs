@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mongodb::{error::ErrorKind, options::ConnectionString};
 
-use super::{BUFFER, Config, DocumentsMode};
+use super::{BUFFER, Concern, Config, DocumentsMode};
 
 impl Config {
     /// Faults of the settings that a command on the database needs.
@@ -15,9 +15,27 @@ impl Config {
         } else if let Some(reason) = uri_fault(&self.mongodb_uri) {
             faults.push(format!("mongodb_uri can't be used: {reason}"));
         }
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        if !(1..=48).contains(&self.database.len()) || !self.database.bytes().all(fits) {
-            faults.push("database must be 1 to 48 letters, digits or underscores".to_owned());
+        let databases = [
+            ("database", Some(&self.database)),
+            ("activity_database", self.activity_database.as_ref()),
+            ("log_database", self.log_database.as_ref()),
+        ];
+        for (key, name) in databases {
+            if name.is_some_and(|name| !is_database_name(name)) {
+                faults.push(format!("{key} must be 1 to 48 letters, digits or underscores"));
+            }
+        }
+        if self.core_write_concern != Concern::Majority {
+            faults.push(
+                "core_write_concern must be majority: flows decide by writes of this group, and a decision that only the primary has can be lost"
+                    .to_owned(),
+            );
+        }
+        if !(90..=86_400).contains(&self.eventual_staleness_seconds) {
+            faults.push(
+                "eventual_staleness_seconds must be between 90, MongoDB's minimum, and 86400"
+                    .to_owned(),
+            );
         }
         faults
     }
@@ -168,6 +186,14 @@ impl Config {
             ),
         );
     }
+}
+
+/// Whether it can be the name of a database. `admin`, `config` and `local` are MongoDB's own.
+fn is_database_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    (1..=48).contains(&name.len())
+        && name.bytes().all(fits)
+        && !["admin", "config", "local"].contains(&name)
 }
 
 /// Whether the text is a URL of HTTP.

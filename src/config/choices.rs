@@ -36,6 +36,40 @@ pub enum SeriesEngine {
     Native,
 }
 
+/// When MongoDB acknowledges a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Concern {
+    /// When the primary has it in memory.
+    Primary,
+    /// When the primary has it in its journal on disk.
+    Journal,
+    /// When a majority of the members has it in their journals.
+    Majority,
+}
+
+/// How MongoDB compresses the documents of a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// It doesn't.
+    None,
+    /// Fast, with less effect.
+    Snappy,
+    /// Slower, with more effect.
+    Zstd,
+}
+
+/// How current the answer of a read is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, async_graphql::Enum)]
+#[serde(rename_all = "lowercase")]
+pub enum Consistency {
+    /// The primary serves it: it shows every change that was acknowledged before.
+    Strong,
+    /// A secondary may serve it. It can be older, by a bound that the operator sets and that is 90 seconds or more.
+    Eventual,
+}
+
 /// A day of the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -42,17 +42,20 @@ pub mod topics;
 pub mod transfers;
 
 pub mod audiences;
+pub mod broadcasts;
 pub mod delivery;
 pub mod nodes;
 pub mod paying;
 mod room;
 pub mod shapes;
+pub mod shards;
 pub mod trees;
 
 use comments::Discussable;
 use queue::operations::Work;
 pub use room::{
-    CheckFn, CountFn, Documented, FaultsFn, RepairFn, Room, RoomFields, SweepFn, UpgradeFn,
+    CheckFn, CountFn, Documented, FaultsFn, Later, Made, RepairFn, Room, RoomFields, SweepFn,
+    UpgradeFn,
 };
 
 use std::time::Duration;

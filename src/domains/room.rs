@@ -17,10 +17,11 @@ use crate::{
     graphql::interface::OfInterface,
     invariants::Report,
     mongo::{
-        Stored,
+        Group, Stored,
         indexes::{Declared, Index},
         migrations::{Position, Step, Upgrade, newest},
         shape::{Described, Shape},
+        shards::ShardKey,
     },
 };
 
@@ -51,8 +52,10 @@ pub struct Room {
     pub rows: &'static [Row],
     /// The documents of its collections, those of collections that it creates while it runs among them.
     pub documents: &'static [Documented],
-    /// Its collections with their indexes.
+    /// Its collections with their indexes, groups and shard keys.
     pub collections: &'static [Declared],
+    /// Collections that it creates while it runs.
+    pub later: &'static [Later],
     /// Finishes or aborts flows that were interrupted, and removes what is no longer needed.
     pub sweep: Option<SweepFn>,
     /// The queues of its own jobs, with their handlers; see [`Work::own`](super::queue::operations::Work::own).
@@ -89,6 +92,7 @@ impl Room {
             rows: &[],
             documents: &[],
             collections: &[],
+            later: &[],
             sweep: None,
             work: None,
             check: None,
@@ -147,9 +151,53 @@ pub(crate) fn unmet<const N: usize>(demands: [(bool, &str); N]) -> Vec<String> {
     unmet.map(|(_, fault)| fault.to_owned()).collect()
 }
 
-/// The declaration of a collection and its indexes.
+/// The declaration of a collection, its indexes, its group and its shard key.
 pub(crate) const fn declared<T: Stored>() -> Declared {
-    (T::COLLECTION, T::INDEXES)
+    Declared { name: T::COLLECTION, indexes: T::INDEXES, group: T::GROUP, shard_key: T::SHARD_KEY }
+}
+
+/// The declaration of a collection without indexes, which is sharded by `_id`.
+pub(crate) const fn bare(name: &'static str, group: Group) -> Declared {
+    Declared { name, indexes: &[], group, shard_key: ShardKey::ID }
+}
+
+/// Collections that a room creates while it runs, and so not with the indexes of [`Room::collections`].
+#[derive(Debug, Clone, Copy)]
+pub struct Later {
+    /// The name. A `*` at its end stands for what is known only then.
+    pub name: &'static str,
+    /// The group of each of them.
+    pub group: Group,
+    /// How a cluster divides each of them.
+    pub shard_key: ShardKey,
+    /// What they are.
+    pub made: Made,
+}
+
+/// What a collection is that a room creates while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    /// A time-series collection, which is created before its first document.
+    TimeSeries,
+    /// One for each month. The name ends with the year and the month, as in `2024_02`.
+    Monthly,
+    /// Any number of them, each with a random name.
+    Random,
+}
+
+impl Later {
+    /// Collections of the documents of `T`.
+    pub(crate) const fn of<T: Stored>(name: &'static str, made: Made) -> Self {
+        Self { name, group: T::GROUP, shard_key: T::SHARD_KEY, made }
+    }
+
+    /// Whether a collection with this name is one of them.
+    pub fn is(&self, name: &str) -> bool {
+        match self.name.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == self.name,
+        }
+    }
 }
 
 /// The fields of one room in a root type of the schema.

@@ -227,13 +227,16 @@ impl Edge {
     }
 }
 
-/// The commands of a request. Each read is sent again with `explain`.
+/// The commands of a request. Each read is sent again with `explain`, to the primary.
 async fn commands(app: &App, log: &Mutex<Vec<observe::SentCommand>>) -> Vec<async_graphql::Value> {
     let sent = log.lock().map(|sent| sent.clone()).unwrap_or_default();
     let mut commands = Vec::new();
     for sent in sent {
         let statistics = match &sent.read {
-            Some(read) => explain::statistics(app.database(), read.command()).await.ok(),
+            Some(read) => {
+                let database = app.placement().database(read.group());
+                explain::statistics(database, read.command()).await.ok()
+            }
             None => None,
         };
         commands.push(value!({
@@ -243,6 +246,7 @@ async fn commands(app: &App, log: &Mutex<Vec<observe::SentCommand>>) -> Vec<asyn
             "docsExamined": (statistics.map(|found| found.docs_examined)),
             "returned": (statistics.map(|found| found.returned)),
             "sharedWith": (sent.others()),
+            "eventual": (sent.read.as_ref().map(observe::Read::is_eventual)),
             "millis": ((sent.took.as_secs_f64() * 1_000_000.0).round() / 1000.0),
         }));
     }

@@ -16,6 +16,7 @@ use crate::{
         expression::{literal, millis},
         guarded::Outcome,
         indexes::Index,
+        shards::ShardKey,
         stored::document,
     },
 };
@@ -40,6 +41,7 @@ document! {
 impl Stored for LeaseDocument {
     const COLLECTION: &'static str = "leases";
     const INDEXES: &'static [Index] = &[];
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has a few documents");
 }
 
 /// A held lease.

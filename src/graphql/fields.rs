@@ -31,7 +31,9 @@
 //! }
 //! ```
 //!
-//! Every field of a query may fail. `by` is its guard and the last line of its description.
+//! Every field of a query may fail. `by` is its guard and the last line of its description. A field `with consistency` has
+//! the argument `consistency`: a secondary may serve the reads that its expression makes ([`crate::mongo::consistency`]).
+//! Only fields have it that nobody decides anything by.
 
 /// Declares the fields of an object type; see [`fields`](crate::graphql::fields).
 macro_rules! object {
@@ -101,7 +103,7 @@ macro_rules! queries {
             $field:ident(
                 $context:ident
                 $(, $(#[$argument_meta:meta])* $argument:ident: $argument_type:ty)* $(,)?
-            ) $(by $who:ident)?: $type:ty = $value:expr,
+            ) $(by $who:ident)? $(with $consistency:ident)?: $type:ty = $value:expr,
         )*
     ) => {
         $(#[$meta])*
@@ -121,12 +123,30 @@ macro_rules! queries {
                     &self,
                     $context: &async_graphql::Context<'_>,
                     $( $(#[$argument_meta])* $argument: $argument_type, )*
+                    $(
+                        #[graphql(desc = "How current the answer is. It applies to this field, not to the fields below it. \
+                                          Default: `STRONG`, unless the operator sets another one.")]
+                        $consistency: Option<$crate::config::Consistency>,
+                    )?
                 ) -> async_graphql::Result<$type> {
-                    Ok($value)
+                    $crate::graphql::fields::found!($type, $value $(, $consistency)?)
                 }
             )*
         }
     };
 }
 
-pub(crate) use {object, queries, shown};
+/// The result of a query field, whose reads have the consistency that its call asks for.
+macro_rules! found {
+    ($type:ty, $value:expr) => {
+        Ok($value)
+    };
+    ($type:ty, $value:expr, $consistency:ident) => {
+        $crate::mongo::consistency::asked($consistency, async {
+            Ok::<$type, async_graphql::Error>($value)
+        })
+        .await
+    };
+}
+
+pub(crate) use {found, object, queries, shown};

@@ -67,7 +67,7 @@ pub type Read<D> =
         &'a ID,
     ) -> Pin<Box<dyn Future<Output = Result<Option<D>, Error>> + Send + 'a>>;
 
-/// Follows the document with this `_id` of the collection, which is read now and after each change. A response is
+/// Follows the document with this `_id` of a collection of the group `core`, which is read now and after each change. A response is
 /// sent if the `visible` part of the document differs from the previous one, or if changes may have been lost. If
 /// `read` returns `None`, the stream ends.
 ///
@@ -88,7 +88,7 @@ where
     let progress = Progress::of(context);
     let Cx { app, requester } = cx(context);
     let (app, requester) = (app.clone(), requester.clone());
-    let mut changes = app.hub().watch(collection, key);
+    let mut changes = app.hub().watch_core(collection, key);
     async_stream::stream! {
         let mut sent = None;
         loop {

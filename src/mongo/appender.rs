@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mongodb::bson::{Document, RawDocumentBuf, doc};
+use mongodb::bson::RawDocumentBuf;
 use tracing::Span;
 
 use super::{
@@ -22,6 +22,7 @@ use super::{
     raw_writes::{self, FailedUpdate},
 };
 use crate::{
+    config::Concern,
     error::Error,
     metrics::{Metrics, database::Batches, histogram::Histogram},
     traces::{self, ItemSpan},
@@ -35,27 +36,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 const MAX_BYTES: usize = 1 << 20;
 /// Maximum number of documents of a call that shares a command.
 const MAX_SHARED: usize = 32;
-
-/// When MongoDB acknowledges a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Concern {
-    /// When the primary has it in memory.
-    Primary,
-    /// When the primary has it in its journal on disk.
-    Journal,
-    /// When a majority of the members has it in their journals.
-    Majority,
-}
-
-impl Concern {
-    fn document(self) -> Document {
-        match self {
-            Self::Primary => doc! { "w": 1, "j": false },
-            Self::Journal => doc! { "w": 1, "j": true },
-            Self::Majority => doc! { "w": "majority" },
-        }
-    }
-}
 
 /// A document that MongoDB rejected.
 #[derive(Debug, Clone)]

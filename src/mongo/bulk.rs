@@ -11,7 +11,7 @@ use super::{
     migrations::{check, known, newest},
     raw_writes::{Reply, update},
 };
-use crate::error::Error;
+use crate::{config::Concern, error::Error};
 
 impl<T: Stored> Collection<T> {
     /// Inserts many documents unordered. Returns the positions that were refused as duplicates.
@@ -76,7 +76,9 @@ impl<T: Stored> Collection<T> {
         if updates.is_empty() {
             return Ok(Vec::new());
         }
-        let reply = self.update(updates, true, REPLY_TIMEOUT).await?;
+        // Nothing is decided by it.
+        let concern = self.inner().concern();
+        let reply = self.update(updates, true, concern, REPLY_TIMEOUT).await?;
         let refused = reply.refused()?;
         if !refused.is_empty() {
             reply.check_refusal()?;
@@ -108,7 +110,7 @@ impl<T: Stored> Collection<T> {
             (filter, vec![doc! { "$replaceWith": document }])
         };
         let upserts = documents.into_iter().map(upsert).collect();
-        let reply = self.update(upserts, true, limit).await?;
+        let reply = self.update(upserts, true, Concern::Majority, limit).await?;
         reply.refused()?;
         Ok(reply.upserted())
     }
@@ -127,7 +129,7 @@ impl<T: Stored> Collection<T> {
             return Ok(true);
         }
         let count = updates.len();
-        let reply = self.update(updates, false, limit).await?;
+        let reply = self.update(updates, false, Concern::Majority, limit).await?;
         Ok(reply.refused()?.is_empty() && reply.matched()? == count)
     }
 
@@ -135,6 +137,7 @@ impl<T: Stored> Collection<T> {
         &self,
         updates: Vec<(Document, Vec<Document>)>,
         upsert: bool,
+        concern: Concern,
         limit: Duration,
     ) -> Result<Reply, Error> {
         let newest = newest(T::UPGRADES);
@@ -149,6 +152,6 @@ impl<T: Stored> Collection<T> {
                 }
             })
             .collect();
-        update(&self.inner(), updates, limit).await
+        update(&self.inner(), updates, concern, limit).await
     }
 }

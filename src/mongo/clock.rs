@@ -115,7 +115,7 @@ impl Source for Hello {
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
         let since = Instant::now();
-        let reply = self.sessions.run(rawdoc! { "hello": 1 }).await;
+        let reply = self.sessions.run(&self.database, rawdoc! { "hello": 1 }).await;
         let fault = reply.as_ref().err().map(|fault: &Fault| Error::from(fault.clone()));
         record_batched(&self.sent, since, fault.as_ref());
         let read = |reply: Document| reply.get_datetime("localTime").copied();

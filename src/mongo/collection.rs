@@ -71,7 +71,12 @@ impl<T: Stored> Collection<T> {
     }
 
     pub(super) fn inner(&self) -> Raw {
-        self.loader.raw(self.name)
+        self.loader.raw(T::GROUP, self.name)
+    }
+
+    /// The driver's handle for reads of which nobody decides anything by the state of the primary.
+    pub(super) fn for_reads(&self) -> Raw {
+        self.loader.for_reads(self.loader.reads(T::GROUP), self.name)
     }
 
     /// Returns the document with this `_id`, with read concern `local` on the primary.
@@ -182,6 +187,7 @@ impl<T: Stored> Collection<T> {
     fn by_id(&self) -> Lookup {
         Lookup {
             collection: self.name,
+            reads: self.loader.reads(T::GROUP),
             keys: Keys::Unique("_id"),
             fields: Fields::All,
             majority: false,
@@ -270,9 +276,11 @@ impl<T: Stored> Collection<T> {
         &self,
         list: List,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
-        let recorded = observe::if_collecting(|| list.command(self.name));
-        let found = find_many(self.inner(), list, self.loader.limit());
-        found.inspect(|_| observe::record_read(recorded))
+        let (raw, recorded) =
+            (self.for_reads(), observe::if_collecting(|| list.command(self.name)));
+        let reads = raw.reads;
+        let found = find_many(raw, list, self.loader.limit());
+        found.inspect(move |_| observe::record_read(reads, recorded))
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
@@ -288,7 +296,7 @@ impl<T: Stored> Collection<T> {
     pub fn guarded(&self, filter: Document, update: impl Into<UpdateModifications>) -> Guarded<T> {
         let (update, derives) = (self.derive(update.into()), self.derived.is_some());
         let newest = migrations::newest(T::UPGRADES);
-        Guarded::new(&self.loader, self.name, filter, (update, derives), newest)
+        Guarded::new(&self.loader, self.inner(), filter, (update, derives), newest)
     }
 
     /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].
@@ -328,7 +336,7 @@ impl<T: Stored> Collection<T> {
         filter: Document,
         limit: u64,
     ) -> Result<u64, Error> {
-        let (inner, time) = (self.inner(), self.loader.limit());
+        let (inner, time) = (self.for_reads(), self.loader.limit());
         self.inner()
             .send("aggregate", async move {
                 let mut counted = inner
@@ -350,7 +358,8 @@ impl<T: Stored> Collection<T> {
     where
         R: DeserializeOwned,
     {
-        let inner = self.inner();
+        let inner = self.for_reads();
+        let reads = inner.reads;
         let read = || doc! { "aggregate": self.name, "pipeline": &pipeline, "cursor": {} };
         let recorded = observe::if_collecting(read);
         let found = self
@@ -367,7 +376,7 @@ impl<T: Stored> Collection<T> {
                     .await
             })
             .await;
-        observe::record_read(recorded);
+        observe::record_read(reads, recorded);
         found?.iter().map(decode).collect()
     }
 }

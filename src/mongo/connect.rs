@@ -30,9 +30,22 @@ pub async fn with_metrics(
     database: &str,
     connections: &Pool,
 ) -> mongodb::error::Result<Database> {
+    let options = options_with_metrics(uri, name, connections).await?;
+    Ok(Client::with_options(options)?.database(database))
+}
+
+/// Like [`options`], with the metrics of the client's connections in `connections`.
+///
+/// # Errors
+/// The connection string can't be used.
+pub async fn options_with_metrics(
+    uri: &str,
+    name: &str,
+    connections: &Pool,
+) -> mongodb::error::Result<ClientOptions> {
     let mut options = options(uri, name).await?;
     options.cmap_event_handler = Some(pool::handler(connections.clone()));
-    Ok(Client::with_options(options)?.database(database))
+    Ok(options)
 }
 
 /// Options of the client: write concern `majority` (the server journals such writes by default), one retry by the

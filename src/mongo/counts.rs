@@ -1,9 +1,13 @@
 //! Counters with many writers. Additions that arrive while a command is in flight share the next command, which
 //! has one `$inc` for each document. See `super::batcher`.
 //!
-//! Batching costs no durability: a caller is answered when a majority holds its addition. But a count has no
-//! guard, and the document doesn't record which additions it contains. Therefore no command is sent again, and
-//! without a reply the outcome stays unknown.
+//! Batching costs no durability: a caller is answered when a majority holds its addition, or earlier if the collection's
+//! group has another write concern. But a count has no guard, and the document doesn't record which additions it
+//! contains. Therefore no addition that may have been applied is sent again, and without a reply the outcome stays
+//! unknown.
+//!
+//! The filter of an addition is the `_id` alone, unless a newer version of documents is in force than this gateway knows; see
+//! [`migrations`](super::migrations).
 //!
 //! In a [time-series collection](super::time_series) a document can't be incremented: the sums are inserted as
 //! measurements, which its reads add up ([`Counters::measure`]). The rest is the same.
@@ -65,11 +69,15 @@ impl Addition {
         mem::take(&mut self.amounts).into_iter().map(|(field, sum)| (field, sum.into())).collect()
     }
 
-    /// The update, which doesn't match a document of a newer version than `newest`.
-    fn update(mut self, newest: i32) -> Document {
+    /// The update. If `newest` is given, it doesn't match a document of a newer version.
+    fn update(mut self, newest: Option<i32>) -> Document {
         let amounts = self.amounts();
+        let by_id = doc! { "_id": self.id };
         doc! {
-            "q": known(doc! { "_id": self.id }, newest),
+            "q": match newest {
+                Some(newest) => known(by_id, newest),
+                None => by_id,
+            },
             "u": { "$inc": amounts, "$setOnInsert": self.fixed },
             "upsert": true,
         }
@@ -120,7 +128,7 @@ impl Counters {
     /// # Errors
     /// `Uncounted` or `Internal`; some of the additions may have been applied.
     pub async fn add<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
-        self.send((T::COLLECTION, newest(T::UPGRADES)), UPDATE, additions).await
+        self.send::<T>(UPDATE, additions).await
     }
 
     /// Inserts measurements into the time-series collection of `T`, each at most once. The fields of a measurement are
@@ -129,18 +137,18 @@ impl Counters {
     /// # Errors
     /// As those of [`Self::add`].
     pub async fn measure<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
-        self.send((T::COLLECTION, newest(T::UPGRADES)), INSERT, additions).await
+        self.send::<T>(INSERT, additions).await
     }
 
-    async fn send(
+    async fn send<T: Stored>(
         &self,
-        (name, newest): (&'static str, i32),
         command: &'static str,
         additions: Vec<Addition>,
     ) -> Result<(), Error> {
+        let name = T::COLLECTION;
         let since = Instant::now();
         let span = ItemSpan::new(name, command);
-        let batcher = self.batcher(name, newest, command);
+        let batcher = self.batcher::<T>(command);
         let added = if self.coalesce {
             batcher.submit(additions, &span).await
         } else {
@@ -155,17 +163,19 @@ impl Counters {
         }
     }
 
-    /// The batcher of a collection, all of whose additions are sent by the same kind of command.
-    fn batcher(
-        &self,
-        name: &'static str,
-        newest: i32,
-        command: &'static str,
-    ) -> Arc<Batcher<Counter>> {
+    /// The batcher of the collection of `T`, all of whose additions are sent by the same kind of command.
+    fn batcher<T: Stored>(&self, command: &'static str) -> Arc<Batcher<Counter>> {
+        let name = T::COLLECTION;
         self.by_collection.get(name, || {
-            let (collection, sent) = (self.loader.raw(name), self.commands.of(name, command));
-            let documents = self.counts.batch_size(name);
-            let counter = Counter { name, newest, command, collection, documents, sent };
+            let counter = Counter {
+                name,
+                newest: newest(T::UPGRADES),
+                command,
+                loader: Arc::clone(&self.loader),
+                collection: self.loader.raw(T::GROUP, name),
+                documents: self.counts.batch_size(name),
+                sent: self.commands.of(name, command),
+            };
             Batcher::new(counter, self.counts.waiting(name))
         })
     }
@@ -192,6 +202,7 @@ struct Counter {
     newest: i32,
     /// [`UPDATE`] or [`INSERT`].
     command: &'static str,
+    loader: Arc<Loader>,
     collection: Raw,
     /// Number of documents per command.
     documents: Histogram,
@@ -252,54 +263,70 @@ impl Counter {
         failed
     }
 
-    /// Sends one command, and what it refused once more. Returns the errors, by the position of the document.
-    ///
-    /// An upsert finds its `_id` taken if another one inserted the document at the same moment. Then it has added nothing,
-    /// and adds to that document when it is sent again. If it finds the `_id` taken again and again, the document doesn't match
-    /// its filter, because it is of a newer version.
+    /// The newest version of documents that an update may match, while a newer one is in force. Otherwise the filters of
+    /// updates are `_id` alone, because MongoDB then finds a document without planning a query, and repeats an upsert
+    /// that finds its `_id` taken.
+    fn bound(&self) -> Option<i32> {
+        (self.loader.in_force(self.name) > self.newest).then_some(self.newest)
+    }
+
+    /// Sends one command. Returns the errors, by the position of the document.
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
         self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
-        let sums = sums.into_iter();
+        let (bound, sums) = (self.bound(), sums.into_iter());
         let sums: Vec<Bson> = match self.command {
             INSERT => sums.map(|sum| sum.measurement().into()).collect(),
-            _ => sums.map(|sum| sum.update(self.newest).into()).collect(),
+            _ => sums.map(|sum| sum.update(bound).into()).collect(),
         };
-        let (mut sums, failed) = self.send_once(sums).await?;
-        let (taken, mut failed): (Vec<_>, Vec<_>) =
+        let (sums, failed) = self.send_once(sums).await?;
+        if bound.is_some() {
+            return Ok(self.send_again(sums, failed).await);
+        }
+        let fault = |FailedUpdate { position, code, error, .. }| match code {
+            // Two upserts inserted the document at the same time; this one wasn't counted.
+            DUPLICATE_KEY => (position, Error::unavailable(error)),
+            _ => (position, error),
+        };
+        Ok(failed.into_iter().map(fault).collect())
+    }
+
+    /// Sends again what found its `_id` taken, of updates whose filter contains the version. Returns the errors, by the
+    /// position of the document.
+    ///
+    /// Such an upsert finds its `_id` taken if another one inserted the document at the same moment. Then it has added
+    /// nothing, and adds to that document when it is sent again. If it finds the `_id` taken again and again, the document
+    /// doesn't match its filter, because it is of a newer version.
+    async fn send_again(&self, sums: Vec<Bson>, failed: Vec<FailedUpdate>) -> Vec<(usize, Error)> {
+        let (taken, failed): (Vec<_>, Vec<_>) =
             failed.into_iter().partition(|failed| failed.code == DUPLICATE_KEY);
         let mut taken: Vec<usize> = taken.into_iter().map(|failed| failed.position).collect();
+        let mut faults: Vec<_> =
+            failed.into_iter().map(|failed| (failed.position, failed.error)).collect();
         for _ in 0..AGAIN {
             if taken.is_empty() {
                 break;
             }
-            let again = taken.iter().filter_map(|at| sums.get_mut(*at).map(mem::take)).collect();
-            let (sent, refused) = match self.send_once(again).await {
-                Ok(answer) => answer,
+            let again = taken.iter().filter_map(|at| sums.get(*at).cloned()).collect();
+            let sent = mem::take(&mut taken);
+            match self.send_once(again).await {
+                Ok((_, refused)) => {
+                    for FailedUpdate { position, code, error, .. } in refused {
+                        match sent.get(position) {
+                            Some(at) if code == DUPLICATE_KEY => taken.push(*at),
+                            Some(at) => faults.push((*at, error)),
+                            None => {}
+                        }
+                    }
+                }
                 Err(error) => {
-                    let error = |at| FailedUpdate::unknown(at, error.to_string());
-                    failed.extend(taken.drain(..).map(error));
-                    break;
-                }
-            };
-            for (at, sum) in taken.iter().zip(sent) {
-                if let Some(place) = sums.get_mut(*at) {
-                    *place = sum;
+                    let text = error.to_string();
+                    faults
+                        .extend(sent.into_iter().map(|at| (at, Error::unavailable(text.clone()))));
                 }
             }
-            let mut still = Vec::new();
-            for mut refused in refused {
-                let Some(at) = taken.get(refused.position) else { continue };
-                refused.position = *at;
-                if refused.code == DUPLICATE_KEY {
-                    still.push(*at);
-                } else {
-                    failed.push(refused);
-                }
-            }
-            taken = still;
         }
         let newer = taken.into_iter().map(|at| (at, Error::NewerVersion("a count".into())));
-        Ok(failed.into_iter().map(|failed| (failed.position, failed.error)).chain(newer).collect())
+        faults.into_iter().chain(newer).collect()
     }
 
     /// Sends one command. Returns its statements, and those that failed.
@@ -309,13 +336,13 @@ impl Counter {
             self.command: self.name,
             field: sums,
             "ordered": false,
-            "writeConcern": { "w": "majority" },
+            "writeConcern": self.collection.concern().document(),
             "maxTimeMS": millis(LIMIT),
         };
         let raw = encode(&command)?;
         let since = Instant::now();
         let collection = self.collection.clone();
-        let call = async move { collection.sessions().run(raw).await };
+        let call = async move { collection.sessions().run(collection.database(), raw).await };
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
         let reply =
             send_within(LIMIT + Duration::from_secs(1), self.name, self.command, call).await;

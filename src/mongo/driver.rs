@@ -16,24 +16,33 @@ use futures_util::FutureExt;
 use mongodb::{
     Database,
     bson::{self, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
-    options::{Hint, ReadConcern},
+    options::{CollectionOptions, Hint, ReadConcern},
     raw_batch_cursor::RawBatch,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Span;
 
-use super::{expression::count, observe, sessions::Sessions, stored::NEWER};
+use super::{
+    expression::count,
+    observe,
+    placement::{Place, Placement, Reads},
+    sessions::Sessions,
+    stored::NEWER,
+};
 use crate::{
+    config::Concern,
     error::Error,
     metrics::database::{Command, Commands},
     traces,
 };
 
-/// The driver's handle of a collection, with the metrics of its commands.
+/// The driver's handle of a collection, with its place and the metrics of its commands.
 #[derive(Clone)]
 pub(super) struct Raw {
     collection: mongodb::Collection<RawDocumentBuf>,
     pub(super) name: &'static str,
+    pub(super) reads: Reads,
+    place: Arc<Place>,
     commands: Commands,
     sessions: Arc<Sessions>,
 }
@@ -48,18 +57,52 @@ impl Deref for Raw {
 
 impl Raw {
     pub(super) fn new(
-        database: &Database,
+        placement: &Placement,
+        reads: Reads,
         name: &'static str,
         commands: &Commands,
         sessions: &Arc<Sessions>,
     ) -> Self {
         let (commands, sessions) = (commands.clone(), Arc::clone(sessions));
-        Self { collection: database.collection(name), name, commands, sessions }
+        let place = Arc::clone(placement.of(reads.group));
+        let collection = match placement.selection(reads) {
+            // The driver's writes go to the primary all the same.
+            Some(criteria) => {
+                let mut options = CollectionOptions::default();
+                options.selection_criteria = Some(criteria);
+                place.database().collection_with_options(name, options)
+            }
+            None => place.database().collection(name),
+        };
+        Self { collection, name, reads, place, commands, sessions }
     }
 
-    /// The same with another collection, whose commands are counted as those of this one.
-    pub(super) fn with(self, collection: mongodb::Collection<RawDocumentBuf>) -> Self {
+    /// The same with the collection of this name in the same place, whose commands are counted as those of this one.
+    pub(super) fn with_name(self, name: &str) -> Self {
+        let mut options = CollectionOptions::default();
+        options.selection_criteria = self.collection.selection_criteria().cloned();
+        let collection = self.place.database().collection_with_options(name, options);
         Self { collection, ..self }
+    }
+
+    /// The database of the collection.
+    pub(super) fn database(&self) -> &Database {
+        self.place.database()
+    }
+
+    /// When additions to the collection are acknowledged.
+    pub(super) fn concern(&self) -> Concern {
+        self.place.concern()
+    }
+
+    /// The place of the collection's group.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The fields of a `create` that set how the collection is stored.
+    pub(super) fn storage(&self) -> Document {
+        self.place.storage()
     }
 
     /// The driver's own handle.

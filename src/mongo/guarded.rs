@@ -21,7 +21,7 @@ use super::{
     stored::Stored,
     writer::{self, After},
 };
-use crate::error::Error;
+use crate::{config::Concern, error::Error};
 
 /// The outcome of a guarded write. There is no fourth case, and callers must handle each of the three.
 #[must_use = "the outcome of a write decides what may be done next"]
@@ -96,12 +96,12 @@ pub(super) struct Write {
 impl<T: Stored> Guarded<T> {
     pub(super) fn new(
         loader: &Arc<Loader>,
-        name: &'static str,
+        collection: Raw,
         filter: Document,
         (update, derives): (UpdateModifications, bool),
         newest: i32,
     ) -> Self {
-        let (loader, collection) = (Arc::clone(loader), loader.raw(name));
+        let loader = Arc::clone(loader);
         let (projection, applied_if, limit, once) = (None, None, None, false);
         let write = Write {
             collection,
@@ -166,8 +166,8 @@ impl<T: Stored> Guarded<T> {
             return Box::pin(self.after()).await;
         };
         let Self { write, loader, .. } = self;
-        let (collection, id) =
-            (write.collection.name, statement::id_of(&write).map(ToOwned::to_owned));
+        let (collection, reads) = (write.collection.name, write.collection.reads);
+        let id = statement::id_of(&write).map(ToOwned::to_owned);
         let after = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
             None => return Ok(None),
             Some(After::Exact(after)) => {
@@ -175,7 +175,8 @@ impl<T: Stored> Guarded<T> {
             }
             Some(After::Unread(_)) => {
                 let keys = Keys::Unique("_id");
-                let lookup = Lookup { collection, keys, fields: Fields::All, majority: true };
+                let lookup =
+                    Lookup { collection, reads, keys, fields: Fields::All, majority: true };
                 loader.read(lookup, &id.unwrap_or_default()).await?
             }
         };
@@ -265,7 +266,7 @@ impl Write {
     async fn update(mut self) -> Result<Option<Sends>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let one = doc! { "q": self.take_filter(), "u": change };
-        let updated = update(&self.collection, vec![one], self.limit()).await?;
+        let updated = update(&self.collection, vec![one], Concern::Majority, self.limit()).await?;
         // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
             return Ok(Some(updated.sends()));

@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
+use futures_util::{TryStreamExt, future::try_join_all};
 use mongodb::{
     Database, IndexModel,
     bson::{Bson, Document, doc},
     options::IndexOptions,
 };
 
-use super::driver::{send, send_within};
+use super::{
+    driver::{send, send_within},
+    placement::{Group, Placement, create},
+    shards::ShardKey,
+};
 use crate::error::Error;
 
 /// A declared index.
@@ -103,6 +107,17 @@ impl Index {
     /// A TTL index: MongoDB removes a document soon after the time in `field`. A document without the field stays.
     pub const fn expiry(name: &'static str, field: &'static str, serves: &'static str) -> Self {
         Self::new(name, field, Kind::Expiry, serves)
+    }
+
+    /// Its fields in order.
+    pub fn fields(&self) -> impl Iterator<Item = &'static str> {
+        let field = |key: &'static str| key.trim_start_matches(['-', '@', '%']).split('^').next();
+        self.keys.split(' ').filter_map(field)
+    }
+
+    /// Whether it lets no two documents have the same keys.
+    pub fn is_unique(&self) -> bool {
+        matches!(self.kind, Kind::Unique | Kind::UniqueWhere(_))
     }
 
     fn keys(&self) -> Document {
@@ -213,8 +228,18 @@ pub struct Planned {
     pub serves: &'static str,
 }
 
-/// A collection's name and its declared indexes.
-pub type Declared = (&'static str, &'static [Index]);
+/// A declared collection.
+#[derive(Debug, Clone, Copy)]
+pub struct Declared {
+    /// Its name.
+    pub name: &'static str,
+    /// Its indexes.
+    pub indexes: &'static [Index],
+    /// Its group, which has its database.
+    pub group: Group,
+    /// How a cluster divides it.
+    pub shard_key: ShardKey,
+}
 
 /// Lists the indexes of an existing collection.
 async fn existing(database: &Database, collection: &'static str) -> Result<Vec<IndexModel>, Error> {
@@ -233,13 +258,16 @@ pub(super) fn name_of(model: &IndexModel) -> String {
 }
 
 /// Compares the declared indexes with the existing ones.
-pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Planned>, Error> {
+pub async fn plan(placement: &Placement, declared: &[Declared]) -> Result<Vec<Planned>, Error> {
     let mut plan = Vec::new();
-    let collections = collections(database).await?;
-    for (collection, indexes) in declared {
-        let exists = collections.iter().any(|name| name == collection);
+    let there = Group::ALL.map(|group| async move { collections(placement.database(group)).await });
+    let there = try_join_all(there).await?;
+    for &Declared { name: collection, indexes, group, shard_key } in declared {
+        let database = placement.database(group);
+        let mut of_group = Group::ALL.into_iter().zip(&there).filter(|(of, _)| *of == group);
+        let exists = of_group.any(|(_, names)| names.iter().any(|name| name == collection));
         let found = if exists { existing(database, collection).await? } else { Vec::new() };
-        for index in *indexes {
+        for index in indexes {
             let step = match found.iter().find(|model| name_of(model) == index.name) {
                 None => Step::Create,
                 Some(model) if index.matches(model) => Step::Keep,
@@ -249,7 +277,8 @@ pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Plan
         }
         for model in &found {
             let name = name_of(model);
-            if name != "_id_" && !indexes.iter().any(|index| index.name == name) {
+            let is_declared = indexes.iter().any(|index| index.name == name);
+            if name != "_id_" && !is_declared && !is_of_shard_key(model, shard_key) {
                 plan.push(Planned { collection, name, step: Step::Undeclared, serves: "" });
             }
         }
@@ -257,22 +286,34 @@ pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Plan
     Ok(plan)
 }
 
-/// Builds missing indexes. With `drop`, also removes undeclared indexes and rebuilds those that differ. The
-/// missing indexes of one collection are built by one command, which reads the collection once. `done` is
-/// called for each index of the plan.
+/// Whether it is the index that a sharded collection has for its shard key.
+fn is_of_shard_key(model: &IndexModel, key: ShardKey) -> bool {
+    key.field().is_some_and(|field| model.keys == doc! { field: "hashed" })
+}
+
+/// Builds missing indexes, and creates the collections of groups whose compression is set. With `drop`, also removes
+/// undeclared indexes and rebuilds those that differ. The missing indexes of one collection are built by one command,
+/// which reads the collection once. `done` is called for each index of the plan.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; the collections before the failed one keep their new indexes.
 pub async fn apply(
-    database: &Database,
+    placement: &Placement,
     declared: &[Declared],
     drop: bool,
     mut done: impl FnMut(&Planned),
 ) -> Result<(), Error> {
-    let plan = plan(database, declared).await?;
+    for Declared { name: collection, group, .. } in declared {
+        create(placement.of(*group), collection).await?;
+    }
+    let plan = plan(placement, declared).await?;
+    let place = |collection| {
+        let of = declared.iter().find(|declared| declared.name == collection);
+        placement.database(of.map_or(Group::Core, |declared| declared.group))
+    };
     for steps in plan.chunk_by(|left, right| left.collection == right.collection) {
         for step in steps.iter().filter(|step| drop && step.must_be_dropped()) {
-            remove(database, step).await?;
+            remove(place(step.collection), step).await?;
         }
         let is_missing = |planned: &&Planned| match planned.step {
             Step::Create => true,
@@ -282,7 +323,7 @@ pub async fn apply(
         let missing: Vec<_> = steps.iter().filter(is_missing).collect();
         if let Some(first) = missing.first() {
             let wanted = |index: &Index| missing.iter().any(|planned| planned.name == index.name);
-            build(database, first.collection, declared, wanted).await?;
+            build(place(first.collection), first.collection, declared, wanted).await?;
         }
         steps.iter().for_each(&mut done);
     }
@@ -308,8 +349,8 @@ async fn build(
     declared: &[Declared],
     wanted: impl Fn(&Index) -> bool,
 ) -> Result<(), Error> {
-    let of_collection = declared.iter().filter(|(name, _)| *name == collection);
-    let indexes = of_collection.flat_map(|(_, indexes)| indexes.iter());
+    let of_collection = declared.iter().filter(|declared| declared.name == collection);
+    let indexes = of_collection.flat_map(|declared| declared.indexes);
     let models: Vec<_> = indexes.filter(|index| wanted(index)).map(Index::model).collect();
     let handle = database.collection::<Document>(collection);
     let built = async move { handle.create_indexes(models).await };

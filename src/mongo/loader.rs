@@ -11,7 +11,6 @@ use std::{
 #[cfg(feature = "bench")]
 use futures_util::TryStreamExt;
 use mongodb::{
-    Database,
     bson::{Bson, DateTime, RawDocumentBuf, doc},
     error::Result as DriverResult,
     options::{Hint, ReadConcern},
@@ -22,7 +21,7 @@ use tokio::sync::oneshot;
 use tracing::Span;
 
 use super::{
-    appender::{Appenders, Concern, Rejected},
+    appender::{Appenders, Rejected},
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     clock::Clock,
     driver::{List, Raw, as_document, record_batched},
@@ -31,10 +30,12 @@ use super::{
     lookup::{AGGREGATE, FIND, Keys, Lookup, Series},
     migrations::InForce,
     observe::{self, SharedCommand},
+    placement::{Group, Placement, Reads},
     sessions::Sessions,
     writer::{Writer, Writers},
 };
 use crate::{
+    config::Concern,
     error::Error,
     metrics::{
         Metrics,
@@ -58,9 +59,9 @@ pub struct Timed<T> {
     pub document: T,
 }
 
-/// The batched reads by key of one database, its writers and its clock.
+/// The batched reads by key of one gateway, its writers and its clock.
 pub struct Loader {
-    database: Database,
+    placement: Placement,
     sessions: Arc<Sessions>,
     by_lookup: Batchers<Lookup, Reader>,
     clock: Clock,
@@ -82,20 +83,21 @@ impl fmt::Debug for Loader {
 }
 
 impl Loader {
-    /// Creates the loader of `database`, with its metrics in `metrics`. `limit` is the `maxTimeMS` of each
-    /// read. `coalesce_writes` tells whether guarded writes share commands.
+    /// Creates the loader of the databases of `placement`, with its metrics in `metrics`. `limit` is the `maxTimeMS` of
+    /// each read. `coalesce_writes` tells whether guarded writes share commands.
     pub fn new(
-        database: Database,
+        placement: Placement,
         metrics: &Metrics,
         limit: Duration,
         coalesce_writes: bool,
     ) -> Arc<Self> {
         let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
-        let sessions = Arc::new(Sessions::new(database.clone()));
+        let core = placement.database(Group::Core);
+        let sessions = Arc::new(Sessions::new(core.client().clone()));
         let loader = Arc::new(Self {
-            clock: Clock::new(&database, &sessions, metrics),
+            clock: Clock::new(core, &sessions, metrics),
             sessions,
-            database,
+            placement,
             by_lookup: Batchers::default(),
             reads,
             commands,
@@ -114,7 +116,8 @@ impl Loader {
     /// Loads the collection into memory. From then on, its reads by key are answered without MongoDB.
     #[cfg(feature = "bench")]
     pub async fn answer_from_memory(&self, name: &'static str) -> Result<(), Error> {
-        let collection = self.database.collection::<RawDocumentBuf>(name);
+        let core = self.placement.database(Group::Core);
+        let collection = core.collection::<RawDocumentBuf>(name);
         let found: Vec<_> = collection.find(doc! {}).await?.try_collect().await?;
         let key = |found: &RawDocumentBuf| found.get_str("_id").unwrap_or_default().to_owned();
         let all = found.into_iter().map(|found| (key(&found), Arc::new(found))).collect();
@@ -124,8 +127,18 @@ impl Loader {
     }
 
     /// The driver's handle of a collection.
-    pub(super) fn raw(&self, collection: &'static str) -> Raw {
-        Raw::new(&self.database, collection, &self.commands, &self.sessions)
+    pub(super) fn raw(&self, group: Group, collection: &'static str) -> Raw {
+        self.for_reads(Reads { group, is_eventual: false }, collection)
+    }
+
+    /// The driver's handle of a collection for such reads.
+    pub(super) fn for_reads(&self, reads: Reads, collection: &'static str) -> Raw {
+        Raw::new(&self.placement, reads, collection, &self.commands, &self.sessions)
+    }
+
+    /// How a collection of the group is read by the field that is resolved now.
+    pub(super) fn reads(&self, group: Group) -> Reads {
+        self.placement.reads(group)
     }
 
     /// Inserts a document; other inserts may share the command.
@@ -219,7 +232,7 @@ impl Loader {
     fn reader(&self, lookup: Lookup) -> Arc<Batcher<Reader>> {
         self.by_lookup.get(lookup, || {
             let name = lookup.collection;
-            let collection = self.raw(name);
+            let collection = self.for_reads(lookup.reads, name);
             let keys = self.reads.batch_size(name);
             let sent = [FIND, AGGREGATE].map(|command| self.commands.of(name, command));
             let clock = self.clock.clone();
@@ -320,7 +333,8 @@ impl Reader {
                 }
             }
         }
-        if let Some(time) = time {
+        // Deadlines are times of the primary's clock.
+        if let Some(time) = time.filter(|_| !self.lookup.reads.is_eventual) {
             self.clock.observe(time);
         }
         for (value, found) in several {

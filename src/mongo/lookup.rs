@@ -5,12 +5,16 @@ use mongodb::{
     error::Result,
 };
 
-use super::driver::{List, malformed};
+use super::{
+    driver::{List, malformed},
+    placement::Reads,
+};
 
-/// Collection, keys, fields and read concern of a read. Reads with the same lookup share their commands.
+/// Collection, consistency, keys, fields and read concern of a read. Reads with the same lookup share their commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lookup {
     pub(super) collection: &'static str,
+    pub(super) reads: Reads,
     pub(super) keys: Keys,
     pub(super) fields: Fields,
     /// Whether the read concern is `majority` instead of `local`.

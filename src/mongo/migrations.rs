@@ -12,8 +12,12 @@
 //!   force, in the collection `schemaVersions`, which gateways read every few seconds. Until then they write
 //!   version 1, which the gateways of the release before can read: so these can run beside it, and one can go back.
 //! - **A document of a newer version** than the newest is refused by every read, and isn't matched by any
-//!   update or removal: their filters contain `v`. Roll-ups ([`rollup`](super::rollup)) are the exception: they replace
-//!   documents by what follows from others.
+//!   update or removal: their filters contain `v`. There are two exceptions. Roll-ups ([`rollup`](super::rollup)) replace
+//!   documents by what follows from others. Additions to counters ([`counts`](super::counts)) name the version only while a
+//!   gateway knows that a newer version than its newest is in force, because MongoDB is faster if the filter is `_id` alone.
+//!   A gateway learns that up to `sweep_millis` after the version was put in force, later if its reads of `schemaVersions`
+//!   fail, and soon after its start. Until then it also adds to documents of the newer version, and leaves what the newer
+//!   version derives from counts as it is.
 //! - A type that overrides [`Stored::read`] upgrades what it reads itself.
 //!
 //! `docgate migrate` reads the `_id`s and versions of a collection in the order of `_id`, and sends updates of 100 documents.
@@ -78,7 +82,7 @@ document! {
         pub at: DateTime,
         /// Version of the document's shape.
         pub v: Version<1>,
-    } in "schemaVersions" {}
+    } in "schemaVersions" by unsharded("it has at most one document for each collection") {}
 }
 
 /// The versions that are in force, by collection.

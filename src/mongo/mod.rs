@@ -23,6 +23,8 @@
 //! - `writer`: guarded writes, batched over all requests
 //! - `statement`: a guarded write as a statement of a shared command
 //! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
+//! - [`placement`]: groups of collections, the database of each group, and its settings
+//! - [`consistency`]: which reads a secondary may serve
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the contents of files, in chunks
 //! - [`expression`]: the aggregation expressions of guards and updates
@@ -30,12 +32,15 @@
 //! - [`rollup`]: aggregations that are merged into another collection
 //! - [`periods`]: collections whose names are made at run time, one for each period
 //! - [`rings`]: capped collections that are followed by tailable cursors
+//! - [`snapshot`]: reads of a whole database at one cluster time
+//! - [`restoring`]: writes of a whole database
 //! - [`time_series`]: MongoDB's time-series collections
 //! - `whole`: reads of whole collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`lazy_document`]: documents of which only the selected fields are decoded
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
 //! - [`indexes`]: declared indexes against existing ones
+//! - [`shards`]: the shard keys of collections
 //! - [`observe`]: the commands that a request sent
 //! - [`explain`]: execution statistics of a read
 
@@ -46,6 +51,7 @@ mod clock;
 pub mod collection;
 pub mod condition;
 pub mod connect;
+pub mod consistency;
 pub mod copies;
 pub mod counts;
 pub mod derived;
@@ -63,16 +69,20 @@ mod lookup;
 pub mod migrations;
 pub mod observe;
 pub mod periods;
+pub mod placement;
 mod pool;
 pub mod prelude;
 mod queue;
 pub mod raw_bson;
 mod raw_writes;
+pub mod restoring;
 pub mod rings;
 pub mod rollup;
 mod scheduling;
 mod sessions;
 pub mod shape;
+pub mod shards;
+pub mod snapshot;
 mod statement;
 pub mod stored;
 pub mod time_series;
@@ -80,9 +90,10 @@ pub mod watch;
 mod whole;
 mod writer;
 
-pub use appender::{Concern, Rejected};
+pub use appender::Rejected;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::Outcome;
 pub use loader::Loader;
+pub use placement::{Group, Placement};
 pub use scheduling::{batched, unhurried};

@@ -12,6 +12,7 @@ use mongodb::bson::{Document, doc};
 use super::{
     driver::List,
     lookup::{AGGREGATE, FIND, Keys, Lookup},
+    placement::{Group, Reads},
 };
 use crate::metrics::request;
 
@@ -48,7 +49,10 @@ pub struct SentCommand {
 
 /// What a command read.
 #[derive(Debug, Clone)]
-pub struct Read(What);
+pub struct Read {
+    what: What,
+    reads: Reads,
+}
 
 #[derive(Debug, Clone)]
 enum What {
@@ -66,9 +70,19 @@ impl SentCommand {
 }
 
 impl Read {
+    /// The group of the collection.
+    pub fn group(&self) -> Group {
+        self.reads.group
+    }
+
+    /// Whether a secondary may have served it.
+    pub fn is_eventual(&self) -> bool {
+        self.reads.is_eventual
+    }
+
     /// The command, for the items of this request alone.
     pub fn command(&self) -> Document {
-        let (lookup, keys) = match &self.0 {
+        let (lookup, keys) = match &self.what {
             What::Command(command) => return command.clone(),
             What::Keys(lookup, keys) => (lookup, keys),
         };
@@ -148,7 +162,9 @@ fn add(
             if let Some((_, own)) = &mut sent.shared {
                 *own += 1;
             }
-            if let (Some(Read(What::Keys(_, keys))), Some((_, key))) = (&mut sent.read, key) {
+            if let (Some(Read { what: What::Keys(_, keys), .. }), Some((_, key))) =
+                (&mut sent.read, key)
+            {
                 keys.insert(key.to_owned());
             }
             return;
@@ -158,7 +174,10 @@ fn add(
             command,
             took: since.elapsed(),
             shared: shared.map(|command| (command, 1)),
-            read: key.map(|(lookup, key)| Read(What::Keys(lookup, [key.to_owned()].into()))),
+            read: key.map(|(lookup, key)| Read {
+                what: What::Keys(lookup, [key.to_owned()].into()),
+                reads: lookup.reads,
+            }),
         });
     });
 }
@@ -169,10 +188,10 @@ pub(super) fn if_collecting(read: impl FnOnce() -> Document) -> Option<Document>
 }
 
 /// Adds the read to the command that was recorded last.
-pub(super) fn record_read(read: Option<Document>) {
+pub(super) fn record_read(reads: Reads, read: Option<Document>) {
     let _outside_a_request = LOG.try_with(|log| {
         if let Some(sent) = log.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
-            sent.read = read.map(|command| Read(What::Command(command)));
+            sent.read = read.map(|command| Read { what: What::Command(command), reads });
         }
     });
 }

@@ -5,22 +5,23 @@ use std::{future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, TryStreamExt};
 use mongodb::{
-    Database, IndexModel,
+    IndexModel,
     bson::{Document, RawDocumentBuf, doc},
     options::{Hint, ReadConcern},
 };
 
 use super::{
-    appender::{Concern, Rejected},
+    appender::Rejected,
     collection::{Collection, List},
     driver::{Raw, find_many},
     expression::starts_with,
     indexes::{Index, name_of},
     loader::Loader,
     observe,
+    placement::create,
     stored::Stored,
 };
-use crate::error::Error;
+use crate::{config::Concern, error::Error};
 
 /// Time limit of the creation of a collection with its indexes, which are built at once in an empty one.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -37,10 +38,8 @@ pub struct Period<T: Stored> {
 impl<T: Stored> Collection<T> {
     /// The collection of the period with this name. Its commands are counted as those of this collection.
     pub fn period(&self, name: &str) -> Period<T> {
-        let raw = self.inner();
-        let collection = database(&raw).collection(name);
         Period {
-            raw: raw.with(collection),
+            raw: self.for_reads().with_name(name),
             loader: Arc::clone(self.loader_handle()),
             holds: PhantomData,
         }
@@ -52,7 +51,7 @@ impl<T: Stored> Collection<T> {
     /// `Unread` or `Internal`.
     pub async fn period_names(&self, prefix: &str) -> Result<Vec<String>, Error> {
         let (raw, filter) = (self.inner(), doc! { "name": starts_with(prefix) });
-        let database = database(&raw);
+        let database = raw.database().clone();
         let found = raw.send("listCollections", async move {
             database.list_collection_names().filter(filter).await
         });
@@ -81,6 +80,7 @@ impl<T: Stored> Period<T> {
 
     async fn build(&self, limit: Duration) -> Result<(), Error> {
         let models: Vec<_> = T::INDEXES.iter().map(Index::model).collect();
+        create(self.raw.place(), self.raw.name()).await?;
         let collection = self.raw.clone_collection();
         let built = async move { collection.create_indexes(models).await };
         self.raw.send_within(limit, "createIndexes", built).await.map(|_| ())
@@ -131,9 +131,9 @@ impl<T: Stored> Period<T> {
     /// `Unread`, `Timeout` or `Internal`.
     pub fn list(&self, list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
         let recorded = observe::if_collecting(|| list.command(self.raw.name()));
-        let read = |stored| T::read(Arc::new(stored));
+        let (reads, read) = (self.raw.reads, |stored| T::read(Arc::new(stored)));
         find_many(self.raw.clone(), list, self.loader.limit())
-            .inspect(|_| observe::record_read(recorded))
+            .inspect(move |_| observe::record_read(reads, recorded))
             .map(move |found| found?.into_iter().map(read).collect())
     }
 
@@ -190,11 +190,7 @@ impl<T: Stored> Period<T> {
                     .await
             })
             .await;
-        observe::record_read(recorded);
+        observe::record_read(self.raw.reads, recorded);
         found
     }
-}
-
-fn database(raw: &Raw) -> Database {
-    raw.client().database(&raw.database_name())
 }

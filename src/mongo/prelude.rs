@@ -4,6 +4,6 @@ pub(crate) use mongodb::bson::{Bson, DateTime, Document, doc};
 pub(crate) use serde::{Deserialize, Serialize};
 
 pub(crate) use super::{
-    Collection, Outcome, Stored, Version, collection::List, condition::*, expression::*,
-    guarded::Guarded, indexes::Index, stored::document,
+    Collection, Group, Outcome, Stored, Version, collection::List, condition::*, expression::*,
+    guarded::Guarded, indexes::Index, shards::ShardKey, stored::document,
 };

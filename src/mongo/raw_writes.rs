@@ -21,7 +21,7 @@ use super::{
     guarded::Sends,
     migrations::is_newer,
 };
-use crate::error::Error;
+use crate::{config::Concern, error::Error};
 
 /// The reply to a command.
 pub(super) struct Reply {
@@ -31,23 +31,25 @@ pub(super) struct Reply {
     uncertain: Option<Error>,
 }
 
-/// Sends updates of one document each in one command. `updates` are elements of the command's array, with the
-/// fields `q` and `u`.
+/// Sends updates of one document each in one command, with this write concern. `updates` are elements of the command's
+/// array, with the fields `q` and `u`.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; some of the updates may have been applied.
 pub(super) async fn update(
     collection: &Raw,
     updates: Vec<Document>,
+    concern: Concern,
     limit: Duration,
 ) -> Result<Reply, Error> {
     // The driver's own bulk write requires MongoDB 8.0.
     let is_single = updates.len() == 1;
-    let fields = doc! { "updates": updates, "ordered": false };
+    let concern = concern.document();
+    let fields = doc! { "updates": updates, "ordered": false, WRITE_CONCERN: concern };
     send(collection, "update", fields, None, is_single, limit).await
 }
 
-/// Sends encoded updates of one document each in one command; see [`update`].
+/// Sends encoded updates of one document each in one command, with write concern `majority`; see [`update`].
 ///
 /// # Errors
 /// `Unavailable`: some of the updates may have been applied. `Internal`: none of them was.
@@ -189,7 +191,7 @@ async fn send_with_retry(
 }
 
 async fn send_once(collection: &Raw, command: RawDocumentBuf) -> Result<Document, Fault> {
-    match collection.sessions().run(command).await {
+    match collection.sessions().run(collection.database(), command).await {
         // A duplicate key refuses the write like any other guard.
         Err(fault) if is_duplicate_key(&fault) => Ok(Document::new()),
         reply => reply,
@@ -217,14 +219,6 @@ pub(super) struct FailedUpdate {
     /// The server's description.
     pub(super) text: String,
     pub(super) error: Error,
-}
-
-impl FailedUpdate {
-    /// An update whose outcome isn't known.
-    pub(super) fn unknown(position: usize, text: String) -> Self {
-        let error = Error::unavailable(text.clone());
-        Self { position, code: 0, text, error }
-    }
 }
 
 /// The failed updates of a command.

@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use mongodb::{
-    ClientSession, Database,
+    ClientSession,
     bson::{self, Bson, Document, doc},
     error::ErrorKind,
 };
@@ -55,9 +55,7 @@ pub struct Contents {
 impl<T: Stored> Collection<T> {
     /// The ring with this name. Its commands are counted as those of this collection.
     pub fn ring(&self, name: &str) -> Ring {
-        let raw = self.inner();
-        let collection = database(&raw).collection(name);
-        Ring { raw: raw.with(collection) }
+        Ring { raw: self.inner().with_name(name) }
     }
 
     /// The collections whose names begin with `prefix`, each with whether it is capped.
@@ -67,7 +65,7 @@ impl<T: Stored> Collection<T> {
     pub async fn rings(&self, prefix: &str) -> Result<Vec<(String, bool)>, Error> {
         let raw = self.inner();
         let filter = doc! { "name": starts_with(prefix) };
-        let database = database(&raw);
+        let database = raw.database().clone();
         let command =
             doc! { "listCollections": 1, "filter": filter, "cursor": { "batchSize": 100_000 } };
         let reply = raw.send("listCollections", async move { database.run_command(command).await });
@@ -87,9 +85,10 @@ impl Ring {
     /// `Unavailable` or `Internal`: it can be repeated.
     pub async fn create(&self, bytes: i64, documents: Option<i64>) -> Result<(), Error> {
         let (database, mut command) = (
-            database(&self.raw),
+            self.raw.database().clone(),
             doc! { "create": self.raw.name(), "capped": true, "size": bytes, "writeConcern": { "w": "majority" } },
         );
+        command.extend(self.raw.storage());
         command.extend(documents.map(|max| ("max".to_owned(), Bson::from(max))));
         self.raw
             .send("create", async move {
@@ -115,7 +114,8 @@ impl Ring {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn contents(&self) -> Result<Contents, Error> {
-        let (database, command) = (database(&self.raw), doc! { "collStats": self.raw.name() });
+        let (database, command) =
+            (self.raw.database().clone(), doc! { "collStats": self.raw.name() });
         let reply =
             self.raw.send("collStats", async move { database.run_command(command).await }).await?;
         let number = |name: &str| match reply.get(name) {
@@ -169,7 +169,7 @@ impl Ring {
     async fn find<D: DeserializeOwned>(&self, fields: Document) -> Result<Vec<D>, Error> {
         let mut command = doc! { "find": self.raw.name(), "maxTimeMS": millis(LIMIT) };
         command.extend(fields);
-        let database = database(&self.raw);
+        let database = self.raw.database().clone();
         let mut reply =
             self.raw.send("find", async move { database.run_command(command).await }).await?;
         typed(batch(&mut reply)?.1)
@@ -226,7 +226,7 @@ impl Ring {
         let command = doc! {
             "find": self.raw.name(), "batchSize": count(BATCH), "tailable": true, "awaitData": true,
         };
-        let (database, handle) = (database(&self.raw), self.raw.clone());
+        let (database, handle) = (self.raw.database().clone(), self.raw.clone());
         let opened = self.raw.send("find", async move {
             let mut session = handle.sessions().acquire().await?;
             let reply = database.run_command(command).session(&mut session).await?;
@@ -269,7 +269,7 @@ impl Scan {
             "getMore": self.cursor, "collection": self.raw.name(),
             "batchSize": count(BATCH), "maxTimeMS": millis(AWAIT),
         };
-        let database = database(&self.raw);
+        let database = self.raw.database().clone();
         let (session, mut reply) = self
             .raw
             .send_waiting("getMore", async move {
@@ -288,7 +288,7 @@ impl Drop for Scan {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.cursor != 0 {
             let command = doc! { "killCursors": self.raw.name(), "cursors": [self.cursor] };
-            let database = database(&self.raw);
+            let database = self.raw.database().clone();
             let kill =
                 self.raw.send("killCursors", async move { database.run_command(command).await });
             runtime.spawn(async move {
@@ -297,10 +297,6 @@ impl Drop for Scan {
             });
         }
     }
-}
-
-fn database(raw: &Raw) -> Database {
-    raw.client().database(&raw.database_name())
 }
 
 /// The cursor and the documents of a reply.

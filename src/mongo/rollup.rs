@@ -28,19 +28,21 @@ pub struct Fence {
 }
 
 impl<T: Stored> Collection<T> {
-    /// Computes documents from those that match `filter`, and merges them into the collection `into` by their `_id`. A
+    /// Computes documents from those that match `filter`, and merges them into the collection `into` by their `_id`, whichever database that is in. A
     /// document that a run with a greater fence has computed stays as it is. The command reads what a majority holds,
     /// and is answered when a majority holds what it has written. It can be repeated.
     ///
     /// # Errors
     /// `Unread` or `Internal`; some of the documents may have been merged.
-    pub async fn roll_up(
+    pub async fn roll_up<U: Stored>(
         &self,
         filter: Document,
         stages: Vec<Document>,
-        into: &'static str,
+        into: &Collection<U>,
         fence: Fence,
     ) -> Result<(), Error> {
+        let (inner, into, limit) = (self.inner(), into.inner(), fence.limit);
+        let into = doc! { "db": into.database_name(), "coll": into.name };
         let (field, number) = (fence.field, fence.number);
         let is_newer = doc! { "$gt": [format!("${field}"), number] };
         let newest = doc! { "$replaceWith": choose(is_newer, "$$ROOT", "$$new") };
@@ -50,7 +52,6 @@ impl<T: Stored> Collection<T> {
         pipeline.push(doc! { "$merge": {
             "into": into, "on": "_id", "whenMatched": [newest], "whenNotMatched": "insert",
         } });
-        let (inner, limit) = (self.inner(), fence.limit);
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
         let time_limit = limit + Duration::from_secs(1);
         let call = async move {

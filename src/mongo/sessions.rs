@@ -1,8 +1,8 @@
 //! A pool of driver sessions that are reused from one command to the next.
 //!
 //! For a command without a session, the driver creates one and spawns a task that returns it at the end. The
-//! sessions here aren't causally consistent, because every command goes to the primary and reads that need it
-//! use read concern `majority`. The sessions of failed commands aren't reused.
+//! sessions here aren't causally consistent, because every command goes to the primary, but for reads that may be
+//! old, and reads that need it use read concern `majority`. The sessions of failed commands aren't reused.
 //! <https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md>
 
 use std::{
@@ -12,16 +12,16 @@ use std::{
 
 use futures_util::TryStreamExt;
 use mongodb::{
-    ClientSession, Database,
+    Client, ClientSession, Database,
     action::{Aggregate, Find},
     bson::{Document, RawDocumentBuf},
     error::Result,
     raw_batch_cursor::RawBatch,
 };
 
-/// Sessions for the commands of one database.
+/// Sessions for the commands of one client.
 pub(super) struct Sessions {
-    database: Database,
+    client: Client,
     /// Idle sessions, each with the time of its last use; the most recent one is last.
     idle: Mutex<Vec<(ClientSession, Instant)>>,
 }
@@ -32,17 +32,21 @@ const MAX_IDLE: usize = 64;
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 
 impl Sessions {
-    pub(super) fn new(database: Database) -> Self {
-        Self { database, idle: Mutex::default() }
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, idle: Mutex::default() }
     }
 
-    /// Runs one command whose reply is one document.
+    /// Runs one command on the primary, whose reply is one document.
     ///
     /// # Errors
     /// The driver's error.
-    pub(super) async fn run(&self, command: RawDocumentBuf) -> Result<Document> {
+    pub(super) async fn run(
+        &self,
+        database: &Database,
+        command: RawDocumentBuf,
+    ) -> Result<Document> {
         let mut session = self.acquire().await?;
-        let reply = self.database.run_raw_command(command).session(&mut session).await?;
+        let reply = database.run_raw_command(command).session(&mut session).await?;
         self.release(session);
         Ok(reply)
     }
@@ -81,7 +85,7 @@ impl Sessions {
         let latest = self.idle().pop();
         match latest {
             Some((session, since)) if since.elapsed() < MAX_AGE => Ok(session),
-            _ => self.database.client().start_session().causal_consistency(false).await,
+            _ => self.client.start_session().causal_consistency(false).await,
         }
     }
 

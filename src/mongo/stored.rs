@@ -9,6 +9,8 @@ use super::{
     derived::Derived,
     indexes::Index,
     migrations::{self, Upgrade},
+    placement::Group,
+    shards::ShardKey,
 };
 use crate::{config::Config, error::Error};
 
@@ -16,11 +18,15 @@ use crate::{config::Config, error::Error};
 pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     /// Name of the collection.
     const COLLECTION: &'static str;
+    /// The group of the collection.
+    const GROUP: Group = Group::Core;
     /// The indexes that its reads need. A type for a part of another type's documents declares none.
     const INDEXES: &'static [Index] = &[];
     /// The upgrades of its documents: the first one makes version 2 of version 1. A type for a part of another type's
     /// documents has the upgrades of that type.
     const UPGRADES: &'static [Upgrade] = &[];
+    /// How a cluster divides the collection among its shards.
+    const SHARD_KEY: ShardKey = ShardKey::ID;
 
     /// The field that every update derives from others of its document, if there is one. Updates are pipelines then. An
     /// inserted document brings the field itself.
@@ -82,13 +88,15 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
 /// ```
 ///
 /// Behind `in` stand the collection and its indexes, each by the name of a constructor of [`Index`]; `+ INDEX` at their
-/// end is an index that is declared elsewhere. A type for a part of the documents of a collection has no indexes:
-/// `in "carts";`, or `in CartDocument;`.
+/// end is an index that is declared elsewhere. `in "comments" by hash_of("on", "…") {` also declares a shard key by the
+/// name of a constructor of [`ShardKey`]; without it, the key is the hash of `_id`. A type for a part of the documents of a
+/// collection has no indexes: `in "carts";`, or `in CartDocument;`.
 macro_rules! document {
     () => {};
     (
         $(#[$meta:meta])*
-        $visibility:vis struct $name:ident { $($fields:tt)* } in $collection:literal {
+        $visibility:vis struct $name:ident { $($fields:tt)* } in $collection:literal
+        $(by $shard_key:ident($($part:expr),+))? {
             $( $index:ident($($property:expr),+), )*
             $( + $other:expr, )*
         }
@@ -102,6 +110,10 @@ macro_rules! document {
                 $( $crate::mongo::indexes::Index::$index($($property),+), )*
                 $( $other, )*
             ];
+            $(
+                const SHARD_KEY: $crate::mongo::shards::ShardKey =
+                    $crate::mongo::shards::ShardKey::$shard_key($($part),+);
+            )?
         }
 
         $crate::mongo::stored::document! { $($rest)* }
@@ -118,6 +130,7 @@ macro_rules! document {
             const COLLECTION: &'static str =
                 $($collection)? $(<$whole as $crate::mongo::Stored>::COLLECTION)?;
             $(
+                const GROUP: $crate::mongo::Group = <$whole as $crate::mongo::Stored>::GROUP;
                 const UPGRADES: &'static [$crate::mongo::migrations::Upgrade] =
                     <$whole as $crate::mongo::Stored>::UPGRADES;
             )?

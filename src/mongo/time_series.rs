@@ -45,6 +45,7 @@ impl<T: Stored> Collection<T> {
         let options = doc! { "timeField": of.time, "metaField": of.subject };
         let mut create = doc! { "create": name, "timeseries": options };
         let retention = of.retention.map(|retention| Bson::from(seconds(retention)));
+        create.extend(self.inner().storage());
         create.extend(retention.clone().map(|after| ("expireAfterSeconds".to_owned(), after)));
         if !self.run("create", create, Some(EXISTS)).await? {
             let after = retention.unwrap_or_else(|| "off".into());
@@ -67,7 +68,7 @@ impl<T: Stored> Collection<T> {
     ) -> Result<bool, Error> {
         command.insert("writeConcern", doc! { "w": "majority" });
         let raw = self.inner();
-        let database = raw.client().database(&raw.database_name());
+        let database = raw.database().clone();
         let is_expected = move |fault: &Fault| match fault.kind.as_ref() {
             ErrorKind::Command(fault) => Some(fault.code) == unless,
             _ => false,

@@ -15,7 +15,6 @@ use std::{
 };
 
 use mongodb::{
-    Database,
     bson::{Bson, Document, doc},
     change_stream::{
         ChangeStream,
@@ -26,6 +25,10 @@ use mongodb::{
 };
 use tokio::sync::watch;
 
+use super::{
+    Stored,
+    placement::{Group, Placement},
+};
 use crate::metrics::database::Streams;
 
 /// Pause before a broken stream is opened again.
@@ -50,6 +53,7 @@ type Watched = HashMap<String, watch::Sender<Counters>>;
 /// What a stream tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Source {
+    group: Group,
     collection: &'static str,
     /// The field of topics, or `None` if the stream tells of documents.
     field: Option<&'static str>,
@@ -58,7 +62,7 @@ struct Source {
 /// The open change streams. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
-    database: Database,
+    placement: Placement,
     streams: Arc<Mutex<HashMap<Source, Watched>>>,
     metrics: Streams,
 }
@@ -109,9 +113,9 @@ impl Drop for Changes {
 }
 
 impl Hub {
-    /// A hub over the collections of `database`.
-    pub fn new(database: Database, metrics: Streams) -> Self {
-        Self { database, streams: Arc::default(), metrics }
+    /// A hub over the collections of `placement`.
+    pub fn new(placement: Placement, metrics: Streams) -> Self {
+        Self { placement, streams: Arc::default(), metrics }
     }
 
     /// Number of subscribers by collection.
@@ -127,19 +131,19 @@ impl Hub {
 
     /// Subscribes to one document. The first subscription of a collection opens its stream, which is closed
     /// soon after the last one has ended. `id` is the document's `_id`, or its [`key_of`] if that isn't a string.
-    pub fn watch(&self, collection: &'static str, id: impl Into<String>) -> Changes {
-        self.subscribe(Source { collection, field: None }, id.into())
+    pub fn watch<T: Stored>(&self, id: impl Into<String>) -> Changes {
+        self.subscribe(Source::of::<T>(None), id.into())
+    }
+
+    /// Like [`Self::watch`], for a collection of the group `core` by its name.
+    pub fn watch_core(&self, collection: &'static str, id: impl Into<String>) -> Changes {
+        self.subscribe(Source { group: Group::Core, collection, field: None }, id.into())
     }
 
     /// Subscribes to a topic: documents of the collection of which `field` gets this value. The field may be a part of
     /// another one, which is then set as a whole.
-    pub fn watch_topic(
-        &self,
-        collection: &'static str,
-        field: &'static str,
-        value: impl Into<String>,
-    ) -> Changes {
-        self.subscribe(Source { collection, field: Some(field) }, value.into())
+    pub fn watch_topic<T: Stored>(&self, field: &'static str, value: impl Into<String>) -> Changes {
+        self.subscribe(Source::of::<T>(Some(field)), value.into())
     }
 
     fn subscribe(&self, source: Source, id: String) -> Changes {
@@ -181,7 +185,8 @@ impl Hub {
         source: Source,
         token: Option<ResumeToken>,
     ) -> mongodb::error::Result<Stream> {
-        let collection = self.database.collection::<Document>(source.collection);
+        let database = self.placement.database(source.group);
+        let collection = database.collection::<Document>(source.collection);
         let watch = collection.watch();
         watch
             .pipeline(source.pipeline())
@@ -253,6 +258,10 @@ impl Hub {
 }
 
 impl Source {
+    fn of<T: Stored>(field: Option<&'static str>) -> Self {
+        Self { group: T::GROUP, collection: T::COLLECTION, field }
+    }
+
     /// The stages of the stream. Only the key is needed, because subscribers read documents themselves.
     fn pipeline(self) -> Vec<Document> {
         let Some(field) = self.field else {

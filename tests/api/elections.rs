@@ -1,5 +1,7 @@
 //! Three members, whose primary is killed under load: what was acknowledged is there, and nothing is there twice.
 
+mod failover;
+
 use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},

@@ -6,10 +6,10 @@ use docgate::{
     error::Error,
     flow::{Change, Decider, Op, OpRecord, OtherInput, Try, lease::Lease},
     mongo::{
-        Collection, Outcome, Stored, Version,
+        Collection, Outcome, Placement, Stored, Version,
         copies::CopyPath,
         expression::{literal, older_than, whole},
-        indexes::Index,
+        indexes::{Declared, Index},
     },
 };
 use mongodb::{
@@ -58,10 +58,20 @@ fn thing(id: &str, count: i64) -> Thing {
 }
 
 async fn with_things(gateway: &Gateway, things: &[Thing]) -> Collection<Thing> {
-    let declared = (Thing::COLLECTION, Thing::INDEXES);
-    docgate::mongo::indexes::apply(&gateway.database, &[declared], false, |_| {})
-        .await
-        .expect("indexes");
+    let declared = Declared {
+        name: Thing::COLLECTION,
+        indexes: Thing::INDEXES,
+        group: Thing::GROUP,
+        shard_key: Thing::SHARD_KEY,
+    };
+    docgate::mongo::indexes::apply(
+        &Placement::in_one(&gateway.database),
+        &[declared],
+        false,
+        |_| {},
+    )
+    .await
+    .expect("indexes");
     let collection = gateway.app.collection::<Thing>();
     for thing in things {
         assert!(matches!(collection.insert(thing.clone()).await, Outcome::Applied(())));

@@ -46,6 +46,7 @@ mod nodes;
 mod orders;
 mod payments;
 mod people;
+mod placement;
 mod places;
 mod queue;
 mod reads;

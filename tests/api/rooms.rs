@@ -158,7 +158,7 @@ async fn files_and_feeds_need_their_rooms() {
 fn a_room_that_is_switched_off_has_no_collections() {
     let mut config = Config::default();
     site(&mut config);
-    let names: Vec<&str> = collections(&config).iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = collections(&config).iter().map(|declared| declared.name).collect();
     assert!(names.contains(&"nodes") && names.contains(&"leases"), "{names:?}");
     assert!(!names.contains(&"carts") && !names.contains(&"products"), "{names:?}");
 }

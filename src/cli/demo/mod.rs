@@ -165,7 +165,7 @@ impl Demo {
     async fn fill(&self, app: &App, home: &mut Home) -> Result<Vec<Cut>, Failure> {
         let (config, database) = (app.config(), app.database());
         options::wait_for_primary(config, database, options::PRIMARY_TIMEOUT).await?;
-        indexes::apply(database, &collections(app.config()), false, |_| {}).await?;
+        indexes::apply(app.placement(), &collections(app.config()), false, |_| {}).await?;
         migrate::put_in_force(app).await?;
         let mut cuts = Vec::new();
         if !home.is_filled() {

@@ -1,12 +1,14 @@
 //! `docgate import`.
 
 mod access_log;
+mod commands;
 mod faults;
 mod journal;
 mod kinds;
 mod lines;
 mod misfit;
 mod reader;
+mod restore;
 
 use std::{
     path::{Path, PathBuf},
@@ -15,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
@@ -25,178 +27,15 @@ use super::{
     terminal,
 };
 use crate::app::App;
-use access_log::AccessLog;
+pub(super) use commands::Import;
+use commands::What;
 use journal::{Errors, Journal};
 use kinds::{Kind, LineResult};
 use lines::Lines;
 use reader::Batch;
 
-/// Import categories, people, products, stock and discussions from files, in this order, a world, or access logs
-///
-/// One JSON object per line (access logs have a format of their own), plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
-/// A line that can't be used is skipped and reported with its number, the field and the reason. A file
-/// may be imported again: stored lines aren't added a second time.
-///
-/// Examples:
-///     docgate import categories categories.jsonl
-///     docgate import people people.jsonl
-///     docgate import products products.jsonl.gz --errors bad.jsonl
-///     docgate import products products.jsonl.gz --resume
-///     docgate import stock stock.jsonl
-///     docgate import discussions discussions.jsonl
-///     docgate import world world.jsonl
-///     docgate import access-log --site shop.example access.log
-#[derive(Debug, Subcommand)]
-#[command(verbatim_doc_comment)]
-pub(super) enum Import {
-    Categories(Categories),
-    People(People),
-    Products(Products),
-    Stock(Stock),
-    Discussions(Discussions),
-    World(World),
-    AccessLog(AccessLog),
-}
-
-/// Import people, some hundreds at a time
-///
-/// `key` is your own key of the person. Products name their contributors by it, and a repeated line is
-/// recognised by it. An existing person gets the name of the line, also in products, and its address if
-/// the line has one.
-///
-/// Example of a line:
-///     {"key": "miles-davis", "name": "Miles Davis",
-///      "address": {"street": "312 West 77th Street", "city": "New York, NY 10024", "country": "US"}}
-///
-/// Example:
-///     docgate import people people.jsonl
-///
-/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
-/// import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(super) struct People {
-    #[command(flatten)]
-    options: Options,
-}
-
-/// Import stock: receipts of products
-///
-/// A line adds its quantity to the stock of the SKU once for each `receipt`, whatever the name of the
-/// file and however often it is imported. Without `receipt` its name is `import`; give later deliveries
-/// names of their own.
-///
-/// Example of a line:
-///     {"sku": "ALB-1", "quantity": 12, "receipt": "2026-11-24"}
-///
-/// Example:
-///     docgate import stock stock.jsonl
-///
-/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
-/// import was interrupted; --resume then continues it.
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(super) struct Stock {
-    #[command(flatten)]
-    options: Options,
-}
-
-/// Import comments and reviews of products
-///
-/// A line with `stars` is a review; an author has one review per product. Any other line is a comment,
-/// with a `key` of your own by which a repeated line is recognised. A missing discussion is opened.
-/// Comments come before their replies. The command needs the gateways' DOCGATE_SECRET.
-///
-/// Examples of lines:
-///     {"sku": "ALB-1", "key": "c-1", "author": "ann", "at": "2024-05-01T12:00:00Z",
-///      "text": "Which pressing?"}
-///     {"sku": "ALB-1", "key": "c-2", "author": "bob", "at": "2024-05-02T08:30:00Z",
-///      "text": "The first.", "replyTo": {"key": "c-1"}}
-///     {"sku": "ALB-1", "author": "eve", "at": "2024-06-01T10:00:00Z", "text": "A wonder.", "stars": 5}
-///
-/// Example:
-///     docgate import discussions discussions.jsonl
-///
-/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
-/// import was interrupted; --resume then continues it.
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(super) struct Discussions {
-    #[command(flatten)]
-    options: Options,
-}
-
-/// Import a world of the game: its items, places, exits and characters
-///
-/// A line has one of `item`, `place`, `exit` and `character`. Places and characters bring their things. A
-/// line refers by key to lines before it: items come before things, places before exits and characters. A
-/// repeated line changes nothing; another line with the same key is skipped.
-///
-/// Examples of lines:
-///     {"item": {"key": "hat", "name": "wizard's hat", "price": 40, "slots": ["HEAD"]}}
-///     {"place": {"key": "hall", "title": "A hall", "things": [{"key": "1", "item": "hat", "bonus": 3}]}}
-///     {"place": {"key": "garden", "title": "A garden"}}
-///     {"exit": {"from": "hall", "direction": "NORTH", "to": "garden"}}
-///     {"character": {"key": "ann", "owner": "subject-of-ann", "name": "Ann", "class": "wizard",
-///                    "place": "hall", "gold": 10}}
-///
-/// Example:
-///     docgate import world world.jsonl
-///
-/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
-/// import was interrupted; --resume then continues it.
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(super) struct World {
-    #[command(flatten)]
-    options: Options,
-}
-
-/// Import products, some hundreds at a time
-///
-/// A line has the input of `createProduct`, with categories by path, which must exist. An existing
-/// product gets the line's content, prices and categories, and its contributors if the line has
-/// `contributors`: [{"personKey": "miles-davis", "role": "artist"}].
-///
-/// Example of a line (wrapped here):
-///     {"sku": "ALB-1", "categories": ["/music/jazz"],
-///      "pricing": {"list": 1999, "retail": 1799, "currency": "EUR"},
-///      "content": {"title": "Blue Lantern", "language": "en", "issueDate": "1959-08-17",
-///                  "details": {"album": {"genres": ["Jazz"], "tracks": [{"title": "Rain"}]}}}}
-///
-/// Example:
-///     docgate import products products.jsonl.gz --errors bad.jsonl
-///
-/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
-/// import was interrupted; --resume then continues it.
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(super) struct Products {
-    #[command(flatten)]
-    options: Options,
-}
-
-/// Import categories, parents before children
-///
-/// A new category is created; an existing one gets the names of its line.
-///
-/// Example of a line:
-///     {"path": "/music/jazz", "names": {"en": "Jazz", "de": "Jazz", "fr": "Jazz"}}
-///
-/// Example:
-///     docgate import categories categories.jsonl
-///
-/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
-/// import was interrupted; --resume then continues it.
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(super) struct Categories {
-    #[command(flatten)]
-    options: Options,
-}
-
-#[derive(Debug, Args)]
-struct Options {
+pub(super) struct Options {
     /// The file, plain or gzipped; `-` is stdin.
     file: PathBuf,
     /// Continue after the last line that an interrupted import of this file completed.
@@ -217,14 +56,15 @@ struct Options {
 
 impl Import {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let (kind, options) = match self {
-            Self::Categories(categories) => (Kind::Categories, categories.options),
-            Self::People(people) => (Kind::People, people.options),
-            Self::Products(products) => (Kind::Products, products.options),
-            Self::Stock(stock) => (Kind::Stock, stock.options),
-            Self::Discussions(discussions) => (Kind::Discussions, discussions.options),
-            Self::World(world) => (Kind::World, world.options),
-            Self::AccessLog(logs) => return logs.run().await,
+        let (kind, options) = match self.what {
+            None => return self.restore.run().await,
+            Some(What::AccessLog(logs)) => return logs.run().await,
+            Some(What::Categories(categories)) => (Kind::Categories, categories.options),
+            Some(What::People(people)) => (Kind::People, people.options),
+            Some(What::Products(products)) => (Kind::Products, products.options),
+            Some(What::Stock(stock)) => (Kind::Stock, stock.options),
+            Some(What::Discussions(discussions)) => (Kind::Discussions, discussions.options),
+            Some(What::World(world)) => (Kind::World, world.options),
         };
         let config = options.source.database()?;
         if kind == Kind::Discussions && config.secret.is_empty() {

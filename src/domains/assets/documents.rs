@@ -56,7 +56,7 @@ document! {
         #[serde(default)]
         pub ops: Vec<OpRecord>,
         pub v: Version<1>,
-    } in "assetEntries" {
+    } in "assetEntries" by unsharded("its unique key, parent and slug, changes: a deletion frees the slug") {
         unique("slug", "metadata.parentId metadata.slug",
             "assets of a parent, by slug; no two have the same"),
         plain("path", "metadata.path", "an asset by path"),
@@ -235,6 +235,10 @@ document! {
 impl Stored for ChunkDocument {
     const COLLECTION: &'static str = "assets.chunks";
     const INDEXES: &'static [Index] = gridfs::CHUNKS;
+    const SHARD_KEY: ShardKey = ShardKey::hash_of(
+        "files_id",
+        "reads are of one file; ids of files rise with time, and their hashes don't",
+    );
 }
 
 document! {

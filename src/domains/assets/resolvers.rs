@@ -13,7 +13,7 @@ queries! {
     asset(
         context,
         #[graphql(desc = "Global id or path of the asset.")] by: AssetBy,
-    ): Option<Asset> = operations::asset(cx(context), by).await?.map(Asset::from),
+    ) with consistency: Option<Asset> = operations::asset(cx(context), by).await?.map(Asset::from),
 
     /// Assets that the caller may read. By tag, parent or root they are sorted newest first; by attributes
     /// they are sorted by the values of the condition that is looked up, then by id.
@@ -22,7 +22,7 @@ queries! {
     assets(
         context,
         #[graphql(desc = "Filter and sort order.")] by: AssetsBy,
-    ): Connection<Asset> = operations::assets(cx(context), by, paging(context)?).await?,
+    ) with consistency: Connection<Asset> = operations::assets(cx(context), by, paging(context)?).await?,
 }
 
 mutations! {

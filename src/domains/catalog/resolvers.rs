@@ -16,7 +16,7 @@ queries! {
         #[graphql(desc = "SKU of the product.")] sku: ID,
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
-    ): Option<Product> =
+    ) with consistency: Option<Product> =
         operations::product(app(context), &sku).await?.map(|found| Product::of(found, locale)),
 
     /// Products by one of the filters that are served by an index. The filter also determines the order.
@@ -28,7 +28,7 @@ queries! {
         #[graphql(desc = "Filter and sort order.")] by: ProductsBy,
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
-    ): Connection<Product> = {
+    ) with consistency: Connection<Product> = {
         let (page, found) = operations::list(app(context), by, paging(context)?).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
         page.connection(found, position, |(_, product)| Product::of(product, locale.clone()))

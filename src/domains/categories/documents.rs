@@ -39,7 +39,7 @@ document! {
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         pub v: Version<1>,
-    } in "categories" {
+    } in "categories" by unsharded("it is small, and its unique key, slug and parent, changes with each move") {
         unique("slug", "slug parentId",
             "category by slug and parent; no two below one parent have the same slug"),
         plain("path", "path", "category by path, and the range of a subtree"),

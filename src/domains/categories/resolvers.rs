@@ -14,7 +14,7 @@ queries! {
     category(
         context,
         #[graphql(desc = "Global id or path of the category.")] by: CategoryBy,
-    ): Option<Category> = operations::category(app(context), by).await?.map(Category::from),
+    ) with consistency: Option<Category> = operations::category(app(context), by).await?.map(Category::from),
 
     /// Direct children of a category, sorted by slug, as for a menu.
     ///
@@ -24,7 +24,7 @@ queries! {
         context,
         #[graphql(desc = "Path of the parent category; `/` for the roots.", default = "/")]
         parent_path: String,
-    ): Connection<CategoryLink> =
+    ) with consistency: Connection<CategoryLink> =
         operations::menu(app(context), &parent_path, paging(context)?).await?,
 
     /// All descendants of a category, sorted by path.
@@ -37,7 +37,7 @@ queries! {
         path: String,
         #[graphql(desc = "Whether the category at `path` is listed too; it then comes first.", default = false)]
         include_self: bool,
-    ): Connection<Category> =
+    ) with consistency: Connection<Category> =
         operations::subtree(app(context), &path, include_self, paging(context)?).await?,
 }
 

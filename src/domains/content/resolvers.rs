@@ -14,7 +14,7 @@ queries! {
     content(
         context,
         #[graphql(desc = "Global id or path of the content.")] by: ContentBy,
-    ): Option<Content> = operations::content(cx(context), &by).await?.map(Content::from),
+    ) with consistency: Option<Content> = operations::content(cx(context), &by).await?.map(Content::from),
 
     /// Published content that the caller may read, by one of the filters that are served by an index. The
     /// filter also determines the order.
@@ -23,7 +23,7 @@ queries! {
     contents(
         context,
         #[graphql(desc = "Filter; it also determines the order.")] by: ContentsBy,
-    ): Connection<Content> =
+    ) with consistency: Connection<Content> =
         operations::contents(cx(context), &by, has_texts(context), paging(context)?).await?,
 
     /// Direct children of some content, or the roots, published or not; sorted by slug.

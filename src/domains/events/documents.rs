@@ -79,6 +79,8 @@ document! {
 
 impl Stored for ImportDocument {
     const COLLECTION: &'static str = "eventImports";
+    const GROUP: Group = Group::Log;
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has one document for each imported log");
     const INDEXES: &'static [Index] =
         &[Index::plain("at", "at", "sweep: logs whose events are too old by now")];
 }
@@ -86,6 +88,7 @@ impl Stored for ImportDocument {
 impl Stored for EventDocument {
     /// What its commands are counted as. The documents are in collections of months.
     const COLLECTION: &'static str = "events";
+    const GROUP: Group = Group::Log;
     const INDEXES: &'static [Index] = &[
         Index::plain(BY_PATH, "path at _id", "events by path"),
         Index::plain(BY_HOST, "host at _id", "events by host"),
@@ -106,6 +109,7 @@ pub(super) const BY_TIME: &str = "at";
 
 impl Stored for CallDocument {
     const COLLECTION: &'static str = "eventCalls";
+    const GROUP: Group = Group::Log;
     const INDEXES: &'static [Index] =
         &[Index::plain("at", "at", "sweep: calls that needn't be remembered")];
 }

@@ -13,7 +13,7 @@ pub use super::{
     documents::{Event, ImportDocument},
     operations::Times,
 };
-use crate::{app::App, error::Error, mongo::Concern};
+use crate::{app::App, config::Concern, error::Error};
 
 /// Maximum number of events of one command.
 const AT_ONCE: usize = 1_000;

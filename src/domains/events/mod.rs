@@ -40,7 +40,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, documented, unmet},
+    room::{Later, Made, declared, documented, unmet},
 };
 pub use documents::{CallDocument, EventDocument, ImportDocument};
 
@@ -65,6 +65,7 @@ pub const ROOM: Room = Room {
         documented::<ImportDocument>(),
     ],
     collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
+    later: &[Later::of::<EventDocument>("events_*", Made::Monthly)],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(invariants::repair(app))),

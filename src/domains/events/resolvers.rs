@@ -1,32 +1,26 @@
 //! Resolvers: they translate between GraphQL and the operations of events.
 
-use async_graphql::{Context, Object, Result};
-
 use super::{
     operations::{self, Counted},
     types::{Event, EventsBy, LogEventsInput, LogEventsResult, RequestsOfDay},
 };
 use crate::graphql::{prelude::*, scalars::DateTime};
 
-/// Query fields.
-#[derive(Default)]
-pub struct EventsQuery;
+queries! {
+    /// Query fields.
+    pub struct EventsQuery;
 
-#[Object]
-impl EventsQuery {
     /// Logged requests, newest first.
     ///
     /// Who: analyst or operator.
     #[graphql(guard = "Who::Either(Role::Analyst, Role::Operator)")]
-    async fn events(
-        &self,
-        context: &Context<'_>,
+    events(
+        context,
         #[graphql(desc = "Which events.")] by: EventsBy,
         #[graphql(desc = "First time, included. Default: the beginning.")] from: Option<DateTime>,
         #[graphql(desc = "Last time, not included. Default: the end.")] to: Option<DateTime>,
-    ) -> Result<Connection<Event>> {
-        Ok(operations::events(cx(context), by, [from, to], paging(context)?).await?)
-    }
+    ): Connection<Event> =
+        operations::events(cx(context), by, [from, to], paging(context)?).await?,
 
     /// Number of requests by day and page, from one day to another, both included, in UTC. Days without requests aren't
     /// listed. It counts the logged events when it is called, and reads one key of an index for each event of these days. So
@@ -34,18 +28,17 @@ impl EventsQuery {
     ///
     /// Who: analyst or operator.
     #[graphql(guard = "Who::Either(Role::Analyst, Role::Operator)")]
-    async fn requests_by_day_and_page(
-        &self,
-        context: &Context<'_>,
+    requests_by_day_and_page(
+        context,
         #[graphql(desc = "First day.")] from: Date,
         #[graphql(desc = "Last day, included: at most 30 days after the first.")] to: Date,
         #[graphql(desc = "Site of the pages. Default: all sites.")] site: Option<String>,
         #[graphql(desc = "Maximum number of pages of each day, 1 to 100. Default: 20.")]
         pages_per_day: Option<i32>,
-    ) -> Result<Vec<RequestsOfDay>> {
+    ) with consistency: Vec<RequestsOfDay> = {
         let counted = Counted { days: [&from, &to], site: site.as_deref(), pages: pages_per_day };
-        Ok(operations::requests_by_day_and_page(cx(context), counted).await?)
-    }
+        operations::requests_by_day_and_page(cx(context), counted).await?
+    },
 }
 
 mutations! {

@@ -9,8 +9,9 @@ use super::{
 };
 use crate::{
     app::App,
+    config::Concern,
     error::Error,
-    mongo::{Concern, Rejected, periods::Period, prelude::*},
+    mongo::{Rejected, periods::Period, prelude::*},
 };
 
 fn events(app: &App) -> Collection<EventDocument> {

@@ -4,11 +4,11 @@ use async_graphql::{Enum, OneofObject, SimpleObject};
 
 use super::{documents::EventDocument, operations::AT_ONCE};
 use crate::{
+    config::Concern,
     graphql::{
         prelude::*,
         scalars::{DateTime, int},
     },
-    mongo::Concern,
 };
 
 /// Maximum sizes of texts in bytes, by field. Host and user are names, and a method is a word.
@@ -62,6 +62,15 @@ pub enum EventDurability {
 }
 
 impl EventDurability {
+    /// What a write concern of the configuration promises.
+    pub(super) fn of(concern: Concern) -> Self {
+        match concern {
+            Concern::Primary => Self::Acknowledged,
+            Concern::Journal => Self::Journaled,
+            Concern::Majority => Self::Majority,
+        }
+    }
+
     /// What is waited for; `None` if nothing is.
     pub(super) fn concern(self) -> Option<Concern> {
         match self {
@@ -125,7 +134,7 @@ input! {
     pub struct LogEventsInput {
         /// Events to log, 1 to 1,000, with 8 MiB at most together.
         pub events: Vec<EventInput> where number,
-        /// When to answer. Default: `MAJORITY`.
+        /// When to answer. Default: `MAJORITY`, unless the operator sets another one.
         pub durability: Option<EventDurability>,
         /// Idempotency key, 1 to 128 characters. A repeat with the same key logs no event again. It can't be used with
         /// `UNACKNOWLEDGED`.

@@ -26,9 +26,13 @@ use super::{
     },
     operations::{Birth, bear, fresh_item, fresh_place},
     store::{self, items, places},
-    types::CreateItemInput,
+    things,
+    types::{CreateCharacterResult, CreateItemInput},
 };
-use crate::{graphql::prelude::*, mongo::expression::stored};
+use crate::{
+    graphql::prelude::*,
+    mongo::expression::{count, stored},
+};
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -260,7 +264,7 @@ async fn import_place(app: &App, line: &ImportPlace) -> Result<(), Refused> {
     let title = input::text("title", &line.title, 1..=100)?;
     let description = input::text("description", &line.description, 0..=2_000)?;
     let gold = input::within("gold", line.gold, 0..=LARGEST)?;
-    let things = things_of(app, &op.id, &line.things).await?;
+    let things = things_of(app, Holding::Place, &op.id, &line.things).await?;
     let place = fresh_place(op.clone(), title, description, line.is_shop, gold, things);
     if places(app).insert(place).await.decided()?.is_some() {
         return Ok(());
@@ -281,7 +285,9 @@ async fn import_exit(app: &App, line: &ImportExit) -> Result<(), Refused> {
         }
     }
     let exit = Exit { direction: line.direction, to };
-    store::set_exit(app, &from, &stored(&line.direction), Some(&exit)).held().await?;
+    let attempt = app.begin().await?;
+    let change = store::set_exit(app, &from, &stored(&line.direction), Some(&exit));
+    change.within(&attempt).held().await?;
     Ok(())
 }
 
@@ -298,7 +304,8 @@ async fn import_character(app: &App, line: &ImportCharacter) -> Result<(), Refus
     if places(app).get(&place).await?.is_none() {
         return Err(InvalidInput::new("place", "is no place of a line before").into());
     }
-    let inventory = things_of(app, &op.id, &line.things).await?;
+    // A character that was deleted has left its things at a place. One that is imported again gets others.
+    let inventory = things_of(app, Holding::Character, &app.ids().random(), &line.things).await?;
     let birth = || Birth {
         owner: &owner,
         name: name.clone(),
@@ -311,8 +318,13 @@ async fn import_character(app: &App, line: &ImportCharacter) -> Result<(), Refus
     match bear(app, &op, birth).await {
         Ok(_) => Ok(()),
         Err(Stop::Failed(error)) => Err(error.into()),
-        Err(Stop::Refused(_)) => {
+        Err(Stop::Refused(CreateCharacterResult::NoRoom(_))) => {
             Err(InvalidInput::new("place", "has no room for the character").into())
+        }
+        Err(Stop::Refused(_)) => {
+            let reason = "was imported not long ago, and the character was deleted since; \
+                          it can be imported again when that is forgotten (flow_ops_seconds)";
+            Err(InvalidInput::new("key", reason).into())
         }
     }
 }
@@ -325,9 +337,17 @@ async fn item_of(app: &App, at: usize, line: &ImportThing) -> Result<ItemDocumen
     Ok(item.ok_or_else(no_item)?)
 }
 
-/// The things of a place or a character. Their ids are derived from those of the holder and their keys.
+/// What has the things of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holding {
+    Place,
+    Character,
+}
+
+/// The things of a place or a character. Their ids are derived from `holder` and their keys.
 async fn things_of(
     app: &App,
+    holding: Holding,
     holder: &str,
     lines: &[ImportThing],
 ) -> Result<Vec<ThingRecord>, Refused> {
@@ -348,11 +368,19 @@ async fn things_of(
         let quantity = input::within(&field("quantity"), line.quantity.unwrap_or(1), 1..=most)?;
         let bonus = input::within(&field("bonus"), line.bonus, -100..=100)?;
         let price = line.price.map(|price| input::within(&field("price"), price, 1..=LARGEST));
+        if line.price.is_some() && (holding == Holding::Character || line.inside.is_some()) {
+            let reason = "is for what lies at a place, and in no container";
+            return Err(InvalidInput::new(&field("price"), reason).into());
+        }
         let inside = line.inside.as_deref().map(|inside| key("inside", inside)).transpose()?;
-        let is_container =
-            |id: &String| things.iter().any(|thing| thing.id == *id && thing.capacity.is_some());
-        if inside.as_ref().is_some_and(|inside| !is_container(inside)) {
-            return Err(InvalidInput::new(&field("inside"), "is no container before it").into());
+        if let Some(inside) = &inside {
+            let container = things.iter().find(|thing| thing.id == *inside);
+            let Some(capacity) = container.and_then(|container| container.capacity) else {
+                return Err(InvalidInput::new(&field("inside"), "is no container before it").into());
+            };
+            if count(things::count_inside(&things, inside)) >= capacity {
+                return Err(InvalidInput::new(&field("inside"), "is full").into());
+            }
         }
         let thing = ThingRecord::of(item, id, quantity, bonus);
         things.push(ThingRecord { price: price.transpose()?, inside, ..thing });

@@ -29,7 +29,9 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(found, |found| found.id.clone(), resolve).await;
 
     let pending = store::list_pending(app, before).await;
-    let spread = |found: PlaceDocument| async move { operations::spread(app, &found.id).await };
+    let spread = |found: PlaceDocument| async move {
+        operations::spread(app, &found.id).await.map(|is_ended| is_ended.is_some())
+    };
     sweep.each(pending, |found| found.id.clone(), spread).await;
 }
 

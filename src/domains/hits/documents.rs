@@ -6,7 +6,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::store::added_up;
 use crate::mongo::{
-    Stored, Version,
+    Group, Stored, Version,
     indexes::Index,
     migrations::{Upgrade, newest},
     stored::document,
@@ -167,6 +167,7 @@ fn zeros(numbers: std::ops::Range<u8>) -> Counts {
 
 impl Stored for DayDocument {
     const COLLECTION: &'static str = "statsDaily";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] =
         &[Index::plain("hits_top", "_id.site _id.date -total", "topPages by day")];
     const UPGRADES: &'static [Upgrade] = &[Upgrade {
@@ -179,6 +180,7 @@ impl Stored for DayDocument {
 
 impl Stored for MonthDocument {
     const COLLECTION: &'static str = "statsMonthly";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] =
         &[Index::plain("hits_top", "_id.site _id.date -total", "topPages by month")];
     const UPGRADES: &'static [Upgrade] = &[Upgrade {
@@ -191,6 +193,7 @@ impl Stored for MonthDocument {
 
 impl Stored for PageTotal {
     const COLLECTION: &'static str = DayDocument::COLLECTION;
+    const GROUP: Group = Group::Activity;
     // It is read by its total alone, and so upgraded only where it is stored.
     const UPGRADES: &'static [Upgrade] =
         &[Upgrade { in_memory: |_total| {}, ..DayDocument::UPGRADES[0] }];

@@ -1,31 +1,29 @@
 //! Resolvers: they translate between GraphQL and the operations of hits.
 
-use async_graphql::{Context, Object, Result, Subscription};
+use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
 use super::operations;
 use crate::graphql::{
     cx::cx,
     declared::mutations,
+    fields::queries,
     requester::{Role, Who},
     shared::Shared,
     subscription::Progress,
 };
 
-/// Query fields.
-#[derive(Default)]
-pub struct HitsQuery;
+queries! {
+    /// Query fields.
+    pub struct HitsQuery;
 
-#[Object]
-impl HitsQuery {
     /// Page views of a page by minute, hour, day, week or month. A report has at most 1,500 buckets. If all of them consist
     /// of whole days in UTC, it reads one document for each month, otherwise one for each day, and takes at most 400 days.
     ///
     /// Who: analyst.
     #[graphql(guard = "Who::Role(Role::Analyst)")]
-    async fn report(
-        &self,
-        context: &Context<'_>,
+    report(
+        context,
         #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
         #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
         #[graphql(desc = "Range of the report.")] range: ReportRange,
@@ -35,35 +33,34 @@ impl HitsQuery {
                     Default: UTC."
         )]
         time_zone: Option<String>,
-    ) -> Result<HitReport> {
+    ) with consistency: HitReport = {
         let (page, zone) = ((site.as_str(), page.as_str()), time_zone.as_deref());
-        Ok(operations::report(cx(context), page, range, resolution, zone).await?.into())
-    }
+        operations::report(cx(context), page, range, resolution, zone).await?.into()
+    },
 
     /// Pages of a site with the most page views on one day, or in one month. The most viewed page comes first; the order
     /// of pages with equal numbers isn't defined.
     ///
     /// Who: analyst.
     #[graphql(guard = "Who::Role(Role::Analyst)")]
-    async fn top_pages(
-        &self,
-        context: &Context<'_>,
+    top_pages(
+        context,
         #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
-        #[graphql(desc = "Day or month in UTC. Default: the present month.")] period: Option<
-            TopPagesPeriod,
-        >,
+        #[graphql(desc = "Day or month in UTC. Default: the present month.")]
+        period: Option<TopPagesPeriod>,
         #[graphql(desc = "Maximum number of pages, 1 to 100.", default = 10)] first: i32,
-    ) -> Result<Vec<TopPage>> {
+    ) with consistency: Vec<TopPage> = {
         let pages = operations::top_pages(cx(context), &site, period, first).await?;
-        Ok(pages.into_iter().map(TopPage::from).collect())
-    }
+        pages.into_iter().map(TopPage::from).collect()
+    },
 }
 
 mutations! {
     /// Mutation fields.
     pub struct HitsMutation;
 
-    /// Counts page views. The answer is sent when a majority of MongoDB's members has stored them. After the error
+    /// Counts page views. The answer is sent when a majority of MongoDB's members has stored them, unless the operator has
+    /// set another write concern. After the error
     /// `UNAVAILABLE` the hits may have been counted, or not, or only for reports of some resolutions. With an idempotency
     /// key the call can be repeated, and counts each of them once.
     ///

@@ -2,7 +2,7 @@
 
 use mongodb::bson::DateTime;
 
-use crate::mongo::{Stored, Version, indexes::Index, stored::document};
+use crate::mongo::{Stored, Version, indexes::Index, shards::ShardKey, stored::document};
 
 document! {
     /// A message as its sender and its recipients see it.
@@ -193,6 +193,9 @@ impl Stored for InboxBucket {
         Index::unique_of("open", "open", "the bucket that takes the next message"),
         Index::unique("copies", "messages.id owner", "the one copy of a message in an inbox"),
     ];
+    const SHARD_KEY: ShardKey = ShardKey::unsharded(
+        "its three unique indexes begin with three different fields, one of them in an array",
+    );
 }
 
 impl Stored for ConversationEntry {

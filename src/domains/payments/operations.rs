@@ -218,6 +218,23 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     call!(app, refund(id, refund_id, amount), none: Refund::Made)
 }
 
+/// As [`refund`], for the payment of a checkout that has decided and may not be captured yet: an outside provider is asked
+/// to capture it first, so that no capture follows the refund.
+///
+/// # Errors
+/// The outcome is unknown: refund again.
+pub async fn refund_decided(
+    app: &App,
+    id: &str,
+    refund_id: &str,
+    amount: Money,
+) -> Result<Refund, Error> {
+    if app.config().payments == PaymentProvider::Http && amount.minor_units != 0 {
+        capture(app, id).await?;
+    }
+    refund(app, id, refund_id, amount).await
+}
+
 /// Calls `each` for every captured payment and every paid refund, with the payment's id and the amount, which
 /// is negative for a refund. Returns whether the provider has this information.
 pub async fn for_each(app: &App, each: impl FnMut(&str, i64)) -> Result<bool, Error> {

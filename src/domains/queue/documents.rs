@@ -4,7 +4,7 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index, stored::document};
+use crate::mongo::{Stored, Version, indexes::Index, shards::ShardKey, stored::document};
 
 /// Milliseconds of waiting that one step of priority is worth.
 const STEP_MILLIS: i64 = 60_000;
@@ -216,6 +216,9 @@ impl Stored for JobDocument {
         Index::of_field("retried", "retries.op", "the jobs that a call made available again"),
         Index::of_field("done", "doneAt", "the removal of finished jobs"),
     ];
+    const SHARD_KEY: ShardKey = ShardKey::unsharded(
+        "claims read all jobs of a queue in order, and two of its unique indexes have different fields",
+    );
 }
 
 impl Stored for JobHead {

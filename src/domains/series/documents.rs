@@ -83,24 +83,32 @@ impl PageMinute {
 
 impl Stored for BucketDocument {
     const COLLECTION: &'static str = "pageViews";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] =
         &[Index::expiry("expires_at", "expiresAt", "the retention of views")];
 }
 
 impl Stored for ImportDocument {
     const COLLECTION: &'static str = "viewImports";
+    const GROUP: Group = Group::Activity;
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has one document for each import");
 }
 
 impl Stored for PointDocument {
     const COLLECTION: &'static str = "pageViewPoints";
+    const GROUP: Group = Group::Activity;
+    const SHARD_KEY: ShardKey =
+        ShardKey::hash_of("page", "reads are of one page; it is a time-series collection");
 }
 
 impl Stored for Counted {
     const COLLECTION: &'static str = BucketDocument::COLLECTION;
+    const GROUP: Group = Group::Activity;
     const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = BucketDocument::UPGRADES;
 }
 
 impl Stored for CountedSeconds {
     const COLLECTION: &'static str = BucketDocument::COLLECTION;
+    const GROUP: Group = Group::Activity;
     const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = BucketDocument::UPGRADES;
 }

@@ -29,7 +29,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, documented, unmet},
+    room::{Later, Made, declared, documented, unmet},
 };
 pub use documents::{BucketDocument, ImportDocument, PointDocument};
 
@@ -54,6 +54,8 @@ pub const ROOM: Room = Room {
         documented::<ImportDocument>(),
     ],
     collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
+    // With `series_engine = "native"`.
+    later: &[Later::of::<PointDocument>("pageViewPoints", Made::TimeSeries)],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("series")

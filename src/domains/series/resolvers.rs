@@ -1,50 +1,43 @@
 //! Resolvers: they translate between GraphQL and the operations of series.
 
-use async_graphql::{Context, Object, Result};
-
 use super::operations;
 use crate::graphql::{
     cx::cx,
     declared::mutations,
+    fields::queries,
     requester::{Role, Who},
     scalars::DateTime,
 };
 
-/// Query fields.
-#[derive(Default)]
-pub struct SeriesQuery;
+queries! {
+    /// Query fields.
+    pub struct SeriesQuery;
 
-#[Object]
-impl SeriesQuery {
     /// Views of a page as a time series in UTC: the points that overlap the time from `from` to `to`, without gaps. A
     /// series has at most 3,600 points and 31 days. It reads a document for each minute with views.
     ///
     /// Who: analyst.
     #[graphql(guard = "Who::Role(Role::Analyst)")]
-    async fn view_series(
-        &self,
-        context: &Context<'_>,
+    view_series(
+        context,
         #[graphql(desc = "Page, up to 8,192 bytes.")] page: String,
         #[graphql(
             desc = "Start, included. Default: so long before `to` that there are 60 points, of hours 24, of days 30."
         )]
         from: Option<DateTime>,
-        #[graphql(desc = "End, not included. It is after `from`. Default: now.")] to: Option<
-            DateTime,
-        >,
+        #[graphql(desc = "End, not included. It is after `from`. Default: now.")]
+        to: Option<DateTime>,
         #[graphql(desc = "Length of each point.")] resolution: Resolution,
-    ) -> Result<ViewSeries> {
-        let times = [from, to];
-        Ok(operations::view_series(cx(context), &page, times, resolution).await?.into())
-    }
+    ) with consistency: ViewSeries =
+        operations::view_series(cx(context), &page, [from, to], resolution).await?.into(),
 }
 
 mutations! {
     /// Mutation fields.
     pub struct SeriesMutation;
 
-    /// Counts views of pages. The answer is sent when a majority of MongoDB's members has stored them. The mutation has no
-    /// idempotency key. After the error `UNAVAILABLE` the views may have been counted or not.
+    /// Counts views of pages. The answer is sent when a majority of MongoDB's members has stored them, unless the operator
+    /// has set another write concern. The mutation has no idempotency key. After the error `UNAVAILABLE` the views may have been counted or not.
     ///
     /// Who: service.
     record_views(RecordViewsInput) -> RecordViewsResult

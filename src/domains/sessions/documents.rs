@@ -82,6 +82,7 @@ pub(super) const ROLLUP: &str = "sessions";
 
 impl Stored for SessionDocument {
     const COLLECTION: &'static str = "sessions";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] = &[
         Index::plain("arrived_at", "arrivedAt _id", "the sessions of a roll-up"),
         Index::plain("slot", "slot", "the sessions of an hour"),
@@ -90,10 +91,13 @@ impl Stored for SessionDocument {
 
 impl Stored for StatDocument {
     const COLLECTION: &'static str = Level::Hour.collection();
+    const GROUP: Group = Group::Activity;
 }
 
 impl Stored for RollupDocument {
     const COLLECTION: &'static str = "sessionRollups";
+    const GROUP: Group = Group::Activity;
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it is one document");
 }
 
 /// Length of the periods of a report.

@@ -59,8 +59,9 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, documented, unmet},
+    room::{bare, declared, documented, unmet},
 };
+use crate::mongo::Group;
 use documents::Level;
 pub use documents::{RollupDocument, SessionDocument, StatDocument};
 
@@ -86,11 +87,11 @@ pub const ROOM: Room = Room {
     collections: &[
         declared::<SessionDocument>(),
         declared::<RollupDocument>(),
-        (Level::Hour.collection(), &[]),
-        (Level::Day.collection(), &[]),
-        (Level::Week.collection(), &[]),
-        (Level::Month.collection(), &[]),
-        (Level::Year.collection(), &[]),
+        bare(Level::Hour.collection(), Group::Activity),
+        bare(Level::Day.collection(), Group::Activity),
+        bare(Level::Week.collection(), Group::Activity),
+        bare(Level::Month.collection(), Group::Activity),
+        bare(Level::Year.collection(), Group::Activity),
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

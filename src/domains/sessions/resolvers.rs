@@ -1,21 +1,18 @@
 //! Resolvers: they translate between GraphQL and the operations of sessions.
 
-use async_graphql::{Context, Object, Result};
-
 use super::operations;
 use crate::graphql::{
     cx::cx,
     declared::mutations,
+    fields::queries,
     requester::{Role, Who},
     scalars::DateTime,
 };
 
-/// Query fields.
-#[derive(Default)]
-pub struct SessionsQuery;
+queries! {
+    /// Query fields.
+    pub struct SessionsQuery;
 
-#[Object]
-impl SessionsQuery {
     /// Lengths of a user's sessions by hour, day, week, month or year, in UTC: the periods with sessions that begin between
     /// `from` and `to`, and the period that contains `from`. A report covers at most 1,500 periods. It contains the sessions
     /// that are rolled up, which is at intervals that the operator sets. Analysts see the sessions of all users, others
@@ -23,23 +20,20 @@ impl SessionsQuery {
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
-    async fn session_report(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Subject of the user's tokens. Default: the caller.")] user: Option<
-            String,
-        >,
+    session_report(
+        context,
+        #[graphql(desc = "Subject of the user's tokens. Default: the caller.")]
+        user: Option<String>,
         #[graphql(desc = "Length of the periods.")] level: Level,
         #[graphql(desc = "Start, in the first period. Default: about 30 periods before `to`.")]
         from: Option<DateTime>,
-        #[graphql(desc = "End, not included. It is after `from`. Default: now.")] to: Option<
-            DateTime,
-        >,
-    ) -> Result<SessionReport> {
+        #[graphql(desc = "End, not included. It is after `from`. Default: now.")]
+        to: Option<DateTime>,
+    ) with consistency: SessionReport = {
         let cx = cx(context);
         let user = user.as_deref().map_or_else(|| cx.requester.subject(), Ok)?;
-        Ok(operations::session_report(cx, user, level, [from, to]).await?.into())
-    }
+        operations::session_report(cx, user, level, [from, to]).await?.into()
+    },
 }
 
 mutations! {

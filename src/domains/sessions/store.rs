@@ -150,8 +150,8 @@ pub(super) async fn compute_hours(
         "longest": { "$max": "$seconds" },
     };
     let filter = doc! { "slot": { "$in": slots } };
-    let into = Level::Hour.collection();
-    sessions(app).roll_up(filter, stages(group), into, fence(run)).await
+    let into = stats(app, Level::Hour);
+    sessions(app).roll_up(filter, stages(group), &into, fence(run)).await
 }
 
 /// Computes the periods of a level from their parts, the periods of the level below.
@@ -173,7 +173,8 @@ pub(super) async fn compute(
         "longest": { "$max": "$longest" },
     };
     let filter = doc! { "_id": { "$in": ids } };
-    stats(app, below).roll_up(filter, stages(group), level.collection(), fence(run)).await
+    let into = stats(app, level);
+    stats(app, below).roll_up(filter, stages(group), &into, fence(run)).await
 }
 
 fn stages(group: Document) -> Vec<Document> {

@@ -16,7 +16,7 @@ queries! {
     theater(
         context,
         #[graphql(desc = "Global id of the theater.")] id: ID,
-    ): Option<Theater> = operations::theater(app(context), &id).await?.map(Theater::from),
+    ) with consistency: Option<Theater> = operations::theater(app(context), &id).await?.map(Theater::from),
 
     /// Theaters around a point, the nearest first. The list is read forwards only.
     ///
@@ -25,7 +25,7 @@ queries! {
         context,
         #[graphql(desc = "The point.")] point: GeoPointInput,
         #[graphql(desc = "Maximum distance in meters, 1 to 20,100,000.")] within_meters: i32,
-    ): Connection<NearbyTheater> =
+    ) with consistency: Connection<NearbyTheater> =
         operations::theaters_near(app(context), point, within_meters, paging(context)?).await?,
 
     /// Theaters in a polygon, in the order of their ids. Its sides are the shortest lines on the globe between its
@@ -36,7 +36,7 @@ queries! {
         context,
         #[graphql(desc = "Corners of the polygon, 3 to 100, in the order of its sides. Sides don't cross each other.")]
         polygon: Vec<GeoPointInput>,
-    ): Connection<Theater> =
+    ) with consistency: Connection<Theater> =
         operations::theaters_within(app(context), polygon, paging(context)?).await?,
 
     /// A screening by its global id, with the map of its seats. Null if it doesn't exist.

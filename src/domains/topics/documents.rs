@@ -2,7 +2,7 @@
 
 use mongodb::bson::DateTime;
 
-use crate::mongo::{Stored, Version, stored::document};
+use crate::mongo::{Stored, Version, shards::ShardKey, stored::document};
 
 /// `_id` of the one document of the collection.
 pub(super) const ALL: &str = "topics";
@@ -83,4 +83,5 @@ impl MessageDocument {
 
 impl Stored for TopicsDocument {
     const COLLECTION: &'static str = "topics";
+    const SHARD_KEY: ShardKey = ShardKey::unsharded("it is one document");
 }

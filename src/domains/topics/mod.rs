@@ -33,9 +33,11 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, documented, unmet},
+    room::{Later, Made, declared, documented, unmet},
 };
 pub use documents::TopicsDocument;
+
+use crate::mongo::{Group, shards::ShardKey};
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -48,6 +50,12 @@ pub const ROOM: Room = Room {
     }),
     documents: &[documented::<TopicsDocument>()],
     collections: &[declared::<TopicsDocument>()],
+    later: &[Later {
+        name: "topic_*",
+        group: Group::Core,
+        shard_key: ShardKey::unsharded("MongoDB can't shard capped collections"),
+        made: Made::Random,
+    }],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("topics")

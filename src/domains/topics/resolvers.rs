@@ -1,6 +1,6 @@
 //! Resolvers: they translate between GraphQL and the operations of topics.
 
-use async_graphql::{Context, Object, Result, Subscription};
+use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
 use super::{
@@ -13,23 +13,21 @@ use super::{
 use crate::graphql::{
     cx::cx,
     declared::mutations,
+    fields::queries,
     requester::{Role, Who},
     shared::Shared,
     subscription::Progress,
 };
 
-/// Query fields.
-#[derive(Default)]
-pub struct TopicsQuery;
+queries! {
+    /// Query fields.
+    pub struct TopicsQuery;
 
-#[Object]
-impl TopicsQuery {
     /// All topics that the caller may follow, in the order of their creation: without a token only the public ones.
     ///
     /// Who: everyone.
-    async fn topics(&self, context: &Context<'_>) -> Result<Vec<Topic>> {
-        Ok(operations::topics(cx(context)).await?.into_iter().map(Topic::from).collect())
-    }
+    topics(context) with consistency: Vec<Topic> =
+        operations::topics(cx(context)).await?.into_iter().map(Topic::from).collect(),
 }
 
 mutations! {

@@ -1,5 +1,6 @@
 //! The commands, as the binary that people run.
 
+mod backup;
 mod closing;
 mod configuration;
 mod demo;
@@ -161,7 +162,10 @@ fn every_command_explains_itself() {
     let (code, help, _) = done(docgate(&["--help"]));
     assert_eq!(code, 0);
     assert!(help.contains("Exit codes:"), "{help}");
-    for command in ["serve", "demo", "schema", "indexes", "import", "check", "migrate", "token"] {
+    for command in [
+        "serve", "demo", "schema", "indexes", "import", "export", "check", "migrate", "shards",
+        "token",
+    ] {
         assert!(help.contains(&format!("  {command} ")), "{command} in {help}");
         let (code, text, _) = done(docgate(&[command, "--help"]));
         assert_eq!(code, 0);
@@ -170,6 +174,7 @@ fn every_command_explains_itself() {
     for [command, below] in [
         ["indexes", "plan"],
         ["indexes", "apply"],
+        ["shards", "plan"],
         ["import", "categories"],
         ["import", "people"],
         ["import", "products"],
@@ -183,6 +188,16 @@ fn every_command_explains_itself() {
     }
     assert_eq!(done(docgate(&["nonsense"])).0, 2);
     assert_eq!(done(docgate(&[])).0, 2);
+}
+
+#[test]
+fn the_plan_for_a_cluster_needs_no_configuration() {
+    let (code, plan, _) = done(docgate(&["shards", "plan", "--presplit", "--database", "shop"]));
+    assert_eq!(code, 0, "{plan}");
+    assert!(plan.contains("sh.enableSharding(\"shop\");"), "{plan}");
+    assert!(plan.contains("sh.shardCollection(\"shop.carts\", "), "{plan}");
+    let (code, _, said) = done(docgate(&["shards", "plan", "--presplit", "--chunks", "0"]));
+    assert_eq!(code, 2, "{said}");
 }
 
 #[test]

@@ -201,8 +201,8 @@ async fn a_full_inventory_and_a_full_room_take_no_more() {
         gateway.master().plays("mintItem", json!({ "itemId": stone, "placeId": hall })).await;
     assert_eq!(more["code"], "NO_ROOM");
 
-    let full = fill(json!({ "characterId": ann })).await;
-    let refused = full.iter().filter(|one| one["code"] == "NO_ROOM").count();
+    let mints = fill(json!({ "characterId": ann })).await;
+    let refused = mints.iter().filter(|one| one["code"] == "NO_ROOM").count();
     assert_eq!(refused, 1, "it had one");
     quiet(&gateway).await;
     let before = gateway.snapshot().await;

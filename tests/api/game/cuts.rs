@@ -18,7 +18,7 @@ pub struct Scene {
     pub hall: String,
     garden: String,
     pub one: String,
-    two: String,
+    pub two: String,
 }
 
 impl Scene {

@@ -2,6 +2,7 @@
 
 mod carrying;
 mod cut_master;
+mod cut_twice;
 mod cuts;
 mod races;
 mod sight;
@@ -56,8 +57,9 @@ fn special(name: &str) -> &'static str {
         "sell" => "... on InsufficientGold { needed available } ... on ThingWorn { slot }",
         "move" => "... on NoExit { direction } ... on NoRoom { capacity }",
         "equip" => "... on SlotTaken { slot }",
-        "drop" | "giveItem" => "... on ThingWorn { slot } ... on NoRoom { capacity }",
-        "putInContainer" => "... on ThingWorn { slot } ... on NoRoom { capacity }",
+        "drop" | "giveItem" | "putInContainer" => {
+            "... on ThingWorn { slot } ... on NoRoom { capacity }"
+        }
         "pickUp" | "takeFromContainer" => "... on ForSale { price } ... on NoRoom { capacity }",
         "createCharacter" => "... on NoRoom { capacity }",
         _ => "",
@@ -145,8 +147,8 @@ async fn mint(gateway: &Gateway, item: &str, to: Value) -> String {
     input.as_object_mut().expect("fields").extend(to.as_object().cloned().unwrap_or_default());
     let made = gateway.master().plays("mintItem", input).await;
     let list = if made["__typename"] == "Place" { &made["things"] } else { &made["inventory"] };
-    let last = list.as_array().and_then(|all| all.last()).unwrap_or_else(|| panic!("{made:#}"));
-    last["id"].as_str().expect("an id").to_owned()
+    let newest = list.as_array().and_then(|all| all.last());
+    newest.unwrap_or_else(|| panic!("{made:#}"))["id"].as_str().expect("an id").to_owned()
 }
 
 /// Gives gold to a character.

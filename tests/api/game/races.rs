@@ -256,3 +256,50 @@ async fn two_equal_calls_at_once_move_a_thing_once() {
     quiet(&gateway).await;
     gateway.assert_sound().await;
 }
+
+/// Gifts of things and gold, of which the receivers walk off at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gift_arrives_or_the_receiver_is_gone() {
+    let gateway = Gateway::start().await;
+    let World { hall, .. } = World::new(&gateway).await;
+    let stone = item(&gateway, "stone", json!({})).await;
+    let crowd = crowd(&gateway, &hall, 12).await;
+    let mut pairs = Vec::new();
+    for two in crowd.chunks(2) {
+        let [(giver, from), (receiver, to)] = two else { continue };
+        endow(&gateway, from, 10).await;
+        let thing = mint(&gateway, &stone, json!({ "characterId": from })).await;
+        pairs.push((giver, from, receiver, to, thing));
+    }
+    let acts = pairs.iter().map(|(giver, from, receiver, to, thing)| {
+        let (giver, receiver) = (gateway.player(giver), gateway.player(receiver));
+        async move {
+            let gift = json!({ "characterId": from, "toCharacterId": to, "thingId": thing });
+            let gold = json!({ "characterId": from, "toCharacterId": to, "amount": 4 });
+            let walk = json!({ "characterId": to, "direction": "NORTH" });
+            tokio::join!(
+                giver.plays("giveItem", gift),
+                giver.plays("giveGold", gold),
+                receiver.plays("move", walk)
+            )
+        }
+    });
+    for ((giver, from, receiver, to, _), (gift, gold, walk)) in
+        pairs.iter().zip(join_all(acts).await)
+    {
+        assert_eq!(walk["__typename"], "Character", "{walk:#}");
+        let one = gateway.player(giver).character(from).await;
+        let other = gateway.player(receiver).character(to).await;
+        let is_given = |answer: &Value| match answer["__typename"].as_str() {
+            Some("Character") => true,
+            Some("NotFound") => false,
+            _ => panic!("{answer:#}"),
+        };
+        let (thing, coins) = (usize::from(is_given(&gift)), i64::from(is_given(&gold)) * 4);
+        assert_eq!(other["inventory"].as_array().map(Vec::len), Some(thing), "{gift:#}");
+        assert_eq!(one["inventory"].as_array().map(Vec::len), Some(1 - thing), "{gift:#}");
+        assert_eq!((&one["gold"], &other["gold"]), (&json!(10 - coins), &json!(coins)), "{gold:#}");
+    }
+    quiet(&gateway).await;
+    gateway.assert_sound().await;
+}

@@ -107,6 +107,28 @@ async fn lines_that_fit_nothing_are_refused_by_line() {
             "things[0].inside",
         ),
         (
+            json!({ "place": { "key": "x", "title": "X", "things": [
+            { "key": "a", "item": "bag" },
+            { "key": "b", "item": "hat", "inside": "a", "price": 3 }] } }),
+            "things[1].price",
+        ),
+        (
+            json!({ "place": { "key": "x", "title": "X", "things": [
+            { "key": "a", "item": "bag" }, { "key": "b", "item": "hat", "inside": "a" },
+            { "key": "c", "item": "hat", "inside": "a" }, { "key": "d", "item": "hat", "inside": "a" },
+            { "key": "e", "item": "hat", "inside": "a" }] } }),
+            "things[4].inside",
+        ),
+        (
+            json!({ "character": { "key": "x", "owner": "x", "name": "X", "class": "x",
+            "place": "hall", "things": [{ "key": "a", "item": "hat", "price": 3 }] } }),
+            "things[0].price",
+        ),
+        (
+            json!({ "item": { "key": "x", "name": "x", "price": 1, "slots": ["HEAD", "HEAD"] } }),
+            "slots",
+        ),
+        (
             json!({ "character": { "key": "x", "owner": "x", "name": "X", "class": "x",
             "place": "nowhere" } }),
             "place",
@@ -125,5 +147,34 @@ async fn lines_that_fit_nothing_are_refused_by_line() {
         let kind = line.as_object().and_then(|line| line.keys().next()).expect("one field");
         assert!(said.contains(&format!("line 2: {kind}.{field}: ")), "{line}: {said}");
     }
+    gateway.assert_sound().await;
+}
+
+/// A character that was deleted has left its things at the place. It is imported again with others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_character_is_imported_again_when_its_birth_is_forgotten() {
+    let gateway = Gateway::start().await;
+    import(&gateway, &world());
+    let player = gateway.player("ann");
+    let mine = player.field("{ myCharacters { nodes { id } } }", json!({})).await;
+    let ann = mine["nodes"][0]["id"].as_str().expect("an id").to_owned();
+    let hall = player.character(&ann).await["room"]["placeId"].clone();
+    let hall = hall.as_str().expect("an id");
+    let gone = player.plays("deleteCharacter", json!({ "characterId": ann })).await;
+    assert_eq!(gone["__typename"], "DeletedCharacter", "{gone:#}");
+    let (code, said) = import(&gateway, &world());
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("character.key: was imported not long ago"), "{said}");
+    super::quiet(&gateway).await;
+    let moves = gateway.database.collection::<mongodb::bson::Document>("moves");
+    moves.delete_many(mongodb::bson::doc! { "_id": { "$gt": "" } }).await.expect("forgotten");
+    let (code, said) = import(&gateway, &world());
+    assert_eq!(code, 0, "{said}");
+    let again = player.character(&ann).await;
+    assert_eq!(descriptions(&again["inventory"]), ["wizard's hat"]);
+    let there = seen(&gateway, hall).await;
+    assert_eq!(descriptions(&there["things"]), ["bag", "12 arrows", "wizard's hat"]);
+    assert_ne!(again["inventory"][0]["id"], there["things"][2]["id"]);
+    super::quiet(&gateway).await;
     gateway.assert_sound().await;
 }

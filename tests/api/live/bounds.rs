@@ -213,7 +213,7 @@ async fn who_reads_slowly_gets_the_newest_state_and_hears_what_it_missed() {
 async fn reads_slowly() -> u64 {
     let gateway = Gateway::start().await;
     let mut socket = stuck(&gateway).await;
-    let mut changes = gateway.app.hub().watch("inventory", "a");
+    let mut changes = gateway.app.hub().watch_core("inventory", "a");
     set(&gateway, "a", 2).await;
     // It may be on its way before the others come, but it waits for the answers before it.
     tokio::time::sleep(Duration::from_millis(300)).await;

@@ -4,6 +4,10 @@
 mod command;
 mod kit;
 
+use docgate::{
+    domains::collections,
+    mongo::{Group, indexes, migrations::SchemaVersionDocument},
+};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde_json::{Value, json};
 
@@ -165,6 +169,10 @@ async fn a_document_of_a_newer_version_is_refused_and_stays_as_it_is() {
     };
     counts.extend(day("/newer", "2024-01-01"));
     gateway.raw("statsDaily").insert_one(counts.clone()).await.expect("inserted");
+    // Counters go by the version that is in force.
+    let versions = gateway.app.collection::<SchemaVersionDocument>();
+    versions.put_in_force("statsDaily", 9).await.expect("in force");
+    gateway.app.refresh_versions().await.expect("refreshed");
 
     let (merchant, service) = (gateway.merchant(), gateway.service());
     let analyst = gateway.user("an-analyst", &["analyst"]);
@@ -180,9 +188,57 @@ async fn a_document_of_a_newer_version_is_refused_and_stays_as_it_is() {
     }
     // A document of this version is counted in the same command.
     record(&gateway, "/known", "2024-01-01T10:00:00Z", None).await;
-    assert_eq!(gateway.migrate().await, 3, "those of /known, and the month of /newer");
+    let known = one(&gateway, "statsDaily", day("/known", "2024-01-01")).await;
+    assert_eq!(version(&known), 2, "the newest that this gateway knows");
+    assert_eq!(gateway.migrate().await, 2, "the months of /known and of /newer");
     assert_eq!(one(&gateway, "inventory", doc! { "_id": "newer" }).await, stock);
     let stored = one(&gateway, "statsDaily", day("/newer", "2024-01-01")).await;
     assert_eq!(stored.len(), counts.len());
     assert!(counts.iter().all(|(field, value)| stored.get(field) == Some(value)), "{stored}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn additions_are_by_id_alone_until_a_newer_version_is_in_force() {
+    let gateway = Gateway::start().await;
+    let newer = |hits: i64| {
+        let mut counts = doc! { "hourly": { "10": hits }, "v": 9 };
+        counts.extend(day("/newer", "2024-01-01"));
+        counts
+    };
+    gateway.raw("statsDaily").insert_one(newer(7)).await.expect("inserted");
+    let hours = async || {
+        let stored = one(&gateway, "statsDaily", day("/newer", "2024-01-01")).await;
+        stored.get_document("hourly").expect("hours").clone()
+    };
+    // The gateway doesn't know yet what is in force.
+    record(&gateway, "/newer", "2024-01-01T10:00:00Z", None).await;
+    assert_eq!(hours().await, doc! { "10": 8_i64 });
+    let versions = gateway.app.collection::<SchemaVersionDocument>();
+    versions.put_in_force("statsDaily", 9).await.expect("in force");
+    gateway.app.refresh_versions().await.expect("refreshed");
+    let hit = json!({ "site": "a.example", "page": "/newer", "at": "2024-01-01T10:00:00Z" });
+    let code = gateway.service().error_code(RECORD, json!({ "hits": [hit], "key": null })).await;
+    assert_eq!(code, "NEWER_VERSION");
+    assert_eq!(hours().await, doc! { "10": 8_i64 });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_upgraded_in_the_databases_of_their_groups() {
+    let gateway = Gateway::with(|config| {
+        config.activity_database = Some(format!("{}_activity", config.database));
+    })
+    .await;
+    let (all, placement) = (collections(gateway.app.config()), gateway.app.placement());
+    indexes::apply(placement, &all, false, |_| {}).await.expect("indexes");
+    let activity = placement.database(Group::Activity).collection::<Document>("statsDaily");
+    let mut old = doc! { "hourly": { "10": 3_i64 }, "v": 1 };
+    old.extend(day("/old", "2024-01-01"));
+    activity.insert_one(old).await.expect("inserted");
+    assert_eq!(gateway.migrate().await, 1);
+    let stored = activity.find_one(day("/old", "2024-01-01")).await.expect("read");
+    let stored = stored.expect("a document");
+    assert_eq!((version(&stored), stored.get_i64("total").ok()), (2, Some(3)), "{stored}");
+    let in_force = gateway.stored("schemaVersions").await;
+    assert!(!in_force.is_empty(), "it is in the database of the group core");
+    placement.database(Group::Activity).drop().await.expect("dropped");
 }

@@ -6,7 +6,7 @@ use docgate::config::Config;
 use futures_util::{FutureExt, StreamExt, future::join_all, stream};
 
 use super::{
-    Gateway,
+    Gateway, matrix,
     proxy::{Cut, Seen},
 };
 
@@ -143,6 +143,7 @@ async fn all<S>(
     } else {
         cut_on(&base, &places, SIDE_BY_SIDE).await;
     }
+    matrix::record(&commands, places.iter().map(|(_, (way, _))| *way));
 }
 
 /// The commands of one undisturbed run on a new gateway over the same database, with those that follow the

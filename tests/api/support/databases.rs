@@ -17,7 +17,10 @@ use docgate::{
     config::Config,
     domains,
     error::Error,
-    mongo::indexes::{self, Declared},
+    mongo::{
+        Placement,
+        indexes::{self, Declared},
+    },
 };
 use futures_util::TryStreamExt;
 use mongodb::{
@@ -38,6 +41,8 @@ fn rooms() -> Vec<String> {
     let thread = thread::current();
     let modules = match thread.name().and_then(|name| name.split("::").next()).unwrap_or_default() {
         "checkout" | "hot" | "refunds" | "shop" | "storm" => &["orders"][..],
+        "elections" => &["orders", "hits"],
+        "placement" => &["orders", "hits", "series", "sessions", "events", "social"],
         "events" => &["events", "hits", "series"],
         "migrations" => &["hits", "orders"],
         module => &[module],
@@ -68,8 +73,8 @@ pub fn assert_prepared(database: &str, used: &HashSet<String>) {
     let Some((_, rooms)) = state.built.iter().find(|((_, name), _)| name == database) else {
         return;
     };
-    let given: HashSet<&str> = collections(rooms).iter().map(|(name, _)| *name).collect();
-    for (name, _) in collections(&[]) {
+    let given: HashSet<&str> = collections(rooms).iter().map(|declared| declared.name).collect();
+    for Declared { name, .. } in collections(&[]) {
         assert!(!used.contains(name) || given.contains(name), "{name} isn't in one of {rooms:?}");
     }
 }
@@ -105,7 +110,8 @@ pub async fn prepare(database: &Database, port: u16) {
     }
     let rooms = rooms();
     let declared = collections(&rooms);
-    indexes::apply(database, &declared, false, |_| {}).await.expect("indexes");
+    let placement = Placement::in_one(database);
+    indexes::apply(&placement, &declared, false, |_| {}).await.expect("indexes");
     let indexes = indexes_of(database, &declared).await.expect("indexes");
     let mut state = state();
     state.indexes.insert(rooms.clone(), indexes);
@@ -184,7 +190,7 @@ async fn renewed(database: &Database, rooms: &Vec<String>) -> Result<bool, Error
     let names = database.list_collection_names().await.map_err(Error::internal)?;
     let declared = collections(rooms);
     let (own, others): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|name| declared.iter().any(|(declared, _)| declared == name));
+        names.into_iter().partition(|name| declared.iter().any(|declared| declared.name == name));
     if others.iter().any(|name| name == "system.profile") {
         return Ok(false);
     }
@@ -208,7 +214,7 @@ async fn indexes_of(
     database: &Database,
     declared: &[Declared],
 ) -> mongodb::error::Result<BTreeSet<String>> {
-    let names: Vec<String> = declared.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let names: Vec<String> = declared.iter().map(|declared| declared.name.to_owned()).collect();
     let others = doc! { "$match": { "name": { "$ne": "_id_" } } };
     let stages = [doc! { "$indexStats": {} }, others, doc! { "$project": { "spec": 1 } }];
     let found = of_each(database, &names, &stages).await?;

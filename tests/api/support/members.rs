@@ -1,4 +1,4 @@
-//! A replica set of three members on this machine, whose primary can be killed.
+//! A replica set of three members on this machine, whose primary can be killed, and whose secondaries can lag.
 
 use std::{
     io::{BufRead, BufReader},
@@ -32,6 +32,22 @@ struct Member {
     port: u16,
 }
 
+/// Fail point of a member that applies nothing of what it fetches.
+const STOP: &str = "rsSyncApplyStop";
+
+/// A secondary that lags behind.
+pub struct Lagging {
+    admin: Database,
+}
+
+impl Lagging {
+    /// Lets it apply what it has fetched.
+    pub async fn catch_up(self) {
+        let go_on = doc! { "configureFailPoint": STOP, "mode": "off" };
+        self.admin.run_command(go_on).await.expect("the fail point is set");
+    }
+}
+
 impl Drop for Member {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
@@ -52,6 +68,7 @@ impl Member {
         command.arg(port.to_string()).args(["--replSet", NAME, "--oplogSize", "64"]);
         command.args(["--wiredTigerCacheSizeGB", "0.25"]);
         command.args(["--setParameter", "diagnosticDataCollectionEnabled=false"]);
+        command.args(["--setParameter", "enableTestCommands=1"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut keeper = command.spawn().expect("a shell");
         let mut pid = String::new();
@@ -128,14 +145,36 @@ impl Members {
         }
     }
 
-    /// Kills the primary, and waits until there is another.
-    pub async fn kill_primary(&self) {
+    /// Kills the primary, and waits until there is another. Returns the moment of the kill, and how long the election took
+    /// by what the other members say themselves.
+    pub async fn kill_primary(&self) -> (Instant, Duration) {
         let primary = self.primary().await;
+        let mut others = Vec::new();
+        for member in self.members.iter().filter(|member| member.pid != primary.pid) {
+            others.push(member.admin().await);
+        }
         let killed = Command::new("kill").args(["-9", &primary.pid.to_string()]).status();
         assert!(killed.expect("a command").success());
-        while primary.hello().await.is_some() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        let since = Instant::now();
+        loop {
+            for other in &others {
+                let hello = other.run_command(doc! { "hello": 1 }).await.unwrap_or_default();
+                if hello.get_bool("isWritablePrimary").unwrap_or(false) {
+                    return (since, since.elapsed());
+                }
+            }
+            assert!(since.elapsed() < PATIENCE, "there is no primary");
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        self.primary().await;
+    }
+
+    /// Lets one secondary apply nothing more until [`Lagging::catch_up`]. It answers reads all the same.
+    pub async fn let_one_lag(&self) -> Lagging {
+        let primary = self.primary().await;
+        let secondary = self.members.iter().find(|member| member.pid != primary.pid);
+        let admin = secondary.expect("a secondary").admin().await;
+        let stop = doc! { "configureFailPoint": STOP, "mode": "alwaysOn" };
+        admin.run_command(stop).await.expect("the fail point is set");
+        Lagging { admin }
     }
 }

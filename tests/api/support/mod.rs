@@ -4,9 +4,11 @@ pub mod cuts;
 mod databases;
 pub mod faults;
 pub mod live;
+mod matrix;
 pub mod members;
 pub mod proxy;
 pub mod raw;
+mod routes;
 pub mod shop;
 
 use std::{
@@ -42,6 +44,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use members::Members;
 use proxy::Proxy;
+use routes::Routes;
 
 /// Key of the tokens in tests.
 pub const TOKEN_SECRET: &str = "tests: thirty-two bytes at the very least";
@@ -117,6 +120,7 @@ pub struct Gateway {
     pub http: reqwest::Client,
     stop: DropGuard,
     served: JoinHandle<()>,
+    _routes: Routes,
 }
 
 /// The schema of a gateway, built once for all that have the same one.
@@ -264,10 +268,12 @@ impl Gateway {
         http: reqwest::Client,
         config: Config,
     ) -> Self {
-        let (app_name, metrics) = (fresh_name(), Metrics::default());
-        let watched =
-            connect::with_metrics(&config.mongodb_uri, &app_name, own.name(), metrics.pool());
-        let core = watched.await.expect("a URI");
+        let (app_name, metrics, routes) = (fresh_name(), Metrics::default(), Routes::default());
+        let (uri, pool) = (&config.mongodb_uri, metrics.pool());
+        let options = connect::options_with_metrics(uri, &app_name, pool).await;
+        let mut options = options.expect("a URI");
+        options.command_event_handler = Some(routes.handler());
+        let core = MongoClient::with_options(options).expect("a client").database(own.name());
         let app = App::with_metrics(config, core, metrics);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -276,7 +282,7 @@ impl Gateway {
         let edge = Edge::with_schema(app.clone(), schema, None).expect("keys");
         let served = tokio::spawn(edge.serve(listener, stop.clone()));
         let stop = stop.drop_guard();
-        Self { app, address, database: own, app_name, proxy, http, stop, served }
+        Self { app, address, database: own, app_name, proxy, http, stop, served, _routes: routes }
     }
 
     /// Stops it, and tells how long that took.
@@ -343,7 +349,7 @@ impl Gateway {
     async fn rooms(&self) -> impl Iterator<Item = &'static Room> {
         let on = || switched_on(self.app.config());
         let declared = domains::collections(&Config::default());
-        let is_declared = |name: &String| declared.iter().any(|(declared, _)| declared == name);
+        let is_declared = |name: &String| declared.iter().any(|declared| declared.name == name);
         let names = self.database.list_collection_names().await.expect("collections");
         let (names, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_declared);
         let filled = filled(&self.database, &names).await.expect("documents");
@@ -351,8 +357,7 @@ impl Gateway {
         if !others.is_empty() {
             return on().collect::<Vec<_>>().into_iter();
         }
-        let is_filled =
-            |room: &Room| room.collections.iter().any(|(name, _)| filled.contains(*name));
+        let is_filled = |room: &Room| room.collections.iter().any(|one| filled.contains(one.name));
         let is_near = |one: &Room, other: &Room| {
             one.name == other.name
                 || one.needs.contains(&other.name)

@@ -214,7 +214,14 @@ async fn creating_survives_a_cut_at_every_command() {
         },
         async |gateway, (theater, screening, id)| {
             let merchant = gateway.merchant();
-            for (name, input) in [("createTheater", theater), ("createScreening", screening)] {
+            let opening =
+                &json!({ "currency": "EUR", "idempotencyKey": theater["idempotencyKey"] });
+            let all = [
+                ("createTheater", theater),
+                ("createScreening", screening),
+                ("openBooking", opening),
+            ];
+            for (name, input) in all {
                 let of = format!("{}{}Input", name[..1].to_uppercase(), &name[1..]);
                 let query =
                     format!("mutation($input: {of}!) {{ {name}(input: $input) {{ __typename }} }}");
@@ -231,6 +238,11 @@ async fn creating_survives_a_cut_at_every_command() {
             assert_eq!(made["__typename"], "Theater", "command {at} {way:?}");
             let made = create_screening(&merchant, screening.clone()).await;
             assert_eq!(made["__typename"], "Screening", "command {at} {way:?}");
+            let key = json!({ "currency": "EUR", "idempotencyKey": theater["idempotencyKey"] });
+            let query = "mutation($input: OpenBookingInput!) { openBooking(input: $input) {
+                ... on Booking { state } } }";
+            let opened = merchant.field(query, json!({ "input": key })).await;
+            assert_eq!(opened["state"], "ACTIVE", "command {at} {way:?}");
             let query = "query($id: ID!) { theater(id: $id) { version seatCount } }";
             let seen = merchant.field(query, json!({ "id": id })).await;
             assert_eq!(seen, json!({ "version": "2", "seatCount": 2 }), "command {at} {way:?}");

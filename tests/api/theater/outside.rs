@@ -23,6 +23,8 @@ use crate::support::{
 #[derive(Default)]
 struct Provider {
     declines: bool,
+    /// Captures fail.
+    captures_fail: bool,
     /// State of each payment.
     payments: std::collections::HashMap<String, &'static str>,
     calls: Vec<String>,
@@ -43,6 +45,7 @@ async fn answer(
         ("authorise", Some("void")) => ("void", "declined"),
         ("authorise", _) if provider.declines => ("declined", "declined"),
         ("authorise", _) => ("authorised", "authorised"),
+        ("capture", _) if provider.captures_fail => ("authorised", "out of order"),
         ("capture", _) => ("captured", "captured"),
         ("void", _) => ("void", "voided"),
         (_, _) => ("refunded", "refunded"),
@@ -104,8 +107,8 @@ async fn a_declined_booking_is_active_again_and_a_paid_one_is_sold() {
     assert_eq!(refunded["state"], "CANCELLED", "{refunded:#}");
     assert_map(&gateway, &screening, &["AAA"]).await;
     let calls = shared.lock().expect("no panic").calls.clone();
-    let expected = ["authorise", "void", "authorise", "void", "authorise", "capture", "refund"];
-    assert_eq!(calls, expected);
+    let first = ["authorise", "void", "authorise", "void", "authorise", "capture"];
+    assert_eq!(calls, [&first[..], &["capture", "refund"]].concat(), "captured before the refund");
     gateway.assert_sound().await;
 }
 
@@ -148,4 +151,53 @@ async fn an_outside_checkout_survives_a_cut_at_every_command() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_declined_outside_checkout_survives_a_cut_at_every_command() {
+    let (shared, settings) = provider().await;
+    shared.lock().expect("no panic").declines = true;
+    cuts::everywhere(
+        settings,
+        async |gateway, _| {
+            let screening = hall(gateway, &["AAA"]).await;
+            let id = holding_seats(&gateway.anonymous(), &screening, &[("A", 2)]).await;
+            (id, screening)
+        },
+        async |gateway, (id, _)| {
+            let (query, variables) = paying(id, "op");
+            gateway.anonymous().send(&query, variables).await.ok();
+        },
+        async |gateway, Case { at, way, subject: (id, screening) }| {
+            let seen = booking(&gateway.anonymous(), id).await;
+            assert_eq!(seen["state"], "ACTIVE", "command {at} {way:?}: {seen:#}");
+            assert_map(gateway, screening, &["AhA"]).await;
+        },
+    )
+    .await;
+}
+
+/// A receipt exists before its payment is captured. If it is cancelled then, the payment is captured before it is refunded.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_is_captured_before_it_is_refunded() {
+    let (shared, settings) = provider().await;
+    let gateway = Gateway::with(settings).await;
+    let screening = hall(&gateway, &["AAA"]).await;
+    let visitor = gateway.anonymous();
+    let id = holding_seats(&visitor, &screening, &[("A", 2)]).await;
+    shared.lock().expect("no panic").captures_fail = true;
+    let (query, variables) = paying(&id, "op");
+    visitor.send(&query, variables).await.ok();
+    shared.lock().expect("no panic").captures_fail = false;
+    let receipt = booking(&visitor, &id).await["receiptId"].clone();
+    let receipt = receipt.as_str().expect("a receipt");
+    let refunded = visitor.does(refunding(receipt, "op")).await;
+    assert_eq!(refunded["state"], "CANCELLED", "{refunded:#}");
+    let calls = shared.lock().expect("no panic").calls.clone();
+    assert_eq!(calls.last().map(String::as_str), Some("refund"), "{calls:?}");
+    assert!(calls.iter().filter(|call| *call == "capture").count() > 1, "{calls:?}");
+    gateway.sweep().await;
+    assert_eq!(booking(&visitor, &id).await["state"], "COMPLETE");
+    assert_map(&gateway, &screening, &["AAA"]).await;
+    gateway.assert_sound().await;
 }

@@ -49,6 +49,18 @@ async fn what_is_of_another_is_not_seen_by_any_way() {
     assert_eq!((&found["booking"], &found["receipt"]["id"]), (&Value::Null, &json!(receipt)));
     let found = gateway.service().run(query, asked).await["data"].clone();
     assert_eq!((&found["booking"]["id"], &found["receipt"]), (&json!(active), &Value::Null));
+    // What a merchant sees of a receipt doesn't contain its booking, and a service's booking not its receipt.
+    let query = "query($booking: ID!, $receipt: ID!) {
+        booking(id: $booking) { receipt { id } } receipt(id: $receipt) { booking { id } } }";
+    let sold = json!({ "booking": sold, "receipt": receipt });
+    let own = ann.data(query, sold.clone()).await;
+    assert_eq!(own["booking"]["receipt"]["id"], json!(receipt));
+    assert!(own["receipt"]["booking"]["id"].is_string(), "{own:#}");
+    let found = gateway.merchant().run(query, sold.clone()).await["data"].clone();
+    assert_eq!(found, json!({ "booking": null, "receipt": { "booking": null } }));
+    let found = gateway.service().run(query, sold.clone()).await["data"].clone();
+    assert_eq!(found, json!({ "booking": { "receipt": null }, "receipt": null }));
+    let sold = sold["booking"].as_str().expect("an id").to_owned();
     // A screening tells nobody who holds its seats: neither its map, nor its subscription.
     let query = "subscription($id: ID!) { seatMapChanged(screeningId: $id) {
         rows { map seats { number state } } } }";

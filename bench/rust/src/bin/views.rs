@@ -27,7 +27,7 @@ use docgate::{
         },
     },
     graphql::{cx::Cx, requester::Requester, scalars::DateTime},
-    mongo::indexes,
+    mongo::{Placement, indexes},
 };
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
@@ -128,7 +128,8 @@ async fn measure(uri: &str, engine: SeriesEngine, views: u64) -> io::Result<()> 
         series_retention_seconds: 0,
         ..Config::default()
     };
-    indexes::apply(&database, &collections(&config), false, |_| {}).await.map_err(fault)?;
+    let placement = Placement::new(&config, &database);
+    indexes::apply(&placement, &collections(&config), false, |_| {}).await.map_err(fault)?;
     let app = &App::new(config, database.clone());
     // The first call may create the collection.
     record(app, 0, views).await?;

@@ -83,6 +83,7 @@ impl EventKind {
 
 impl Stored for ProfileDocument {
     const COLLECTION: &'static str = "adProfiles";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] =
         &[Index::plain("kept", "keptUntil", "the removal of profiles that no cap needs")];
 }

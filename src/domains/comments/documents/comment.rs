@@ -54,7 +54,7 @@ document! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub sealed: bool,
         pub v: Version<1>,
-    } in "comments" {
+    } in "comments" by hash_of("on", "lists read the comments of one discussion; its unique index begins with it") {
         unique("slug", "on slug", "one comment by its place; no place twice"),
         plain("chronological", "on at id",
             "comments by time; the newest; copying to another layout"),
@@ -232,7 +232,7 @@ document! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub sealed: bool,
         pub v: Version<1>,
-    } in "commentPages" {
+    } in "commentPages" by hash_of("on", "lists read the pages of one discussion; its unique indexes begin with it") {
         unique("page", "on page", "the last page; no number twice"),
         plain("until", "on until untilId",
             "comments by time; the newest; copying to another layout"),

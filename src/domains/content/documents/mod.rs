@@ -54,7 +54,7 @@ document! {
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         pub v: Version<1>,
-    } in "nodes" {
+    } in "nodes" by unsharded("its unique key, parent and slug, changes with each move") {
         unique("slug", "metadata.parentId metadata.slug",
             "what lies in something, by slug; no two have the same"),
         plain("path", "metadata.path", "content by path"),
@@ -188,7 +188,7 @@ document! {
         pub node_id: String,
         pub version: Revised,
         pub v: Version<1>,
-    } in "nodeRevisions" {
+    } in "nodeRevisions" by hash_of("nodeId", "lists read the versions of one content; its unique index begins with it") {
         unique("node", "nodeId -version.number", "former versions of content, newest first"),
     }
 }

@@ -22,13 +22,14 @@ use super::{
 };
 use crate::{
     app::App,
+    config::Concern,
     error::Error,
     graphql::{
         cx::Cx,
         declared::Input,
         refusals::{Conflict, InvalidInput, Stop},
     },
-    mongo::{Concern, Outcome, Version},
+    mongo::{Group, Outcome, Version},
 };
 
 /// Maximum number of events of one call.
@@ -90,7 +91,8 @@ pub async fn log_events(
     input: LogEventsInput,
 ) -> Result<EventsLogged, Stop<LogEventsResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let durability = input.durability.unwrap_or(EventDurability::Majority);
+    let durability =
+        input.durability.unwrap_or_else(|| EventDurability::of(cx.placement().concern(Group::Log)));
     let concern = durability.concern();
     let now = cx.clock();
     let (call, at) = match &input.idempotency_key {

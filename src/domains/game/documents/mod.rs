@@ -142,6 +142,8 @@ document! {
         /// The try that is committed. It is random, so no two attempts insert equal documents.
         pub attempt as "try": String,
         pub state: MoveState,
+        /// Ids of the op's moves before, which are void.
+        pub after: Vec<String>,
         /// The documents that take part.
         pub holders: Vec<Holder>,
         /// Server time of the attempt's beginning.

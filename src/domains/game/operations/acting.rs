@@ -10,11 +10,14 @@ use super::{
         things,
         types::{ForSale, InsufficientGold, NoRoom, Refuses, ThingWorn, Why},
     },
-    moving::{Carried, Known, Mover, finish, is_alive, known},
+    moving::{Carried, Known, Mover, Next, finish, is_alive, known},
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{condition::*, expression::count},
+    mongo::{
+        condition::{Condition, Number, at_least, has_element, is, is_absent},
+        expression::count,
+    },
 };
 
 /// A call that acts with a character.
@@ -32,8 +35,8 @@ pub(super) struct Call<'a> {
 
 /// Acts with a character, once per op. `plan` returns the parts of the move from the character as it was read; the first
 /// of them is the character's.
-pub(super) async fn act<'a, U, S>(
-    call: Call<'a>,
+pub(super) async fn act<U, S>(
+    call: Call<'_>,
     plan: impl Fn(CharacterDocument) -> S,
 ) -> Result<CharacterDocument, Stop<U>>
 where
@@ -65,9 +68,9 @@ where
                     Ok(Step::Done(after.ok_or_else(|| no_character(actor))?))
                 }
                 Known::OtherInput => Err(OtherInput.into()),
-                Known::Fresh(id) => {
+                Known::Fresh(next) => {
                     let parts = plan(found).await?;
-                    Ok(match make::<U>(&cx, &attempt, op, &id, parts).await? {
+                    Ok(match make::<U>(&cx, &attempt, op, &next, parts).await? {
                         Carried::Given(Some(after)) => Step::Done(*after),
                         Carried::Given(None) => return Err(no_character(actor).into()),
                         Carried::Again => Step::Again,
@@ -85,7 +88,7 @@ pub(super) async fn make<U: Refuses>(
     app: &App,
     attempt: &Attempt,
     op: &Op,
-    id: &str,
+    next: &Next,
     parts: Vec<Part>,
 ) -> Result<Carried, Stop<U>> {
     for part in &parts {
@@ -96,7 +99,7 @@ pub(super) async fn make<U: Refuses>(
             };
         }
     }
-    Ok(Mover { app, attempt, op }.carry(id, parts).await?)
+    Ok(Mover { app, attempt, op }.carry(next, parts).await?)
 }
 
 /// The refusal for this reason; `None` if another move is in the way.
@@ -178,7 +181,8 @@ impl Part {
         new_id: String,
     ) -> Result<Vec<ThingRecord>, Why> {
         let Wanted { id, quantity, price } = wanted;
-        let inventory = self.found.things();
+        let there = self.found.things().iter().filter(|thing| thing.is_present());
+        let inventory: &[ThingRecord] = &there.cloned().collect::<Vec<_>>();
         let thing = things::find(inventory, id).ok_or_else(|| no_thing(id))?.clone();
         if let Some(slot) = thing.slot {
             let message = format!("{} is worn or held", thing.description());
@@ -229,7 +233,10 @@ impl Part {
             self.demand(rule, Reason::InTheWay);
         }
         self.leaving = all.iter().map(|one| one.id.clone()).collect();
-        let arrives = |one: &ThingRecord| if one.id == id { one.loose() } else { one.clone() };
+        let arrives = |one: &ThingRecord| match &one.inside {
+            Some(_) if one.id != id => ThingRecord { price: None, ..one.clone() },
+            _ => one.loose(),
+        };
         Ok(all.iter().map(arrives).collect())
     }
 }

@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{condition::*, expression::stored},
+    mongo::{
+        condition::{exists, has_element, is},
+        expression::stored,
+    },
 };
 
 /// What an action returns.
@@ -236,9 +239,10 @@ pub async fn sell(cx: Cx<'_>, input: SellInput) -> Acted<SellResult> {
     .await
 }
 
-/// Price of all pieces of what is sold, which is one thing without contents.
+/// Price of all pieces of what is sold. What a container holds is free.
 fn total(things: &[ThingRecord], price: i64) -> Result<i64, Why> {
-    let quantity: i64 = things.iter().map(|thing| thing.quantity).sum();
+    let sold = things.iter().filter(|thing| thing.inside.is_none());
+    let quantity: i64 = sold.map(|thing| thing.quantity).sum();
     let too_much = || InvalidInput::new("quantity", "costs more gold than there is").into();
     quantity.checked_mul(price).ok_or_else(too_much)
 }

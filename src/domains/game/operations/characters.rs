@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{Version, condition::*},
+    mongo::{
+        Version,
+        condition::{has_element, has_room, is},
+    },
 };
 
 /// Health and mana at the beginning: a base, and points for each point of constitution or intelligence.
@@ -104,13 +107,13 @@ pub(in super::super) async fn bear<'a>(
         Ok((attempt, first_move(app, op).await?))
     };
     decide(read, |attempt: Attempt, decided| async move {
-        let id = match known(app, op, decided).await? {
+        let next = match known(app, op, decided).await? {
             Known::Committed(decided) => {
                 finish(app, &decided).await?;
                 let born = characters(app).get_settled(&decided.id).await?;
                 return Ok(Step::Done(born.ok_or_else(|| no_character(&decided.id))?));
             }
-            Known::Fresh(id) => id,
+            Known::Fresh(next) => next,
             Known::OtherInput => return Err(OtherInput.into()),
         };
         let birth = birth();
@@ -118,7 +121,7 @@ pub(in super::super) async fn bear<'a>(
         let no_place = || Why::from(NotFound::of(NodeKind::PLACE, birth.place));
         let place = place.ok_or_else(no_place)?;
         let mut room = RoomCopy::of(&place);
-        let born = birth.character(&id, op, &attempt, room.clone());
+        let born = birth.character(&next.id, op, &attempt, room.clone());
         let player = PlayerEntry::of(&born);
         room.players.push(player.clone());
 
@@ -127,11 +130,11 @@ pub(in super::super) async fn bear<'a>(
         let mut there = Part::of_place(place);
         there.welcomes(player);
         Ok(
-            match make::<CreateCharacterResult>(app, &attempt, op, &id, vec![newborn, there])
+            match make::<CreateCharacterResult>(app, &attempt, op, &next, vec![newborn, there])
                 .await?
             {
                 Carried::Given(Some(born)) => Step::Done(*born),
-                Carried::Given(None) => return Err(no_character(&id).into()),
+                Carried::Given(None) => return Err(no_character(&next.id).into()),
                 Carried::Again => Step::Again,
                 Carried::Wait => Step::Wait,
             },
@@ -154,12 +157,12 @@ pub async fn delete_character(
     };
     decide(read, |attempt: Attempt, (found, decided): (Option<CharacterDocument>, _)| async move {
         let deleted = || DeletedCharacter { id: NodeKind::CHARACTER.id(id) };
-        let move_id = match known(&cx, op, decided).await? {
+        let next = match known(&cx, op, decided).await? {
             Known::Committed(decided) => {
                 finish(&cx, &decided).await?;
                 return Ok(Step::Done(deleted()));
             }
-            Known::Fresh(id) => id,
+            Known::Fresh(next) => next,
             Known::OtherInput => return Err(Error::internal("a deletion with an input").into()),
         };
         let found = found.filter(|found| found.owner == owner);
@@ -169,7 +172,7 @@ pub async fn delete_character(
         }
         let place = place_of(&cx, &found).await?;
         let parts = farewell(found, place);
-        Ok(match make::<DeleteCharacterResult>(&cx, &attempt, op, &move_id, parts).await? {
+        Ok(match make::<DeleteCharacterResult>(&cx, &attempt, op, &next, parts).await? {
             Carried::Given(_) => Step::Done(deleted()),
             Carried::Again => Step::Again,
             Carried::Wait => Step::Wait,

@@ -16,7 +16,7 @@ use tokio::{
 use super::super::{documents::PlaceDocument, store, types::Place};
 use crate::{
     graphql::{prelude::*, shared::Shared, subscription::Progress},
-    mongo::{Stored as _, watch::Changes},
+    mongo::watch::Changes,
 };
 
 /// Shortest time between two reads of a place.
@@ -52,7 +52,7 @@ impl Watched {
         let known = Arc::new(known);
         all.insert(place.clone(), Arc::clone(&known));
         drop(all);
-        let changes = app.hub().watch(PlaceDocument::COLLECTION, place.clone());
+        let changes = app.hub().watch::<PlaceDocument>(place.clone());
         tokio::spawn(Arc::clone(&watched).watch(app.clone(), place, known, changes));
         receiver
     }
@@ -65,13 +65,16 @@ impl Watched {
         known: Arc<watch::Sender<Known>>,
         mut changes: Changes,
     ) {
+        let mut is_reset = false;
         loop {
             let earliest = Instant::now() + PAUSE;
             let found = store::places(&app).get(&place).await;
             let has_failed = found.is_err();
             match found {
                 Ok(found) => {
-                    known.send_if_modified(|known| known.replace(found));
+                    // After an interruption the same version may have other content.
+                    let is_told = std::mem::take(&mut is_reset);
+                    known.send_if_modified(|known| known.replace(found, is_told));
                 }
                 Err(error) => tracing::warn!(
                     event = "place_unread",
@@ -87,7 +90,7 @@ impl Watched {
                             self.all().remove(&place);
                             return;
                         }
-                        changes.take();
+                        is_reset |= changes.take().is_reset;
                         true
                     }
                     () = sleep(CHECK) => false,
@@ -119,11 +122,13 @@ impl Watched {
 }
 
 impl Known {
-    /// Replaces what is known. Returns whether something has changed.
-    fn replace(&mut self, found: Option<PlaceDocument>) -> bool {
+    /// Replaces what is known. Returns whether something has changed, or may have because of a reset.
+    fn replace(&mut self, found: Option<PlaceDocument>, is_reset: bool) -> bool {
         match (&*self, &found) {
             (Self::Missing, None) => return false,
-            (Self::Place(known, _), Some(found)) if known.version == found.version => return false,
+            (Self::Place(known, _), Some(found)) if known.version == found.version && !is_reset => {
+                return false;
+            }
             _ => {}
         }
         *self = found.map_or(Self::Missing, |found| {

@@ -15,7 +15,8 @@
 //!
 //! The insert of the move decides which try is committed. An attempt that can't take everything undoes what it has taken: no
 //! other can commit its try. The sweep can't know whether an attempt still means to insert. So it first inserts the move as
-//! void. The op can then be repeated under the next id.
+//! void. The op can then be repeated under the next id. The void moves of an op are remembered longer than its committed one:
+//! otherwise a repeat would find the first id free.
 
 use futures_util::future::{join_all, try_join_all};
 
@@ -39,12 +40,21 @@ const MAX_VOID: usize = 100;
 
 /// Whether a move of an op was committed before.
 pub(super) enum Known {
-    /// It wasn't. Contains the id that its move gets.
-    Fresh(String),
+    /// It wasn't.
+    Fresh(Next),
     /// It was.
     Committed(MoveDocument),
     /// Another op with the same idempotency key was.
     OtherInput,
+}
+
+/// The move that an op makes next.
+#[derive(Debug)]
+pub(super) struct Next {
+    /// Its `_id`.
+    pub(super) id: String,
+    /// Ids of the op's moves before, which are void.
+    after: Vec<String>,
 }
 
 /// What became of an attempt at a move.
@@ -67,15 +77,15 @@ fn move_id(app: &App, op: &Op, number: usize) -> String {
 
 /// Whether the op was committed. `first` is what was read of its first move.
 pub(super) async fn known(app: &App, op: &Op, first: Option<MoveDocument>) -> Result<Known> {
-    let mut found = first;
+    let (mut found, mut after) = (first, Vec::new());
     for number in 0..MAX_VOID {
         let id = move_id(app, op, number);
         if number > 0 {
             found = moves(app).get_settled(&id).await?;
         }
         match found.take() {
-            None => return Ok(Known::Fresh(id)),
-            Some(decided) if decided.state == MoveState::Void => {}
+            None => return Ok(Known::Fresh(Next { id, after })),
+            Some(decided) if decided.state == MoveState::Void => after.push(id),
             Some(decided) if decided.input == op.input => return Ok(Known::Committed(decided)),
             Some(_) => return Ok(Known::OtherInput),
         }
@@ -94,16 +104,21 @@ pub(super) struct Mover<'a> {
 impl Mover<'_> {
     /// Takes all parts, commits the move under this id, and gives them. The caller has checked the parts against what was
     /// read.
-    pub(super) async fn carry(self, id: &str, mut parts: Vec<Part>) -> Result<Carried> {
+    pub(super) async fn carry(self, next: &Next, mut parts: Vec<Part>) -> Result<Carried> {
         let Mover { app, attempt, op } = self;
-        let is_of_op = |mark: &Mark| mark.of == id;
+        let Next { id, after } = next;
+        let is_of_op = |mark: &Mark| mark.of == *id;
         if parts.iter().any(|part| part.found.marks().iter().any(is_of_op)) {
             // Another attempt at it isn't finished.
             return Ok(Carried::Wait);
         }
+        if !store::remember_void(app, after, attempt.now()).await? {
+            // One of them was forgotten meanwhile, and has been made anew.
+            return Ok(Carried::Again);
+        }
         let own = app.ids().random();
         for part in &mut parts {
-            (part.mark.of, part.mark.attempt) = (id.to_owned(), own.clone());
+            (part.mark.of, part.mark.attempt) = (id.clone(), own.clone());
         }
         let taken = batched(join_all(parts.iter().map(|part| self.take(part)))).await;
         let taken = taken.into_iter().collect::<Result<Vec<bool>>>()?;
@@ -111,10 +126,14 @@ impl Mover<'_> {
         let marks: Vec<_> = parts.iter().map(|part| part.mark.clone()).collect();
         if taken.contains(&false) {
             undo_taken(app, &holders, &marks, &taken).await?;
-            return Ok(Carried::Again);
+            let is_born = |(part, taken): (&Part, &bool)| part.mark.begins == Some(true) && !taken;
+            // A newborn that is there already belongs to a cut attempt, which the sweep resolves.
+            let waits = parts.iter().zip(&taken).any(is_born);
+            return Ok(if waits { Carried::Wait } else { Carried::Again });
         }
         let decided = MoveDocument {
-            id: id.to_owned(),
+            id: id.clone(),
+            after: after.clone(),
             input: op.input.clone(),
             attempt: own,
             state: MoveState::Committed,
@@ -131,7 +150,7 @@ impl Mover<'_> {
         }
         let room = parts.iter().find_map(|part| room_of(part, &parts));
         let first = self.give_all(&holders, &marks, room.as_ref()).await?;
-        finish_soon(app, id, &holders);
+        finish_soon(app, next, &holders);
         Ok(Carried::Given(first))
     }
 
@@ -275,6 +294,7 @@ pub(in super::super) async fn finish(app: &App, decided: &MoveDocument) -> Resul
         };
         give(app, holder, &mark, room.as_ref()).await?;
     }
+    store::remember_void(app, &decided.after, decided.at).await?;
     store::settle(app, &decided.id).held().await?;
     for holder in decided.holders.iter().filter(is_place) {
         spread(app, &holder.id).await?;
@@ -302,17 +322,27 @@ pub(in super::super) async fn resolve(
     if decided.state == MoveState::Void || decided.attempt != mark.attempt {
         return undo(app, holder, mark).await;
     }
+    if decided.open_at.is_none() && mark.begins == Some(true) {
+        // Everything was given: this is a late copy of the insert of a character that may be deleted since.
+        return store::remove_character(app, &holder.id, mark).await;
+    }
     let open_at = decided.open_at.or(Some(decided.at));
     finish(app, &MoveDocument { open_at, ..decided }).await.map(|()| true)
 }
 
 /// Settles a move, and brings copies up to date, behind the reply.
-fn finish_soon(app: &App, id: &str, holders: &[Holder]) {
+fn finish_soon(app: &App, next: &Next, holders: &[Holder]) {
     spread_soon(app, holders);
-    let (app, id) = (app.clone(), id.to_owned());
+    let (app, id, after) = (app.clone(), next.id.clone(), next.after.clone());
     let settle = {
         let app = app.clone();
-        async move { store::settle(&app, &id).held().await.map(drop) }
+        async move {
+            if !after.is_empty() {
+                let attempt = app.begin().await?;
+                store::remember_void(&app, &after, attempt.now()).await?;
+            }
+            store::settle(&app, &id).held().await.map(drop)
+        }
     };
     app.in_background("settling a move", unhurried(settle));
 }

@@ -12,7 +12,7 @@ use super::{
             ThingWorn, UnequipInput, UnequipResult,
         },
     },
-    acting::{Call, Wanted, act, no_thing},
+    acting::{Call, Wanted, act, first_move, no_thing},
     actions::{Acted, take_up},
     moving::is_alive,
 };
@@ -42,7 +42,11 @@ pub async fn equip(cx: Cx<'_>, input: EquipInput) -> Acted<EquipResult> {
                 slots.iter().find(is_free).copied().ok_or(first)
             }
         };
-        let taken = |slot| SlotTaken::because("something is worn or held there already", slot);
+        let message = match thing.slot {
+            Some(_) => "it is worn or held at another slot",
+            None => "something is worn or held there already",
+        };
+        let taken = |slot| SlotTaken::because(message, slot);
         own_mut(inventory, &input.thing_id)?.slot = Some(slot.map_err(taken)?);
         Ok(true)
     })
@@ -95,18 +99,20 @@ pub async fn take_from_container(
 ) -> Acted<TakeFromContainerResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let (actor, id) = (&*input.character_id, &*input.thing_id);
+    let key = input.idempotency_key.as_ref();
+    let op = &cx.op(&[subject, "takeFromContainer"], key, &**input);
+    // A repeat finds its move, also if the thing is in a container of the character since.
+    let is_made = key.is_some() && first_move(&cx, op).await?.is_some();
     let carried = characters(&cx).get_settled(actor).await?;
     let is_own = |found: &CharacterDocument| {
         found.owner == subject && things::find(&found.inventory, id).is_some()
     };
-    if carried.is_some_and(|found| is_own(&found)) {
+    if !is_made && carried.is_some_and(|found| is_own(&found)) {
         return rearrange(cx, subject, actor, |inventory| {
             Ok(own_mut(inventory, id)?.inside.take().is_some())
         })
         .await;
     }
-    let key = input.idempotency_key.as_ref();
-    let op = &cx.op(&[subject, "takeFromContainer"], key, &**input);
     let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
     let wanted = Wanted { id, quantity: None, price: None };
     act(call, |character| take_up(cx, character, wanted)).await

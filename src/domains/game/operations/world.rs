@@ -92,7 +92,9 @@ pub async fn set_exit(
         }
         None => None,
     };
-    if let Some(after) = store::set_exit(&cx, id, &direction, exit.as_ref()).then_read().await? {
+    let attempt = cx.begin().await?;
+    let change = store::set_exit(&cx, id, &direction, exit.as_ref()).within(&attempt);
+    if let Some(after) = change.then_read().await? {
         spread_soon(&cx, &[Holder { kind: HolderKind::Place, id: id.to_owned() }]);
         return Ok(after);
     }
@@ -170,7 +172,8 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
         (Some(character), None) => Holder { kind: HolderKind::Character, id: character.0.clone() },
         (None, Some(place)) => Holder { kind: HolderKind::Place, id: place.0.clone() },
         _ => {
-            let reason = "takes a character or a place, and not both";
+            let reason =
+                "is given for a thing of a character, placeId for one at a place: one of them";
             return Err(InvalidInput::new("characterId", reason).into());
         }
     };
@@ -188,12 +191,12 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
         Ok((attempt, first_move(&cx, op).await?))
     };
     decide(read, |attempt: Attempt, decided| async move {
-        let id = match known(&cx, op, decided).await? {
+        let next = match known(&cx, op, decided).await? {
             Known::Committed(decided) => {
                 finish(&cx, &decided).await?;
                 return Ok(Step::Done(minted(cx, holder).await?));
             }
-            Known::Fresh(id) => id,
+            Known::Fresh(next) => next,
             Known::OtherInput => return Err(OtherInput.into()),
         };
         let mut part = match minted(cx, holder).await? {
@@ -204,7 +207,7 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
         let thing = ThingRecord::of(item, cx.ids().random(), quantity, bonus);
         let price = input.price.map(|price| price.0);
         part.receives(vec![ThingRecord { price, ..thing }]);
-        Ok(match make::<MintItemResult>(&cx, &attempt, op, &id, vec![part]).await? {
+        Ok(match make::<MintItemResult>(&cx, &attempt, op, &next, vec![part]).await? {
             Carried::Given(Some(after)) => Step::Done(Minted::Character(after)),
             Carried::Given(None) => Step::Done(minted(cx, holder).await?),
             Carried::Again => Step::Again,

@@ -118,6 +118,7 @@ pub(super) async fn void(app: &App, id: &str, now: DateTime) -> Result<bool> {
         input: String::new(),
         attempt: app.ids().random(),
         state: MoveState::Void,
+        after: Vec::new(),
         holders: Vec::new(),
         at: now,
         open_at: None,
@@ -125,6 +126,20 @@ pub(super) async fn void(app: &App, id: &str, now: DateTime) -> Result<bool> {
         v: Version,
     };
     Ok(moves(app).insert(tombstone).await.decided()?.is_some())
+}
+
+/// Remembers void moves of an op for twice the time of idempotency keys from now on, so longer than its committed move. One
+/// that is forgotten already is made anew. Returns `false` if one of them was committed or voided again meanwhile.
+pub(super) async fn remember_void(app: &App, ids: &[String], now: DateTime) -> Result<bool> {
+    for id in ids {
+        let expires = doc! { "$add": ["$$NOW", millis(app.bounds().ops * 2)] };
+        let guard = doc! { "_id": id, "state": stored(&MoveState::Void) };
+        let is_known = moves(app).set(guard, doc! { "expiresAt": expires }).held().await?;
+        if !is_known && !void(app, id, now).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Removes a character that never arrived, or that leaves, by its mark.

@@ -196,14 +196,20 @@ impl Part {
         let attempt = &self.mark.attempt;
         let mut inventory = Bson::from("$inventory");
         if !self.leaving.is_empty() {
-            let is_one = doc! { "$in": ["$$this.id", literal(self.leaving.clone())] };
+            let is_one = doc! { "$and": [
+                { "$in": ["$$this.id", literal(self.leaving.clone())] },
+                is_missing("$this.leaving"), is_missing("$this.arriving"),
+            ] };
             let leaving = changed(doc! { "leaving": literal(attempt) });
             inventory = map(inventory, choose(is_one, leaving, "$$this"));
         }
         let mut more = Vec::new();
         if let Some(Split { from, piece }) = &self.split {
             let rest = doc! { "$subtract": ["$$this.quantity", piece.quantity] };
-            inventory = replaced(inventory, "id", from, changed(doc! { "quantity": rest }));
+            inventory = map(
+                inventory,
+                choose(is_present(from), changed(doc! { "quantity": rest }), "$$this"),
+            );
             let piece = ThingRecord { leaving: Some(attempt.clone()), ..piece.clone() };
             more.push(literal(stored(&piece)));
         }
@@ -219,7 +225,7 @@ impl Part {
         let mut players = Bson::from("$players");
         if let Some(id) = &self.leaves {
             let leaving = changed(doc! { "leaving": literal(attempt) });
-            players = replaced(players, "id", id, leaving);
+            players = map(players, choose(is_present(id), leaving, "$$this"));
         }
         if let Some(player) = &self.enters {
             let player = PlayerEntry { arriving: Some(attempt.clone()), ..player.clone() };
@@ -227,6 +233,14 @@ impl Part {
         }
         players
     }
+}
+
+/// Expression: an element has this id, and no unfinished move brings or takes it away. There may be another one with this
+/// id, whose leaving is decided.
+fn is_present(id: &str) -> Document {
+    doc! { "$and": [
+        element_is("id", id), is_missing("$this.leaving"), is_missing("$this.arriving"),
+    ] }
 }
 
 /// The fields of any change of a document: its version, and of a place the time since which copies are older.
@@ -297,11 +311,7 @@ fn settled(kind: HolderKind, mark: &Mark, drop: &str, keep: &str) -> Document {
         let clear = doc! { "$unsetField": { "field": keep, "input": "$$this" } };
         map(kept(array), choose(element_is(keep, &*mark.attempt), clear, "$$this"))
     };
-    let is_own = doc! { "$and": [
-        element_is(keep, &*mark.attempt),
-        "$$this.stacks",
-        { "$eq": [{ "$type": "$$this.in" }, "missing"] },
-    ] };
+    let is_own = doc! { "$and": [element_is(keep, &*mark.attempt), "$$this.stacks"] };
     let own = doc! { "$first": filter(kept("$inventory"), is_own) };
     let mut set = doc! { "inventory": merged(cleared("$inventory"), own) };
     if kind == HolderKind::Place {
@@ -316,13 +326,11 @@ fn merged(things: Bson, own: Document) -> Bson {
         let value = |of: &str| doc! { "$ifNull": [format!("{of}.{field}"), Bson::Null] };
         doc! { "$eq": [value("$$this"), value("$$own")] }
     };
-    let is_absent =
-        |field: &str| doc! { "$eq": [{ "$type": format!("$$this.{field}") }, "missing"] };
     let is_like = doc! { "$and": [
         "$$this.stacks",
         { "$ne": ["$$this.id", "$$own.id"] },
-        same("item"), same("bonus"), same("price"),
-        is_absent("in"), is_absent("leaving"), is_absent("arriving"),
+        same("item"), same("bonus"), same("price"), same("in"),
+        is_missing("$this.leaving"), is_missing("$this.arriving"),
     ] };
     let sum = changed(doc! { "quantity": { "$add": ["$$this.quantity", "$$own.quantity"] } });
     let others = filter("$$things", doc! { "$ne": ["$$this.id", "$$own.id"] });

@@ -12,6 +12,16 @@ fn thing(_: &str, value: &mut ID) -> Result<(), NotFound> {
     if input::is_key(value) { Ok(()) } else { Err(NotFound::given("thing", value)) }
 }
 
+/// Checks slots: a few, and none of them twice.
+fn slots(field: &str, value: &mut Vec<EquipmentSlot>) -> Result<(), InvalidInput> {
+    input::at_most(field, value, 10)?;
+    let is_twice = |(at, slot): (usize, &EquipmentSlot)| value[..at].contains(slot);
+    if value.iter().enumerate().any(is_twice) {
+        return Err(InvalidInput::new(field, "names a slot twice"));
+    }
+    Ok(())
+}
+
 input! {
     /// Input of `createCharacter`: who the character is, and where it begins.
     pub struct CreateCharacterInput {
@@ -69,8 +79,8 @@ input! {
         pub price: Long where within(1..=LARGEST),
         /// Weight of a piece in grams. Default: 0.
         pub weight: Option<i32> where optional(within(0..=STRONGEST)),
-        /// Where it can be worn or held. Default: nowhere.
-        pub slots: Option<Vec<EquipmentSlot>>,
+        /// Where it can be worn or held, up to 10 different slots. Default: nowhere.
+        pub slots: Option<Vec<EquipmentSlot>> where optional(slots),
         /// Number of things that it holds, 1 to 100, if it is a container.
         pub capacity: Option<i32> where optional(within(1..=100)),
         /// Whether pieces form stacks. Default: they don't.

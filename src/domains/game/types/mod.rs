@@ -154,7 +154,7 @@ object! {
         players: Vec<Player> = room.copy.clone().into_players(),
         /// Things that lie here. What is in containers is in their `contents`.
         things: Vec<Thing> = roots(&room.copy.things, |_| true),
-        /// Number of changes of the place that are known here.
+        /// Version of the place that this copy shows.
         version: ID = ID(room.copy.version.to_string()),
     }
 }

@@ -38,7 +38,7 @@ refusal! {
 
     /// Another thing is worn or held there already, or the thing itself at another place.
     struct SlotTaken as "SLOT_TAKEN" {
-        /// Where the thing was to be worn or held.
+        /// The slot that is taken: by another thing, or by this one if it is worn or held already.
         pub slot: EquipmentSlot,
     }
 

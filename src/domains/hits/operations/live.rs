@@ -24,7 +24,7 @@ use crate::{
     app::App,
     error::Error,
     graphql::{cx::Cx, scalars::Long, shared::Shared, subscription::Progress},
-    mongo::{Stored as _, watch::Changes},
+    mongo::watch::Changes,
 };
 
 /// Shortest time between two reads of a page.
@@ -135,7 +135,7 @@ fn today(app: &App) -> String {
 /// The present day, and the changes of its document of a page.
 fn of_today(app: &App, page: &PageDate) -> (String, Changes) {
     let day = today(app);
-    let changes = app.hub().watch(DayDocument::COLLECTION, page.on(day.as_str()).watched());
+    let changes = app.hub().watch::<DayDocument>(page.on(day.as_str()).watched());
     (day, changes)
 }
 

@@ -32,7 +32,6 @@ use crate::{
         scalars::int,
         subscription::Progress,
     },
-    mongo::Stored,
 };
 
 /// Maximum number of tries of a change against concurrent ones.
@@ -154,7 +153,7 @@ pub fn message_arrived(
         loop {
             // The bucket that takes the next message is watched before it is read.
             let n = InboxBucket::of_number(next);
-            let mut changes = app.hub().watch(InboxBucket::COLLECTION, bucket_id(&own, n));
+            let mut changes = app.hub().watch::<InboxBucket>(bucket_id(&own, n));
             while InboxBucket::of_number(next) == n {
                 match store::list_up(&app, &own, n, BUCKETS).await {
                     Ok(found) => {

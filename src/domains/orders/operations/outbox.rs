@@ -135,7 +135,9 @@ async fn apply(app: &App, order: &OrderDocument, due: &Due, attempt: &Attempt) -
         Action::Restock { sku, quantity } => holder.restock(sku, *quantity).await?,
         Action::Refund { payment, amount } => {
             let amount = Money::new(*amount, order.currency);
-            return Ok(payments::refund(app, payment, &due.tag, amount).await? == Refund::Made);
+            return Ok(
+                payments::refund_decided(app, payment, &due.tag, amount).await? == Refund::Made
+            );
         }
     }
     Ok(true)

@@ -17,7 +17,7 @@ use crate::{
     app::App,
     error::Error,
     graphql::{cx::Cx, subscription::Progress},
-    mongo::{Stored, watch::Changes},
+    mongo::watch::Changes,
 };
 
 /// Time after which a queue is looked at without a message: a delay or a lease may have ended, of which the change
@@ -26,7 +26,7 @@ pub(super) const POLL: Duration = Duration::from_secs(1);
 
 /// A subscription to the jobs of a queue that become READY.
 pub(super) fn changes(app: &App, queue: &str) -> Changes {
-    app.hub().watch_topic(JobDocument::COLLECTION, "ready.queue", queue)
+    app.hub().watch_topic::<JobDocument>("ready.queue", queue)
 }
 
 /// What is known of a queue.

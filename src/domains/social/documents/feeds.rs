@@ -9,11 +9,12 @@ use super::Shown;
 use crate::{
     error::Error,
     mongo::{
-        Stored, Version,
+        Group, Stored, Version,
         collection::Series,
         indexes::{Index, Kind},
         lazy_document::{Field, Owned, Viewed, view},
         raw_bson::{Element, TypeMismatch},
+        shards::ShardKey,
         stored::document,
     },
 };
@@ -148,6 +149,7 @@ pub(in super::super) static NEWEST: Series =
 /// The documents are those of [`FeedPage`], which declares their indexes.
 impl Stored for ReadPage {
     const COLLECTION: &'static str = FeedPage::COLLECTION;
+    const GROUP: Group = Group::Activity;
     const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = FeedPage::UPGRADES;
 
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
@@ -157,6 +159,7 @@ impl Stored for ReadPage {
 
 impl Stored for FeedPage {
     const COLLECTION: &'static str = "feedPages";
+    const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] = &[
         Index::plain("time", "feed month from", "the pages of a feed by time"),
         Index {
@@ -167,4 +170,7 @@ impl Stored for FeedPage {
             serves: "the copies of a post, one in each feed",
         },
     ];
+    const SHARD_KEY: ShardKey = ShardKey::unsharded(
+        "its unique index begins with a field of an array, which can't be in a shard key",
+    );
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     error::Error,
     graphql::{cx::Cx, page::Paging},
-    mongo::{Stored, watch::Changes},
+    mongo::watch::Changes,
 };
 
 /// Time after which a subscription to news looks without a message: a month has ended, or the caller follows others.
@@ -80,8 +80,8 @@ enum Watched {
 impl Watched {
     fn watch(&self, cx: Cx<'_>) -> Changes {
         match self {
-            Self::Page(id) => cx.hub().watch(FeedPage::COLLECTION, id.clone()),
-            Self::Posts(by) => cx.hub().watch_topic(PostDocument::COLLECTION, "merged", by.clone()),
+            Self::Page(id) => cx.hub().watch::<FeedPage>(id.clone()),
+            Self::Posts(by) => cx.hub().watch_topic::<PostDocument>("merged", by.clone()),
         }
     }
 }

@@ -34,11 +34,14 @@ document! {
         pub opened_at: DateTime,
         /// Server time of the last change of holds or state, or of the last settled release.
         pub modified_at: DateTime,
+        /// Server time at which it is removed, if it was cancelled or has expired.
+        pub expires_at?: DateTime,
         pub v: Version<1>,
     } in "bookings" {
         plain("state_modified", "state modifiedAt _id",
             "the sweeps of idle bookings and of flows that were cut"),
         of_field("outbox_at", "outbox.at", "the sweep of seats that are still to be released"),
+        expiry("expires_at", "expiresAt", "the removal of bookings that were cancelled or have expired"),
     }
 
     /// State of a booking. Only an active booking can be changed.

@@ -36,7 +36,7 @@ document! {
         plain("place", "%place", "theatersNear and theatersWithin"),
     }
 
-    /// A point of GeoJSON.
+    /// A point of `GeoJSON`.
     #[derive(PartialEq)]
     pub struct GeoPoint {
         /// Always `Point`.

@@ -101,8 +101,8 @@ impl SeatPlan {
 
     /// The price of a seat of this category, if these are the prices of the plan's categories.
     pub fn price(&self, prices: &[i64], category: char) -> i64 {
-        let mut priced = self.categories.iter().zip(prices);
-        let price = priced.find(|(own, _)| own.code.starts_with(category));
-        price.map_or(0, |(_, price)| *price)
+        let mut each = self.categories.iter().zip(prices);
+        let found = each.find(|(own, _)| own.code.starts_with(category));
+        found.map_or(0, |(_, price)| *price)
     }
 }

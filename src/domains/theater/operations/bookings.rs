@@ -46,6 +46,7 @@ pub async fn open_booking(cx: Cx<'_>, input: OpenBookingInput) -> Changed<OpenBo
         checkouts: 0,
         opened_at: attempt.now(),
         modified_at: attempt.now(),
+        expires_at: None,
         v: Version,
     };
     if bookings(&cx).insert(booking.clone()).await.decided()?.is_some() {

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | commit on the receipt | PAID, no screening has begun; the op isn't recorded; deadline | a repeat or the sweep carries on |
 //! | free on each screening | the hold or its sale is there; deadline | freeing again has no effect |
-//! | refund at the provider | once per refund's id | refunding again has no effect |
+//! | capture and refund at the provider | once per payment, once per refund's id | repeating them has no effect |
 //! | settle on the receipt | CANCELLING | the receipt is cancelled |
 //!
 //! The state CANCELLING stands in the place of an outbox: what is owed follows from the receipt.
@@ -102,7 +102,7 @@ pub(in super::super) async fn carry_on(
     if let Some(payment) = &receipt.payment {
         let refund = app.ids().derived(&["refund of seats", &receipt.id]);
         let amount = Money::new(receipt.total, receipt.currency);
-        if payments::refund(app, &payment.id, &refund, amount).await? == Refund::Due {
+        if payments::refund_decided(app, &payment.id, &refund, amount).await? == Refund::Due {
             tracing::warn!(
                 event = "refund_deferred",
                 receipt = receipt.id,

@@ -158,6 +158,9 @@ pub async fn suggest_seats(
     category: Option<&str>,
 ) -> Result<Option<Vec<Seat>>> {
     input::within("count", count.into(), 1..=50)?;
+    if category.is_some_and(|code| !matches!(code.as_bytes(), [b'A'..=b'Z'])) {
+        return Err(Error::bad_input("category", "takes one capital letter from A to Z"));
+    }
     let Ok(id) = input::id(NodeKind::SCREENING, id) else { return Ok(None) };
     let found = collection(app).get_timed(&id).await?;
     let Some(timed) = found.filter(|found| found.now < found.document.starts_at) else {

@@ -103,7 +103,9 @@ pub(in super::super) fn end(
     state: BookingState,
 ) -> Guarded<BookingDocument> {
     let guard = doc! { "_id": &booking.id, "state": booking.state, "outbox": [] };
-    modified(app, guard, doc! { "state": state })
+    let kept = Duration::from_secs(app.config().booking_keep_seconds);
+    let expires = doc! { "$add": ["$$NOW", millis(kept)] };
+    modified(app, guard, doc! { "state": state, "expiresAt": expires })
 }
 
 /// Guard: the holds are as they were read, none is still to be released, and no screening has begun.

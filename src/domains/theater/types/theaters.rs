@@ -129,7 +129,7 @@ pub(super) fn code(field: &str, value: &mut String) -> Result<(), InvalidInput> 
 }
 
 /// The label of a row.
-pub(super) fn label(field: &str, value: &mut String) -> Result<(), InvalidInput> {
+pub(super) fn label(field: &str, value: &mut str) -> Result<(), InvalidInput> {
     input::line(field, value, 1..=10).map(drop)
 }
 

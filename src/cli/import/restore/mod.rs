@@ -1,0 +1,228 @@
+//! `docgate import --restore`.
+
+mod files;
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::Args;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use indicatif::ProgressBar;
+use mongodb::bson::RawDocumentBuf;
+
+use super::super::{
+    export::{
+        bar,
+        ext_json::Unconverted,
+        manifest::{Entry, Manifest},
+        parts,
+    },
+    failure::{Failure, sentence},
+    gateway, logging,
+    options::{Source, on_database},
+    terminal,
+};
+use crate::{
+    config::Config,
+    domains::collections,
+    error::Error,
+    mongo::{
+        Group, Placement, indexes,
+        restoring::{Begun, Restoring},
+        snapshot::CollectionKind,
+    },
+};
+use files::Part;
+
+/// The arguments of a restore. Its help is that of `docgate import`.
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    /// Folder of an export, which is restored into an empty database.
+    #[arg(long = "restore", value_name = "DIR", required = true)]
+    folder: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// Maximum number of inserts in flight.
+const INSERTS: usize = 4;
+/// Maximum number of tries of an insert while MongoDB doesn't answer, and the pause between them.
+const MAX_TRIES: u32 = 6;
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Restore {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        // The command line has it: it is required.
+        let folder = self.folder.unwrap_or_default();
+        let config = self.source.database()?;
+        logging::begin(config.log_format, logging::TOOL)?;
+        let (manifest, digest) = Manifest::read(&folder)?;
+        let stop = gateway::stop_on_signals()?;
+        let (verified, verifying) = (bar(length(&manifest.collections)), folder.clone());
+        let task = tokio::task::spawn_blocking(move || {
+            files::verify(&verifying, &manifest.collections, &verified)?;
+            Ok::<_, Failure>(manifest)
+        });
+        let manifest = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Err(Failure::trouble("interrupted; nothing was written")),
+            verified = task => verified.map_err(Error::internal)??,
+        };
+        let restored = on_database(&config, async |database| {
+            let placement = Placement::new(&config, &database);
+            let (restoring, done) = begin(&placement, &manifest, &digest).await?;
+            let work = Work::new(&folder, &manifest, restoring, done);
+            let restored = tokio::select! {
+                biased;
+                () = stop.cancelled() => Err(Failure::trouble("interrupted")),
+                restored = work.run(&config, &placement) => restored,
+            };
+            restored.map_err(|failure| {
+                failure.with_hint("the same command continues the restore; start no gateway before")
+            })
+        });
+        restored.await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Begins, unless a database has something else. Returns the names of the files that are restored already.
+async fn begin(
+    placement: &Placement,
+    manifest: &Manifest,
+    digest: &str,
+) -> Result<(Restoring, Vec<String>), Failure> {
+    let (name, parts) = (placement.database(Group::Core).name(), parts(placement));
+    let known: BTreeSet<&str> = parts.iter().map(|part| part.name).collect();
+    if !manifest.databases.keys().map(String::as_str).eq(known) {
+        let exported = manifest.databases.keys().map(String::as_str).collect::<Vec<_>>();
+        let configured = parts.iter().map(|part| part.name).collect::<Vec<_>>();
+        return Err(Failure::usage(format!(
+            "the export has databases for {}, and the configuration for {}: configure the same",
+            exported.join(", "),
+            configured.join(", ")
+        )));
+    }
+    match Restoring::begin(parts, digest).await? {
+        Begun::Ready(restoring, done) => Ok((restoring, done)),
+        Begun::NotEmpty(name, collection) => Err(Failure::usage(format!(
+            "the database {name} isn't empty: {collection} has documents. An export is only restored into an empty \
+             database"
+        ))),
+        Begun::OfAnother => Err(Failure::usage(format!(
+            "the database {name} is half restored from another export: continue with that one, or drop the database"
+        ))),
+    }
+}
+
+fn length(entries: &[Entry]) -> u64 {
+    entries.iter().map(|entry| entry.bytes).sum()
+}
+
+/// A running restore.
+struct Work<'a> {
+    folder: &'a Path,
+    manifest: &'a Manifest,
+    restoring: Restoring,
+    done: Vec<String>,
+    bar: ProgressBar,
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        folder: &'a Path,
+        manifest: &'a Manifest,
+        restoring: Restoring,
+        done: Vec<String>,
+    ) -> Self {
+        let bar = bar(length(&manifest.collections));
+        Self { folder, manifest, restoring, done, bar }
+    }
+
+    async fn run(&self, config: &Config, placement: &Placement) -> Result<(), Failure> {
+        for entry in &self.manifest.collections {
+            if self.done.contains(&entry.file) {
+                self.bar.inc(entry.bytes);
+                continue;
+            }
+            self.restore(entry).await?;
+            self.restoring.note_done(&entry.file).await?;
+        }
+        self.bar.finish_and_clear();
+        terminal::remark("Building indexes");
+        for entry in &self.manifest.collections {
+            let indexes = entry.indexes().map_err(|fault| unusable(entry, &fault))?;
+            self.restoring.build(entry.place(), indexes).await?;
+        }
+        // Those that this version of docgate needs besides.
+        indexes::apply(placement, &collections(config), false, |_| {}).await?;
+        self.restoring.end().await?;
+        terminal::say(format_args!(
+            "{} documents of {} collections restored into {}, as of {}",
+            self.manifest.documents,
+            self.manifest.collections.len(),
+            config.database,
+            self.manifest.taken_at,
+        ));
+        Ok(())
+    }
+
+    /// Restores the documents of one collection.
+    async fn restore(&self, entry: &Entry) -> Result<(), Failure> {
+        let is_ordinary = entry.kind == CollectionKind::Ordinary;
+        let options = entry.options().map_err(|fault| unusable(entry, &fault))?;
+        // A repeat can't tell which of these documents were inserted before, or would change their order. So it begins
+        // anew. Also an ordinary collection with options isn't one that a gateway has created.
+        let anew = !is_ordinary || !options.is_empty();
+        self.restoring.create(entry.place(), options, anew).await?;
+        let mut parts = files::read(self.folder, entry, self.manifest.compression);
+        let parts = stream::poll_fn(move |context| parts.poll_recv(context));
+        let inserts = if is_ordinary { INSERTS } else { 1 };
+        let tries = if is_ordinary { MAX_TRIES } else { 1 };
+        parts
+            .map(async |part| {
+                let Part { documents, bytes } = part?;
+                self.insert(entry.place(), documents, tries).await?;
+                self.bar.inc(bytes);
+                Ok(())
+            })
+            .buffered(inserts)
+            .try_for_each(async |()| Ok(()))
+            .await
+    }
+
+    async fn insert(
+        &self,
+        place: (&str, &str),
+        documents: Vec<RawDocumentBuf>,
+        tries: u32,
+    ) -> Result<(), Failure> {
+        let mut tried = 1;
+        loop {
+            match self.restoring.insert(place, documents.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.is_retryable() && tried < tries => {
+                    tracing::warn!(
+                        event = "restore_insert_retried",
+                        collection = place.1,
+                        ?error,
+                        "an insert is tried again"
+                    );
+                    tried += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => {
+                    return Err(Failure::trouble(format!("{}: {}", place.1, sentence(&error))));
+                }
+            }
+        }
+    }
+}
+
+fn unusable(entry: &Entry, fault: &Unconverted) -> Failure {
+    Failure::trouble(format!("the manifest's entry of {} can't be used: {fault}", entry.name))
+}

@@ -1,0 +1,154 @@
+//! The shard keys of all collections, and the tables of `docs/SHARDING.md`.
+
+use std::fmt::Write as _;
+
+use super::{
+    ROOMS,
+    broadcasts::BROADCASTS,
+    room::{self, Made},
+};
+use crate::{
+    flow::lease::LeaseDocument,
+    mongo::{Group, indexes::Index, migrations::SchemaVersionDocument, shards::ShardKey},
+};
+
+/// A collection, or collections of one kind.
+#[derive(Debug, Clone, Copy)]
+pub struct Placed {
+    /// The room that owns it; `flow` or `docgate` if all rooms use it.
+    pub room: &'static str,
+    /// The name. A `*` at its end stands for what is known only at run time.
+    pub name: &'static str,
+    /// Its group, which has its database.
+    pub group: Group,
+    /// How a cluster divides it.
+    pub shard_key: ShardKey,
+    /// Its indexes, if `docgate indexes apply` builds them.
+    pub indexes: &'static [Index],
+    /// What it is, if the room creates it at run time.
+    pub made: Option<Made>,
+}
+
+impl Placed {
+    /// Whether a collection with this name is one of them.
+    pub fn is(&self, name: &str) -> bool {
+        match self.name.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == self.name,
+        }
+    }
+}
+
+/// Every collection of every room, also of rooms that are switched off.
+pub fn collections() -> Vec<Placed> {
+    let own = [
+        ("flow", room::declared::<LeaseDocument>()),
+        ("docgate", room::declared::<SchemaVersionDocument>()),
+    ];
+    let declared =
+        ROOMS.iter().flat_map(|room| room.collections.iter().map(|one| (room.name, *one)));
+    let declared = own.into_iter().chain(declared).map(|(room, declared)| Placed {
+        room,
+        name: declared.name,
+        group: declared.group,
+        shard_key: declared.shard_key,
+        indexes: declared.indexes,
+        made: None,
+    });
+    let later = ROOMS.iter().flat_map(|room| room.later.iter().map(|one| (room.name, one)));
+    let later = later.map(|(room, later)| Placed {
+        room,
+        name: later.name,
+        group: later.group,
+        shard_key: later.shard_key,
+        indexes: &[],
+        made: Some(later.made),
+    });
+    declared.chain(later).collect()
+}
+
+/// The unique indexes that MongoDB can't enforce with the shard keys of their collections, each as a sentence.
+pub fn misfits() -> Vec<String> {
+    let of = |placed: Placed| {
+        let misfits = placed.indexes.iter().filter(move |index| !placed.shard_key.fits(index));
+        misfits.map(move |index| {
+            format!(
+                "{}: the unique index {:?} ({}) doesn't begin with the shard key {}",
+                placed.name,
+                index.name,
+                index.keys,
+                placed.shard_key.pattern().unwrap_or_default(),
+            )
+        })
+    };
+    collections().into_iter().flat_map(of).collect()
+}
+
+/// The table of shard keys in Markdown.
+pub fn keys_as_markdown() -> String {
+    let mut text = "| collection | room | shard key | why |\n|---|---|---|---|\n".to_owned();
+    for Placed { room, name, shard_key, .. } in collections() {
+        let key = shard_key.pattern().map_or_else(|| "none".into(), |key| format!("`{key}`"));
+        // Writing to a string doesn't fail.
+        let _written = writeln!(text, "| `{name}` | {room} | {key} | {} |", shard_key.why());
+    }
+    text
+}
+
+/// The table of broadcasts in Markdown.
+pub fn broadcasts_as_markdown() -> String {
+    let mut text = "| collection | command | filter | reason |\n|---|---|---|---|\n".to_owned();
+    for one in BROADCASTS {
+        let collection =
+            if one.collection == "*" { "all".into() } else { format!("`{}`", one.collection) };
+        let fields: Vec<_> =
+            one.fields.split_whitespace().map(|field| format!("`{field}`")).collect();
+        let fields =
+            if fields.is_empty() { "none, or a range of `_id`".into() } else { fields.join(", ") };
+        let _written =
+            writeln!(text, "| {collection} | `{}` | {fields} | {} |", one.command, one.reason);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unique_indexes_fit_their_shard_keys() {
+        assert_eq!(misfits(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn no_collection_has_two_shard_keys() {
+        let all = collections();
+        for (at, placed) in all.iter().enumerate() {
+            let others = all.iter().skip(at + 1);
+            for other in others.filter(|other| other.is(placed.name)) {
+                assert_eq!(placed.shard_key, other.shard_key, "{}", placed.name);
+            }
+        }
+    }
+
+    #[test]
+    fn broadcasts_are_of_sharded_collections() {
+        for one in BROADCASTS.iter().filter(|one| one.collection != "*") {
+            let placed = collections().into_iter().find(|placed| placed.name == one.collection);
+            let placed = placed.expect("a declared collection");
+            assert!(placed.shard_key.field().is_some(), "{} isn't sharded", one.collection);
+            assert!(!one.reason.is_empty(), "{one:?} has no reason");
+        }
+    }
+
+    #[test]
+    fn no_broadcast_is_listed_twice() {
+        for (at, one) in BROADCASTS.iter().enumerate() {
+            let key = (one.collection, one.command, one.fields);
+            let others = BROADCASTS.iter().skip(at + 1);
+            for other in others {
+                assert_ne!(key, (other.collection, other.command, other.fields));
+            }
+        }
+    }
+}

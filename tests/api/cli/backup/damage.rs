@@ -1,0 +1,168 @@
+//! Exports that are cut or changed, databases that aren't empty, and restores that are cut.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use mongodb::bson::{Document, doc};
+
+use super::{Drill, Running, contents, database, finished, fresh_name, with_few_rooms};
+
+/// A database with some documents in collections of its own.
+async fn filled(count: i32) -> String {
+    let name = fresh_name();
+    let database = database(&name).await;
+    let ring = doc! { "create": "ring", "capped": true, "size": 65_536 };
+    database.run_command(ring).await.expect("created");
+    database.collection("ring").insert_one(doc! { "_id": "m" }).await.expect("inserted");
+    let many: Vec<Document> =
+        (0..count).map(|n| doc! { "_id": n, "text": format!("{n} {}", "x".repeat(200)) }).collect();
+    database.collection("many").insert_many(many).await.expect("inserted");
+    name
+}
+
+/// A damage, how it is done to an export, and what is said about it.
+type Damage = (&'static str, fn(&Path), &'static str);
+
+/// A copy of an export, to be damaged.
+fn copy(drill: &Drill, from: &str, to: &str) {
+    fs::create_dir(drill.path(to)).expect("created");
+    for entry in fs::read_dir(drill.path(from)).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        fs::copy(&path, drill.path(to).join(path.file_name().expect("a name"))).expect("copied");
+    }
+}
+
+fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = fs::read(path).expect("the file");
+    change(&mut bytes);
+    fs::write(path, bytes).expect("written");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_export_is_refused_before_anything_is_written() {
+    let (drill, own, target) = (Drill::new(), filled(1_000).await, fresh_name());
+    assert_eq!(drill.export(&own, "whole", "zstd").await.0, 0);
+    let file = "many.jsonl.zst";
+    let damages: [Damage; 6] = [
+        (
+            "an export that was cut",
+            |folder| fs::remove_file(folder.join("manifest.json")).expect("removed"),
+            "without it an export is incomplete",
+        ),
+        (
+            "a missing file",
+            |folder| fs::remove_file(folder.join("many.jsonl.zst")).expect("removed"),
+            "is missing",
+        ),
+        (
+            "a file that was cut",
+            |folder| {
+                change(&folder.join("many.jsonl.zst"), |bytes| bytes.truncate(bytes.len() - 9))
+            },
+            "it was cut or changed",
+        ),
+        (
+            "a changed byte",
+            |folder| change(&folder.join("many.jsonl.zst"), |bytes| bytes[40] ^= 1),
+            "doesn't have the checksum",
+        ),
+        (
+            "no manifest",
+            |folder| change(&folder.join("manifest.json"), |bytes| bytes.truncate(30)),
+            "is no manifest",
+        ),
+        (
+            "a file elsewhere",
+            |folder| {
+                change(&folder.join("manifest.json"), |bytes| {
+                    let text = String::from_utf8(bytes.clone()).expect("UTF-8");
+                    *bytes = text.replace("many.jsonl.zst", "../many.jsonl.zst").into_bytes();
+                });
+            },
+            "which is elsewhere",
+        ),
+    ];
+    assert!(drill.path("whole").join(file).is_file());
+    for (number, (what, damage, told)) in damages.into_iter().enumerate() {
+        let name = format!("damaged-{number}");
+        copy(&drill, "whole", &name);
+        damage(&drill.path(&name));
+        let (code, out, said) = drill.restore(&name, &target).await;
+        assert_eq!((code, out.as_str()), (3, ""), "{what}: {said}");
+        assert!(said.contains(told), "{what}: {said}");
+    }
+    let database = database(&target).await;
+    assert!(database.list_collection_names().await.expect("names").is_empty());
+    assert_eq!(drill.restore("whole", &target).await.0, 0, "the whole one is fine");
+    database.drop().await.expect("dropped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_an_empty_database_and_an_empty_folder_are_written_to() {
+    let (drill, own, target) = (Drill::new(), filled(10).await, fresh_name());
+    assert_eq!(drill.export(&own, "whole", "none").await.0, 0);
+    let (code, _, said) = drill.export(&own, "whole", "none").await;
+    assert!(code == 2 && said.contains("whole isn't empty"), "{said}");
+
+    let target_database = database(&target).await;
+    // Indexes alone are nothing to lose.
+    assert_eq!(finished(with_few_rooms(&["indexes", "apply"], &target)).await.0, 0);
+    target_database.collection("jobs").insert_one(doc! { "_id": "j" }).await.expect("inserted");
+    let before = contents(&target_database).await;
+    let (code, out, said) = drill.restore("whole", &target).await;
+    assert_eq!((code, out.as_str()), (2, ""), "{said}");
+    assert!(said.contains(&format!("{target} isn't empty: jobs has documents")), "{said}");
+    assert_eq!(contents(&target_database).await, before);
+    target_database.collection::<Document>("jobs").delete_one(doc! {}).await.expect("removed");
+    let (code, _, said) = drill.restore("whole", &target).await;
+    assert_eq!(code, 0, "{said}");
+
+    let (code, _, said) = drill.export(&fresh_name(), "nothing", "none").await;
+    assert!(code == 3 && said.contains("nothing to export"), "{said}");
+    let (code, _, said) = finished(super::on(&target, &["import"])).await;
+    assert!(code == 2 && said.contains("--restore"), "{said}");
+    target_database.drop().await.expect("dropped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restore_that_was_cut_is_continued_with_the_same_export_only() {
+    let (drill, own, target) = (Drill::new(), filled(40_000).await, fresh_name());
+    assert_eq!(drill.export(&own, "whole", "gzip").await.0, 0);
+    assert_eq!(drill.export(&own, "again", "gzip").await.0, 0);
+    let restored = database(&target).await;
+    for signal in ["KILL", "INT"] {
+        let before = restored.collection::<Document>("many").estimated_document_count().await;
+        let before = before.expect("a count");
+        let running = Running::start(drill.restoring("whole", &target));
+        let until = Instant::now() + Duration::from_secs(60);
+        let many = restored.collection::<Document>("many");
+        while many.estimated_document_count().await.expect("a count") <= before {
+            assert!(Instant::now() < until, "it never gets anywhere");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        running.signal(signal);
+        if signal == "INT" {
+            let said = running.says("interrupted");
+            assert!(said.contains("the same command continues"), "{said}");
+            assert_eq!(running.ends(), 3);
+        } else {
+            drop(running);
+        }
+        let (code, _, said) = drill.export(&target, &format!("half-{signal}"), "none").await;
+        assert!(code == 3 && said.contains("isn't completely restored"), "{said}");
+        let (code, _, said) = drill.restore("again", &target).await;
+        assert!(code == 2 && said.contains("from another export"), "{said}");
+    }
+    let (code, out, said) = drill.restore("whole", &target).await;
+    assert_eq!(code, 0, "{out}{said}");
+    let mut all = contents(&restored).await;
+    // The empty collections of the rooms are there besides.
+    all.retain(|_, documents| !documents.is_empty());
+    assert_eq!(all, contents(&database(&own).await).await);
+    let (code, _, said) = drill.restore("whole", &target).await;
+    assert!(code == 2 && said.contains("isn't empty"), "it is complete: {said}");
+    restored.drop().await.expect("dropped");
+}

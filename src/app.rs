@@ -21,7 +21,10 @@ use crate::{
     error::Error,
     flow::{Attempt, Bounds, OPS_CAP, Op},
     metrics::Metrics,
-    mongo::{Collection, Counters, Loader, Placement, Stored, watch::Hub},
+    mongo::{
+        Collection, Counters, Loader, Placement, Stored, migrations::SchemaVersionDocument,
+        watch::Hub,
+    },
     traces,
 };
 
@@ -108,6 +111,16 @@ impl App {
     /// The typed collection of `T`.
     pub fn collection<T: Stored>(&self) -> Collection<T> {
         Collection::of(&self.inner.loader, self.config())
+    }
+
+    /// Reads which versions of documents are in force; see [`migrations`](crate::mongo::migrations).
+    ///
+    /// # Errors
+    /// `Unread` or `Internal`; the versions stay as they were read before.
+    pub async fn refresh_versions(&self) -> Result<(), Error> {
+        let in_force = self.collection::<SchemaVersionDocument>().in_force().await?;
+        self.inner.loader.set_in_force(in_force);
+        Ok(())
     }
 
     /// Loads the collection into memory. From then on, its reads by key are answered without MongoDB.

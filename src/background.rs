@@ -1,4 +1,5 @@
-//! Runs the sweeps of the rooms, in one gateway at a time, and the rooms' own jobs, in every gateway.
+//! Runs the sweeps of the rooms, in one gateway at a time, and the rooms' own jobs, in every gateway. Follows the versions
+//! of documents that are in force.
 
 use std::time::Duration;
 
@@ -81,6 +82,24 @@ async fn sweep_from(app: &App, room: &Room, attempt: &Attempt) -> Result<u64, Er
         run(app, &mut sweep).await;
     }
     sweep.finished()
+}
+
+/// Reads every few seconds until `stop` which versions of documents are in force, in every gateway.
+pub async fn follow_versions(app: App, stop: CancellationToken) {
+    let pause = Duration::from_millis(app.config().sweep_millis);
+    while !stop.is_cancelled() {
+        if let Err(error) = app.refresh_versions().await {
+            tracing::warn!(
+                event = "versions_unread",
+                ?error,
+                "the versions in force couldn't be read; they are read again"
+            );
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
 }
 
 /// Runs the sweeps until `stop`. A lease keeps several gateways from doing the same work.

@@ -73,6 +73,9 @@ pub enum Error {
     /// Like `Unavailable`, for hits, views and impressions, whose additions to counts aren't idempotent.
     #[error("the gateway doesn't know whether this was counted; a repeat may count it twice")]
     Uncounted(#[source] Source),
+    /// A document was stored by a newer docgate, in a version of its shape that this one doesn't know. It wasn't changed.
+    #[error("the data was stored by a newer docgate; this gateway has to be updated")]
+    NewerVersion(#[source] Source),
     /// Any other failure: a defect of the program or of its set-up.
     #[error("internal error")]
     Internal(#[source] Source),
@@ -131,6 +134,7 @@ impl Error {
             | Self::Unread(_)
             | Self::Unavailable(_)
             | Self::Uncounted(_) => "UNAVAILABLE",
+            Self::NewerVersion(_) => "NEWER_VERSION",
             Self::Internal(_) => "INTERNAL_SERVER_ERROR",
         }
     }

@@ -50,6 +50,15 @@ fn the_committed_schema_equals_the_code() {
 }
 
 #[test]
+fn the_documentation_of_documents_equals_the_code() {
+    let equal = read("docs/DOCUMENTS.md") == docgate::domains::shapes::markdown();
+    assert!(
+        equal,
+        "run `cargo run -- schema documents > docs/DOCUMENTS.md` and look at the difference"
+    );
+}
+
+#[test]
 fn the_documentation_lists_the_nodes() {
     let schema = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
     let mut nodes = BTreeSet::new();

@@ -76,6 +76,7 @@ pub(super) fn sentence(error: &Error) -> String {
             format!("MongoDB didn't answer: {}", chain(source.as_ref()))
         }
         Error::Timeout(source) => format!("MongoDB took too long: {}", chain(source.as_ref())),
+        Error::NewerVersion(source) => format!("{error}: {}", chain(source.as_ref())),
         Error::Internal(source) => format!("it failed: {}", chain(source.as_ref())),
         other => other.to_string(),
     }

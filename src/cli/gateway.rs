@@ -46,6 +46,7 @@ pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: Canc
     let Listeners { public, admin } = listeners;
     let ended = CancellationToken::new();
     let admin = admin.map(|admin| tokio::spawn(edge.clone().serve_admin(admin, ended.clone())));
+    let versions = tokio::spawn(background::follow_versions(app.clone(), stop.child_token()));
     let sweeps = app
         .config()
         .background
@@ -72,6 +73,8 @@ pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: Canc
             "a sweep was still running after the grace period; the next gateway continues it"
         );
     }
+    // It only reads.
+    versions.abort();
     ended.cancel();
     if let Some(admin) = admin
         && tokio::time::timeout(LAST_RESPONSE, admin).await.is_err()

@@ -12,6 +12,7 @@ mod gateway;
 mod import;
 mod indexes;
 mod logging;
+mod migrate;
 mod options;
 mod schema;
 mod seed;
@@ -63,6 +64,7 @@ enum Command {
     Import(import::Import),
     Export(export::Export),
     Check(check::Check),
+    Migrate(migrate::Migrate),
     #[command(subcommand)]
     Shards(shards::Shards),
     Token(token::Token),
@@ -96,6 +98,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Import(import) => import.run().await,
             Command::Export(export) => export.run().await,
             Command::Check(check) => check.run().await,
+            Command::Migrate(migrate) => migrate.run().await,
             Command::Shards(shards) => Ok(shards.run()),
             Command::Token(token) => token.run(),
             Command::Schema(schema) => Ok(schema.run()),

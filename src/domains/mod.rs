@@ -47,20 +47,28 @@ pub mod delivery;
 pub mod nodes;
 pub mod paying;
 mod room;
+pub mod shapes;
 pub mod shards;
 pub mod trees;
 
 use comments::Discussable;
 use queue::operations::Work;
-pub use room::{CheckFn, FaultsFn, Later, Made, RepairFn, Room, RoomFields, SweepFn};
+pub use room::{
+    CheckFn, CountFn, Documented, FaultsFn, Later, Made, RepairFn, Room, RoomFields, SweepFn,
+    UpgradeFn,
+};
 
-use std::{iter, time::Duration};
+use std::time::Duration;
 
 use async_graphql::{MergedObject, MergedSubscription};
 
 use crate::{
-    app::App, config::Config, error::Error, flow::lease::LeaseDocument, invariants::Report,
-    mongo::indexes::Declared,
+    app::App,
+    config::Config,
+    error::Error,
+    flow::lease::LeaseDocument,
+    invariants::Report,
+    mongo::{indexes::Declared, migrations::SchemaVersionDocument},
 };
 
 /// Every room. Sweeps run in this order: deciders before receivers.
@@ -232,7 +240,18 @@ pub fn discussable() -> impl Iterator<Item = &'static Discussable> {
 /// Every collection of the rooms that are switched on, with its indexes.
 pub fn collections(config: &Config) -> Vec<Declared> {
     let rooms = switched_on(config).flat_map(|room| room.collections);
-    iter::once(&room::declared::<LeaseDocument>()).chain(rooms).copied().collect()
+    let own = [room::declared::<LeaseDocument>(), room::declared::<SchemaVersionDocument>()];
+    own.into_iter().chain(rooms.copied()).collect()
+}
+
+/// The documents of every collection of the rooms that are switched on, each with its room; those of docgate itself have
+/// none.
+pub fn documents(config: &Config) -> Vec<(Option<&'static Room>, Documented)> {
+    let own = [room::documented::<LeaseDocument>(), room::documented::<SchemaVersionDocument>()];
+    let own = own.into_iter().map(|documents| (None, documents));
+    let of_room =
+        |room: &'static Room| room.documents.iter().map(move |documents| (Some(room), *documents));
+    own.chain(switched_on(config).flat_map(of_room)).collect()
 }
 
 /// The queues of the rooms' own jobs, with their handlers.

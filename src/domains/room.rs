@@ -16,7 +16,13 @@ use crate::{
     flow::Sweep,
     graphql::interface::OfInterface,
     invariants::Report,
-    mongo::{Group, Stored, indexes::Declared, shards::ShardKey},
+    mongo::{
+        Group, Stored,
+        indexes::{Declared, Index},
+        migrations::{Position, Step, Upgrade, newest},
+        shape::{Described, Shape},
+        shards::ShardKey,
+    },
 };
 
 /// Describes one domain module: its collections, sweep, invariants, jobs and schema extensions. The gateway is
@@ -44,6 +50,8 @@ pub struct Room {
     pub discussed: &'static [Discussable],
     /// Mutations that are made at once if they follow each other in a request.
     pub rows: &'static [Row],
+    /// The documents of its collections, those of collections that it creates while it runs among them.
+    pub documents: &'static [Documented],
     /// Its collections with their indexes, groups and shard keys.
     pub collections: &'static [Declared],
     /// Collections that it creates while it runs.
@@ -82,6 +90,7 @@ impl Room {
             nodes: &[],
             discussed: &[],
             rows: &[],
+            documents: &[],
             collections: &[],
             later: &[],
             sweep: None,
@@ -89,6 +98,50 @@ impl Room {
             check: None,
             repair: None,
         }
+    }
+}
+
+/// The documents of a collection: how they are described, and how they are upgraded.
+#[derive(Debug, Clone, Copy)]
+pub struct Documented {
+    /// Name of the collection. If the room has several of the kind, the name of the first one.
+    pub collection: &'static str,
+    /// The description of a document.
+    pub shape: Shape,
+    /// The indexes of the collection.
+    pub indexes: &'static [Index],
+    /// The upgrades of a document.
+    pub upgrades: &'static [Upgrade],
+    /// Upgrades the next documents after a position, at most this many.
+    pub upgrade_next: UpgradeFn,
+    /// Counts the documents by version.
+    pub count_versions: CountFn,
+}
+
+/// See [`Documented::upgrade_next`].
+pub type UpgradeFn =
+    for<'a> fn(&'a App, Position, u32) -> BoxedFuture<'a, Result<(Step, Option<Position>), Error>>;
+/// See [`Documented::count_versions`].
+pub type CountFn = for<'a> fn(&'a App) -> BoxedFuture<'a, Result<Vec<(i32, u64)>, Error>>;
+
+impl Documented {
+    /// The newest version of a document.
+    pub fn newest(&self) -> i32 {
+        newest(self.upgrades)
+    }
+}
+
+/// The documents of a collection.
+pub(crate) const fn documented<T: Stored + Described>() -> Documented {
+    Documented {
+        collection: T::COLLECTION,
+        shape: T::SHAPE,
+        indexes: T::INDEXES,
+        upgrades: T::UPGRADES,
+        upgrade_next: |app, position, limit| {
+            Box::pin(async move { app.collection::<T>().upgrade_next(position, limit).await })
+        },
+        count_versions: |app| Box::pin(async move { app.collection::<T>().count_versions().await }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The shard keys of all collections, and the tables of `docs/SHARDING.md`.
 
-use std::{fmt::Write as _, iter};
+use std::fmt::Write as _;
 
 use super::{
     ROOMS,
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{
     flow::lease::LeaseDocument,
-    mongo::{Group, indexes::Index, shards::ShardKey},
+    mongo::{Group, indexes::Index, migrations::SchemaVersionDocument, shards::ShardKey},
 };
 
 /// A collection, or collections of one kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Placed {
-    /// The room that owns it; `flow` for leases, which all rooms use.
+    /// The room that owns it; `flow` or `docgate` if all rooms use it.
     pub room: &'static str,
     /// The name. A `*` at its end stands for what is known only at run time.
     pub name: &'static str,
@@ -41,10 +41,13 @@ impl Placed {
 
 /// Every collection of every room, also of rooms that are switched off.
 pub fn collections() -> Vec<Placed> {
-    let leases = room::declared::<LeaseDocument>();
+    let own = [
+        ("flow", room::declared::<LeaseDocument>()),
+        ("docgate", room::declared::<SchemaVersionDocument>()),
+    ];
     let declared =
         ROOMS.iter().flat_map(|room| room.collections.iter().map(|one| (room.name, *one)));
-    let declared = iter::once(("flow", leases)).chain(declared).map(|(room, declared)| Placed {
+    let declared = own.into_iter().chain(declared).map(|(room, declared)| Placed {
         room,
         name: declared.name,
         group: declared.group,

@@ -33,7 +33,7 @@ pub(super) fn with_status(error: Error) -> ErrorResponse {
         | Error::Unread(_)
         | Error::Unavailable(_)
         | Error::Uncounted(_) => StatusCode::SERVICE_UNAVAILABLE,
-        Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        Error::NewerVersion(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     (status, error)
 }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use mongodb::bson::{DateTime, Document};
-use serde::de::DeserializeOwned;
 
 use crate::{
     error::Error,
@@ -167,7 +166,7 @@ impl<T: Stored> Collection<T> {
     }
 }
 
-impl<T: DeserializeOwned> Guarded<T> {
+impl<T: Stored> Guarded<T> {
     /// Applies the write only before the attempt's deadline on the server's clock. This is for every reserve,
     /// commit and apply.
     pub fn within(self, attempt: &Attempt) -> Self {

@@ -7,33 +7,35 @@
 use std::time::{Duration, Instant};
 
 use mongodb::bson::{DateTime, doc};
-use serde::{Deserialize, Serialize};
 
 use super::{Attempt, Bounds};
 use crate::{
     error::Error,
     mongo::{
-        collection::{Collection, Stored},
+        collection::{Collection, Stored, Version},
         expression::{literal, millis},
         guarded::Outcome,
         indexes::Index,
         shards::ShardKey,
+        stored::document,
     },
 };
 
-/// A lease in its stored form.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct LeaseDocument {
-    /// Name of the lease.
-    #[serde(rename = "_id")]
-    pub name: String,
-    /// The holder.
-    pub holder: String,
-    /// The deadline, on the server's clock.
-    pub until: DateTime,
-    /// Time up to which the work under the lease is done, for work that continues where it stopped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub done: Option<DateTime>,
+document! {
+    /// A lease in its stored form.
+    pub struct LeaseDocument {
+        /// Name of the lease.
+        pub name as "_id": String,
+        /// The holder.
+        pub holder: String,
+        /// The deadline, on the server's clock.
+        pub until: DateTime,
+        /// Time up to which the work under the lease is done, for work that continues where it stopped.
+        pub done?: DateTime,
+        /// Version of the document's shape. Documents of earlier releases don't have it.
+        #[serde(default)]
+        pub v: Version<1>,
+    }
 }
 
 impl Stored for LeaseDocument {
@@ -115,7 +117,7 @@ impl Lease {
             done,
         };
         let free = doc! { "_id": name, "$expr": { "$lt": ["$until", "$$NOW"] } };
-        let set = doc! { "$set": { "holder": literal(&holder), "until": until } };
+        let set = doc! { "$set": { "holder": literal(&holder), "until": until, "v": 1 } };
         if let Some(acquired) =
             leases.guarded(free, vec![set]).within(attempt).send().await.decided()?
         {
@@ -123,7 +125,7 @@ impl Lease {
         }
         // Held by another, or never held: the first holder inserts it.
         let (name, holder) = (name.to_owned(), holder.clone());
-        let first = LeaseDocument { name, holder, until, done: None };
+        let first = LeaseDocument { name, holder, until, done: None, v: Version };
         Ok(leases.insert(first).await.decided()?.map(|()| lease(None)))
     }
 

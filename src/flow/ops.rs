@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
-use serde::{Deserialize, Serialize};
 
 use super::{Attempt, Bounds, Change};
 use crate::{
@@ -11,6 +10,7 @@ use crate::{
     mongo::{
         Collection, Stored,
         expression::{append, array, both, changed, choose, filter, literal, map, millis, whole},
+        stored::document,
     },
 };
 
@@ -25,26 +25,24 @@ pub struct Op {
     pub input: String,
 }
 
-/// The record of an op on its decider, in the array `ops`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OpRecord {
-    /// Tag of the reservations: [`Op::tag`], or the op alone if it reserves nothing.
-    pub tag: String,
-    /// The op that was committed; absent if the tag is void.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// Digest of its input.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    /// Whether the tag was aborted: it can never be committed any more.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub void: bool,
-    /// Server time of the write.
-    pub at: DateTime,
-    /// Server time at which it was recorded that another document remembers the op as well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<DateTime>,
+document! {
+    /// The record of an op on its decider, in the array `ops`.
+    #[derive(PartialEq, Eq)]
+    pub struct OpRecord {
+        /// Tag of the reservations: [`Op::tag`], or the op alone if it reserves nothing.
+        pub tag: String,
+        /// The op that was committed; absent if the tag is void.
+        pub id?: String,
+        /// Digest of its input.
+        pub input?: String,
+        /// Whether the tag was aborted: it can never be committed any more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub void: bool,
+        /// Server time of the write.
+        pub at: DateTime,
+        /// Server time at which it was recorded that another document remembers the op as well.
+        pub kept?: DateTime,
+    }
 }
 
 /// The op was committed before with another input.

@@ -78,6 +78,16 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
             );
             extensions.set("requestId", request_id);
         }
+        Error::NewerVersion(inner) => {
+            tracing::error!(
+                event = "newer_version",
+                request_id,
+                error = %inner,
+                path = ?error.path,
+                "a document is of a version that this docgate doesn't know",
+            );
+            extensions.set("requestId", request_id);
+        }
         Error::Unavailable(inner) | Error::Uncounted(inner) => {
             tracing::warn!(
                 event = "outcome_unknown",

@@ -6,8 +6,9 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     Collection, Stored,
-    driver::{REPLY_TIMEOUT, encode, insert},
+    driver::{REPLY_TIMEOUT, insert},
     expression::{choose, is_missing, literal, stored_fields},
+    migrations::{check, known, newest},
     raw_writes::{Reply, update},
 };
 use crate::{config::Concern, error::Error};
@@ -21,7 +22,7 @@ impl<T: Stored> Collection<T> {
         if documents.is_empty() {
             return Ok(Vec::new());
         }
-        let raw = documents.iter().map(encode).collect::<Result<_, _>>()?;
+        let raw = documents.iter().map(|one| self.new_document(one)).collect::<Result<_, _>>()?;
         insert(self.inner(), raw).await
     }
 
@@ -38,6 +39,7 @@ impl<T: Stored> Collection<T> {
     ) -> Result<u64, Error> {
         let inner = self.inner();
         let update = self.derive(update.into());
+        let filter = known(filter, newest(T::UPGRADES));
         self.inner()
             .send("update", async move {
                 let mut action = inner.update_many(filter, update);
@@ -55,6 +57,7 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`; some of the documents may have been removed.
     pub async fn remove_many(&self, filter: Document) -> Result<u64, Error> {
         let inner = self.inner();
+        let filter = known(filter, newest(T::UPGRADES));
         let removed =
             self.inner().send("delete", async move { inner.delete_many(filter).await }).await?;
         Ok(removed.deleted_count)
@@ -99,7 +102,8 @@ impl<T: Stored> Collection<T> {
         limit: Duration,
     ) -> Result<usize, Error> {
         let upsert = |document: T| {
-            let fields = stored_fields(&document);
+            let mut fields = stored_fields(&document);
+            fields.insert("v", self.written_version());
             let filter = doc! { "_id": fields.get("_id") };
             let new = doc! { "$mergeObjects": [literal(fields), { field: "$$NOW" }] };
             let document = choose(is_missing(field), new, "$$ROOT");
@@ -136,10 +140,16 @@ impl<T: Stored> Collection<T> {
         concern: Concern,
         limit: Duration,
     ) -> Result<Reply, Error> {
+        let newest = newest(T::UPGRADES);
         let updates = updates
             .into_iter()
-            .map(|(filter, update)| {
-                doc! { "q": filter, "u": self.with_derived(update), "upsert": upsert }
+            .map(|(filter, mut update)| {
+                if upsert {
+                    update.insert(0, check(newest));
+                    doc! { "q": filter, "u": self.with_derived(update), "upsert": true }
+                } else {
+                    doc! { "q": known(filter, newest), "u": self.with_derived(update) }
+                }
             })
             .collect();
         update(&self.inner(), updates, concern, limit).await

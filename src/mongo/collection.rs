@@ -11,12 +11,12 @@ use serde::de::DeserializeOwned;
 
 use super::{
     derived::Derived,
-    driver::{Raw, decode, encode, find_many},
+    driver::{Raw, decode, find_many},
     guarded::{Guarded, Outcome},
     keyset::{self, SortKey},
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
-    observe,
+    migrations, observe,
 };
 pub use super::{
     driver::List,
@@ -66,6 +66,10 @@ impl<T: Stored> Collection<T> {
         Self { name, ..self }
     }
 
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
     pub(super) fn inner(&self) -> Raw {
         self.loader.raw(T::GROUP, self.name)
     }
@@ -88,7 +92,7 @@ impl<T: Stored> Collection<T> {
     /// Like [`Self::get`], with the server's time in the same reply.
     pub async fn get_timed(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
         let timed = Lookup { fields: Fields::Timed, ..self.by_id() };
-        self.loader.read(timed, id).await?.as_deref().map(decode).transpose()
+        self.loader.read(timed, id).await?.as_deref().map(migrations::read_timed).transpose()
     }
 
     /// Returns every document that has `value` in any of the fields `keys`. The fields hold strings, possibly inside arrays
@@ -122,7 +126,8 @@ impl<T: Stored> Collection<T> {
         value: &str,
     ) -> Result<Vec<Timed<T>>, Error> {
         let timed = Lookup { keys: Keys::Any(keys), fields: Fields::Timed, ..self.by_id() };
-        self.loader.read_all(timed, value).await?.iter().map(|found| decode(found)).collect()
+        let found = self.loader.read_all(timed, value).await?;
+        found.iter().map(|found| migrations::read_timed(found)).collect()
     }
 
     /// Like [`Self::get_by`], with the server's time in the same reply.
@@ -134,7 +139,7 @@ impl<T: Stored> Collection<T> {
         let keys = Keys::Unique(key);
         let lookup = Lookup { keys, fields: Fields::Timed, ..self.by_id() };
         let Some(found) = self.loader.read(lookup, value).await? else { return Ok(None) };
-        let Timed { now, document } = decode(&found)?;
+        let Timed { now, document } = migrations::read_timed(&found)?;
         Ok(Some((now, document)))
     }
 
@@ -165,7 +170,7 @@ impl<T: Stored> Collection<T> {
     /// Like [`Self::get_settled`], with the server's time in the same reply.
     pub async fn get_timed_settled(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
         let timed = Lookup { fields: Fields::Timed, majority: true, ..self.by_id() };
-        self.loader.read(timed, id).await?.as_deref().map(decode).transpose()
+        self.loader.read(timed, id).await?.as_deref().map(migrations::read_timed).transpose()
     }
 
     /// The batched reads of the collection's database.
@@ -263,7 +268,8 @@ impl<T: Stored> Collection<T> {
         shape: impl Into<Bson>,
     ) -> Result<Vec<Timed<T>>, Error> {
         let projection = Some(doc! { "now": "$$NOW", "document": shape.into() });
-        self.list_raw(List { projection, ..list }).await?.iter().map(decode).collect()
+        let found = self.list_raw(List { projection, ..list }).await?;
+        found.iter().map(migrations::read_timed).collect()
     }
 
     pub(super) fn list_raw(
@@ -279,7 +285,7 @@ impl<T: Stored> Collection<T> {
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
-        match encode(&document) {
+        match self.new_document(&document) {
             Ok(raw) => self.loader.insert(&self.inner(), raw).await,
             Err(error) => Outcome::Unknown(error),
         }
@@ -289,7 +295,8 @@ impl<T: Stored> Collection<T> {
     /// one document by its unique key and contains the guard.
     pub fn guarded(&self, filter: Document, update: impl Into<UpdateModifications>) -> Guarded<T> {
         let (update, derives) = (self.derive(update.into()), self.derived.is_some());
-        Guarded::new(&self.loader, self.inner(), filter, update, derives)
+        let newest = migrations::newest(T::UPGRADES);
+        Guarded::new(&self.loader, self.inner(), filter, (update, derives), newest)
     }
 
     /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].
@@ -300,6 +307,7 @@ impl<T: Stored> Collection<T> {
     /// Removes the document that `filter` selects, if its guard holds.
     pub async fn remove(&self, filter: Document) -> Outcome<()> {
         let inner = self.inner();
+        let filter = migrations::known(filter, migrations::newest(T::UPGRADES));
         match self.inner().send("delete", async move { inner.delete_one(filter).await }).await {
             Ok(result) if result.deleted_count > 0 => Outcome::Applied(()),
             Ok(_) => Outcome::Refused,

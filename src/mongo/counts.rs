@@ -2,9 +2,12 @@
 //! has one `$inc` for each document. See `super::batcher`.
 //!
 //! Batching costs no durability: a caller is answered when a majority holds its addition, or earlier if the collection's
-//! group has another write concern. But a count has no
-//! guard, and the document doesn't record which additions it contains. Therefore no command is sent again, and
-//! without a reply the outcome stays unknown.
+//! group has another write concern. But a count has no guard, and the document doesn't record which additions it
+//! contains. Therefore no addition that may have been applied is sent again, and without a reply the outcome stays
+//! unknown.
+//!
+//! The filter of an addition is the `_id` alone, unless a newer version of documents is in force than this gateway knows; see
+//! [`migrations`](super::migrations).
 //!
 //! In a [time-series collection](super::time_series) a document can't be incremented: the sums are inserted as
 //! measurements, which its reads add up ([`Counters::measure`]). The rest is the same.
@@ -17,14 +20,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 use tracing::Span;
 
 use super::{
-    Group, Loader, Stored,
+    Loader, Stored,
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
+    migrations::{known, newest},
     observe,
     raw_writes::{FailedUpdate, failed_updates},
 };
@@ -44,6 +48,8 @@ const UPDATE: &str = "update";
 const INSERT: &str = "insert";
 /// Maximum number of documents per command: the size of a command is limited to 16 MB, like that of a document.
 const MAX_DOCUMENTS: usize = 1_000;
+/// How often what found its `_id` taken is sent again.
+const AGAIN: usize = 3;
 /// `maxTimeMS` of a command.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -63,10 +69,15 @@ impl Addition {
         mem::take(&mut self.amounts).into_iter().map(|(field, sum)| (field, sum.into())).collect()
     }
 
-    fn update(mut self) -> Document {
+    /// The update. If `newest` is given, it doesn't match a document of a newer version.
+    fn update(mut self, newest: Option<i32>) -> Document {
         let amounts = self.amounts();
+        let by_id = doc! { "_id": self.id };
         doc! {
-            "q": { "_id": self.id },
+            "q": match newest {
+                Some(newest) => known(by_id, newest),
+                None => by_id,
+            },
             "u": { "$inc": amounts, "$setOnInsert": self.fixed },
             "upsert": true,
         }
@@ -137,7 +148,7 @@ impl Counters {
         let name = T::COLLECTION;
         let since = Instant::now();
         let span = ItemSpan::new(name, command);
-        let batcher = self.batcher((T::GROUP, name), command);
+        let batcher = self.batcher::<T>(command);
         let added = if self.coalesce {
             batcher.submit(additions, &span).await
         } else {
@@ -152,17 +163,19 @@ impl Counters {
         }
     }
 
-    /// The batcher of a collection, all of whose additions are sent by the same kind of command.
-    fn batcher(
-        &self,
-        (group, name): (Group, &'static str),
-        command: &'static str,
-    ) -> Arc<Batcher<Counter>> {
+    /// The batcher of the collection of `T`, all of whose additions are sent by the same kind of command.
+    fn batcher<T: Stored>(&self, command: &'static str) -> Arc<Batcher<Counter>> {
+        let name = T::COLLECTION;
         self.by_collection.get(name, || {
-            let (collection, sent) =
-                (self.loader.raw(group, name), self.commands.of(name, command));
-            let documents = self.counts.batch_size(name);
-            let counter = Counter { name, command, collection, documents, sent };
+            let counter = Counter {
+                name,
+                newest: newest(T::UPGRADES),
+                command,
+                loader: Arc::clone(&self.loader),
+                collection: self.loader.raw(T::GROUP, name),
+                documents: self.counts.batch_size(name),
+                sent: self.commands.of(name, command),
+            };
             Batcher::new(counter, self.counts.waiting(name))
         })
     }
@@ -177,6 +190,7 @@ fn error_for_caller(shared: &Error) -> Error {
     let inner = shared.source().map_or_else(|| shared.to_string(), ToString::to_string);
     match shared {
         Error::Internal(_) => Error::internal(inner),
+        Error::NewerVersion(_) => Error::NewerVersion(inner.into()),
         _ => Error::Uncounted(inner.into()),
     }
 }
@@ -184,8 +198,11 @@ fn error_for_caller(shared: &Error) -> Error {
 /// The counters of one collection.
 struct Counter {
     name: &'static str,
+    /// The newest version of documents that it may change; see `super::migrations`.
+    newest: i32,
     /// [`UPDATE`] or [`INSERT`].
     command: &'static str,
+    loader: Arc<Loader>,
     collection: Raw,
     /// Number of documents per command.
     documents: Histogram,
@@ -246,24 +263,86 @@ impl Counter {
         failed
     }
 
+    /// The newest version of documents that an update may match, while a newer one is in force. Otherwise the filters of
+    /// updates are `_id` alone, because MongoDB then finds a document without planning a query, and repeats an upsert
+    /// that finds its `_id` taken.
+    fn bound(&self) -> Option<i32> {
+        (self.loader.in_force(self.name) > self.newest).then_some(self.newest)
+    }
+
     /// Sends one command. Returns the errors, by the position of the document.
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
         self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
-        let sums = sums.into_iter();
-        let (field, sums): (&str, Vec<Document>) = match self.command {
-            INSERT => ("documents", sums.map(Addition::measurement).collect()),
-            _ => ("updates", sums.map(Addition::update).collect()),
+        let (bound, sums) = (self.bound(), sums.into_iter());
+        let sums: Vec<Bson> = match self.command {
+            INSERT => sums.map(|sum| sum.measurement().into()).collect(),
+            _ => sums.map(|sum| sum.update(bound).into()).collect(),
         };
-        let command = encode(&doc! {
+        let (sums, failed) = self.send_once(sums).await?;
+        if bound.is_some() {
+            return Ok(self.send_again(sums, failed).await);
+        }
+        let fault = |FailedUpdate { position, code, error, .. }| match code {
+            // Two upserts inserted the document at the same time; this one wasn't counted.
+            DUPLICATE_KEY => (position, Error::unavailable(error)),
+            _ => (position, error),
+        };
+        Ok(failed.into_iter().map(fault).collect())
+    }
+
+    /// Sends again what found its `_id` taken, of updates whose filter contains the version. Returns the errors, by the
+    /// position of the document.
+    ///
+    /// Such an upsert finds its `_id` taken if another one inserted the document at the same moment. Then it has added
+    /// nothing, and adds to that document when it is sent again. If it finds the `_id` taken again and again, the document
+    /// doesn't match its filter, because it is of a newer version.
+    async fn send_again(&self, sums: Vec<Bson>, failed: Vec<FailedUpdate>) -> Vec<(usize, Error)> {
+        let (taken, failed): (Vec<_>, Vec<_>) =
+            failed.into_iter().partition(|failed| failed.code == DUPLICATE_KEY);
+        let mut taken: Vec<usize> = taken.into_iter().map(|failed| failed.position).collect();
+        let mut faults: Vec<_> =
+            failed.into_iter().map(|failed| (failed.position, failed.error)).collect();
+        for _ in 0..AGAIN {
+            if taken.is_empty() {
+                break;
+            }
+            let again = taken.iter().filter_map(|at| sums.get(*at).cloned()).collect();
+            let sent = mem::take(&mut taken);
+            match self.send_once(again).await {
+                Ok((_, refused)) => {
+                    for FailedUpdate { position, code, error, .. } in refused {
+                        match sent.get(position) {
+                            Some(at) if code == DUPLICATE_KEY => taken.push(*at),
+                            Some(at) => faults.push((*at, error)),
+                            None => {}
+                        }
+                    }
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    faults
+                        .extend(sent.into_iter().map(|at| (at, Error::unavailable(text.clone()))));
+                }
+            }
+        }
+        let newer = taken.into_iter().map(|at| (at, Error::NewerVersion("a count".into())));
+        faults.into_iter().chain(newer).collect()
+    }
+
+    /// Sends one command. Returns its statements, and those that failed.
+    async fn send_once(&self, sums: Vec<Bson>) -> Result<(Vec<Bson>, Vec<FailedUpdate>), Error> {
+        let field = if self.command == INSERT { "documents" } else { "updates" };
+        let mut command = doc! {
             self.command: self.name,
             field: sums,
             "ordered": false,
             "writeConcern": self.collection.concern().document(),
             "maxTimeMS": millis(LIMIT),
-        })?;
+        };
+        let raw = encode(&command)?;
         let since = Instant::now();
         let collection = self.collection.clone();
-        let call = async move { collection.sessions().run(collection.database(), command).await };
+        let call = async move { collection.sessions().run(collection.database(), raw).await };
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
         let reply =
             send_within(LIMIT + Duration::from_secs(1), self.name, self.command, call).await;
@@ -272,13 +351,11 @@ impl Counter {
             Err(_none) => Ok(reply),
         });
         record_batched(&self.sent, since, reply.as_ref().err());
-        let reply = reply?;
-        let fault = |FailedUpdate { position, code, error, .. }| match code {
-            // Two upserts inserted the document at the same time; this one wasn't counted.
-            DUPLICATE_KEY => (position, Error::unavailable(error)),
-            _ => (position, error),
+        let sums = match command.remove(field) {
+            Some(Bson::Array(sums)) => sums,
+            _ => Vec::new(),
         };
-        Ok(failed_updates(&reply)?.into_iter().map(fault).collect())
+        Ok((sums, failed_updates(&reply?)?))
     }
 }
 

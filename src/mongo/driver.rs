@@ -27,6 +27,7 @@ use super::{
     observe,
     placement::{Place, Placement, Reads},
     sessions::Sessions,
+    stored::NEWER,
 };
 use crate::{
     config::Concern,
@@ -282,7 +283,18 @@ impl List {
 
 /// Decodes a stored document as the document type of its collection.
 pub(super) fn decode<T: DeserializeOwned>(raw: &RawDocumentBuf) -> Result<T, Error> {
-    bson::deserialize_from_slice(raw.as_bytes()).map_err(Error::internal)
+    bson::deserialize_from_slice(raw.as_bytes()).map_err(unreadable)
+}
+
+/// Decodes a document that a command returned.
+pub(super) fn decode_document<T: DeserializeOwned>(document: Document) -> Result<T, Error> {
+    bson::deserialize_from_document(document).map_err(unreadable)
+}
+
+/// The error of a document that can't be decoded.
+fn unreadable(error: bson::error::Error) -> Error {
+    let text = error.to_string();
+    if text.contains(NEWER) { Error::NewerVersion(text.into()) } else { Error::internal(error) }
 }
 
 pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error> {

@@ -10,15 +10,15 @@ use mongodb::{
     options::{ReturnDocument, UpdateModifications},
 };
 
-use serde::de::DeserializeOwned;
-
 use super::{
     driver::{List, Raw, decode, find_many, is_duplicate_key},
     expression::both,
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
+    migrations,
     raw_writes::{Modified, find_and_modify, update},
     statement,
+    stored::Stored,
     writer::{self, After},
 };
 use crate::{config::Concern, error::Error};
@@ -72,7 +72,7 @@ impl<T> Outcome<T> {
 /// A guarded write that is ready to be sent: as `findAndModify`, which returns the document after the write,
 /// or as `update`, which doesn't.
 #[must_use = "nothing is written before it is sent"]
-pub struct Guarded<T: DeserializeOwned> {
+pub struct Guarded<T: Stored> {
     write: Write,
     loader: Arc<Loader>,
     holds: PhantomData<fn() -> T>,
@@ -85,24 +85,35 @@ pub(super) struct Write {
     pub(super) update: UpdateModifications,
     /// Whether the last stage of the update computes the derived field; see `super::derived`.
     pub(super) derives: bool,
+    /// The newest version of documents that it may change; see `super::migrations`.
+    pub(super) newest: i32,
     projection: Option<Document>,
     applied_if: Option<Box<Document>>,
     limit: Option<Duration>,
     once: bool,
 }
 
-impl<T: DeserializeOwned> Guarded<T> {
+impl<T: Stored> Guarded<T> {
     pub(super) fn new(
         loader: &Arc<Loader>,
         collection: Raw,
         filter: Document,
-        update: UpdateModifications,
-        derives: bool,
+        (update, derives): (UpdateModifications, bool),
+        newest: i32,
     ) -> Self {
         let loader = Arc::clone(loader);
         let (projection, applied_if, limit, once) = (None, None, None, false);
-        let write =
-            Write { collection, filter, update, derives, projection, applied_if, limit, once };
+        let write = Write {
+            collection,
+            filter,
+            update,
+            derives,
+            newest,
+            projection,
+            applied_if,
+            limit,
+            once,
+        };
         Self { write, loader, holds: PhantomData }
     }
 
@@ -160,7 +171,7 @@ impl<T: DeserializeOwned> Guarded<T> {
         let after = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
             None => return Ok(None),
             Some(After::Exact(after)) => {
-                return bson::deserialize_from_document(after).map(Some).map_err(Error::internal);
+                return migrations::read_document(after).map(Some);
             }
             Some(After::Unread(_)) => {
                 let keys = Keys::Unique("_id");
@@ -170,7 +181,7 @@ impl<T: DeserializeOwned> Guarded<T> {
             }
         };
         let removed = || Error::unavailable("the document was removed after the write");
-        decode(after.ok_or_else(removed)?.as_ref()).map(Some)
+        migrations::read(after.ok_or_else(removed)?.as_ref()).map(Some)
     }
 
     /// Sends the write as `findAndModify`, [`once`](Self::once). Returns the document after the write, or `None`
@@ -212,14 +223,12 @@ impl<T: DeserializeOwned> Guarded<T> {
     pub async fn send(self) -> Outcome<T> {
         let after = if self.write.once {
             let after = self.write.find_and_modify_raw().await;
-            after.and_then(|after| {
-                after.map(bson::deserialize_from_document).transpose().map_err(Error::internal)
-            })
+            after.and_then(|after| after.map(migrations::read_document).transpose())
         } else {
             self.write
                 .find_and_modify()
                 .await
-                .and_then(|after| after.as_ref().map(decode).transpose())
+                .and_then(|after| after.as_ref().map(migrations::read).transpose())
         };
         match after {
             Ok(Some(after)) => Outcome::Applied(after),
@@ -256,7 +265,7 @@ impl Write {
     /// Sends an `update`. Returns how often, or `None` if the guard didn't hold.
     async fn update(mut self) -> Result<Option<Sends>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
-        let one = doc! { "q": mem::take(&mut self.filter), "u": change };
+        let one = doc! { "q": self.take_filter(), "u": change };
         let updated = update(&self.collection, vec![one], Concern::Majority, self.limit()).await?;
         // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
@@ -271,7 +280,7 @@ impl Write {
     /// Sends a raw `findAndModify`, and returns the document after the write.
     pub(super) async fn find_and_modify_raw(mut self) -> Result<Option<Document>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
-        let mut fields = doc! { "query": mem::take(&mut self.filter), "update": change };
+        let mut fields = doc! { "query": self.take_filter(), "update": change };
         if let Some(projection) = self.projection.take() {
             fields.insert("fields", projection);
         }
@@ -284,18 +293,23 @@ impl Write {
         }
     }
 
+    /// The filter, which doesn't match documents of versions that aren't known.
+    fn take_filter(&mut self) -> Document {
+        migrations::known(mem::take(&mut self.filter), self.newest)
+    }
+
     /// Sends a `findAndModify` by the driver, and returns the document after the write.
-    async fn find_and_modify(self) -> Result<Option<RawDocumentBuf>, Error> {
+    async fn find_and_modify(mut self) -> Result<Option<RawDocumentBuf>, Error> {
         let limit = self.limit();
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it. The gateway
         // therefore waits a little longer. The command isn't dropped.
         let time_limit = limit + Duration::from_secs(1);
-        let handle = self.collection.clone();
+        let (handle, filter) = (self.collection.clone(), self.take_filter());
         handle
             .send_within(time_limit, "findAndModify", async move {
                 let mut action = self
                     .collection
-                    .find_one_and_update(self.filter, self.update)
+                    .find_one_and_update(filter, self.update)
                     .return_document(ReturnDocument::After)
                     .max_time(limit);
                 if let Some(projection) = self.projection {

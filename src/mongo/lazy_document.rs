@@ -107,7 +107,15 @@ impl<'a> Field<'a> for DateTime {
 
 impl<'a, const NEWEST: i32> Field<'a> for Version<NEWEST> {
     fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
-        if i32::read(value)? <= NEWEST { Ok(Self) } else { Err(TypeMismatch::default()) }
+        match i32::read(value)? {
+            found if found > NEWEST => Err(TypeMismatch::newer()),
+            _ => Ok(Self),
+        }
+    }
+
+    /// A document without a version is of version 1.
+    fn absent() -> Option<Self> {
+        Some(Self)
     }
 }
 
@@ -211,7 +219,13 @@ where
     /// # Errors
     /// `Internal` if the stored value doesn't have the type that the view declares.
     pub fn over(document: Arc<RawDocumentBuf>) -> Result<Self, Error> {
-        Self::view(document).map_err(Error::internal)
+        Self::view(document).map_err(|mismatch| {
+            if mismatch.is_newer() {
+                Error::NewerVersion(mismatch.into())
+            } else {
+                Error::internal(mismatch)
+            }
+        })
     }
 
     fn view(document: Arc<RawDocumentBuf>) -> Result<Self, TypeMismatch> {

@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 
@@ -28,6 +28,7 @@ use super::{
     guarded::{Outcome, Write},
     inserter::Inserters,
     lookup::{AGGREGATE, FIND, Keys, Lookup, Series},
+    migrations::InForce,
     observe::{self, SharedCommand},
     placement::{Group, Placement, Reads},
     sessions::Sessions,
@@ -70,6 +71,7 @@ pub struct Loader {
     writers: Writers,
     inserters: Inserters,
     appenders: Appenders,
+    in_force: RwLock<InForce>,
     #[cfg(feature = "bench")]
     memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
 }
@@ -103,6 +105,7 @@ impl Loader {
             writers: Writers::new(metrics, coalesce_writes),
             inserters: Inserters::new(metrics, coalesce_writes),
             appenders: Appenders::new(metrics, coalesce_writes),
+            in_force: RwLock::default(),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         });
@@ -203,6 +206,17 @@ impl Loader {
         observe::record_key(lookup, value, since, shared);
         let (found, shared) = answer.map_err(Error::for_read)?;
         Ok((found.map_err(Error::of_read)?, shared))
+    }
+
+    /// The version of documents that is in force in a collection; see [`super::migrations`].
+    pub(super) fn in_force(&self, collection: &str) -> i32 {
+        let in_force = self.in_force.read().unwrap_or_else(PoisonError::into_inner);
+        in_force.get(collection).copied().unwrap_or(1)
+    }
+
+    /// Sets the versions that are in force.
+    pub(crate) fn set_in_force(&self, versions: InForce) {
+        *self.in_force.write().unwrap_or_else(PoisonError::into_inner) = versions;
     }
 
     /// `maxTimeMS` of a read.

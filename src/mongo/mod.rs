@@ -6,6 +6,8 @@
 //! - `sessions`: a pool of driver sessions
 //! - `pool`: connection metrics
 //! - [`stored`]: document types, their declaration, and the version of their shape
+//! - [`migrations`]: the versions of documents, and their upgrades
+//! - [`shape`]: descriptions of document types, for the documentation
 //! - [`condition`]: conditions as values, from which guards and checks of read documents follow
 //! - [`collection`]: typed reads and writes, each one command
 //! - `bulk`: writes of many documents by one command
@@ -64,6 +66,7 @@ pub mod keyset;
 pub mod lazy_document;
 mod loader;
 mod lookup;
+pub mod migrations;
 pub mod observe;
 pub mod periods;
 pub mod placement;
@@ -77,6 +80,7 @@ pub mod rings;
 pub mod rollup;
 mod scheduling;
 mod sessions;
+pub mod shape;
 pub mod shards;
 pub mod snapshot;
 mod statement;

@@ -8,6 +8,8 @@ use std::fmt::{self, Display};
 
 use mongodb::bson::{DateTime, RawDocument};
 
+use super::stored::NEWER;
+
 /// A stored value.
 #[derive(Debug, Clone, Copy)]
 pub struct Element<'a> {
@@ -88,21 +90,38 @@ impl<'a> Element<'a> {
     }
 }
 
-/// A value doesn't have the type that the view declares. Contains the innermost field with a name.
+/// A value doesn't have the type that the view declares.
 #[derive(Debug, Clone, Copy, Default, thiserror::Error)]
-pub struct TypeMismatch(Option<&'static str>);
+pub struct TypeMismatch {
+    /// The innermost field with a name.
+    field: Option<&'static str>,
+    is_newer: bool,
+}
 
 impl TypeMismatch {
+    /// The document is of a version that isn't known.
+    #[must_use]
+    pub fn newer() -> Self {
+        Self { field: None, is_newer: true }
+    }
+
+    /// Whether the document is of a version that isn't known.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        self.is_newer
+    }
+
     /// Adds the field that contains the value.
     #[must_use]
     pub fn within(self, field: &'static str) -> Self {
-        Self(self.0.or(Some(field)))
+        Self { field: self.field.or(Some(field)), ..self }
     }
 }
 
 impl Display for TypeMismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match self.field {
+            Some(field) if self.is_newer => write!(formatter, "{NEWER} (`{field}`)"),
             Some(field) => write!(formatter, "`{field}` is missing or can't be read"),
             None => formatter.write_str("a part of the document can't be read"),
         }

@@ -19,6 +19,7 @@ use super::{
     driver::{DUPLICATE_KEY, Raw, encode, is_duplicate_key},
     expression::millis,
     guarded::Sends,
+    migrations::is_newer,
 };
 use crate::{config::Concern, error::Error};
 
@@ -236,7 +237,11 @@ pub(super) fn failed_updates(reply: &Document) -> Result<Vec<FailedUpdate>, Erro
         // The primary may step down between the command and one of its updates.
         let inner = text.clone();
         let is_transient = TRANSIENT.contains(&code);
-        let error = if is_transient { Error::unavailable(inner) } else { Error::internal(inner) };
+        let error = match inner {
+            _ if is_newer(&text) => Error::NewerVersion("a document that was to be updated".into()),
+            inner if is_transient => Error::unavailable(inner),
+            inner => Error::internal(inner),
+        };
         Ok(FailedUpdate { position, code, text, error })
     };
     failed.iter().map(read).collect()

@@ -41,8 +41,9 @@ pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<Raw
             let fields = fields.into_iter().map(|(key, value)| doc! { key: value.clone() });
             query.insert("$and", fields.collect::<Vec<_>>());
         }
-        let is_stored: Bson = doc! { "$ne": [{ "$type": "$v" }, "missing"] }.into();
-        let conditions: Vec<_> = conditions.into_iter().cloned().chain([is_stored]).collect();
+        // A document that an upsert would insert has no version.
+        let is_known = doc! { "$in": ["$v", (1..=write.newest).collect::<Vec<_>>()] }.into();
+        let conditions: Vec<_> = conditions.into_iter().cloned().chain([is_known]).collect();
         let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
         pipeline
             .push(doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } });

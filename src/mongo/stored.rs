@@ -5,7 +5,13 @@ use std::sync::Arc;
 use mongodb::bson::RawDocumentBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
-use super::{derived::Derived, driver::decode, indexes::Index, placement::Group, shards::ShardKey};
+use super::{
+    derived::Derived,
+    indexes::Index,
+    migrations::{self, Upgrade},
+    placement::Group,
+    shards::ShardKey,
+};
 use crate::{config::Config, error::Error};
 
 /// A document type and the collection that holds it.
@@ -16,6 +22,9 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const GROUP: Group = Group::Core;
     /// The indexes that its reads need. A type for a part of another type's documents declares none.
     const INDEXES: &'static [Index] = &[];
+    /// The upgrades of its documents: the first one makes version 2 of version 1. A type for a part of another type's
+    /// documents has the upgrades of that type.
+    const UPGRADES: &'static [Upgrade] = &[];
     /// How a cluster divides the collection among its shards.
     const SHARD_KEY: ShardKey = ShardKey::ID;
 
@@ -25,19 +34,22 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
         None
     }
 
-    /// Decodes a document of the collection.
+    /// Decodes a document of the collection, of any known version.
     ///
     /// # Errors
-    /// `Internal` if the document has another shape.
+    /// `NewerVersion` if its version isn't known; `Internal` if the document has another shape.
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
-        decode(&stored)
+        migrations::read(&stored)
     }
 }
 
 /// The version of a document's shape, its field `v`. Decoding a document of a newer version than `NEWEST`
-/// fails. Encoding writes `NEWEST`.
+/// fails. Encoding writes `NEWEST`; see [`migrations`] for the version that is stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Version<const NEWEST: i32>;
+
+/// Beginning of the message about a document of a version that isn't known.
+pub(super) const NEWER: &str = "the document is of a version that this docgate doesn't know";
 
 impl<const NEWEST: i32> Serialize for Version<NEWEST> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -50,7 +62,7 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
         let found = i32::deserialize(deserializer)?;
         if found > NEWEST {
             return Err(serde::de::Error::custom(format!(
-                "the document is of version {found}, this docgate knows up to {NEWEST}"
+                "{NEWER}: {found}; it knows up to {NEWEST}"
             )));
         }
         Ok(Self)
@@ -119,6 +131,8 @@ macro_rules! document {
                 $($collection)? $(<$whole as $crate::mongo::Stored>::COLLECTION)?;
             $(
                 const GROUP: $crate::mongo::Group = <$whole as $crate::mongo::Stored>::GROUP;
+                const UPGRADES: &'static [$crate::mongo::migrations::Upgrade] =
+                    <$whole as $crate::mongo::Stored>::UPGRADES;
             )?
         }
 
@@ -149,6 +163,27 @@ macro_rules! document {
             )*
         }
 
+        impl $crate::mongo::shape::Described for $name {
+            const SHAPE: $crate::mongo::shape::Shape = $crate::mongo::shape::Shape {
+                name: stringify!($name),
+                attributes: &[$(stringify!($meta)),*],
+                content: $crate::mongo::shape::Content::Fields(&[$(
+                    $crate::mongo::shape::Field {
+                        name: stringify!($field),
+                        stored: $crate::mongo::shape::first(&[$($stored)?]),
+                        attributes: &[$(stringify!($field_meta)),*],
+                        type_name: concat!($(stringify!($type))? $(stringify!($optional))?),
+                        is_optional: $crate::mongo::shape::first(&[$(stringify!($optional))?])
+                            .is_some(),
+                        part: || {
+                            use $crate::mongo::shape::prelude::*;
+                            (&Probe::<$($type)? $(Option<$optional>)?>::of_type()).shape()
+                        },
+                    },
+                )*]),
+            };
+        }
+
         $crate::mongo::stored::document! { $($rest)* }
     };
     (
@@ -161,6 +196,14 @@ macro_rules! document {
         #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
         $visibility enum $name {
             $( $(#[$value_meta])* $value, )*
+        }
+
+        impl $crate::mongo::shape::Described for $name {
+            const SHAPE: $crate::mongo::shape::Shape = $crate::mongo::shape::Shape {
+                name: stringify!($name),
+                attributes: &[$(stringify!($meta)),*],
+                content: $crate::mongo::shape::Content::Values(&[$(stringify!($value)),*]),
+            };
         }
 
         $crate::mongo::stored::document! { $($rest)* }

@@ -11,7 +11,8 @@ use mongodb::{
 use super::{
     Collection, Stored,
     collection::{BATCH, List},
-    driver::{REPLY_TIMEOUT, decode, find_many},
+    driver::{REPLY_TIMEOUT, find_many},
+    migrations,
 };
 use crate::error::Error;
 
@@ -53,7 +54,7 @@ impl<T: Stored> Collection<T> {
                 .ok_or_else(|| Error::internal("a document without _id"))?;
             last = Some(Bson::try_from(id).map_err(Error::internal)?);
             for raw in &batch {
-                each(decode(raw)?);
+                each(migrations::read(raw)?);
             }
         }
     }

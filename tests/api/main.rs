@@ -41,6 +41,7 @@ mod limits;
 mod live;
 mod messages;
 mod metrics;
+mod migrations;
 mod nodes;
 mod orders;
 mod payments;

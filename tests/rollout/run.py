@@ -7,7 +7,8 @@ Eight callers open carts, add lines, check out, cancel carts and orders, raise a
 money and return it, comment, receive stock, and create and move categories. Each call goes to a random gateway, half
 of the checkouts to two gateways at once, and most calls are repeated at a random gateway under the same idempotency
 key: each has one outcome. Afterwards everything that was acknowledged is counted again, and the new binary's `docgate
-check` has to find nothing.
+check` has to find nothing. So far either gateway could be the one that stays: the roll-out can still be taken back. Then
+the old gateway is stopped, `docgate migrate` upgrades the documents, and the new gateway and the check find them as before.
 """
 import json, random, sys, threading, time, uuid
 
@@ -290,6 +291,32 @@ def recount(servers, books):
     return wrong
 
 
+def violations(servers):
+    """What `docgate check` finds."""
+    check = servers.run("check")
+    if not check.returncode:
+        return []
+    broken = [line for line in check.stdout.splitlines() if not line.startswith("✓")]
+    return ["\n".join(["docgate check:", *broken[:50], check.stderr[-1000:]])]
+
+
+def migrate(servers, books):
+    """Ends the roll-out: upgrades the documents once the old gateway has stopped. Returns what is wrong afterwards."""
+    servers.stop("old")
+    wrong = []
+    for expected in (len(SKUS), 0):
+        done = servers.run("migrate")
+        print(done.stdout.strip())
+        if done.returncode or f"inventory: {expected} upgraded" not in done.stdout:
+            wrong.append(f"docgate migrate ends with {done.returncode}: {done.stdout} {done.stderr[-1000:]}")
+    for sku, received in books.received.items():
+        answer = servers.call("new", "merchant", "receiveStock", {"sku": sku, "quantity": 1, "idempotencyKey": key()},
+                              "... on Stock { received }")
+        if answer.get("received") != received + 1:
+            wrong.append(f"stock of {sku} after the migration: {answer}, expected {received + 1}")
+    return wrong + violations(servers)
+
+
 def main(new_binary, old_binary, mongod, seconds="20"):
     books = Books()
     with Servers(new_binary, old_binary, mongod) as servers:
@@ -308,10 +335,7 @@ def main(new_binary, old_binary, mongod, seconds="20"):
         until = time.time() + PATIENCE
         while (wrong := recount(servers, books)) and time.time() < until:
             time.sleep(3)
-        check = servers.run("check")
-        if check.returncode:
-            broken = [line for line in check.stdout.splitlines() if not line.startswith("✓")]
-            wrong.append("\n".join(["docgate check:", *broken[:50], check.stderr[-1000:]]))
+        wrong += violations(servers) + migrate(servers, books)
         faults = books.faults + wrong
         servers.is_fine = not faults
         print(f"{len(books.orders)} orders, {len(books.comments)} comments, {len(books.categories)} categories; "

@@ -60,7 +60,7 @@ class Servers:
     def __init__(self, new_binary, old_binary, mongod):
         self.binaries, self.mongod = {"new": new_binary, "old": old_binary}, mongod
         self.ports = {name: free_port() for name in ("mongod", *self.binaries)}
-        self.tokens, self.started, self.is_fine = {}, [], False
+        self.tokens, self.started, self.by_name, self.is_fine = {}, [], {}, False
         self.folder = tempfile.mkdtemp(prefix="docgate-rollout-")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("DOCGATE_")} | {
             "DOCGATE_MONGODB_URI": f"mongodb://127.0.0.1:{self.ports['mongod']}/?replicaSet={SET}",
@@ -88,6 +88,12 @@ class Servers:
     def start(self, name, arguments, **more):
         log = open(os.path.join(self.folder, name + ".log"), "wb")
         self.started.append(subprocess.Popen(arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL, **more))
+        self.by_name[name] = self.started[-1]
+
+    def stop(self, name):
+        """Stops one of the processes, and waits for its end."""
+        self.by_name[name].terminate()
+        self.by_name[name].wait()
 
     def run(self, *arguments):
         """Runs a command of the new binary."""

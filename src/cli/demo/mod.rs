@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     failure::Failure,
-    gateway, logging, options,
+    gateway, logging, migrate, options,
     seed::{self, Cut},
     terminal,
 };
@@ -166,6 +166,7 @@ impl Demo {
         let (config, database) = (app.config(), app.database());
         options::wait_for_primary(config, database, options::PRIMARY_TIMEOUT).await?;
         indexes::apply(app.placement(), &collections(app.config()), false, |_| {}).await?;
+        migrate::put_in_force(app).await?;
         let mut cuts = Vec::new();
         if !home.is_filled() {
             terminal::remark("Filling the shop …");

@@ -78,6 +78,7 @@ impl Import {
         let errors = Errors::open(options.errors.as_deref(), options.resume)?;
         let imported = on_database(&config, async |database| {
             let (app, bar) = (App::new(config.clone(), database), bar(&options.file));
+            app.refresh_versions().await?;
             let mut work = RunningImport { app, kind, journal, errors, bar };
             work.run(lines).await?;
             work.print_summary();

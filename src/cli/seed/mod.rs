@@ -55,6 +55,7 @@ pub(super) async fn fill(
     count: u32,
 ) -> Result<Vec<Cut>, Failure> {
     let app = App::new(config.clone(), database.clone());
+    app.refresh_versions().await?;
     let client = DemoClient::new(app.clone());
     let steps = Steps::default();
     let count = usize::try_from(count).unwrap_or(usize::MAX);

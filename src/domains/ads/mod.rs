@@ -66,7 +66,7 @@ pub mod types;
 use super::{
     Room,
     nodes::node_type,
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{CampaignDocument, EventDocument, ProfileDocument, ZoneDocument};
@@ -98,6 +98,12 @@ pub const ROOM: Room = Room {
     nodes: &[
         node_type!(AD_ZONE: AdZone, |cx, id| operations::ad_zone(cx, id)),
         node_type!(CAMPAIGN: Campaign, |cx, id| operations::campaign(cx, id)),
+    ],
+    documents: &[
+        documented::<ZoneDocument>(),
+        documented::<CampaignDocument>(),
+        documented::<ProfileDocument>(),
+        documented::<EventDocument>(),
     ],
     collections: &[
         declared::<ZoneDocument>(),

@@ -222,12 +222,15 @@ document! {
         pub sha256: String,
         /// Server time after which no download can be reading it; set when the blob is retired.
         pub remove_after?: DateTime,
+        /// Version of the document's shape. It is here because the format of GridFS leaves no other place. Documents of
+        /// earlier releases don't have it.
+        #[serde(default)]
+        pub v: Version<1>,
     }
-}
 
-/// One chunk of a GridFS file. Only [`gridfs`] reads it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ChunkDocument {}
+    /// One chunk of a GridFS file, in the format of every driver: it has no version. Only [`gridfs`] reads it.
+    pub struct ChunkDocument {}
+}
 
 impl Stored for ChunkDocument {
     const COLLECTION: &'static str = "assets.chunks";

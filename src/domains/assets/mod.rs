@@ -62,7 +62,12 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, audiences, comments::Discussable, nodes::node_type, room::declared};
+use super::{
+    Room, audiences,
+    comments::Discussable,
+    nodes::node_type,
+    room::{declared, documented},
+};
 use crate::{
     graphql::prelude::*,
     mongo::{
@@ -98,6 +103,11 @@ pub const ROOM: Room = Room {
         operations::asset(cx, AssetBy::Id(id.clone()))
     })],
     discussed: &[DISCUSSED],
+    documents: &[
+        documented::<AssetDocument>(),
+        documented::<BlobDocument>(),
+        documented::<ChunkDocument>(),
+    ],
     collections: &[
         declared::<AssetDocument>(),
         declared::<BlobDocument>(),

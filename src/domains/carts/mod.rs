@@ -91,7 +91,7 @@ pub mod types;
 use super::{
     Room,
     nodes::node_type,
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
@@ -136,6 +136,7 @@ pub const ROOM: Room = Room {
     }),
     nodes: &[node_type!(CART: Cart, |cx, id| operations::cart(cx, id))],
     rows: &[row::LINES],
+    documents: &[documented::<CartDocument>()],
     collections: &[declared::<CartDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -56,7 +56,7 @@ use super::{
     Room,
     comments::Discussable,
     nodes::{Node, NodeType, ObjectType},
-    room::declared,
+    room::{declared, documented},
 };
 use crate::{
     graphql::prelude::*,
@@ -113,6 +113,7 @@ pub const ROOM: Room = Room {
         )
     }],
     discussed: &[DISCUSSED],
+    documents: &[documented::<ProductDocument>()],
     collections: &[declared::<ProductDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

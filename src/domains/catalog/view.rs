@@ -21,6 +21,7 @@ pub type StoredProduct = Viewed<ProductView<'static>>;
 
 impl Stored for StoredProduct {
     const COLLECTION: &'static str = ProductDocument::COLLECTION;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
 
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
         Self::over(stored)

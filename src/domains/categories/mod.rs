@@ -44,7 +44,7 @@ pub mod types;
 use super::{
     Room,
     nodes::{Node, NodeType, node_type},
-    room::declared,
+    room::{declared, documented},
 };
 use crate::graphql::prelude::*;
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
@@ -73,6 +73,7 @@ pub const ROOM: Room = Room {
             operations::category(&cx, CategoryBy::Id(id.clone()))
         })
     }],
+    documents: &[documented::<CategoryDocument>()],
     collections: &[declared::<CategoryDocument>()],
     sweep: Some(|app, sweep| {
         Box::pin(async move { store::Categories::over(app).sweep(sweep).await })

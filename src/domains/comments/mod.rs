@@ -111,7 +111,11 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, nodes::node_type, room::declared};
+use super::{
+    Room,
+    nodes::node_type,
+    room::{declared, documented},
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, Discussable, DiscussionSummary, Layout,
@@ -130,6 +134,11 @@ pub const ROOM: Room = Room {
         COMMENT: Comment,
         |cx, id| operations::comment(cx, &CommentBy::Id(id.clone()))
     )],
+    documents: &[
+        documented::<CommentDocument>(),
+        documented::<PageDocument>(),
+        documented::<AuthoredComment>(),
+    ],
     collections: &[
         declared::<CommentDocument>(),
         declared::<PageDocument>(),

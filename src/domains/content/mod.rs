@@ -48,7 +48,12 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, audiences, comments::Discussable, nodes::node_type, room::declared};
+use super::{
+    Room, audiences,
+    comments::Discussable,
+    nodes::node_type,
+    room::{declared, documented},
+};
 use crate::{
     graphql::{node_id::NodeKind, requester::Role},
     mongo::prelude::*,
@@ -83,6 +88,7 @@ pub const ROOM: Room = Room {
         |cx, id| operations::content(cx, &ContentBy::Id(id.clone()))
     )],
     discussed: &[DISCUSSED],
+    documents: &[documented::<NodeDocument>(), documented::<RevisionDocument>()],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

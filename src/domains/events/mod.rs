@@ -40,7 +40,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, unmet},
+    room::{Later, Made, declared, documented, unmet},
 };
 pub use documents::{CallDocument, EventDocument, ImportDocument};
 
@@ -58,6 +58,12 @@ pub const ROOM: Room = Room {
             ),
         ])
     }),
+    // The collections of months are created at run time.
+    documents: &[
+        documented::<EventDocument>(),
+        documented::<CallDocument>(),
+        documented::<ImportDocument>(),
+    ],
     collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
     later: &[Later::of::<EventDocument>("events_*", Made::Monthly)],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

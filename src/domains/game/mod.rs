@@ -58,7 +58,11 @@ mod sweep;
 mod things;
 pub mod types;
 
-use super::{Room, nodes::node_type, room::declared};
+use super::{
+    Room,
+    nodes::node_type,
+    room::{declared, documented},
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{CharacterDocument, ItemDocument, MoveDocument, PlaceDocument};
 use types::{Character, Item, Place};
@@ -79,6 +83,12 @@ pub const ROOM: Room = Room {
         node_type!(CHARACTER: Character, |cx, id| operations::character(cx, id)),
         node_type!(PLACE: Place, |cx, id| operations::place(cx, id)),
         node_type!(ITEM: Item, |cx, id| operations::item(cx, id)),
+    ],
+    documents: &[
+        documented::<CharacterDocument>(),
+        documented::<PlaceDocument>(),
+        documented::<ItemDocument>(),
+        documented::<MoveDocument>(),
     ],
     collections: &[
         declared::<CharacterDocument>(),

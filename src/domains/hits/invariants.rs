@@ -25,9 +25,6 @@ struct Found {
     /// Documents whose total isn't the sum of their counts.
     day_totals: Vec<PageDate>,
     month_totals: Vec<PageDate>,
-    /// Documents without a total, of earlier versions of docgate.
-    old_days: Vec<PageDate>,
-    old_months: Vec<PageDate>,
     apart: Vec<Apart>,
 }
 
@@ -51,10 +48,8 @@ async fn read(app: &App) -> Result<Found, Error> {
         if !is_counted(&daily, 1..=31) || !daily.keys().all(is_own) {
             found.months.push(format!("{id:?}: {daily:?}"));
         }
-        match total {
-            None => found.old_months.push(id.clone()),
-            Some(total) if total != sum(&daily) => found.month_totals.push(id.clone()),
-            Some(_) => {}
+        if total != sum(&daily) {
+            found.month_totals.push(id.clone());
         }
         months.insert(id, daily);
     };
@@ -67,10 +62,8 @@ async fn read(app: &App) -> Result<Found, Error> {
             return;
         }
         let of_day = sum(&hourly);
-        match total {
-            None => found.old_days.push(id.clone()),
-            Some(total) if total != of_day => found.day_totals.push(id.clone()),
-            Some(_) => {}
+        if total != of_day {
+            found.day_totals.push(id.clone());
         }
         let month = months.get(&id.month());
         let of_month = month.and_then(|daily| daily.get(id.day())).copied().unwrap_or(0);
@@ -100,8 +93,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 /// Corrects totals, and the counts of months. Returns what was corrected.
 pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let found = find(app).await?;
-    let days = [found.day_totals, found.old_days].concat();
-    let months = [found.month_totals, found.old_months].concat();
+    let (days, months) = (found.day_totals, found.month_totals);
     store::add_up::<DayDocument>(app, &days, "hourly").await?;
     store::add_up::<MonthDocument>(app, &months, "daily").await?;
     let mut repaired = Vec::new();

@@ -31,12 +31,16 @@ pub mod resolvers;
 mod store;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    room::{declared, documented},
+};
 pub use documents::{DayDocument, MonthDocument};
 
 /// The room.
 pub const ROOM: Room = Room {
     counters: &["recordHits"],
+    documents: &[documented::<DayDocument>(), documented::<MonthDocument>()],
     collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(invariants::repair(app))),

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::documents::{Counts, DayDocument, MonthDocument, PageDate, PageTotal, SHAPE};
+use super::documents::{Counts, DayDocument, MonthDocument, PageDate, PageTotal};
 use crate::{
     app::App,
     error::Error,
@@ -24,11 +24,12 @@ const REMEMBERED: i32 = 500;
 /// The counts to add, by document.
 pub(super) type Sums = BTreeMap<PageDate, Counts>;
 
-fn additions(sums: Sums) -> Vec<Addition> {
+fn additions<T: Stored>(app: &App, sums: Sums) -> Vec<Addition> {
+    let version = app.collection::<T>().written_version();
     let addition = |(id, amounts): (PageDate, Counts)| Addition {
         id: id.stored(),
         amounts,
-        fixed: doc! { "v": SHAPE },
+        fixed: doc! { "v": version },
     };
     sums.into_iter().map(addition).collect()
 }
@@ -38,8 +39,8 @@ pub(super) async fn add(app: &App, days: Sums, months: Sums) -> Result<(), Error
     let counters = app.counters();
     // A failure of one doesn't cancel the other.
     let (days, months) = tokio::join!(
-        counters.add::<DayDocument>(additions(days)),
-        counters.add::<MonthDocument>(additions(months)),
+        counters.add::<DayDocument>(additions::<DayDocument>(app, days)),
+        counters.add::<MonthDocument>(additions::<MonthDocument>(app, months)),
     );
     days.and(months)
 }
@@ -85,11 +86,11 @@ impl Batch<'_> {
     }
 
     /// The update that adds the amounts, unless the document contains the batch.
-    fn update(&self, amounts: Counts) -> Vec<Document> {
+    fn update(&self, amounts: Counts, version: i32) -> Vec<Document> {
         let (record, with_own) = self.record();
         let mut fields = doc! {
             record: choose("$isNew", with_own, array(record)),
-            "v": { "$ifNull": ["$v", SHAPE] },
+            "v": { "$ifNull": ["$v", version] },
         };
         for (field, amount) in amounts {
             let present = doc! { "$ifNull": [format!("${field}"), 0_i64] };
@@ -111,10 +112,11 @@ impl Batch<'_> {
 
     async fn add_to<T: Stored>(&self, app: &App, sums: Sums) -> Result<(), Error> {
         let (mut updates, mut counts) = (Vec::new(), 0);
+        let version = app.collection::<T>().written_version();
         for (id, amounts) in sums {
             counts += amounts.len();
             // The filter is the unique key alone: MongoDB then repeats an upsert that finds the key taken.
-            updates.push((doc! { "_id": id.stored() }, self.update(amounts)));
+            updates.push((doc! { "_id": id.stored() }, self.update(amounts, version)));
             if counts >= COUNTS {
                 send::<T>(app, std::mem::take(&mut updates)).await?;
                 counts = 0;
@@ -224,7 +226,7 @@ pub(super) async fn add_up<T: Stored>(
 }
 
 /// The stage of an update that sets the total to the sum of the counts in a field.
-fn added_up(field: &str) -> Document {
+pub(super) fn added_up(field: &str) -> Document {
     let counts = doc! { "$objectToArray": { "$ifNull": [format!("${field}"), literal(doc! {})] } };
     doc! { "$set": { "total": { "$sum": map(counts, "$$this.v") } } }
 }
@@ -241,13 +243,14 @@ pub(super) struct Apart {
 
 /// Sets the counts of months to those of the days' documents, unless they have changed since they were read.
 pub(super) async fn set_days(app: &App, all: &[Apart]) -> Result<(), Error> {
+    let version = app.collection::<MonthDocument>().written_version();
     let update = |Apart { day, of_month, of_day }: &Apart| {
         let field = format!("daily.{}", day.day());
         let present = doc! { "$ifNull": [format!("${field}"), 0_i64] };
         let is_same = doc! { "$eq": [&present, *of_month] };
         let fields = doc! {
             field: choose(is_same, *of_day, present),
-            "v": { "$ifNull": ["$v", SHAPE] },
+            "v": { "$ifNull": ["$v", version] },
         };
         let stages = vec![doc! { "$set": fields }, added_up("daily")];
         (doc! { "_id": day.month().stored() }, stages)

@@ -42,10 +42,14 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, room::declared};
+use super::{
+    Room,
+    room::{declared, documented},
+};
 pub use documents::{Author, IdentityDocument};
 
 pub const ROOM: Room = Room {
+    documents: &[documented::<IdentityDocument>()],
     collections: &[declared::<IdentityDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

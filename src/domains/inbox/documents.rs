@@ -1,45 +1,43 @@
 //! Stored documents of messages.
 
 use mongodb::bson::DateTime;
-use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index, shards::ShardKey};
+use crate::mongo::{Stored, Version, indexes::Index, shards::ShardKey, stored::document};
 
-/// A message as its sender and its recipients see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MessageCopy {
-    /// `_id` of the message.
-    pub id: String,
-    /// Subject of the sender.
-    pub by: String,
-    /// Text. Some reads leave it out.
-    #[serde(default)]
-    pub text: String,
-    /// Time at which it was sent.
-    pub at: DateTime,
-}
+document! {
+    /// A message as its sender and its recipients see it.
+    #[derive(PartialEq, Eq)]
+    pub struct MessageCopy {
+        /// `_id` of the message.
+        pub id: String,
+        /// Subject of the sender.
+        pub by: String,
+        /// Text. Some reads leave it out.
+        #[serde(default)]
+        pub text: String,
+        /// Time at which it was sent.
+        pub at: DateTime,
+    }
 
-/// A message: the decider of its delivery.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct MessageDocument {
-    /// Derived from the idempotency key, or random.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// What is copied; its `id` is that of the message.
-    pub shown: MessageCopy,
-    /// Subjects of the recipients, sorted, each once.
-    #[serde(default)]
-    pub to: Vec<String>,
-    /// Subjects of the recipients who blocked the sender when it was sent, sorted.
-    #[serde(default)]
-    pub withheld: Vec<String>,
-    /// Digest of the input.
-    pub input: String,
-    /// Set as long as it has to be delivered: the time at which it was sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delivering: Option<DateTime>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
+    /// A message: the decider of its delivery.
+    pub struct MessageDocument {
+        /// Derived from the idempotency key, or random.
+        pub id as "_id": String,
+        /// What is copied; its `id` is that of the message.
+        pub shown: MessageCopy,
+        /// Subjects of the recipients, sorted, each once.
+        #[serde(default)]
+        pub to: Vec<String>,
+        /// Subjects of the recipients who blocked the sender when it was sent, sorted.
+        #[serde(default)]
+        pub withheld: Vec<String>,
+        /// Digest of the input.
+        pub input: String,
+        /// Set as long as it has to be delivered: the time at which it was sent.
+        pub delivering?: DateTime,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 }
 
 impl MessageDocument {
@@ -62,23 +60,22 @@ fn has(sorted: &[String], value: &str) -> bool {
     sorted.binary_search_by(|one| one.as_str().cmp(value)).is_ok()
 }
 
-/// A part of an inbox: up to [`InboxBucket::CAP`] messages in the order of arrival.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct InboxBucket {
-    /// See [`bucket_id`].
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Subject of the user whose inbox it is.
-    pub owner: String,
-    /// Number of the bucket within the inbox, from 0.
-    pub n: i64,
-    /// The owner, as long as the bucket takes messages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open: Option<String>,
-    /// The messages.
-    pub messages: Vec<MessageCopy>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
+document! {
+    /// A part of an inbox: up to [`InboxBucket::CAP`] messages in the order of arrival.
+    pub struct InboxBucket {
+        /// See [`bucket_id`].
+        pub id as "_id": String,
+        /// Subject of the user whose inbox it is.
+        pub owner: String,
+        /// Number of the bucket within the inbox, from 0.
+        pub n: i64,
+        /// The owner, as long as the bucket takes messages.
+        pub open?: String,
+        /// The messages.
+        pub messages: Vec<MessageCopy>,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 }
 
 /// The `_id` of a bucket. The number is behind the last space, so that no two buckets have the same id.
@@ -122,18 +119,18 @@ impl InboxBucket {
     }
 }
 
-/// A message in the conversation of its sender with one recipient.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ConversationEntry {
-    /// See [`entry_id`].
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// The [`view`]s in which it is: the sender's, and the recipient's unless it is withheld.
-    pub views: Vec<String>,
-    /// The message.
-    pub message: MessageCopy,
-    /// Version of the document's shape.
-    pub v: Version<1>,
+document! {
+    /// A message in the conversation of its sender with one recipient.
+    pub struct ConversationEntry {
+        /// See [`entry_id`].
+        pub id as "_id": String,
+        /// The [`view`]s in which it is: the sender's, and the recipient's unless it is withheld.
+        pub views: Vec<String>,
+        /// The message.
+        pub message: MessageCopy,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 }
 
 /// The `_id` of the entry of a message and a recipient. No `_id` of a message has a space.
@@ -159,31 +156,28 @@ impl ConversationEntry {
     }
 }
 
-/// How far a user has read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReadDocument {
-    /// Subject of the user.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Number of the last message that is read.
-    pub read_to: i64,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
+document! {
+    /// How far a user has read.
+    pub struct ReadDocument {
+        /// Subject of the user.
+        pub id as "_id": String,
+        /// Number of the last message that is read.
+        pub read_to: i64,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 
-/// How much a user has sent lately.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SenderDocument {
-    /// Subject of the user.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Server time at which nothing of it counts any more. Each recipient has moved it ahead by a part of an hour.
-    pub until: DateTime,
-    /// The last ops that are counted, the newest first.
-    pub counted: Vec<String>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
+    /// How much a user has sent lately.
+    pub struct SenderDocument {
+        /// Subject of the user.
+        pub id as "_id": String,
+        /// Server time at which nothing of it counts any more. Each recipient has moved it ahead by a part of an hour.
+        pub until: DateTime,
+        /// The last ops that are counted, the newest first.
+        pub counted: Vec<String>,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 }
 
 impl Stored for MessageDocument {

@@ -60,7 +60,7 @@ pub mod types;
 use super::{
     Room, delivery,
     nodes::{Node, NodeType, ObjectType},
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
@@ -82,6 +82,13 @@ pub const ROOM: Room = Room {
             async move { Ok(operations::message(cx, id).await?.map(Message::from).map(Node::of)) },
         )
     })],
+    documents: &[
+        documented::<MessageDocument>(),
+        documented::<InboxBucket>(),
+        documented::<ConversationEntry>(),
+        documented::<ReadDocument>(),
+        documented::<SenderDocument>(),
+    ],
     collections: &[
         declared::<MessageDocument>(),
         declared::<InboxBucket>(),

@@ -6,7 +6,11 @@ use crate::{
     app::App,
     config::Config,
     flow::OpRecord,
-    mongo::{derived::Derived, prelude::*},
+    mongo::{
+        derived::Derived,
+        migrations::{Upgrade, newest},
+        prelude::*,
+    },
 };
 
 document! {
@@ -41,7 +45,7 @@ document! {
         pub deleted?: String,
         /// Server time of the deletion, until it is applied to the catalog.
         pub deletion_due?: DateTime,
-        pub v: Version<1>,
+        pub v: Version<2>,
     }
 }
 
@@ -115,6 +119,8 @@ document! {
     }
 }
 
+const _: () = assert!(newest(StockDocument::UPGRADES) == 2);
+
 impl Stored for StockDocument {
     const COLLECTION: &'static str = "inventory";
     const INDEXES: &'static [Index] = &[
@@ -125,6 +131,14 @@ impl Stored for StockDocument {
             "the sweep of deletions that the catalog hasn't followed",
         ),
     ];
+
+    const UPGRADES: &'static [Upgrade] = &[Upgrade {
+        says: "`sweepAt` is there if anything is reserved: every update derives it. Releases before it leave it out.",
+        fields: &[SWEEP_AT],
+        // Every update derives the field, that of the version too. It isn't decoded.
+        stages: Vec::new,
+        in_memory: |_stock| {},
+    }];
 
     fn derived(config: &Config) -> Option<Derived> {
         let vanished = Duration::from_secs(config.reservation_seconds);

@@ -79,7 +79,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
 pub use types::{InsufficientStock, Stock};
@@ -96,6 +96,7 @@ pub const ROOM: Room = Room {
             "reservations_per_sku must be between 2 and 10000",
         )])
     }),
+    documents: &[documented::<StockDocument>(), documented::<ReceiptDocument>()],
     collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

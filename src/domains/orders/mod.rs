@@ -87,7 +87,11 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, nodes::node_type, room::declared};
+use super::{
+    Room,
+    nodes::node_type,
+    room::{declared, documented},
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::OrderDocument;
 pub use types::Order;
@@ -101,6 +105,7 @@ pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
     extends: &[("Cart", "order")],
     nodes: &[node_type!(ORDER: Order, |cx, id| operations::order(cx, id))],
+    documents: &[documented::<OrderDocument>()],
     collections: &[declared::<OrderDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

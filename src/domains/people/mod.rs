@@ -30,7 +30,11 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, nodes::node_type, room::declared};
+use super::{
+    Room,
+    nodes::node_type,
+    room::{declared, documented},
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{PersonDocument, PersonName, Work};
 pub use types::Person;
@@ -42,6 +46,7 @@ impl NodeKind {
 
 pub const ROOM: Room = Room {
     nodes: &[node_type!(PERSON: Person, |cx, id| operations::person(&cx, id))],
+    documents: &[documented::<PersonDocument>()],
     collections: &[declared::<PersonDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -4,132 +4,114 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index, shards::ShardKey};
+use crate::mongo::{Stored, Version, indexes::Index, shards::ShardKey, stored::document};
 
 /// Milliseconds of waiting that one step of priority is worth.
 const STEP_MILLIS: i64 = 60_000;
 
-/// One job.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct JobDocument {
-    /// Derived from the idempotency key, or random.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Name of the queue.
-    pub queue: String,
-    /// Text for the worker.
-    pub payload: String,
-    /// 0 to 9.
-    pub priority: i32,
-    /// State; the diagram is in the room's `mod.rs`.
-    pub state: JobState,
-    /// Place in the line of its queue. Only a READY job has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ready: Option<Place>,
-    /// Server time from which the job becomes READY: the end of a delay or of a lease. Only DELAYED and CLAIMED jobs
-    /// have one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due: Option<DateTime>,
-    /// The last claim. It remains after the claim has ended, so that a repeat of the worker's call is recognised.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Claim>,
-    /// Number of claims so far.
-    pub attempts: i32,
-    /// Number of claims after which the job is DEAD.
-    pub max_attempts: i32,
-    /// Key that at most one live job of the queue has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unique_key: Option<String>,
-    /// Queue and unique key of a live job.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unique: Option<String>,
-    /// Subject of the producer; none for jobs of docgate itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// Digest of the input of the op that added it.
-    pub input: String,
-    /// Time at which it was added.
-    pub at: DateTime,
-    /// Server time at which it became DONE.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub done_at: Option<DateTime>,
-    /// Server time at which it became DEAD.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dead_at: Option<DateTime>,
-    /// Why the last attempt failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The last calls with an idempotency key that made it READY after it was DEAD.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub retries: Vec<Retry>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
+document! {
+    /// One job.
+    pub struct JobDocument {
+        /// Derived from the idempotency key, or random.
+        pub id as "_id": String,
+        /// Name of the queue.
+        pub queue: String,
+        /// Text for the worker.
+        pub payload: String,
+        /// 0 to 9.
+        pub priority: i32,
+        /// State; the diagram is in the room's `mod.rs`.
+        pub state: JobState,
+        /// Place in the line of its queue. Only a READY job has one.
+        pub ready?: Place,
+        /// Server time from which the job becomes READY: the end of a delay or of a lease. Only DELAYED and CLAIMED jobs
+        /// have one.
+        pub due?: DateTime,
+        /// The last claim. It remains after the claim has ended, so that a repeat of the worker's call is recognised.
+        pub claim?: Claim,
+        /// Number of claims so far.
+        pub attempts: i32,
+        /// Number of claims after which the job is DEAD.
+        pub max_attempts: i32,
+        /// Key that at most one live job of the queue has.
+        pub unique_key?: String,
+        /// Queue and unique key of a live job.
+        pub unique?: String,
+        /// Subject of the producer; none for jobs of docgate itself.
+        pub by?: String,
+        /// Digest of the input of the op that added it.
+        pub input: String,
+        /// Time at which it was added.
+        pub at: DateTime,
+        /// Server time at which it became DONE.
+        pub done_at?: DateTime,
+        /// Server time at which it became DEAD.
+        pub dead_at?: DateTime,
+        /// Why the last attempt failed.
+        pub reason?: String,
+        /// The last calls with an idempotency key that made it READY after it was DEAD.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub retries: Vec<Retry>,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 
-/// The place of a READY job. It is a part of its own, so that the change stream tells the queue of a job that becomes
-/// READY.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    /// Name of the queue.
-    pub queue: String,
-    /// Sort key within the queue; see [`rank`].
-    pub rank: DateTime,
-}
+    /// The place of a READY job. It is a part of its own, so that the change stream tells the queue of a job that becomes
+    /// READY.
+    #[derive(PartialEq, Eq)]
+    pub struct Place {
+        /// Name of the queue.
+        pub queue: String,
+        /// Sort key within the queue; see [`rank`].
+        pub rank: DateTime,
+    }
 
-/// A worker's claim.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Claim {
-    /// Random; the worker proves by it that it has the claim.
-    pub token: String,
-    /// Subject of the worker.
-    pub by: String,
-    /// The op that claimed it, and a number: it lets a repeat find its jobs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slot: Option<String>,
-    /// Digest of the op's input.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    /// How the worker ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<End>,
-}
+    /// A worker's claim.
+    pub struct Claim {
+        /// Random; the worker proves by it that it has the claim.
+        pub token: String,
+        /// Subject of the worker.
+        pub by: String,
+        /// The op that claimed it, and a number: it lets a repeat find its jobs.
+        pub slot?: String,
+        /// Digest of the op's input.
+        pub input?: String,
+        /// How the worker ended it.
+        pub end?: End,
+    }
 
-/// The record of a call of `retryDeadJobs` on a job that it made READY.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Retry {
-    /// The op.
-    pub op: String,
-    /// Digest of the op's input.
-    pub input: String,
-    /// `deadAt` and `_id` of the last dead letter that the op chose, in their order. A repeat chooses none after it.
-    pub last_at: DateTime,
-    /// See `last_at`.
-    pub last_id: String,
-}
+    /// The record of a call of `retryDeadJobs` on a job that it made READY.
+    #[derive(PartialEq, Eq)]
+    pub struct Retry {
+        /// The op.
+        pub op: String,
+        /// Digest of the op's input.
+        pub input: String,
+        /// `deadAt` and `_id` of the last dead letter that the op chose, in their order. A repeat chooses none after it.
+        pub last_at: DateTime,
+        /// See `last_at`.
+        pub last_id: String,
+    }
 
-/// What changes of many jobs need to know of each: a job without its payload and its claim.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct JobHead {
-    #[serde(rename = "_id")]
-    pub(super) id: String,
-    pub(super) queue: String,
-    pub(super) priority: i32,
-    pub(super) at: DateTime,
-    #[serde(default)]
-    pub(super) due: Option<DateTime>,
-    #[serde(default)]
-    pub(super) unique_key: Option<String>,
-    #[serde(default)]
-    pub(super) by: Option<String>,
-    #[serde(default)]
-    pub(super) done_at: Option<DateTime>,
-    #[serde(default)]
-    pub(super) dead_at: Option<DateTime>,
-    #[serde(default)]
-    pub(super) retries: Vec<Retry>,
+    /// What changes of many jobs need to know of each: a job without its payload and its claim.
+    pub(super) struct JobHead {
+        pub(super) id as "_id": String,
+        pub(super) queue: String,
+        pub(super) priority: i32,
+        pub(super) at: DateTime,
+        #[serde(default)]
+        pub(super) due: Option<DateTime>,
+        #[serde(default)]
+        pub(super) unique_key: Option<String>,
+        #[serde(default)]
+        pub(super) by: Option<String>,
+        #[serde(default)]
+        pub(super) done_at: Option<DateTime>,
+        #[serde(default)]
+        pub(super) dead_at: Option<DateTime>,
+        #[serde(default)]
+        pub(super) retries: Vec<Retry>,
+    }
 }
 
 impl JobHead {
@@ -241,4 +223,5 @@ impl Stored for JobDocument {
 
 impl Stored for JobHead {
     const COLLECTION: &'static str = JobDocument::COLLECTION;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = JobDocument::UPGRADES;
 }

@@ -47,7 +47,7 @@ pub mod types;
 use super::{
     Room,
     nodes::{Node, NodeType, ObjectType},
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::JobDocument;
@@ -77,6 +77,7 @@ pub const ROOM: Room = Room {
             async move { Ok(operations::job(cx, id).await?.map(|job| Node::of(Job::from(job)))) },
         )
     })],
+    documents: &[documented::<JobDocument>()],
     collections: &[declared::<JobDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

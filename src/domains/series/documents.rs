@@ -39,6 +39,9 @@ document! {
         pub source as "_id": String,
         /// Number of the batch.
         pub batch: i64,
+        /// Version of the document's shape. Documents of earlier releases don't have it.
+        #[serde(default)]
+        pub v: Version<1>,
     }
 
     /// A measurement: views of a page in one second.
@@ -49,6 +52,9 @@ document! {
         pub at: DateTime,
         /// Number of views.
         pub views: i64,
+        /// Version of the document's shape. Documents of earlier releases don't have it.
+        #[serde(default)]
+        pub v: Version<1>,
     }
 
     /// Views in the time from `at` on, as they are read.
@@ -98,9 +104,11 @@ impl Stored for PointDocument {
 impl Stored for Counted {
     const COLLECTION: &'static str = BucketDocument::COLLECTION;
     const GROUP: Group = Group::Activity;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = BucketDocument::UPGRADES;
 }
 
 impl Stored for CountedSeconds {
     const COLLECTION: &'static str = BucketDocument::COLLECTION;
     const GROUP: Group = Group::Activity;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = BucketDocument::UPGRADES;
 }

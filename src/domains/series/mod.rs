@@ -29,7 +29,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, unmet},
+    room::{Later, Made, declared, documented, unmet},
 };
 pub use documents::{BucketDocument, ImportDocument, PointDocument};
 
@@ -48,6 +48,11 @@ pub const ROOM: Room = Room {
         )])
     }),
     counters: &["recordViews"],
+    documents: &[
+        documented::<BucketDocument>(),
+        documented::<PointDocument>(),
+        documented::<ImportDocument>(),
+    ],
     collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
     // With `series_engine = "native"`.
     later: &[Later::of::<PointDocument>("pageViewPoints", Made::TimeSeries)],

@@ -77,7 +77,7 @@ fn measurements(views: Views) -> Vec<Addition> {
     let measurement = |((page, second), views): ((String, i64), i64)| Addition {
         id: doc! { "page": page, "at": DateTime::from_millis(second) },
         amounts: BTreeMap::from([("views".to_owned(), views)]),
-        fixed: Document::new(),
+        fixed: doc! { "v": SHAPE },
     };
     views.into_iter().map(measurement).collect()
 }
@@ -150,11 +150,11 @@ pub(super) async fn last_batch(app: &App, source: &str) -> Result<Option<i64>, E
 /// Records that a batch was inserted as a whole.
 pub(super) async fn note_batch(app: &App, source: &str, batch: i64) -> Result<(), Error> {
     let imports = app.collection::<ImportDocument>();
-    let first = ImportDocument { source: source.to_owned(), batch };
+    let first = ImportDocument { source: source.to_owned(), batch, v: Version };
     if imports.insert(first).await.decided()?.is_none() {
         let earlier = doc! { "_id": source, "batch": { "$lt": batch } };
         // It isn't held if this batch, or a later one, was recorded before.
-        imports.guarded(earlier, doc! { "$set": { "batch": batch } }).held().await?;
+        imports.guarded(earlier, doc! { "$set": { "batch": batch, "v": SHAPE } }).held().await?;
     }
     Ok(())
 }

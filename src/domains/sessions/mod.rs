@@ -59,7 +59,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{bare, declared, unmet},
+    room::{bare, declared, documented, unmet},
 };
 use crate::mongo::Group;
 use documents::Level;
@@ -79,6 +79,11 @@ pub const ROOM: Room = Room {
             (config.session_rollup_seconds >= 1, "session_rollup_seconds must be at least 1"),
         ])
     }),
+    documents: &[
+        documented::<SessionDocument>(),
+        documented::<StatDocument>(),
+        documented::<RollupDocument>(),
+    ],
     collections: &[
         declared::<SessionDocument>(),
         declared::<RollupDocument>(),

@@ -81,7 +81,7 @@ pub mod types;
 use super::{
     Room, delivery,
     nodes::{Node, NodeType, ObjectType},
-    room::declared,
+    room::{declared, documented},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{EdgeDocument, FeedPage, PostDocument, Shown, UserDocument, VoteDocument};
@@ -111,6 +111,13 @@ pub const ROOM: Room = Room {
                 async move { Ok(operations::post(cx, id).await?.map(Post::from).map(Node::of)) },
             )
         }),
+    ],
+    documents: &[
+        documented::<UserDocument>(),
+        documented::<EdgeDocument>(),
+        documented::<PostDocument>(),
+        documented::<VoteDocument>(),
+        documented::<FeedPage>(),
     ],
     collections: &[
         declared::<UserDocument>(),

@@ -84,7 +84,7 @@ pub mod types;
 use super::{
     Room,
     nodes::node_type,
-    room::{declared, unmet},
+    room::{declared, documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
@@ -136,6 +136,12 @@ pub const ROOM: Room = Room {
         node_type!(SCREENING: Screening, |cx, id| operations::screening(cx.app, id)),
         node_type!(BOOKING: Booking, |cx, id| operations::booking(cx, id)),
         node_type!(RECEIPT: Receipt, |cx, id| operations::receipt(cx, id)),
+    ],
+    documents: &[
+        documented::<TheaterDocument>(),
+        documented::<ScreeningDocument>(),
+        documented::<BookingDocument>(),
+        documented::<ReceiptDocument>(),
     ],
     collections: &[
         declared::<TheaterDocument>(),

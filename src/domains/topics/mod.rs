@@ -33,7 +33,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, unmet},
+    room::{Later, Made, declared, documented, unmet},
 };
 pub use documents::TopicsDocument;
 
@@ -48,6 +48,7 @@ pub const ROOM: Room = Room {
             (config.topic_window_bytes >= 1 << 16, "topic_window_bytes must be at least 65536"),
         ])
     }),
+    documents: &[documented::<TopicsDocument>()],
     collections: &[declared::<TopicsDocument>()],
     later: &[Later {
         name: "topic_*",

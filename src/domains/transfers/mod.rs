@@ -79,7 +79,11 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{Room, nodes::node_type, room::declared};
+use super::{
+    Room,
+    nodes::node_type,
+    room::{declared, documented},
+};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{AccountDocument, TransferDocument};
 use types::{Account, Transfer, TransferBy};
@@ -98,6 +102,7 @@ pub const ROOM: Room = Room {
             operations::transfer_status(cx, TransferBy::Id(id.clone()))
         }),
     ],
+    documents: &[documented::<AccountDocument>(), documented::<TransferDocument>()],
     collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

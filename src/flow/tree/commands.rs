@@ -53,6 +53,7 @@ impl<T: Branch> ChildOf<T> {
 
 impl<T: Branch> Stored for ChildOf<T> {
     const COLLECTION: &'static str = T::COLLECTION;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = T::UPGRADES;
     const INDEXES: &'static [Index] = &[];
 }
 

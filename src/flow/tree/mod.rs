@@ -51,11 +51,10 @@ mod pass;
 mod settle;
 
 use mongodb::bson::{DateTime, Document, doc};
-use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Error,
-    mongo::{Stored, expression::literal},
+    mongo::{Stored, expression::literal, stored::document},
 };
 
 pub use commands::{ChildOf, Tree, changed, unchanged, with_change};
@@ -139,24 +138,23 @@ pub trait Branch: Stored + Clone {
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// The fields of every branch that only this module changes. They are flattened into its document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TreeFields {
-    /// Version of everything that is copied from the branch. It begins at the server's time in milliseconds, so that
-    /// a branch that is created again under an old `_id` is newer than every copy of the former one.
-    pub cv: i64,
-    /// Version of the parent that it shows; 0 for a root.
-    pub parent_cv: i64,
-    /// Changes that haven't reached all copies.
-    #[serde(default)]
-    pub outbox: Vec<FanOut>,
-    /// Server time of its creation, until it is certain that its parent remains.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copying: Option<DateTime>,
-    /// Set during a deletion, while its uses are searched for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleting: Option<Deletion>,
+document! {
+    /// The fields of every branch that only this module changes. They are flattened into its document.
+    #[derive(PartialEq)]
+    pub struct TreeFields {
+        /// Version of everything that is copied from the branch. It begins at the server's time in milliseconds, so that
+        /// a branch that is created again under an old `_id` is newer than every copy of the former one.
+        pub cv: i64,
+        /// Version of the parent that it shows; 0 for a root.
+        pub parent_cv: i64,
+        /// Changes that haven't reached all copies.
+        #[serde(default)]
+        pub outbox: Vec<FanOut>,
+        /// Server time of its creation, until it is certain that its parent remains.
+        pub copying?: DateTime,
+        /// Set during a deletion, while its uses are searched for.
+        pub deleting?: Deletion,
+    }
 }
 
 impl TreeFields {
@@ -191,29 +189,30 @@ pub fn below(field: &str, path: &str) -> Document {
     doc! { field: { "$gte": format!("{path}/"), "$lt": format!("{path}0") } }
 }
 
-/// Outbox entry: a change that has to be copied to all descendants and to other collections.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FanOut {
-    /// Identifies it.
-    pub id: String,
-    /// Server time of the change.
-    pub at: DateTime,
-}
+document! {
+    /// Outbox entry: a change that has to be copied to all descendants and to other collections.
+    #[derive(PartialEq)]
+    pub struct FanOut {
+        /// Identifies it.
+        pub id: String,
+        /// Server time of the change.
+        pub at: DateTime,
+    }
 
-/// The mark of one deletion.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Deletion {
-    /// Identifies it.
-    pub by: String,
-    /// Server time of the mark.
-    pub at: DateTime,
+    /// The mark of one deletion.
+    #[derive(PartialEq)]
+    pub struct Deletion {
+        /// Identifies it.
+        pub by: String,
+        /// Server time of the mark.
+        pub at: DateTime,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use mongodb::bson::{self, RawDocumentBuf};
+    use serde::{Deserialize, Serialize};
 
     use super::*;
 

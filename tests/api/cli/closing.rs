@@ -68,6 +68,7 @@ async fn every_command_closes_its_client() {
         &["indexes", "plan"],
         &["import", "categories", "-"],
         &["check"],
+        &["migrate"],
     ] {
         let tap = Tap::start();
         let (code, _, said) = done(tap.on(&name, arguments));

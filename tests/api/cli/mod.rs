@@ -162,9 +162,10 @@ fn every_command_explains_itself() {
     let (code, help, _) = done(docgate(&["--help"]));
     assert_eq!(code, 0);
     assert!(help.contains("Exit codes:"), "{help}");
-    for command in
-        ["serve", "demo", "schema", "indexes", "import", "export", "check", "shards", "token"]
-    {
+    for command in [
+        "serve", "demo", "schema", "indexes", "import", "export", "check", "migrate", "shards",
+        "token",
+    ] {
         assert!(help.contains(&format!("  {command} ")), "{command} in {help}");
         let (code, text, _) = done(docgate(&[command, "--help"]));
         assert_eq!(code, 0);
@@ -179,6 +180,7 @@ fn every_command_explains_itself() {
         ["import", "products"],
         ["import", "stock"],
         ["import", "discussions"],
+        ["schema", "documents"],
     ] {
         let (code, text, _) = done(docgate(&[command, below, "--help"]));
         assert_eq!(code, 0);

@@ -134,6 +134,8 @@ async fn broken(gateway: &Gateway) -> Vec<(String, usize)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_check_finds_a_count_that_isnt_right() {
     let gateway = Gateway::start().await;
+    // Totals are right from the second version of the documents on.
+    gateway.migrate().await;
     record(&gateway.service(), &[hit("/a", "2024-01-01T10:00:00Z")]).await;
     gateway.assert_sound().await;
     let found = async |collection: &str, update: Document| {
@@ -257,13 +259,12 @@ async fn documents_of_earlier_versions_are_counted_in() {
     for (by, hits) in [("MINUTE", 8), ("HOUR", 8), ("DAY", 8)] {
         assert_eq!(report(&gateway, "/old", "2024-01-01", "2024-01-01", by).await.0, hits, "{by}");
     }
-    // Until the repair, the totals have only what was counted since.
+    // Until they are upgraded, the totals have only what was counted since.
     let day = json!({ "day": "2024-01-01" });
     assert_eq!(top(&gateway, "a.example", day.clone(), 5).await, pages(&[("/old", 1)]));
-    let rule = "hits: the total of a day or month is the sum of its hits";
-    assert_eq!(broken(&gateway).await, [(rule.to_owned(), 2)]);
-    let repaired = domains::repair(&gateway.app).await.expect("the repair runs");
-    assert_eq!(repaired, ["the total hits of 3 days and months"]);
+    gateway.assert_sound().await;
+    assert!(domains::repair(&gateway.app).await.expect("the repair runs").is_empty());
+    assert_eq!(gateway.migrate().await, 3);
     assert_eq!(top(&gateway, "a.example", day, 5).await, pages(&[("/old", 8)]));
     assert_eq!(
         top(&gateway, "a.example", json!({ "month": "2024-01" }), 5).await,

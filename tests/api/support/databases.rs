@@ -44,6 +44,7 @@ fn rooms() -> Vec<String> {
         "elections" => &["orders", "hits"],
         "placement" => &["orders", "hits", "series", "sessions", "events", "social"],
         "events" => &["events", "hits", "series"],
+        "migrations" => &["hits", "orders"],
         module => &[module],
     };
     let config = Config::default();

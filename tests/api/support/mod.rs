@@ -27,7 +27,10 @@ use docgate::{
     error::Error,
     managed,
     metrics::Metrics,
-    mongo::connect,
+    mongo::{
+        connect,
+        migrations::{Position, SchemaVersionDocument},
+    },
     schema::GatewaySchema,
 };
 use futures_util::TryStreamExt;
@@ -362,6 +365,29 @@ impl Gateway {
         };
         let near = |room: &&Room| on().any(|other| is_near(room, other) && is_filled(other));
         on().filter(near).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Puts the newest versions of documents in force and upgrades all documents, as `docgate migrate` does. Returns how
+    /// many were upgraded.
+    pub async fn migrate(&self) -> u64 {
+        let mut upgraded = 0;
+        for (_, documents) in domains::documents(self.app.config()) {
+            let newest = documents.newest();
+            if newest == 1 {
+                continue;
+            }
+            let versions = self.app.collection::<SchemaVersionDocument>();
+            versions.put_in_force(documents.collection, newest).await.expect("in force");
+            let mut next = Some(Position::default());
+            while let Some(position) = next {
+                let step = (documents.upgrade_next)(&self.app, position, 1_000).await;
+                let (step, after) = step.expect("upgraded");
+                upgraded += step.upgraded;
+                next = after;
+            }
+        }
+        self.app.refresh_versions().await.expect("refreshed");
+        upgraded
     }
 
     /// Every document of a collection.

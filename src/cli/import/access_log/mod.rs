@@ -93,6 +93,7 @@ impl AccessLog {
         let origin = Origin { site: self.site.clone(), source: self.source_name.clone(), into };
         let imported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
+            app.refresh_versions().await?;
             let (stop, progress) = (gateway::stop_on_signals()?, Arc::new(Progress::default()));
             let reader = Reader {
                 app: app.clone(),

@@ -93,4 +93,5 @@ impl Stored for ZoneDocument {
 
 impl Stored for ZoneHead {
     const COLLECTION: &'static str = ZoneDocument::COLLECTION;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ZoneDocument::UPGRADES;
 }

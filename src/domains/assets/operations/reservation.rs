@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     graphql::{prelude::*, refusals::AnyRefusal},
-    mongo::{Outcome, gridfs::CHUNK},
+    mongo::{Outcome, Version, gridfs::CHUNK},
 };
 
 /// The refusals of every upload.
@@ -119,6 +119,7 @@ impl Reservation<'_> {
                 content_type: facts.media_type.clone(),
                 sha256: facts.digest.clone(),
                 remove_after: None,
+                v: Version,
             },
         };
         let inserted = store::blobs(app).insert(document).await.decided()?;

@@ -217,6 +217,7 @@ async fn abort(cx: Cx<'_>, cart: &str, ready: &[(&Op, &Ready)]) -> Result<(), Er
 fn same(error: &Error) -> Error {
     match error {
         Error::Internal(source) => Error::internal(source.to_string()),
+        Error::NewerVersion(source) => Error::NewerVersion(source.to_string().into()),
         Error::RateLimited(reason) => Error::RateLimited(reason.clone()),
         error => Error::unavailable(error.to_string()),
     }

@@ -140,6 +140,7 @@ pub(crate) async fn set_stemming(
     }
     impl Stored for Key {
         const COLLECTION: &'static str = ProductDocument::COLLECTION;
+        const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
     }
     let list = List {
         filter: doc! { "_id": { "$gt": after } },

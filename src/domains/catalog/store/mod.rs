@@ -44,6 +44,7 @@ pub struct Offer {
 
 impl Stored for Offer {
     const COLLECTION: &'static str = ProductDocument::COLLECTION;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
 }
 
 /// The current offer of a product, unless it was deleted.

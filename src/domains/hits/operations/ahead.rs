@@ -65,10 +65,10 @@ mod tests {
         ] {
             let id = PageDate { site: "a".into(), page: "/".into(), date: date.into() };
             let (day, month) = empty(id.clone());
-            assert_eq!((day.id, day.hourly.len(), day.total), (id.clone(), 24, Some(0)));
+            assert_eq!((day.id, day.hourly.len(), day.total), (id.clone(), 24, 0));
             assert!(day.minute.values().all(|minutes| minutes.len() == 60));
             assert_eq!(month.as_ref().map(|month| month.daily.len()), days, "{date}");
-            assert!(month.is_none_or(|month| month.id.date == date[..7] && month.total == Some(0)));
+            assert!(month.is_none_or(|month| month.id.date == date[..7] && month.total == 0));
         }
     }
 }

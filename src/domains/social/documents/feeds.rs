@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mongodb::bson::{DateTime, RawDocumentBuf};
-use serde::{Deserialize, Serialize};
 use yoke::Yokeable;
 
 use super::Shown;
@@ -16,30 +15,31 @@ use crate::{
         lazy_document::{Field, Owned, Viewed, view},
         raw_bson::{Element, TypeMismatch},
         shards::ShardKey,
+        stored::document,
     },
 };
 
-/// A page of a feed, that is, of a user's news or wall: copies of up to [`FeedPage::CAP`] posts of one month.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct FeedPage {
-    /// Feed, month and number.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// See [`news_of`] and [`wall_of`].
-    pub feed: String,
-    /// Month, such as `2026-11`.
-    pub month: String,
-    /// Number of the page within the month, from 0.
-    pub n: i32,
-    /// The page covers the time from this moment on, up to that of the page after it.
-    pub from: DateTime,
-    /// Whether no more copies are added.
-    pub full: bool,
-    /// The copies.
-    #[serde(default)]
-    pub posts: Vec<Shown>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
+document! {
+    /// A page of a feed, that is, of a user's news or wall: copies of up to [`FeedPage::CAP`] posts of one month.
+    pub struct FeedPage {
+        /// Feed, month and number.
+        pub id as "_id": String,
+        /// See [`news_of`] and [`wall_of`].
+        pub feed: String,
+        /// Month, such as `2026-11`.
+        pub month: String,
+        /// Number of the page within the month, from 0.
+        pub n: i32,
+        /// The page covers the time from this moment on, up to that of the page after it.
+        pub from: DateTime,
+        /// Whether no more copies are added.
+        pub full: bool,
+        /// The copies.
+        #[serde(default)]
+        pub posts: Vec<Shown>,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 }
 
 /// Key of a user's news.
@@ -150,6 +150,7 @@ pub(in super::super) static NEWEST: Series =
 impl Stored for ReadPage {
     const COLLECTION: &'static str = FeedPage::COLLECTION;
     const GROUP: Group = Group::Activity;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = FeedPage::UPGRADES;
 
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
         Self::over(stored)

@@ -9,74 +9,64 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index};
+use crate::mongo::{Stored, Version, indexes::Index, stored::document};
 
-/// A user.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UserDocument {
-    /// Subject of the user's tokens.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// The profile.
-    pub profile: Profile,
-    /// Number of changes of the profile.
-    pub version: i64,
-    /// Time at which the user was created.
-    pub at: DateTime,
-    /// Subjects of the users whom the user blocks.
-    #[serde(default)]
-    pub blocked: Vec<String>,
-    /// Set as long as the edges to the user are being marked: server time at which that began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub marking: Option<DateTime>,
-    /// Server time at which all edges to the user had their mark. From then on the news of followers merge in what the user
-    /// posts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merged_at: Option<DateTime>,
-    /// Set by a docgate that didn't mark edges, instead of `mergedAt`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub celebrity_at: Option<DateTime>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
+document! {
+    /// A user.
+    pub struct UserDocument {
+        /// Subject of the user's tokens.
+        pub id as "_id": String,
+        /// The profile.
+        pub profile: Profile,
+        /// Number of changes of the profile.
+        pub version: i64,
+        /// Time at which the user was created.
+        pub at: DateTime,
+        /// Subjects of the users whom the user blocks.
+        #[serde(default)]
+        pub blocked: Vec<String>,
+        /// Set as long as the edges to the user are being marked: server time at which that began.
+        pub marking?: DateTime,
+        /// Server time at which all edges to the user had their mark. From then on the news of followers merge in what the user
+        /// posts.
+        pub merged_at?: DateTime,
+        /// Set by a docgate that didn't mark edges, instead of `mergedAt`.
+        pub celebrity_at?: DateTime,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 
-/// What others see of a user.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Profile {
-    /// Name for display.
-    pub name: String,
-    /// What the user says about themselves; may be empty.
-    #[serde(default)]
-    pub about: String,
-    /// `_id` of the asset that is the user's picture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub picture: Option<String>,
-}
+    /// What others see of a user.
+    #[derive(Default, PartialEq, Eq)]
+    pub struct Profile {
+        /// Name for display.
+        pub name: String,
+        /// What the user says about themselves; may be empty.
+        #[serde(default)]
+        pub about: String,
+        /// `_id` of the asset that is the user's picture.
+        pub picture?: String,
+    }
 
-/// A user has another one in some circles, and so follows them. Both sides of the graph are read from this document.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct EdgeDocument {
-    /// See [`edge_id`].
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Subject of the user whose circles these are: the follower.
-    pub by: String,
-    /// Subject of the user who is in the circles.
-    pub of: String,
-    /// Names of the circles, at least one.
-    pub circles: Vec<String>,
-    /// Server time at which it was created. News merge in posts from this time on.
-    pub at: DateTime,
-    /// The mark: the subject of the follower, if news merge in the posts of the other user, or may do so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merged: Option<String>,
-    /// Set until it is decided whether the edge keeps its mark: `at`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due: Option<DateTime>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
+    /// A user has another one in some circles, and so follows them. Both sides of the graph are read from this document.
+    pub struct EdgeDocument {
+        /// See [`edge_id`].
+        pub id as "_id": String,
+        /// Subject of the user whose circles these are: the follower.
+        pub by: String,
+        /// Subject of the user who is in the circles.
+        pub of: String,
+        /// Names of the circles, at least one.
+        pub circles: Vec<String>,
+        /// Server time at which it was created. News merge in posts from this time on.
+        pub at: DateTime,
+        /// The mark: the subject of the follower, if news merge in the posts of the other user, or may do so.
+        pub merged?: String,
+        /// Set until it is decided whether the edge keeps its mark: `at`.
+        pub due?: DateTime,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 }
 
 impl EdgeDocument {
@@ -116,41 +106,40 @@ pub(super) fn edge_id(by: &str, of: &str) -> String {
     format!("{} {by} {of}", by.len())
 }
 
-/// A post as readers see it. Copies of it are in feeds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Shown {
-    /// `_id` of the post.
-    pub id: String,
-    /// Subject of the author.
-    pub by: String,
-    /// Subject of the user on whose wall it was written, if that isn't the author.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
-    /// Who may see it.
-    pub audience: Audience,
-    /// The author's circles that may see it, if the audience is `Named`.
-    #[serde(default)]
-    pub circles: Vec<String>,
-    /// Text; may be empty if there is a detail.
-    pub text: String,
-    /// What the post consists of beside its text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<Detail>,
-    /// Time at which it was created.
-    pub at: DateTime,
-    /// Number of edits of the text.
-    pub edits: i64,
-    /// Number of changes of any kind. A copy is overwritten by those of higher versions.
-    pub version: i64,
-    /// Number of comments.
-    pub comment_count: i64,
-    /// The last three comments, oldest first.
-    #[serde(default)]
-    pub latest: Vec<CommentEntry>,
-    /// Whether `latest` is without the comments of users whom the caller blocks. It isn't stored.
-    #[serde(skip)]
-    pub is_unblocked: bool,
+document! {
+    /// A post as readers see it. Copies of it are in feeds.
+    #[derive(PartialEq)]
+    pub struct Shown {
+        /// `_id` of the post.
+        pub id: String,
+        /// Subject of the author.
+        pub by: String,
+        /// Subject of the user on whose wall it was written, if that isn't the author.
+        pub to?: String,
+        /// Who may see it.
+        pub audience: Audience,
+        /// The author's circles that may see it, if the audience is `Named`.
+        #[serde(default)]
+        pub circles: Vec<String>,
+        /// Text; may be empty if there is a detail.
+        pub text: String,
+        /// What the post consists of beside its text.
+        pub detail?: Detail,
+        /// Time at which it was created.
+        pub at: DateTime,
+        /// Number of edits of the text.
+        pub edits: i64,
+        /// Number of changes of any kind. A copy is overwritten by those of higher versions.
+        pub version: i64,
+        /// Number of comments.
+        pub comment_count: i64,
+        /// The last three comments, oldest first.
+        #[serde(default)]
+        pub latest: Vec<CommentEntry>,
+        /// Whether `latest` is without the comments of users whom the caller blocks. It isn't stored.
+        #[serde(skip)]
+        pub is_unblocked: bool,
+    }
 }
 
 /// Who may see a post, beside its author and the user on whose wall it is.
@@ -194,79 +183,71 @@ pub enum Detail {
     },
 }
 
-/// A choice of a poll.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
-    /// Text of the choice.
-    pub text: String,
-    /// Number of votes for it.
-    pub votes: i64,
-}
+document! {
+    /// A choice of a poll.
+    #[derive(PartialEq, Eq)]
+    pub struct Choice {
+        /// Text of the choice.
+        pub text: String,
+        /// Number of votes for it.
+        pub votes: i64,
+    }
 
-/// A comment on a post.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommentEntry {
-    /// Derived from the idempotency key, or random.
-    pub id: String,
-    /// Digest of the input.
-    pub input: String,
-    /// Subject of the author.
-    pub by: String,
-    /// Text.
-    pub text: String,
-    /// Server time.
-    pub at: DateTime,
-    /// Number of the comment within its post, from 1.
-    pub n: i64,
-}
+    /// A comment on a post.
+    #[derive(PartialEq, Eq)]
+    pub struct CommentEntry {
+        /// Derived from the idempotency key, or random.
+        pub id: String,
+        /// Digest of the input.
+        pub input: String,
+        /// Subject of the author.
+        pub by: String,
+        /// Text.
+        pub text: String,
+        /// Server time.
+        pub at: DateTime,
+        /// Number of the comment within its post, from 1.
+        pub n: i64,
+    }
 
-/// A post: the decider of its own changes.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PostDocument {
-    /// Derived from the idempotency key, or random.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// What readers see.
-    pub shown: Shown,
-    /// All comments, oldest first.
-    #[serde(default)]
-    pub comments: Vec<CommentEntry>,
-    /// Digest of the input that created it.
-    pub input: String,
-    /// Set as long as copies have to be delivered: the time at which the post was created.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delivering: Option<DateTime>,
-    /// Set as long as copies may be older than the post: server time of the last change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due: Option<DateTime>,
-    /// Subject of the author, if the post isn't delivered to followers and their news merge it in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merged: Option<String>,
-    /// Server time of its deletion.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted_at: Option<DateTime>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
-}
+    /// A post: the decider of its own changes.
+    pub struct PostDocument {
+        /// Derived from the idempotency key, or random.
+        pub id as "_id": String,
+        /// What readers see.
+        pub shown: Shown,
+        /// All comments, oldest first.
+        #[serde(default)]
+        pub comments: Vec<CommentEntry>,
+        /// Digest of the input that created it.
+        pub input: String,
+        /// Set as long as copies have to be delivered: the time at which the post was created.
+        pub delivering?: DateTime,
+        /// Set as long as copies may be older than the post: server time of the last change.
+        pub due?: DateTime,
+        /// Subject of the author, if the post isn't delivered to followers and their news merge it in.
+        pub merged?: String,
+        /// Server time of its deletion.
+        pub deleted_at?: DateTime,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 
-/// A vote in a poll.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct VoteDocument {
-    /// See [`vote_id`].
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// `_id` of the post.
-    pub post: String,
-    /// Position of the choice, from 0.
-    pub choice: i32,
-    /// Time at which it was cast.
-    pub at: DateTime,
-    /// Set until the post counts it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due: Option<DateTime>,
-    /// Version of the document's shape.
-    pub v: Version<1>,
+    /// A vote in a poll.
+    pub struct VoteDocument {
+        /// See [`vote_id`].
+        pub id as "_id": String,
+        /// `_id` of the post.
+        pub post: String,
+        /// Position of the choice, from 0.
+        pub choice: i32,
+        /// Time at which it was cast.
+        pub at: DateTime,
+        /// Set until the post counts it.
+        pub due?: DateTime,
+        /// Version of the document's shape.
+        pub v: Version<1>,
+    }
 }
 
 /// The `_id` of a user's vote.

@@ -202,6 +202,7 @@ pub async fn publish(
         payload: Some(payload),
         at,
         input: op.input.clone(),
+        v: crate::mongo::Version,
     };
     let messages: Vec<_> = input.messages.into_iter().enumerate().map(message).collect();
     check_room(&topic, &messages)?;

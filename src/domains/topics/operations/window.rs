@@ -168,10 +168,11 @@ mod tests {
     use mongodb::bson::DateTime;
 
     use super::*;
+    use crate::mongo::Version;
 
     fn message(id: &str) -> MessageDocument {
         let (payload, at) = (Some("x".repeat(100)), DateTime::from_millis(0));
-        MessageDocument { id: id.to_owned(), payload, at, input: String::new() }
+        MessageDocument { id: id.to_owned(), payload, at, input: String::new(), v: Version }
     }
 
     fn ids(window: &Window, part: Part) -> Vec<String> {

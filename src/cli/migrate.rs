@@ -1,0 +1,267 @@
+//! `docgate migrate`.
+
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    failure::Failure,
+    gateway, logging,
+    options::{Source, on_database},
+    terminal,
+};
+use crate::{
+    app::App,
+    config::Config,
+    domains::{self, Documented},
+    error::Error,
+    mongo::migrations::{Position, SchemaVersionDocument, Step},
+};
+
+/// Upgrade stored documents to the newest version of their shape
+///
+/// Run it when all gateways have this version of docgate: gateways of an earlier version refuse documents
+/// of the newest version. Gateways may keep running, and so may other migrations. The command may be
+/// interrupted and repeated; a repeat continues, since upgraded documents are left alone.
+///
+/// From its start on, gateways also store new documents in the newest version. Until then, you can go back
+/// to the earlier version of docgate.
+///
+/// Examples:
+///     docgate migrate --dry-run              # counts the documents of each version
+///     docgate migrate
+///     docgate migrate inventory --per-second 500
+///
+/// Exit codes: 0 if no document is left behind, 1 if some are of a version that this docgate doesn't know.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Migrate {
+    /// Collections whose documents are upgraded; by default all that have several versions.
+    #[arg(value_name = "COLLECTION")]
+    collections: Vec<String>,
+    /// Only count the documents by collection and version.
+    #[arg(long)]
+    dry_run: bool,
+    /// Maximum number of documents that are upgraded in a second; by default there is none.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    per_second: Option<u32>,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// Documents that are read by one command.
+const WINDOW: u32 = 1_000;
+/// The same with a rate limit, so that the load is even.
+const EVEN_WINDOW: u32 = 100;
+/// Maximum number of passes through a collection. The second one finds documents that gateways stored during the first,
+/// before they knew that the newest version is in force.
+const PASSES: u32 = 2;
+/// Maximum number of tries while MongoDB doesn't answer, and the pause between them.
+const MAX_TRIES: u32 = 6;
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Migrate {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let config = self.source.database()?;
+        logging::begin(config.log_format, logging::TOOL)?;
+        let all = self.chosen(&config)?;
+        let migrated = on_database(&config, async |database| {
+            let app = App::new(config.clone(), database);
+            if self.dry_run {
+                return count(&app, &all).await;
+            }
+            let stop = gateway::stop_on_signals()?;
+            let (mut newer, mut pace) = (0, Pace::new(self.per_second));
+            for documents in &all {
+                let run = Run { app: &app, documents, stop: &stop };
+                newer += run.migrate(&mut pace).await?;
+            }
+            Ok(newer)
+        });
+        let newer = migrated.await?;
+        Ok(if newer > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// The collections that are named, or all with several versions.
+    fn chosen(&self, config: &Config) -> Result<Vec<Documented>, Failure> {
+        let all: Vec<_> =
+            domains::documents(config).into_iter().map(|(_, documents)| documents).collect();
+        if self.collections.is_empty() {
+            return Ok(all.into_iter().filter(|documents| documents.newest() > 1).collect());
+        }
+        let named = self.collections.iter().map(|name| {
+            let found = all.iter().find(|documents| documents.collection == name);
+            found.copied().ok_or_else(|| {
+                Failure::usage(format!("there is no collection {name:?} with documents of docgate"))
+            })
+        });
+        named.collect()
+    }
+}
+
+/// Puts the newest version of every kind of documents in force, for a database of which no earlier docgate knows.
+pub(super) async fn put_in_force(app: &App) -> Result<(), Failure> {
+    let versions = app.collection::<SchemaVersionDocument>();
+    for (_, documents) in domains::documents(app.config()) {
+        if documents.newest() > 1 {
+            versions.put_in_force(documents.collection, documents.newest()).await?;
+        }
+    }
+    Ok(app.refresh_versions().await?)
+}
+
+/// Prints the number of documents by collection and version. Returns how many are of a version that isn't known.
+async fn count(app: &App, all: &[Documented]) -> Result<u64, Failure> {
+    let mut rows = vec![["COLLECTION", "VERSION", "DOCUMENTS", "STATE"].map(str::to_owned)];
+    let mut unknown = 0;
+    for documents in all {
+        let newest = documents.newest();
+        for (version, count) in (documents.count_versions)(app).await? {
+            let state = match version {
+                version if version < newest => format!("to be upgraded to version {newest}"),
+                version if version > newest => {
+                    unknown += count;
+                    "NOT KNOWN to this docgate".to_owned()
+                }
+                _ => "newest".to_owned(),
+            };
+            rows.push([
+                documents.collection.to_owned(),
+                version.to_string(),
+                count.to_string(),
+                state,
+            ]);
+        }
+    }
+    terminal::print(terminal::table(&rows));
+    Ok(unknown)
+}
+
+/// The migration of one collection.
+struct Run<'a> {
+    app: &'a App,
+    documents: &'a Documented,
+    stop: &'a CancellationToken,
+}
+
+impl Run<'_> {
+    /// Upgrades every document. Returns how many are of a version that isn't known.
+    async fn migrate(&self, pace: &mut Pace) -> Result<u64, Failure> {
+        let Documented { collection, .. } = self.documents;
+        let newest = self.documents.newest();
+        if newest > 1 {
+            let versions = self.app.collection::<SchemaVersionDocument>();
+            versions.put_in_force(collection, newest).await?;
+        }
+        let bar = bar();
+        let (mut upgraded, mut newer) = (0, 0);
+        for _ in 0..PASSES {
+            let pass = self.pass(pace, &bar).await?;
+            newer = pass.newer;
+            upgraded += pass.upgraded;
+            if pass.upgraded == 0 {
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        terminal::say(format_args!("{collection}: {upgraded} upgraded to version {newest}"));
+        if newer > 0 {
+            terminal::say(format_args!(
+                "{collection}: {newer} left alone, of a version that this docgate doesn't know"
+            ));
+        }
+        Ok(newer)
+    }
+
+    /// Goes through the collection once.
+    async fn pass(&self, pace: &mut Pace, bar: &ProgressBar) -> Result<Step, Failure> {
+        let collection = self.documents.collection;
+        let mut sum = Step::default();
+        let mut next = Some(Position::default());
+        while let Some(position) = next {
+            if self.stop.is_cancelled() {
+                return Err(Failure::trouble(format!(
+                    "interrupted in {collection}: a repeat continues with the documents that are left"
+                )));
+            }
+            let (step, after) = self.step(position, pace.window()).await?;
+            sum = Step {
+                read: sum.read + step.read,
+                upgraded: sum.upgraded + step.upgraded,
+                newer: sum.newer + step.newer,
+            };
+            bar.set_message(format!(
+                "{collection}: {} documents read, {} upgraded",
+                sum.read, sum.upgraded
+            ));
+            bar.tick();
+            tokio::select! {
+                () = pace.wait(step.upgraded) => {}
+                () = self.stop.cancelled() => {}
+            }
+            next = after;
+        }
+        Ok(sum)
+    }
+
+    /// Upgrades the next documents, and tries again while MongoDB doesn't answer.
+    async fn step(
+        &self,
+        position: Position,
+        window: u32,
+    ) -> Result<(Step, Option<Position>), Failure> {
+        let mut tries = 1;
+        loop {
+            let step = (self.documents.upgrade_next)(self.app, position.clone(), window).await;
+            match step {
+                Err(Error::Unavailable(_) | Error::Unread(_) | Error::Timeout(_))
+                    if tries < MAX_TRIES && !self.stop.is_cancelled() =>
+                {
+                    tries += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                step => return Ok(step?),
+            }
+        }
+    }
+}
+
+/// Keeps to the rate limit.
+struct Pace {
+    per_second: Option<u32>,
+    since: Instant,
+    upgraded: u64,
+}
+
+impl Pace {
+    fn new(per_second: Option<u32>) -> Self {
+        Self { per_second, since: Instant::now(), upgraded: 0 }
+    }
+
+    /// Documents that are read by one command.
+    fn window(&self) -> u32 {
+        self.per_second.map_or(WINDOW, |limit| limit.min(EVEN_WINDOW))
+    }
+
+    /// Waits until more documents may be upgraded.
+    async fn wait(&mut self, upgraded: u64) {
+        self.upgraded += upgraded;
+        let Some(limit) = self.per_second else { return };
+        let millis = self.upgraded.saturating_mul(1_000) / u64::from(limit);
+        tokio::time::sleep_until((self.since + Duration::from_millis(millis)).into()).await;
+    }
+}
+
+/// The progress, for a terminal.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    match ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

@@ -2,7 +2,7 @@
 """Writes docs/FAULTS.md from what the cut tests have recorded, or checks that it has every cut test.
 
     rm -rf target/faults
-    DOCGATE_TEST_FAULTS=$PWD/target/faults cargo test --test api
+    TEST_FAULTS=$PWD/target/faults cargo test --test api
     scripts/fault-matrix.py target/faults      # writes docs/FAULTS.md
     scripts/fault-matrix.py --check            # fails if a cut test is missing, or one is gone
 
@@ -90,7 +90,7 @@ def cut_tests():
 def write(folder):
     tests = [json.loads(path.read_text()) for path in sorted(pathlib.Path(folder).glob("*.json"))]
     if not tests:
-        sys.exit(f"{folder} has no records: run the tests with DOCGATE_TEST_FAULTS={folder}")
+        sys.exit(f"{folder} has no records: run the tests with TEST_FAULTS={folder}")
     rooms = {}
     for test in tests:
         room, _, flow = test["test"].partition("::")

@@ -155,12 +155,24 @@ fn upgrade<T: Stored>(document: &mut Document) {
 
 /// Decodes a stored document, after it was upgraded in memory.
 pub(super) fn read<T: Stored>(stored: &RawDocumentBuf) -> Result<T, Error> {
-    if version_of(stored) >= newest(T::UPGRADES) {
-        return decode(stored);
+    let (version, newest) = (version_of(stored), newest(T::UPGRADES));
+    if version >= newest {
+        // A newer document may differ in any field, so another one may be met before its version.
+        let is_newer = |error: &Error| version > newest && matches!(error, Error::Internal(_));
+        return decode(stored).map_err(|error| match error {
+            error if is_newer(&error) => newer(version, newest),
+            error => error,
+        });
     }
     let mut document = decode(stored)?;
     upgrade::<T>(&mut document);
     decode_document(document)
+}
+
+/// The error of a document of a version that isn't known.
+fn newer(version: i32, newest: i32) -> Error {
+    let text = super::stored::NEWER;
+    Error::NewerVersion(format!("{text}: {version}; it knows up to {newest}").into())
 }
 
 /// Like [`read`], of a document that a command returned.
@@ -172,7 +184,13 @@ pub(super) fn read_document<T: Stored>(mut stored: Document) -> Result<T, Error>
 /// Like [`read`], of a document with the server's time.
 pub(super) fn read_timed<T: Stored>(stored: &RawDocumentBuf) -> Result<Timed<T>, Error> {
     if T::UPGRADES.is_empty() {
-        return decode(stored);
+        return decode(stored).or_else(|error| {
+            if matches!(error, Error::Internal(_)) {
+                let Timed { document, .. } = decode::<Timed<RawDocumentBuf>>(stored)?;
+                read::<T>(&document)?;
+            }
+            Err(error)
+        });
     }
     let Timed { now, document } = decode::<Timed<RawDocumentBuf>>(stored)?;
     Ok(Timed { now, document: read(&document)? })

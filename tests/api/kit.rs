@@ -394,5 +394,5 @@ async fn a_document_of_a_newer_version_is_not_read() {
     let raw = gateway.database.collection::<Document>("things");
     raw.insert_one(doc! { "_id": "new", "count": 1_i64, "v": 2 }).await.expect("inserted");
     let read = things.get("new").await;
-    assert!(matches!(read, Err(Error::Internal(_))), "{read:?}");
+    assert!(matches!(read, Err(Error::NewerVersion(_))), "{read:?}");
 }

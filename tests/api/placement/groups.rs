@@ -8,7 +8,10 @@ use docgate::{
     domains::{self, collections, hits::DayDocument},
     mongo::{Group, indexes, watch::key_of},
 };
-use mongodb::bson::{Document, doc};
+use mongodb::{
+    Database,
+    bson::{Document, doc},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -74,14 +77,19 @@ async fn becomes(client: &Client, query: &str, variables: Value, expected: Value
     }
 }
 
+/// The database of a group, by the test's own client.
+fn of(gateway: &Gateway, group: Group) -> Database {
+    gateway.database.client().database(gateway.app.placement().database(group).name())
+}
+
 async fn count(gateway: &Gateway, group: Group, name: &str) -> u64 {
-    let collection = gateway.app.placement().database(group).collection::<Document>(name);
+    let collection = of(gateway, group).collection::<Document>(name);
     collection.count_documents(doc! {}).await.expect("counted")
 }
 
 /// Names of a group's collections that begin like this.
 async fn names(gateway: &Gateway, group: Group, prefix: &str) -> Vec<String> {
-    let database = gateway.app.placement().database(group);
+    let database = of(gateway, group);
     let mut names = database.list_collection_names().await.expect("names");
     names.retain(|name| name.starts_with(prefix));
     names
@@ -89,7 +97,7 @@ async fn names(gateway: &Gateway, group: Group, prefix: &str) -> Vec<String> {
 
 /// How a collection is compressed.
 async fn compressor(gateway: &Gateway, group: Group, name: &str) -> String {
-    let database = gateway.app.placement().database(group);
+    let database = of(gateway, group);
     let stats = database.run_command(doc! { "collStats": name }).await.expect("statistics");
     let engine = stats.get_document("wiredTiger").expect("the engine's");
     let created = engine.get_str("creationString").expect("a text");
@@ -182,8 +190,7 @@ async fn changes_are_heard_of_in_the_database_of_the_group() {
         assert_eq!(said["count"], 1, "{said:#}");
     };
     count().await;
-    let days =
-        gateway.app.placement().database(Group::Activity).collection::<Document>("statsDaily");
+    let days = of(&gateway, Group::Activity).collection::<Document>("statsDaily");
     let stored = days.find_one(doc! {}).await.expect("read").expect("a day");
     let id = key_of(stored.get("_id").expect("an id")).into_owned();
     let mut changes = gateway.app.hub().watch::<DayDocument>(id);

@@ -1,4 +1,4 @@
-//! The record of what cut tests have cut, for the fault matrix of `docs/FAULTS.md`. With `DOCGATE_TEST_FAULTS=FOLDER` in
+//! The record of what cut tests have cut, for the fault matrix of `docs/FAULTS.md`. With `TEST_FAULTS=FOLDER` in
 //! the environment each cut test writes a file into the folder; `scripts/fault-matrix.py FOLDER` makes the table of them.
 
 use std::{
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{cuts::Way, proxy::Seen};
 
 /// Environment variable with the name of the folder.
-const FOLDER: &str = "DOCGATE_TEST_FAULTS";
+const FOLDER: &str = "TEST_FAULTS";
 
 /// Records that the test of this thread has cut a flow of these commands in these ways, and found nothing wrong.
 pub fn record(commands: &[Seen], cases: impl Iterator<Item = Way>) {

@@ -1,7 +1,7 @@
 //! Checks that the commands of gateways could be routed on a sharded cluster: that each names the shard key of its
 //! collection, or is a listed broadcast. The driver reports every command before it sends it.
 //!
-//! A gateway that has sent another command fails its test when it is dropped. With `DOCGATE_TEST_ROUTES=FILE` in the
+//! A gateway that has sent another command fails its test when it is dropped. With `TEST_ROUTES=FILE` in the
 //! environment nothing fails: each such kind of commands is appended to the file as a line of
 //! `src/domains/broadcasts.rs`, with the name of the first test that sent it.
 
@@ -20,7 +20,7 @@ use mongodb::{
 };
 
 /// Environment variable with the name of the file to which unlisted kinds are appended.
-const FILE: &str = "DOCGATE_TEST_ROUTES";
+const FILE: &str = "TEST_ROUTES";
 
 /// Collections of tests, which no room has.
 const TESTS_OWN: [&str; 2] = ["tallies", "things"];
@@ -112,13 +112,10 @@ impl Selection {
                 ("$or", Bson::Array(all)) => {
                     let each: Vec<_> =
                         all.iter().filter_map(Bson::as_document).map(Self::of).collect();
-                    let common = |of: fn(&Self) -> &BTreeSet<String>| {
-                        let all = each.iter().map(|one| of(one).clone());
-                        all.reduce(|left, right| &left & &right).unwrap_or_default()
-                    };
-                    let (equal, fields) = (common(|one| &one.equal), common(|one| &one.fields));
-                    self.equal.extend(equal);
-                    self.fields.extend(fields);
+                    let equal = each.iter().map(|one| one.equal.clone());
+                    let equal = equal.reduce(|left, right| &left & &right);
+                    self.equal.extend(equal.unwrap_or_default());
+                    self.fields.extend(each.into_iter().flat_map(|one| one.fields));
                 }
                 ("$text", _) => {
                     self.fields.insert(field.clone());
@@ -286,7 +283,9 @@ fn a_command_is_routed_by_its_shard_key_or_listed() {
     assert!(is_fine(doc! { "insert": "comments", "documents": [{ "_id": 1, "on": "a" }] }));
     assert!(is_fine(doc! { "find": "events_2024_02", "filter": { "at": { "$gte": 1 } } }));
 
-    let fault = |command: Document| faults(&command).into_iter().next().expect("a fault");
+    let fault = |command: Document| {
+        faults(&command).into_iter().next().unwrap_or_else(|| panic!("no fault: {command}"))
+    };
     let found = fault(doc! { "find": "carts", "filter": { "lines.sku": "a" } });
     assert_eq!(found, "\"carts\" { find \"lines.sku\" = \"…\", }");
     fault(doc! { "find": "carts", "filter": { "$or": [{ "_id": "a" }, { "lines.sku": "b" }] } });

@@ -130,7 +130,7 @@ impl CommentStore<'_> {
         let id = &old.id;
         let entry = |guard| doc! { "$elemMatch": both(doc! { "id": id }, guard) };
         let holding = |guard| match self.layout {
-            Layout::PerDocument => both(doc! { "_id": self.key(id) }, guard),
+            Layout::PerDocument => both(doc! { "_id": self.key(id), "on": self.on() }, guard),
             // The number of the page isn't known.
             Layout::Paged => {
                 doc! { "on": self.on(), "entries.id": id, "entries": entry(guard) }

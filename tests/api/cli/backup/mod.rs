@@ -71,7 +71,12 @@ async fn contents(database: &Database) -> BTreeMap<String, Vec<String>> {
         let collection = database.collection::<Document>(&name);
         let found = collection.find(doc! {}).await.expect("a cursor");
         let found: Vec<Document> = found.try_collect().await.expect("documents");
-        let mut found: Vec<String> = found.iter().map(|one| format!("{one:?}")).collect();
+        // MongoDB puts the fields of a measurement of a time series together in any order.
+        let shown = |one: &Document| match name.as_str() {
+            "points" => format!("{:?}", one.iter().collect::<BTreeMap<_, _>>()),
+            _ => format!("{one:?}"),
+        };
+        let mut found: Vec<String> = found.iter().map(shown).collect();
         found.sort();
         all.insert(name, found);
     }

@@ -110,6 +110,7 @@ macro_rules! queries {
         #[derive(Default)]
         pub struct $name;
 
+        #[allow(clippy::too_many_arguments, reason = "a field has as many as its declaration says")]
         #[async_graphql::Object]
         impl $name {
             $(

@@ -240,7 +240,7 @@ impl<T: Stored> Collection<T> {
         let after = last
             .as_ref()
             .map_or_else(|| doc! { "$gte": Bson::MinKey }, |last| doc! { "$gt": last.clone() });
-        let list = List {
+        let next = List {
             filter: doc! { "_id": after },
             sort: doc! { "_id": 1 },
             limit: limit.into(),
@@ -248,7 +248,7 @@ impl<T: Stored> Collection<T> {
             hint: Some("_id_"),
             ..List::default()
         };
-        let found = self.list_raw(list).await?;
+        let found = self.list_raw(next).await?;
         let read = |stored: &RawDocumentBuf| {
             let id = stored.get("_id").map_err(Error::internal)?;
             let id = id.ok_or_else(|| Error::internal("a document without _id"))?;

@@ -33,7 +33,7 @@ pub fn record(commands: &[Seen], cases: impl Iterator<Item = Way>) {
     runs.push(json!({ "commands": commands, "ways": ways }));
     let folder = Path::new(&folder);
     let file = folder.join(format!("{}.json", test.replace("::", ".")));
-    let text = json!({ "test": test, "runs": runs }).to_string();
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(file, text));
+    let record = json!({ "test": test, "runs": runs }).to_string();
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(file, record));
     written.expect("the folder is writable");
 }

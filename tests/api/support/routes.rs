@@ -56,12 +56,11 @@ impl Routes {
 impl Drop for Routes {
     fn drop(&mut self) {
         let unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
-        if !unlisted.is_empty() && !thread::panicking() {
-            panic!(
-                "commands name neither the shard key of their collection nor are they listed in \
-                 src/domains/broadcasts.rs: {unlisted:#?}"
-            );
-        }
+        assert!(
+            unlisted.is_empty() || thread::panicking(),
+            "commands name neither the shard key of their collection nor are they listed in \
+             src/domains/broadcasts.rs: {unlisted:#?}"
+        );
     }
 }
 

@@ -201,18 +201,18 @@ impl<'a> Work<'a> {
         documents: Vec<RawDocumentBuf>,
         tries: u32,
     ) -> Result<(), Failure> {
-        let mut tried = 1;
+        let mut count = 1;
         loop {
             match self.restoring.insert(place, documents.clone()).await {
                 Ok(()) => return Ok(()),
-                Err(error) if error.is_retryable() && tried < tries => {
+                Err(error) if error.is_retryable() && count < tries => {
                     tracing::warn!(
                         event = "restore_insert_retried",
                         collection = place.1,
                         ?error,
                         "an insert is tried again"
                     );
-                    tried += 1;
+                    count += 1;
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => {

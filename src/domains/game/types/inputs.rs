@@ -13,6 +13,7 @@ fn thing(_: &str, value: &mut ID) -> Result<(), NotFound> {
 }
 
 /// Checks slots: a few, and none of them twice.
+#[expect(clippy::ptr_arg, reason = "the check of a field gets the field itself")]
 fn slots(field: &str, value: &mut Vec<EquipmentSlot>) -> Result<(), InvalidInput> {
     input::at_most(field, value, 10)?;
     let is_twice = |(at, slot): (usize, &EquipmentSlot)| value[..at].contains(slot);

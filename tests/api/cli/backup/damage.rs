@@ -60,7 +60,7 @@ async fn a_damaged_export_is_refused_before_anything_is_written() {
         (
             "a file that was cut",
             |folder| {
-                change(&folder.join("many.jsonl.zst"), |bytes| bytes.truncate(bytes.len() - 9))
+                change(&folder.join("many.jsonl.zst"), |bytes| bytes.truncate(bytes.len() - 9));
             },
             "it was cut or changed",
         ),

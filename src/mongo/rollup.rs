@@ -28,9 +28,9 @@ pub struct Fence {
 }
 
 impl<T: Stored> Collection<T> {
-    /// Computes documents from those that match `filter`, and merges them into the collection `into` by their `_id`, whichever database that is in. A
-    /// document that a run with a greater fence has computed stays as it is. The command reads what a majority holds,
-    /// and is answered when a majority holds what it has written. It can be repeated.
+    /// Computes documents from those that match `filter`, and merges them into the collection `into` by their `_id`,
+    /// whichever database that is in. A document that a run with a greater fence has computed stays as it is. The command
+    /// reads what a majority holds, and is answered when a majority holds what it has written. It can be repeated.
     ///
     /// # Errors
     /// `Unread` or `Internal`; some of the documents may have been merged.

@@ -72,8 +72,20 @@ document! {
         pub upto: DateTime,
         /// Start of the first hour whose sessions are all stored.
         pub kept_from: DateTime,
+        /// Where the last run stopped, if it didn't read all sessions of its window.
+        pub stopped?: Stopped,
         /// Version of the document's shape.
         pub v: Version<1>,
+    }
+
+    /// Where a run stopped in its window. The next run reads the rest of the same window.
+    pub struct Stopped {
+        /// End of the window: the primary's time when the first run of the window began.
+        pub end: DateTime,
+        /// Arrival of the last session that was read.
+        pub arrived_at: DateTime,
+        /// `_id` of the last session that was read.
+        pub session: String,
     }
 }
 

@@ -17,11 +17,15 @@
 //! that arrived before it are rolled up. A run
 //!
 //! 1. raises the fence, and reads the server's time `at` by the same update, which a majority holds;
-//! 2. reads the sessions that arrived from the watermark, less an overlap, to `at`;
+//! 2. reads the sessions of its *window*: those that arrived from the watermark, less an overlap, to `at`;
 //! 3. computes anew each hour, day, week, month and year that contains one of them, from all documents of the level below
 //!    ([`store`]). A document that a run with a greater fence has computed stays as it is;
 //! 4. moves the watermark to `at`, if no later run has begun;
 //! 5. removes the sessions of hours that no session can arrive in any more.
+//!
+//! A run whose time is over, or that has read as many sessions as it was told, stops. It moves the watermark to the last
+//! session that it has read, and stores where in which window it stopped. The next run reads the rest of that window. So
+//! however many sessions arrive, each run gets further.
 //!
 //! Nothing is ever added to a stored sum. So a run may be interrupted anywhere, repeated, or run beside another one. A
 //! session that arrives late is in the window of the next run, and corrects the levels above it.
@@ -31,6 +35,9 @@
 //! earlier than `at`, because the primary reads its clock when a command begins, and because the clock of another primary
 //! may lag. The first is bounded by the time limit of the command (`flow_command_millis`), the second by the skew
 //! (`flow_skew_millis`). The overlap is one grace period, which is longer than their sum. So the next run reads it.
+//! That holds for a window of several runs too: its end is the `at` of the first one, and the watermark never passes it. A
+//! session that isn't visible to that first run arrived less than one grace period before the end of the window, so it is in
+//! the overlap of the next window.
 //!
 //! **Why a slow run changes nothing.** Each command of a run computes nothing after the attempt's deadline, and replaces
 //! nothing that a later run has computed. What the slow run alone has read arrived after the update of step 1 of the later

@@ -3,7 +3,9 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    documents::{Level, ROLLUP, RollupDocument, SessionDocument, Slot, StatDocument, UserPeriod},
+    documents::{
+        Level, ROLLUP, RollupDocument, SessionDocument, Slot, StatDocument, Stopped, UserPeriod,
+    },
     operations::{Period, calendar},
 };
 use crate::{
@@ -88,23 +90,28 @@ pub(super) async fn begin(app: &App, attempt: &Attempt) -> Result<RollupDocument
         at: never,
         upto: never,
         kept_from: never,
+        stopped: None,
         v: Version,
     };
     rollups(app).insert(first).await.decided()?;
     raise().await.decided()?.ok_or_else(|| attempt.overdue())
 }
 
-/// Ends a run, unless a later one has begun.
+/// Ends a run, unless a later one has begun. `stopped` is where it stopped, if it isn't complete.
 pub(super) fn finish(
     app: &App,
     run: Run,
     [upto, kept_from]: [DateTime; 2],
-    is_complete: bool,
+    stopped: Option<&Stopped>,
 ) -> Guarded<RollupDocument> {
     let mut reached = doc! { "upto": upto, "keptFrom": kept_from };
-    if is_complete {
-        reached.insert("done", run.fence);
-    }
+    match stopped {
+        Some(stopped) => reached.insert("stopped", literal(stored(stopped))),
+        None => {
+            reached.insert("done", run.fence);
+            reached.insert("stopped", "$$REMOVE")
+        }
+    };
     rollups(app).set(doc! { "_id": ROLLUP, "fence": run.fence }, reached)
 }
 
@@ -115,17 +122,19 @@ pub(super) async fn has_arrived(app: &App, since: DateTime) -> Result<bool, Erro
     Ok(sessions(app).first(read).await?.is_some())
 }
 
-/// The sessions that arrived in this time, both ends included, in the order of their arrival after `last`.
+/// The sessions that arrived in this time, both ends included, in the order of their arrival after `stopped`.
 pub(super) async fn arrived(
     app: &App,
     [since, upto]: [DateTime; 2],
-    last: Option<&SessionDocument>,
+    stopped: Option<&Stopped>,
     limit: i64,
 ) -> Result<Vec<SessionDocument>, Error> {
     let keys = [("arrivedAt", 1), ("_id", 1)];
     let window = doc! { "arrivedAt": { "$gte": since, "$lte": upto } };
-    let filter = match last {
-        Some(last) => beyond(window, &keys, &[stored(&last.arrived_at), stored(&last.id)]),
+    let filter = match stopped {
+        Some(Stopped { arrived_at, session, .. }) => {
+            beyond(window, &keys, &[stored(arrived_at), stored(session)])
+        }
         None => window,
     };
     let read = List { filter, sort: sort(&keys), limit, ..List::default() };

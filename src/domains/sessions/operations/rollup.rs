@@ -6,7 +6,7 @@ use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        documents::{ABOVE, Level, RollupDocument, SessionDocument},
+        documents::{ABOVE, Level, RollupDocument, SessionDocument, Stopped},
         store::{self, Run},
         types::{RolledUp, RunRollupInput, RunRollupResult},
     },
@@ -50,12 +50,15 @@ pub(in super::super) async fn roll_up_if_due(app: &App) -> Result<(), Error> {
     let interval = Duration::from_secs(app.config().session_rollup_seconds);
     let before = store::rollup(app).await?;
     let upto = before.as_ref().map(|before| before.upto);
-    if upto.is_some_and(|upto| upto > ago(interval)) {
-        return Ok(());
-    }
-    let is_recent = upto.is_none_or(|upto| upto > ago(IDLE));
-    if is_recent && !store::has_arrived(app, settled(app, upto)).await? {
-        return Ok(());
+    // A run that stopped is continued at once.
+    if before.is_none_or(|before| before.stopped.is_none()) {
+        if upto.is_some_and(|upto| upto > ago(interval)) {
+            return Ok(());
+        }
+        let is_recent = upto.is_none_or(|upto| upto > ago(IDLE));
+        if is_recent && !store::has_arrived(app, settled(app, upto)).await? {
+            return Ok(());
+        }
     }
     let holder = app.ids().random();
     let acquired = Lease::acquire(app.collection(), LEASE, holder, &attempt, app.bounds()).await?;
@@ -76,15 +79,23 @@ async fn run(app: &App, attempt: &Attempt, most: u64) -> Result<RolledUp, Error>
     let before = store::begin(app, attempt).await?;
     let run =
         Run { fence: before.fence, deadline: attempt.deadline(), limit: attempt.command_limit() };
-    let since = settled(app, Some(before.upto));
-    let (mut last, mut sessions) = (None, 0);
+    let mut stopped = before.stopped.clone();
+    let end = stopped.as_ref().map_or(before.at, |stopped| stopped.end);
+    let window = [settled(app, Some(before.upto)), end];
+    let (is_continued, mut sessions) = (stopped.is_some(), 0);
     let is_complete = loop {
-        let arrived = store::arrived(app, [since, before.at], last.as_ref(), BATCH).await?;
+        let arrived = store::arrived(app, window, stopped.as_ref(), BATCH).await?;
         let is_last = i64::try_from(arrived.len()).unwrap_or(BATCH) < BATCH;
         compute(app, &before, &arrived, run).await?;
-        let is_new = |one: &&SessionDocument| one.arrived_at > Some(before.upto);
+        let is_new = |one: &&SessionDocument| {
+            let upto = Some(before.upto);
+            one.arrived_at > upto || is_continued && one.arrived_at == upto
+        };
         sessions += arrived.iter().filter(is_new).count() as u64;
-        last = arrived.into_iter().next_back().or(last);
+        let last = arrived.into_iter().next_back();
+        let last = last.and_then(|last| Some((last.arrived_at?, last.id)));
+        stopped =
+            last.map(|(arrived_at, session)| Stopped { end, arrived_at, session }).or(stopped);
         if is_last {
             break true;
         }
@@ -92,10 +103,11 @@ async fn run(app: &App, attempt: &Attempt, most: u64) -> Result<RolledUp, Error>
             break false;
         }
     };
-    let reached = last.and_then(|last| last.arrived_at).filter(|_| !is_complete);
-    let upto = reached.map_or(before.at, |reached| reached.max(before.upto));
+    let stopped = stopped.filter(|_| !is_complete);
+    let upto = stopped.as_ref().map_or(end, |stopped| stopped.arrived_at.max(before.upto));
     let kept_from = kept_from(app, upto).max(before.kept_from);
-    if !store::finish(app, run, [upto, kept_from], is_complete).within(attempt).held().await? {
+    let finished = store::finish(app, run, [upto, kept_from], stopped.as_ref());
+    if !finished.within(attempt).held().await? {
         if attempt.is_over() {
             return Err(attempt.overdue());
         }

@@ -83,7 +83,10 @@ impl Issuer {
             generation: AtomicU64::default(),
             refreshes: Mutex::default(),
         });
-        let refreshing = AbortOnDropHandle::new(tokio::spawn(Arc::clone(&source).keep_current()));
+        // The first fetch runs before the first request comes. So no request starts the cool-down while there are no keys.
+        let first = source.refresh(&mut source.refreshes());
+        let keep_current = Arc::clone(&source).keep_current(first);
+        let refreshing = AbortOnDropHandle::new(tokio::spawn(keep_current));
         Ok(Some(Self { source, _refreshing: refreshing }))
     }
 
@@ -107,13 +110,14 @@ impl Issuer {
 }
 
 impl Source {
-    async fn keep_current(self: Arc<Self>) {
+    /// Fetches at intervals. `fetch` is the token of the first fetch.
+    async fn keep_current(self: Arc<Self>, mut fetch: CancellationToken) {
         loop {
-            let ended = self.refresh(&mut self.refreshes());
-            ended.cancelled().await;
+            fetch.cancelled().await;
             let is_current = self.published().is_current;
             let pause = if is_current { self.refresh } else { self.cooldown.min(self.refresh) };
             tokio::time::sleep(pause).await;
+            fetch = self.refresh(&mut self.refreshes());
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{error::Error, mongo::driver::send};
 pub(super) type Identities = BTreeMap<(&'static str, String), Bson>;
 
 /// Aimed size of a batch in bytes.
-const BATCH_BYTES: u64 = 4 << 20;
+const BATCH_BYTES: u64 = 1 << 18;
 /// Maximum number of documents of a batch.
 const BATCH_DOCUMENTS: u64 = 50_000;
 /// The same where the size of a document is unknown.

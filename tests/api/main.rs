@@ -67,4 +67,5 @@ mod theater;
 mod topics;
 mod traces;
 mod transfers;
+mod worlds;
 mod writes;

@@ -19,7 +19,7 @@ const CHECKOUT: &str = "mutation($input: CheckoutCartInput!) {
 }";
 
 /// A gateway in a process of its own, ended with the test.
-struct Process(Child);
+pub struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -28,7 +28,7 @@ impl Drop for Process {
 }
 
 impl Process {
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         // Gone already is as good.
         let _gone = self.0.kill();
         let _reaped = self.0.wait();
@@ -54,7 +54,7 @@ fn command(gateway: &Gateway, port: u16) -> Command {
     command
 }
 
-async fn serve(gateway: &Gateway, port: u16) -> Process {
+pub async fn serve(gateway: &Gateway, port: u16) -> Process {
     let child = command(gateway, port).arg("serve").spawn().expect("the binary starts");
     let process = Process(child);
     let ready = format!("http://127.0.0.1:{port}/health/ready");
@@ -68,7 +68,7 @@ async fn serve(gateway: &Gateway, port: u16) -> Process {
     panic!("the gateway never got ready");
 }
 
-fn check(gateway: &Gateway, port: u16) -> bool {
+pub fn check(gateway: &Gateway, port: u16) -> bool {
     command(gateway, port).arg("check").status().expect("the check runs").success()
 }
 

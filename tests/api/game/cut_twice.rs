@@ -1,10 +1,16 @@
-//! What others do while a move that was cut isn't finished.
+//! What others do while a move that was cut isn't finished, and moves out of containers.
 
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::json;
 
-use super::{arrows, cuts::Scene, descriptions, item, mint, quiet};
-use crate::support::{Gateway, key, proxy::Cut, short_bounds};
+use super::{World, arrows, cuts::Scene, descriptions, item, mint, quiet, seen};
+use crate::support::{
+    Gateway,
+    cuts::{self, Case},
+    key,
+    proxy::Cut,
+    short_bounds,
+};
 
 /// A thing is dropped, and picked up and dropped again before it has left the first time. It stays one thing.
 #[tokio::test(flavor = "multi_thread")]
@@ -134,6 +140,82 @@ async fn a_stack_in_a_container_is_whole_again_after_a_cut() {
     assert_eq!(descriptions(&given["inventory"][0]["contents"]), ["8 arrows"], "{given:#}");
     quiet(&sibling).await;
     sibling.assert_sound().await;
+}
+
+/// A command of a birth arrives when a repeat and the sweep are done.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_birth_whose_command_arrives_late_happens_once() {
+    for (collection, command) in
+        [("characters", "insert"), ("moves", "insert"), ("places", "update")]
+    {
+        let gateway = Gateway::behind_proxy(short_bounds).await;
+        let World { hall, .. } = World::new(&gateway).await;
+        quiet(&gateway).await;
+        let proxy = gateway.proxy.as_ref().expect("a proxy");
+        proxy.count_only(move |seen| seen.collection == collection && seen.command == command);
+        proxy.cut(0, Cut::Hold);
+        let input = json!({ "name": "Ann", "class": "wizard", "placeId": hall,
+            "idempotencyKey": "once" });
+        let slow = tokio::spawn({
+            let (player, input) = (gateway.player("ann"), input.clone());
+            async move { player.tries("createCharacter", input).await }
+        });
+        proxy.reached().await;
+        proxy.heal();
+        let sibling = gateway.sibling().await;
+        let player = sibling.player("ann");
+        player.tries("createCharacter", input.clone()).await;
+        sibling.sweep().await;
+        proxy.release().await;
+        slow.await.expect("an answer, whatever it is");
+        sibling.sweep().await;
+        sibling.assert_sound().await;
+        let born = player.made("createCharacter", input).await;
+        let mine = player.field("{ myCharacters { nodes { id } } }", json!({})).await;
+        assert_eq!(mine["nodes"], json!([{ "id": born }]), "{collection}");
+        quiet(&sibling).await;
+        sibling.sweep().await;
+        sibling.assert_sound().await;
+        let players = seen(&sibling, &hall).await["players"].clone();
+        assert_eq!(players.as_array().map(Vec::len), Some(1), "{collection}: {players:#}");
+    }
+}
+
+/// A thing is taken from a chest that lies at the place.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thing_whose_taking_is_cut_anywhere_is_taken_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let scene = Scene::new(gateway, n).await;
+            let (stone, bag) = (
+                item(gateway, "stone", json!({})).await,
+                item(gateway, "bag", json!({ "capacity": 3 })).await,
+            );
+            let player = gateway.player(&scene.player);
+            let own = json!({ "characterId": scene.one });
+            let chest = mint(gateway, &bag, own.clone()).await;
+            let stone = mint(gateway, &stone, own).await;
+            let put = json!({ "characterId": scene.one, "thingId": stone, "containerId": chest });
+            player.made("putInContainer", put).await;
+            player.made("drop", json!({ "characterId": scene.one, "thingId": chest })).await;
+            quiet(gateway).await;
+            (scene, stone)
+        },
+        async |gateway, (scene, stone)| {
+            let input = json!({ "characterId": scene.one, "thingId": stone,
+                "idempotencyKey": "cut" });
+            gateway.player(&scene.player).tries("takeFromContainer", input).await;
+        },
+        async |gateway, Case { subject: (scene, _), at, way }| {
+            let one = gateway.player(&scene.player).character(&scene.one).await;
+            assert_eq!(descriptions(&one["inventory"]), ["stone"], "{way:?} {at}");
+            let there = seen(gateway, &scene.hall).await;
+            assert_eq!(descriptions(&there["things"]), ["bag"], "{way:?} {at}");
+            assert_eq!(there["things"][0]["contents"], json!([]), "{way:?} {at}");
+        },
+    )
+    .await;
 }
 
 /// A thing is taken from a chest and packed. A repeat of the taking leaves it where it is.

@@ -23,7 +23,7 @@ const SHOWN: &str = "id name gold health mana
         contents { id description quantity contents { id description } } }";
 
 /// A mutation whose result is a character, a place or a refusal.
-fn mutation(name: &str) -> String {
+pub fn mutation(name: &str) -> String {
     let (first, rest) = name.split_at(1);
     let input = format!("{}{rest}Input", first.to_uppercase());
     let place =
@@ -73,7 +73,7 @@ impl Gateway {
     }
 
     /// A player.
-    fn player(&self, subject: &str) -> Client {
+    pub fn player(&self, subject: &str) -> Client {
         self.user(subject, &["player"])
     }
 }
@@ -96,7 +96,7 @@ impl Client {
     }
 
     /// The character as its player sees it.
-    async fn character(&self, id: &str) -> Value {
+    pub async fn character(&self, id: &str) -> Value {
         let query = format!("query($id: ID!) {{ character(id: $id) {{ {SHOWN} }} }}");
         self.field(&query, json!({ "id": id })).await
     }
@@ -109,7 +109,7 @@ pub struct World {
 }
 
 impl World {
-    async fn new(gateway: &Gateway) -> Self {
+    pub async fn new(gateway: &Gateway) -> Self {
         let master = gateway.master();
         let place = async |title: &str| {
             master.made("createPlace", json!({ "title": title, "description": "" })).await
@@ -124,7 +124,7 @@ impl World {
 }
 
 /// A character of the player in a place.
-async fn born(gateway: &Gateway, player: &str, place: &str) -> String {
+pub async fn born(gateway: &Gateway, player: &str, place: &str) -> String {
     let input = json!({ "name": player, "class": "wizard", "placeId": place });
     gateway.player(player).made("createCharacter", input).await
 }
@@ -137,12 +137,12 @@ async fn item(gateway: &Gateway, name: &str, more: Value) -> String {
 }
 
 /// Things that form stacks.
-async fn arrows(gateway: &Gateway) -> String {
+pub async fn arrows(gateway: &Gateway) -> String {
     item(gateway, "arrow", json!({ "plural": "arrows", "isStackable": true })).await
 }
 
 /// Makes a thing of an item, for a character or at a place, and returns its id.
-async fn mint(gateway: &Gateway, item: &str, to: Value) -> String {
+pub async fn mint(gateway: &Gateway, item: &str, to: Value) -> String {
     let mut input = json!({ "itemId": item });
     input.as_object_mut().expect("fields").extend(to.as_object().cloned().unwrap_or_default());
     let made = gateway.master().plays("mintItem", input).await;
@@ -152,24 +152,24 @@ async fn mint(gateway: &Gateway, item: &str, to: Value) -> String {
 }
 
 /// Gives gold to a character.
-async fn endow(gateway: &Gateway, character: &str, gold: i64) {
+pub async fn endow(gateway: &Gateway, character: &str, gold: i64) {
     let input = json!({ "characterId": character, "gold": gold });
     gateway.master().made("changeAttributes", input).await;
 }
 
 /// What a character carries, without what it wears.
-async fn carried(gateway: &Gateway, player: &str, id: &str) -> Vec<String> {
+pub async fn carried(gateway: &Gateway, player: &str, id: &str) -> Vec<String> {
     descriptions(&gateway.player(player).character(id).await["inventory"])
 }
 
-fn descriptions(things: &Value) -> Vec<String> {
+pub fn descriptions(things: &Value) -> Vec<String> {
     let all = things.as_array().unwrap_or_else(|| panic!("things: {things:#}"));
     let text = |thing: &Value| thing["description"].as_str().expect("a text").to_owned();
     all.iter().map(text).collect()
 }
 
 /// A place as everyone sees it.
-async fn seen(gateway: &Gateway, id: &str) -> Value {
+pub async fn seen(gateway: &Gateway, id: &str) -> Value {
     let query = "query($id: ID!) { place(id: $id) { title gold version players { id name }
         exits { direction } things { id description quantity price contents { id description } } } }";
     gateway.player("a-visitor").field(query, json!({ "id": id })).await

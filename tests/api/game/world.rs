@@ -2,12 +2,17 @@
 
 use std::fs;
 
+use docgate::domains::game::import::{ImportWorld, import as import_lines};
 use serde_json::{Value, json};
 
 use super::{born, descriptions, seen};
 use crate::{
     cli::{done, on},
-    support::Gateway,
+    support::{
+        Gateway,
+        cuts::{self, Case},
+        short_bounds,
+    },
 };
 
 /// Exit code of the import of these lines, and what was said.
@@ -148,6 +153,51 @@ async fn lines_that_fit_nothing_are_refused_by_line() {
         assert!(said.contains(&format!("line 2: {kind}.{field}: ")), "{line}: {said}");
     }
     gateway.assert_sound().await;
+}
+
+/// The import of a world, whose keys have this number. Each line waits for the one before it, because it is of another
+/// kind.
+fn numbered(n: usize) -> Value {
+    let key = |name: &str| format!("{name}-{n}");
+    json!([
+        { "place": { "key": key("garden"), "title": "A garden" } },
+        { "item": { "key": key("hat"), "name": "hat", "price": 40 } },
+        { "place": { "key": key("hall"), "title": "A hall",
+            "things": [{ "key": "hat", "item": key("hat"), "bonus": 3 }] } },
+        { "exit": { "from": key("hall"), "direction": "NORTH", "to": key("garden") } },
+        { "character": { "key": key("ann"), "owner": key("ann"), "name": "Ann", "class": "wizard",
+            "place": key("hall"), "gold": 10, "things": [{ "key": "hat", "item": key("hat") }] } },
+    ])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_is_cut_anywhere_is_whole_when_it_is_repeated() {
+    let run = async |gateway: &Gateway, lines: &Value| {
+        let lines: Vec<ImportWorld> = serde_json::from_value(lines.clone()).expect("lines");
+        import_lines(&gateway.app, &lines).await
+    };
+    cuts::everywhere(
+        short_bounds,
+        async |_, n| (n, numbered(n)),
+        async |gateway, (_, lines)| {
+            let _cut = run(gateway, lines).await;
+        },
+        async |gateway, Case { subject: (n, lines), at, way }| {
+            let said = run(gateway, lines).await.expect("imported");
+            assert!(said.iter().all(Result::is_ok), "{way:?} {at}: {said:?}");
+            cuts::settled(gateway).await;
+            let player = gateway.player(&format!("ann-{n}"));
+            let mine = player.field("{ myCharacters { nodes { id } } }", json!({})).await;
+            assert_eq!(mine["nodes"].as_array().map(Vec::len), Some(1), "{way:?} {at}");
+            let ann = player.character(mine["nodes"][0]["id"].as_str().expect("an id")).await;
+            assert_eq!(descriptions(&ann["inventory"]), ["hat"], "{way:?} {at}");
+            let room = &ann["room"];
+            assert_eq!(room["exits"].as_array().map(Vec::len), Some(1), "{way:?} {at}");
+            assert_eq!(descriptions(&room["things"]), ["+3 hat"], "{way:?} {at}");
+            assert_eq!(room["players"].as_array().map(Vec::len), Some(1), "{way:?} {at}");
+        },
+    )
+    .await;
 }
 
 /// A character that was deleted has left its things at the place. It is imported again with others.

@@ -44,6 +44,7 @@ fn rooms() -> Vec<String> {
         "elections" => &["orders", "hits"],
         "placement" => &["orders", "hits", "series", "sessions", "events", "social"],
         "events" => &["events", "hits", "series"],
+        "worlds" => &["game", "theater"],
         "migrations" => &["hits", "orders"],
         module => &[module],
     };

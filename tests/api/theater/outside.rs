@@ -11,7 +11,8 @@ use docgate::config::{Config, PaymentProvider};
 use serde_json::{Value, json};
 
 use super::{
-    assert_map, booking, cancelling, complete, hall, hold, holding_seats, id_of, refunding, said,
+    assert_map, booking, cancelling, complete, hall, hold, holding_seats, id_of, receipt,
+    refunding, said,
 };
 use crate::support::{
     Client, Gateway,
@@ -175,6 +176,40 @@ async fn a_declined_outside_checkout_survives_a_cut_at_every_command() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outside_refund_survives_a_cut_at_every_command() {
+    let (shared, settings) = provider().await;
+    cuts::everywhere(
+        settings,
+        async |gateway, _| {
+            let screening = hall(gateway, &["AAA"]).await;
+            let visitor = gateway.anonymous();
+            let id = holding_seats(&visitor, &screening, &[("A", 2)]).await;
+            let mut paid = Value::Null;
+            while !paid["id"].is_string() {
+                let (query, variables) = paying(&id, "op");
+                // On a busy machine it may take longer than short bounds permit.
+                paid = visitor.run(&query, variables).await["data"]["checkoutBooking"].clone();
+            }
+            cuts::settled(gateway).await;
+            (id_of(&paid), screening)
+        },
+        async |gateway, (receipt, _)| {
+            let (query, variables) = refunding(receipt, "op");
+            gateway.anonymous().send(&query, variables).await.ok();
+        },
+        async |gateway, Case { at, way, subject: (id, screening) }| {
+            let seen = receipt(&gateway.anonymous(), id).await;
+            assert_eq!(seen["state"], "CANCELLED", "command {at} {way:?}: {seen:#}");
+            assert_map(gateway, screening, &["AAA"]).await;
+        },
+    )
+    .await;
+    let provider = shared.lock().expect("no panic");
+    let states: std::collections::BTreeSet<_> = provider.payments.values().collect();
+    assert_eq!(states, [&"refunded"].into(), "each payment has gone back");
 }
 
 /// A receipt exists before its payment is captured. If it is cancelled then, the payment is captured before it is refunded.

@@ -7,6 +7,7 @@ use crate::{
         audiences,
         comments::{self, DiscussionSummary},
         identities::Author,
+        metadata::MetadataPairs,
     },
     flow::OpRecord,
     graphql::prelude::*,
@@ -48,6 +49,8 @@ document! {
         pub deleted_at?: DateTime,
         /// Its discussion, written by the room of comments.
         pub discussion?: Box<DiscussionSummary>,
+        /// Its metadata in the schema.
+        pub meta?: Box<MetadataPairs>,
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         /// Digest of that input and of the file, set when the first upload is committed.

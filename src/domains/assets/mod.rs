@@ -65,6 +65,7 @@ pub mod types;
 use super::{
     Room, audiences,
     comments::Discussable,
+    metadata::MetadataOwner,
     nodes::node_type,
     room::{declared, documented},
 };
@@ -103,6 +104,9 @@ pub const ROOM: Room = Room {
         operations::asset(cx, AssetBy::Id(id.clone()))
     })],
     discussed: &[DISCUSSED],
+    metadata: &[MetadataOwner::of::<AssetDocument>(NodeKind::ASSET, Role::Editor, || {
+        Condition::All(vec![exists("file"), is_absent("deleting")])
+    })],
     documents: &[
         documented::<AssetDocument>(),
         documented::<BlobDocument>(),

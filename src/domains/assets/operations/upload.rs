@@ -165,6 +165,7 @@ fn new_asset(
         deleting: None,
         deleted_at: None,
         discussion: None,
+        meta: None,
         input: op.input.clone(),
         origin: None,
         ops: Vec::new(),

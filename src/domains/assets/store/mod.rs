@@ -135,7 +135,7 @@ pub(super) fn mark_deleting(app: &App, id: &str, version: Option<&str>) -> Guard
         "attributes": nothing(),
     } };
     let upload = doc! { "$set": { "outbox": outbox_with("upload", false) } };
-    let unset = doc! { "$unset": ["file", "upload"] };
+    let unset = doc! { "$unset": ["file", "upload", "meta"] };
     assets(app).guarded(guard, vec![gone, upload, unset, relist()])
 }
 

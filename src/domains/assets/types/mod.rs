@@ -15,6 +15,7 @@ use crate::{
     domains::{
         comments::Discussion,
         content::{self, Content},
+        metadata::Metadata,
     },
     graphql::{
         author::Author,
@@ -58,6 +59,8 @@ object! {
         /// Further attributes, such as those that a camera wrote into the picture (their keys begin with
         /// `exif:`).
         attributes: &[Attribute] = &asset.attributes,
+        /// Metadata of the asset: pairs that the site adds to it.
+        metadata(context): Metadata = Metadata::of(cx(context), asset.meta.as_deref()),
         /// Author of the asset, with the name that readers see.
         author: Author = (&asset.metadata.author).into(),
         /// Names of the roles that may read the asset; an empty list permits everyone. Editors can read all

@@ -9,6 +9,7 @@ use super::super::{
     view::{ProductView, StoredProduct},
 };
 use crate::{
+    domains::metadata,
     graphql::{
         declared::{each, valid},
         prelude::*,
@@ -39,9 +40,9 @@ type Placed = (Vec<Bson>, StoredProduct);
 ///
 /// # Errors
 /// `BadInput` with the invalid argument, or an error of the read.
-pub async fn list(app: &App, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
+pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
     let list = format!("products {by:?}");
-    let (hint, keys, filter) = selected(app, by)?;
+    let (app, (hint, keys, filter)) = (cx.app, selected(cx, by)?);
     let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
     let filter = both(filter, doc! { "deletedAt": { "$exists": false } });
     if hint == "text" {
@@ -92,7 +93,7 @@ fn position(keys: &[SortKey], product: &ProductView<'_>, score: f64) -> Vec<Bson
     keys.iter().map(value).collect()
 }
 
-fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
+fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
     let (hint, key, filter) = match by {
         ProductsBy::DiscountAtLeast(least) => {
             input::within("by.discountAtLeast", least.into(), 1..=100)?;
@@ -131,7 +132,7 @@ fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
         }
         ProductsBy::Text(TextFilter { query, language }) => {
             let query = input::verbatim("by.text.query", &query, 1..=200)?;
-            let language = LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale);
+            let language = LocaleTag::stemming_of(language.as_ref(), &cx.config().site_locale);
             let filter = doc! { "$text": { "$search": query, "$language": language } };
             ("text", Some((SCORE, -1)), filter)
         }
@@ -156,6 +157,10 @@ fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
             let one = |PropertyInput { key, value }| doc! { "$elemMatch": { "key": key, "value": value } };
             let all: Vec<Document> = properties.into_iter().map(one).collect();
             ("property", None, doc! { "properties": { "$all": all } })
+        }
+        ProductsBy::Metadata(filter) => {
+            let filter = metadata::operations::having(cx.requester, "by.metadata", filter)?;
+            ("metadata", None, filter)
         }
         ProductsBy::PriceBetween(PriceRange { currency, min, max }) => {
             let price = range("by.priceBetween", [min.0, max.0], AMOUNT)?;

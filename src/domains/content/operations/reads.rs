@@ -10,7 +10,10 @@ use super::super::{
     types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
 };
 use crate::{
-    domains::assets::{self, AssetDocument, operations::PhotosBy},
+    domains::{
+        assets::{self, AssetDocument, operations::PhotosBy},
+        metadata,
+    },
     graphql::{input::path_or_top, prelude::*},
 };
 
@@ -56,7 +59,7 @@ pub async fn contents(
     texts: bool,
     paging: Paging,
 ) -> Result<Connection<Content>> {
-    let listing = listing_of(cx.app, by)?;
+    let listing = listing_of(cx, by)?;
     let page = Page::new(&cx, listing.order(), paging)?;
     let photos = async {
         match photos_of(&listing) {
@@ -90,7 +93,7 @@ fn photos_of(listing: &Listing) -> Option<PhotosBy<'_>> {
         Listing::Tag(tag) => Some(PhotosBy::Tag(tag)),
         Listing::Parent(id) => Some(PhotosBy::Parent(id)),
         Listing::In(path) => Some(PhotosBy::In(path)),
-        Listing::Type(_) | Listing::Text { .. } => None,
+        Listing::Type(_) | Listing::Metadata(_) | Listing::Text { .. } => None,
     }
 }
 
@@ -102,17 +105,21 @@ fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
 }
 
 /// Checks the arguments.
-fn listing_of(app: &App, by: &ContentsBy) -> Result<Listing, InvalidInput> {
+fn listing_of(cx: Cx<'_>, by: &ContentsBy) -> Result<Listing, InvalidInput> {
     Ok(match by {
         ContentsBy::Tag(tag) => Listing::Tag(input::tag("by.tag", tag)?),
         ContentsBy::ParentId(id) => Listing::Parent(id_or_none(id)),
         ContentsBy::Type(kind) => Listing::Type((*kind).into()),
         ContentsBy::Below(path) => Listing::In(path_or_top("by.below", path)?.to_owned()),
+        ContentsBy::Metadata(pair) => {
+            let pair = pair.clone();
+            Listing::Metadata(metadata::operations::having(cx.requester, "by.metadata", pair)?)
+        }
         ContentsBy::Text(TextInContent { query, within, language }) => {
             let within = within.as_deref().unwrap_or(TOP);
             Listing::Text {
                 query: input::verbatim("by.text.query", query, 1..=200)?,
-                language: LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale),
+                language: LocaleTag::stemming_of(language.as_ref(), &cx.config().site_locale),
                 within: path_or_top("by.text.within", within)?.to_owned(),
             }
         }

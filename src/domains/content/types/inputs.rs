@@ -10,7 +10,10 @@ use super::{
     nodes::ContentType,
     parts::ReaderRole,
 };
-use crate::graphql::{declared::verbatim, prelude::*, scalars::DateTime};
+use crate::{
+    domains::metadata::MetadataFilter,
+    graphql::{declared::verbatim, prelude::*, scalars::DateTime},
+};
 
 /// Key of content; exactly one field is given.
 #[derive(Debug, OneofObject)]
@@ -22,7 +25,7 @@ pub enum ContentBy {
 }
 
 /// Filter of a list of content; exactly one field is given. Only published content that the caller may read
-/// is listed, newest first, except for `text`.
+/// is listed, newest first, except for `metadata` and `text`.
 #[derive(Debug, OneofObject)]
 pub enum ContentsBy {
     /// Content with this tag, including pictures.
@@ -33,6 +36,8 @@ pub enum ContentsBy {
     Type(ContentType),
     /// Content at this path and all its descendants; `/` lists the whole site.
     Below(String),
+    /// Content with a pair of metadata, sorted by id.
+    Metadata(MetadataFilter),
     /// Content with these words in the title or the text, best match first. Only the best 200 matches are
     /// listed. A version that was scheduled to replace another one is found within seconds after its time.
     Text(TextInContent),

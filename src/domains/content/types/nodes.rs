@@ -13,7 +13,9 @@ use super::{
     photo::Photo,
 };
 use crate::{
-    domains::{assets::AssetDocument, audiences::may_see, comments::Discussion},
+    domains::{
+        assets::AssetDocument, audiences::may_see, comments::Discussion, metadata::Metadata,
+    },
     graphql::{
         author::Author, interface::interface, is_selected, prelude::*, requester, scalars::DateTime,
     },
@@ -220,6 +222,8 @@ macro_rules! content_types {
                     let found = $shown.0.node.discussion.clone()?;
                     Some(Discussion::of(&DISCUSSED, &$shown.0.node.id, found))
                 },
+                /// Metadata of the content: pairs that the site adds to it.
+                metadata(context): Metadata = Metadata::of(cx(context), $shown.0.node.meta.as_deref()),
                 /// Draft that editors work on. Null, with an error, unless the caller is an editor.
                 draft by editor: Option<ContentDraft> = Some(ContentDraft($shown.0.node.clone())),
                 /// Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an

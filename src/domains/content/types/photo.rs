@@ -8,6 +8,7 @@ use crate::{
     domains::{
         assets::{AssetDocument, DISCUSSED, FileFacts},
         comments::Discussion,
+        metadata::Metadata,
     },
     graphql::{
         author::Author,
@@ -66,6 +67,8 @@ object! {
             let found = photo.0.discussion.clone()?;
             Some(Discussion::of(&DISCUSSED, &photo.0.id, found))
         },
+        /// Metadata of the picture: pairs that the site adds to it.
+        metadata(context): Metadata = Metadata::of(cx(context), photo.0.meta.as_deref()),
         /// Always null, because pictures have no drafts. With an error unless the caller is an editor.
         draft by editor: Option<ContentDraft> = None,
         /// Always null, because pictures have no former versions. With an error unless the caller is an editor.

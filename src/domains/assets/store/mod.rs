@@ -1,15 +1,17 @@
 //! MongoDB access of assets. The guarded writes are values, which the caller sends.
 
 mod lists;
+mod paths;
 mod uploads;
 
 pub(super) use lists::{AssetList, Condition, Test, is_ordered, list};
 pub use lists::{PhotosBy, list_photos};
+pub(super) use paths::find_by_path;
 pub use uploads::Expected;
 pub(super) use uploads::*;
 
 use super::{
-    documents::{ATTRIBUTES, AssetDocument, Attribute, OF_FILE, ParentDocument},
+    documents::{ATTRIBUTES, AssetDocument, Attribute, OF_FILE, ParentDocument, VIDEO},
     types::EditAssetInput,
 };
 use crate::{domains::audiences, graphql::prelude::*, mongo::prelude::*};
@@ -59,8 +61,10 @@ pub(super) async fn update_paths(
         filter.insert("_id", only);
     }
     let above = if path == TOP { "" } else { path };
+    let path = doc! { "$concat": [literal(above), "/", "$metadata.slug"] };
     let set = doc! { "$set": {
-        "metadata.path": { "$concat": [literal(above), "/", "$metadata.slug"] },
+        "former": paths::with_left(&path),
+        "metadata.path": path,
         "parentCv": version,
     } };
     assets(app).update_many(filter, vec![set, relist()], Vec::new()).await
@@ -71,6 +75,7 @@ pub(super) async fn update_paths(
 pub(super) fn edit(app: &App, input: &EditAssetInput) -> Guarded<AssetDocument> {
     let fields = [
         ("metadata.title", input.title.as_ref().map(literal)),
+        ("metadata.description", input.description.as_deref().map(paths::or_nothing)),
         ("metadata.language", input.language.as_ref().map(|it| literal(stored(it)))),
         ("metadata.access", input.access.as_ref().map(literal)),
         ("publishedAt", input.publish_at.map(|at| at.0.into())),
@@ -135,7 +140,7 @@ pub(super) fn mark_deleting(app: &App, id: &str, version: Option<&str>) -> Guard
         "attributes": nothing(),
     } };
     let upload = doc! { "$set": { "outbox": outbox_with("upload", false) } };
-    let unset = doc! { "$unset": ["file", "upload", "meta"] };
+    let unset = doc! { "$unset": ["file", "upload", "meta", "former"] };
     assets(app).guarded(guard, vec![gone, upload, unset, relist()])
 }
 
@@ -180,7 +185,10 @@ fn relist() -> Document {
     let none = || Bson::Array(Vec::new());
     let of_photo =
         concat([tags("photoTag"), parent("photoParent"), each_in("photoIn", levels_above())]);
-    let is_photo = doc! { "$eq": ["$metadata.type", "photo"] };
+    let is_photo = doc! { "$or": [
+        { "$eq": ["$metadata.type", "photo"] },
+        { "$eq": [{ "$indexOfCP": ["$file.type", VIDEO] }, 0] },
+    ] };
     let lists = concat([tags("tag"), parent("parent"), choose(is_photo, of_photo, none())]);
     let all = audiences::listed_as("metadata.access", lists);
     doc! { "$set": { "listed": choose(is_missing("file"), none(), all) } }

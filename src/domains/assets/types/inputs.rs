@@ -17,6 +17,8 @@ const VALUE: usize = 1_000;
 const GIVEN: usize = 100;
 /// Maximum length of a title, in characters.
 const TITLE: usize = 300;
+/// Maximum length of a description, in characters.
+const DESCRIPTION: usize = 2_000;
 
 /// Key of an asset; exactly one field is given.
 #[derive(Debug, OneofObject)]
@@ -24,7 +26,7 @@ pub enum AssetBy {
     /// Global id of the asset, as in `Asset.id`.
     Id(ID),
     /// Path of the asset, such as `/travel/lisbon/tram`: the path of its folder or gallery, and its
-    /// slug.
+    /// slug. A former path is accepted too; `redirectedFrom` then holds it.
     Path(String),
 }
 
@@ -132,6 +134,9 @@ input! {
         pub slug: Option<Slug>,
         /// Title, 1 to 300 characters. Default: the file name.
         pub title: Option<String> where optional(text(1..=TITLE)),
+        /// Description of what the file shows, 1 to 2,000 characters, for readers who don't see it. Default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub description: Option<String> where optional(text(1..=DESCRIPTION)),
         /// Language of the file, if it has one.
         pub language: Option<LocaleTag>,
         /// At most 30 tags of 1 to 64 characters each, without line breaks.
@@ -174,6 +179,8 @@ input! {
         pub version: ID,
         /// Title, 1 to 300 characters.
         pub title: Option<String> where optional(text(1..=TITLE)),
+        /// Description of what the file shows, up to 2,000 characters. An empty text removes it.
+        pub description: Option<String> where optional(text(0..=DESCRIPTION)),
         /// Language of the file.
         pub language: Option<LocaleTag>,
         /// Names of the roles that may read the asset; an empty list permits everyone.

@@ -7,7 +7,7 @@ use mongodb::bson::Bson;
 
 use super::super::{
     store::{self, Listing},
-    types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
+    types::{Content, ContentBy, ContentRevision, ContentsBy, Shown, TextInContent},
 };
 use crate::{
     domains::{
@@ -18,14 +18,27 @@ use crate::{
 };
 
 /// One content, if the caller can see it.
-pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Shown>> {
+pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Content>> {
     match by {
         ContentBy::Id(id) => match input::id(NodeKind::CONTENT, id) {
-            Ok(id) => by_id(cx.app, cx.requester, &id).await,
+            Ok(id) => Ok(by_id(cx.app, cx.requester, &id).await?.map(Content::from)),
             Err(_) => Ok(None),
         },
-        ContentBy::Path(path) => at_path(cx, input::path("by.path", path)?).await,
+        ContentBy::Path(path) => any_at_path(cx, input::path("by.path", path)?).await,
     }
+}
+
+/// The content, picture or video that has the path, or else the one that had it last. Assets are read only if no content
+/// has the path.
+async fn any_at_path(cx: Cx<'_>, path: &str) -> Result<Option<Content>> {
+    let node = at_path(cx, path).await?;
+    let has_it = |node: &Shown| node.node().metadata.path == path;
+    if node.as_ref().is_some_and(has_it) {
+        return Ok(node.map(Content::from));
+    }
+    let asset = assets::operations::at_path(cx, path).await?.and_then(Content::of_asset);
+    let asset_has_it = asset.as_ref().is_some_and(|asset| asset.path() == path);
+    Ok(if asset_has_it { asset } else { node.map(Content::from).or(asset) })
 }
 
 /// The `_id` of a global id. An invalid one becomes an empty one, which no content has.
@@ -77,7 +90,7 @@ pub async fn contents(
     if !photos.is_empty() {
         let place = |photo: &AssetDocument| vec![photo.published_at.into(), Bson::from(&photo.id)];
         all.extend(
-            photos.into_iter().map(|photo| (place(&photo), Content::Photo(Photo(Box::new(photo))))),
+            photos.into_iter().filter_map(|photo| Some((place(&photo), Content::of_asset(photo)?))),
         );
         all.sort_by(|(left, _), (right, _)| newest_first(left, right));
         if page.is_backward() {

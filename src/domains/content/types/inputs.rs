@@ -18,7 +18,8 @@ use crate::{
 /// Key of content; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum ContentBy {
-    /// Path, such as `/en/blog`. A former path is accepted too; `redirectedFrom` then holds it.
+    /// Path, such as `/en/blog`, also that of a picture or video. A former path is accepted too; `redirectedFrom` then
+    /// holds it.
     Path(String),
     /// Global id of the content, as in `Content.id`.
     Id(ID),
@@ -28,9 +29,9 @@ pub enum ContentBy {
 /// is listed, newest first, except for `metadata` and `text`.
 #[derive(Debug, OneofObject)]
 pub enum ContentsBy {
-    /// Content with this tag, including pictures.
+    /// Content with this tag, including pictures and videos.
     Tag(String),
-    /// Direct children of the content with this global id, including pictures.
+    /// Direct children of the content with this global id, including pictures and videos.
     ParentId(ID),
     /// All content of this type on the site, such as every blog entry.
     Type(ContentType),

@@ -10,7 +10,7 @@ use super::{
         markdown, operations,
     },
     parts::{ContentDraft, ContentRevision, ReaderRole},
-    photo::Photo,
+    photo::{Photo, Video},
 };
 use crate::{
     domains::{
@@ -98,7 +98,7 @@ impl Shown {
 interface! {
     /// Something to read, such as a page, or something that groups content, such as a blog.
     #[derive(Clone)]
-    pub enum Content: Page | Photo | BlogEntry | Folder | Blog | Gallery;
+    pub enum Content: Page | Photo | Video | BlogEntry | Folder | Blog | Gallery;
 }
 
 /// Descriptions of fields on the interface, where pictures have them too: interface, field, description.
@@ -131,7 +131,23 @@ impl Content {
             | Self::Folder(Folder(shown))
             | Self::Blog(Blog(shown))
             | Self::Gallery(Gallery(shown)) => Ok(shown),
-            Self::Photo(Photo(photo)) => Err(photo),
+            Self::Photo(Photo(asset)) | Self::Video(Video(asset)) => Err(asset),
+        }
+    }
+
+    /// The asset as content; `None` if it is neither a picture nor a video.
+    pub(in super::super) fn of_asset(asset: AssetDocument) -> Option<Self> {
+        if asset.is_photo() {
+            return Some(Self::Photo(Photo(Box::new(asset))));
+        }
+        asset.is_video().then(|| Self::Video(Video(Box::new(asset))))
+    }
+
+    /// Its present path.
+    pub(in super::super) fn path(&self) -> &str {
+        match self.shown() {
+            Ok(shown) => &shown.node.metadata.path,
+            Err(asset) => &asset.metadata.path,
         }
     }
 }

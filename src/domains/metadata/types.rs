@@ -135,8 +135,8 @@ input! {
         /// Pairs with different keys, at most 200. A pair with an existing key replaces it, with its roles.
         #[graphql(default)]
         pub set: Vec<MetadataPairInput> where different_pairs,
-        /// Keys of the pairs to remove, at most 200. Keys that the object doesn't have are ignored. None of them is among
-        /// the pairs to set.
+        /// Keys of the pairs to remove, at most 200. Keys that the object doesn't have are ignored, and so are those of
+        /// pairs to set.
         #[graphql(default)]
         pub remove: Vec<String> where each(GIVEN, |field: &str, key: &mut String| metadata_key(field, key)),
     }

@@ -18,6 +18,8 @@ use crate::{
 pub(super) const ATTRIBUTES: usize = 150;
 /// Prefix of the keys of attributes that are read from the file.
 pub(super) const OF_FILE: &str = "exif:";
+/// Prefix of the keys of attributes by which files are found: their media type, size and name. They aren't shown.
+pub(super) const FILE: &str = "file:";
 /// Beginning of the media types of videos.
 pub(super) const VIDEO: &str = "video/";
 
@@ -207,6 +209,18 @@ pub(super) fn path_in(parent: &str, slug: &Slug) -> String {
 }
 
 impl FileFacts {
+    /// The attributes by which it is found.
+    pub(super) fn attributes(&self) -> [Attribute; 3] {
+        #[expect(clippy::cast_precision_loss, reason = "no file has 2^53 bytes")]
+        let size = self.length as f64;
+        let values: [(&str, Bson); 3] = [
+            ("type", (&self.media_type).into()),
+            ("size", size.into()),
+            ("name", (&self.name).into()),
+        ];
+        values.map(|(name, value)| Attribute { key: format!("{FILE}{name}"), value })
+    }
+
     /// Whether it is a video.
     pub(super) fn is_video(&self) -> bool {
         self.media_type.starts_with(VIDEO)

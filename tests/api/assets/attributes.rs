@@ -388,3 +388,42 @@ async fn numbers_come_back_as_they_were_given() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_found_by_media_type_size_and_name() {
+    let gateway = Gateway::start().await;
+    let client = editor(&gateway);
+    let own = json!([{ "key": "stars", "value": { "number": 3 } }]);
+    let input = json!({ "slug": "small", "attributes": own });
+    let small = uploaded(&gateway, input, &file("Small.txt", "text/plain", "x")).await;
+    let large = "x".repeat(1_000);
+    uploaded(&gateway, json!({ "slug": "large" }), &file("Large.txt", "text/plain", large)).await;
+    uploaded(&gateway, json!({ "slug": "data" }), &file("data.csv", "text/csv", "1,2")).await;
+    let search = async |all: Value| {
+        let mut found = slugs(&client, &json!({ "attributes": { "all": all } }), 2).await;
+        found.sort();
+        found
+    };
+    let text = |key: &str, value: &str| json!({ "key": key, "eq": { "text": value } });
+    let at_least =
+        |size: i64| json!({ "key": "file:size", "range": { "number": { "from": size } } });
+    for (all, expected) in [
+        (json!([text("file:type", "text/plain")]), vec!["large", "small"]),
+        (json!([text("file:name", "data.csv")]), vec!["data"]),
+        (json!([at_least(3)]), vec!["data", "large"]),
+        (json!([text("file:type", "text/plain"), at_least(3)]), vec!["large"]),
+    ] {
+        assert_eq!(search(all.clone()).await, expected, "{all}");
+    }
+    // They aren't among the attributes that are shown, and an edit keeps them.
+    assert_eq!(small["attributes"].as_array().map(Vec::len), Some(1), "{small:#}");
+    let input = json!({ "assetId": small["id"], "version": small["version"], "attributes": [] });
+    assert_eq!(ask(&client, "editAsset", input).await["attributes"], json!([]));
+    assert_eq!(search(json!([text("file:name", "Small.txt")])).await, ["small"]);
+    // Editors don't set them.
+    let forged = json!([{ "key": "file:size", "value": { "number": 1 } }]);
+    let read = client.field("{ asset(by: { path: \"/small\" }) { version } }", json!({})).await;
+    let input = json!({ "assetId": small["id"], "version": read["version"], "attributes": forged });
+    assert_eq!(ask(&client, "editAsset", input).await["field"], "input.attributes.0.key");
+    gateway.assert_sound().await;
+}

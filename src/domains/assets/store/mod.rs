@@ -11,7 +11,7 @@ pub use uploads::Expected;
 pub(super) use uploads::*;
 
 use super::{
-    documents::{ATTRIBUTES, AssetDocument, Attribute, OF_FILE, ParentDocument, VIDEO},
+    documents::{ATTRIBUTES, AssetDocument, Attribute, FILE, OF_FILE, ParentDocument, VIDEO},
     types::EditAssetInput,
 };
 use crate::{domains::audiences, graphql::prelude::*, mongo::prelude::*};
@@ -85,7 +85,7 @@ pub(super) fn edit(app: &App, input: &EditAssetInput) -> Guarded<AssetDocument> 
     let mut guard = doc! { "metadata.nonce": input.version.as_str() };
     if let Some(attributes) = &input.attributes {
         let attributes: Vec<_> = attributes.iter().cloned().map(Attribute::from).collect();
-        let of_file = attributes_of_file("$eq");
+        let of_file = attributes_of_file(true);
         guard = both(guard, at_most(ATTRIBUTES.saturating_sub(attributes.len()), &of_file));
         set.insert("attributes", concat([literal(stored(&attributes)), of_file]));
     }
@@ -170,9 +170,11 @@ fn concat<const N: usize>(arrays: [Bson; N]) -> Bson {
     Bson::Document(doc! { "$concatArrays": arrays.to_vec() })
 }
 
-/// Expression of the attributes that are read from the file (`is`: `$eq`), or of the others (`$ne`).
-fn attributes_of_file(is: &str) -> Bson {
-    filter(array("attributes"), doc! { is: [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
+/// Expression of the attributes that are read from the file, or of the others.
+fn attributes_of_file(are_of_file: bool) -> Bson {
+    let begins = |with: &str| doc! { "$eq": [{ "$indexOfCP": ["$$this.key", with] }, 0] };
+    let is_of_file = doc! { "$or": [begins(OF_FILE), begins(FILE)] };
+    filter(array("attributes"), if are_of_file { is_of_file } else { not(is_of_file) })
 }
 
 /// The stage that recomputes `listed`; see [`listed`](super::documents::listed). An asset that readers can't

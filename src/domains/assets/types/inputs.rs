@@ -6,7 +6,7 @@ use async_graphql::OneofObject;
 use mongodb::bson::Bson;
 use serde::Serialize;
 
-use super::super::documents::{Attribute, OF_FILE};
+use super::super::documents::{Attribute, FILE, OF_FILE};
 use crate::graphql::{declared, input as checks, prelude::*, scalars::DateTime, upload::Upload};
 
 /// Maximum length of an attribute's key, in characters.
@@ -80,7 +80,8 @@ input! {
 
     /// Condition on one attribute. Exactly one of `eq`, `range` and `exists` is given.
     pub struct AttributeCondition {
-        /// Key that the attribute has, 1 to 100 characters. Keys from a camera begin with `exif:`.
+        /// Key that the attribute has, 1 to 100 characters. Keys from a camera begin with `exif:`. Each file also has
+        /// `file:type`, its media type, `file:size`, its size in bytes, and `file:name`, its name.
         pub key: String,
         /// The attribute has exactly this value. The types must match too.
         pub eq: Option<AttributeValueInput>,
@@ -116,7 +117,7 @@ input! {
 
     /// An attribute that editors give to an asset, such as the camera of a picture.
     pub struct AttributeInput {
-        /// Key, 1 to 100 characters. It can't begin with `exif:`.
+        /// Key, 1 to 100 characters. It can't begin with `exif:` or `file:`.
         pub key: String where own_key,
         /// Value. Its type determines which of the fields of `Attribute` holds it.
         pub value: AttributeValueInput where attribute_value,
@@ -233,8 +234,8 @@ fn role_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput> 
 /// Key of an attribute that isn't read from a file. It isn't trimmed: searches compare it exactly.
 fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
     checks::verbatim(field, key, 1..=KEY)?;
-    if key.starts_with(OF_FILE) {
-        let reason = format!("begins with {OF_FILE}, which is reserved for values read from files");
+    if let Some(prefix) = [OF_FILE, FILE].into_iter().find(|prefix| key.starts_with(prefix)) {
+        let reason = format!("begins with {prefix}, which is reserved for values read from files");
         return Err(InvalidInput::new(field, reason));
     }
     Ok(())

@@ -9,7 +9,7 @@ pub use inputs::*;
 
 use super::{
     DISCUSSED,
-    documents::{AssetDocument, Attribute},
+    documents::{AssetDocument, Attribute, FILE},
 };
 use crate::{
     domains::{
@@ -63,7 +63,10 @@ object! {
         tags: &[String] = &asset.metadata.tags,
         /// Further attributes, such as those that a camera wrote into the picture (their keys begin with
         /// `exif:`).
-        attributes: &[Attribute] = &asset.attributes,
+        attributes: Vec<&Attribute> = {
+            let all = asset.attributes.iter();
+            all.filter(|attribute| !attribute.key.starts_with(FILE)).collect()
+        },
         /// Metadata of the asset: pairs that the site adds to it.
         metadata(context): Metadata = Metadata::of(cx(context), asset.meta.as_deref()),
         /// Author of the asset, with the name that readers see.

@@ -56,6 +56,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod repair;
 pub mod resolvers;
 mod settings;
 mod store;
@@ -119,5 +120,6 @@ pub const ROOM: Room = Room {
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(repair::repair(app))),
     ..Room::new("assets")
 };

@@ -1,5 +1,7 @@
 //! Attributes: what a camera wrote, and the search.
 
+use docgate::domains;
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{ask, editor, file, lists::slugs, parent, send_file, uploaded};
@@ -425,5 +427,17 @@ async fn files_are_found_by_media_type_size_and_name() {
     let read = client.field("{ asset(by: { path: \"/small\" }) { version } }", json!({})).await;
     let input = json!({ "assetId": small["id"], "version": read["version"], "attributes": forged });
     assert_eq!(ask(&client, "editAsset", input).await["field"], "input.attributes.0.key");
+
+    // Files of earlier versions get them by the repair, once.
+    let pull = doc! { "$pull": { "attributes": { "key": { "$in": ["file:type", "file:size", "file:name"] } } } };
+    gateway.raw("assetEntries").update_many(doc! {}, pull).await.expect("an update");
+    assert!(search(json!([at_least(0)])).await.is_empty());
+    gateway.assert_sound().await;
+    assert_eq!(domains::repair(&gateway.app).await.expect("a repair").len(), 3);
+    assert_eq!(search(json!([at_least(0)])).await, ["data", "large", "small"]);
+    assert_eq!(search(json!([text("file:type", "text/csv")])).await, ["data"]);
+    let before = gateway.snapshot().await;
+    assert_eq!(domains::repair(&gateway.app).await.expect("a repair"), [""; 0]);
+    assert!(gateway.snapshot().await == before);
     gateway.assert_sound().await;
 }

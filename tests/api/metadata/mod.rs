@@ -186,9 +186,10 @@ async fn what_is_deleted_has_no_pairs() {
     ] {
         let done = set(client, owner, json!([text("colour", "red")])).await;
         assert_eq!(done["__typename"], "MetadataChange", "{done:#}");
-        let deleted = client.field(&format!("mutation {{ {delete} {{ __typename }} }}"), json!({}));
-        let kind = deleted.await["__typename"].clone();
-        assert!(kind.as_str().is_some_and(|kind| kind.starts_with("Deleted")), "{kind}");
+        let delete = format!("mutation {{ {delete} {{ __typename }} }}");
+        let deleted = client.field(&delete, json!({})).await;
+        let kind = deleted["__typename"].as_str().expect("a type");
+        assert!(kind.starts_with("Deleted"), "{deleted:#}");
         let gone = set(client, owner, json!([text("colour", "blue")])).await;
         assert_eq!((&gone["code"], &gone["id"]), (&json!("NOT_FOUND"), &json!(owner)), "{gone:#}");
     }

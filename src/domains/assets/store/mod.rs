@@ -115,6 +115,20 @@ fn change(app: &App, id: &str, guard: Document, set: Document) -> Guarded<AssetD
     assets(app).guarded(guard, vec![doc! { "$set": set }, relist()])
 }
 
+/// Adds the attributes by which a file is found, as [`FileFacts::attributes`](super::documents::FileFacts::attributes) has
+/// them, if the asset has none. Its lists follow.
+pub(super) fn add_attributes(app: &App, id: &str) -> Guarded<AssetDocument> {
+    let key = |name: &str| literal(format!("{FILE}{name}"));
+    let added = vec![
+        doc! { "key": key("type"), "value": "$file.type" },
+        doc! { "key": key("size"), "value": { "$toDouble": "$file.length" } },
+        doc! { "key": key("name"), "value": "$file.name" },
+    ];
+    let all = append(array("attributes"), added.into_iter().map(Bson::from).collect());
+    let none = doc! { "attributes.key": { "$ne": format!("{FILE}type") } };
+    change(app, id, none, doc! { "attributes": all })
+}
+
 /// Guard: readers can see the asset.
 fn visible(id: &str) -> Document {
     doc! { "_id": id, "file": { "$exists": true }, "deleting": { "$exists": false } }

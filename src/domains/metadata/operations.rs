@@ -52,10 +52,8 @@ pub async fn set_metadata(
 fn stored_pair(pair: &MetadataPairInput, edited_by: Role) -> StoredPair {
     let MetadataPairInput { key, value, roles } = pair;
     let mut readers = roles.clone();
-    match roles.as_slice() {
-        [] => readers.push(EVERYONE.to_owned()),
-        _ => readers.push(edited_by.name().to_owned()),
-    }
+    let further = if roles.is_empty() { EVERYONE } else { edited_by.name() };
+    readers.push(further.to_owned());
     readers.sort();
     readers.dedup();
     StoredPair { key: key.clone(), value: value.clone().into(), readers }

@@ -9,7 +9,6 @@ use super::super::{
     view::{ProductView, StoredProduct},
 };
 use crate::{
-    domains::metadata,
     graphql::{
         declared::{each, valid},
         prelude::*,
@@ -41,8 +40,9 @@ type Placed = (Vec<Bson>, StoredProduct);
 /// # Errors
 /// `BadInput` with the invalid argument, or an error of the read.
 pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
+    let app = cx.app;
     let list = format!("products {by:?}");
-    let (app, (hint, keys, filter)) = (cx.app, selected(cx, by)?);
+    let (hint, keys, filter) = selected(cx, by)?;
     let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
     let filter = both(filter, doc! { "deletedAt": { "$exists": false } });
     if hint == "text" {
@@ -94,6 +94,7 @@ fn position(keys: &[SortKey], product: &ProductView<'_>, score: f64) -> Vec<Bson
 }
 
 fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
+    let app = cx.app;
     let (hint, key, filter) = match by {
         ProductsBy::DiscountAtLeast(least) => {
             input::within("by.discountAtLeast", least.into(), 1..=100)?;
@@ -132,7 +133,7 @@ fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
         }
         ProductsBy::Text(TextFilter { query, language }) => {
             let query = input::verbatim("by.text.query", &query, 1..=200)?;
-            let language = LocaleTag::stemming_of(language.as_ref(), &cx.config().site_locale);
+            let language = LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale);
             let filter = doc! { "$text": { "$search": query, "$language": language } };
             ("text", Some((SCORE, -1)), filter)
         }
@@ -159,8 +160,8 @@ fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
             ("property", None, doc! { "properties": { "$all": all } })
         }
         ProductsBy::Metadata(filter) => {
-            let filter = metadata::operations::having(cx.requester, "by.metadata", filter)?;
-            ("metadata", None, filter)
+            let having = crate::domains::metadata::operations::having;
+            ("metadata", None, having(cx.requester, "by.metadata", filter)?)
         }
         ProductsBy::PriceBetween(PriceRange { currency, min, max }) => {
             let price = range("by.priceBetween", [min.0, max.0], AMOUNT)?;

@@ -219,6 +219,9 @@ settings! {
         /// acknowledged after a majority holds it, and has its own outcome.
         pub coalesce_writes: bool = true,
 
+        /// Maximum number of pairs of metadata of one object.
+        pub metadata_pairs: usize = 50,
+
         /// Maximum size of an asset, in bytes.
         pub asset_bytes: u64 = 4 << 30,
         /// Accepted media types of assets, such as `image/png` and `image/*`. The type is detected from the

@@ -62,6 +62,10 @@ impl Config {
             "site_url must begin with https:// or http:// and not end with /",
         );
         demand(
+            (1..=1_000).contains(&self.metadata_pairs),
+            "metadata_pairs must be between 1 and 1000",
+        );
+        demand(
             self.flow_run_millis > 0 && self.flow_command_millis > 0 && self.sweep_millis > 0,
             "flow_run_millis, flow_command_millis and sweep_millis must be above zero",
         );

@@ -62,6 +62,7 @@ broadcasts! {
         find "categories.parentPath" = "list: products of a category's children",
         find "categories.within" = "list: products below a category",
         find "properties" = "list: products with properties",
+        find "meta.pairs" = "list: products with a pair of metadata",
         find "pricing.currency" = "list: products by price, or by price and weight",
         aggregate "categories._id" = "search: whether a category has products",
         update "categories._id" = "copies: a category changed, whose copies are in many products",

@@ -44,6 +44,7 @@ pub mod transfers;
 pub mod audiences;
 pub mod broadcasts;
 pub mod delivery;
+pub mod metadata;
 pub mod nodes;
 pub mod paying;
 mod room;
@@ -52,6 +53,7 @@ pub mod shards;
 pub mod trees;
 
 use comments::Discussable;
+use metadata::MetadataOwner;
 use queue::operations::Work;
 pub use room::{
     CheckFn, CountFn, Documented, FaultsFn, Later, Made, RepairFn, Room, RoomFields, SweepFn,
@@ -159,6 +161,7 @@ root! {
         orders::OrdersMutation,
         transfers::TransfersMutation,
         content::ContentMutation,
+        metadata::MetadataMutation,
         identities::IdentitiesMutation,
         assets::AssetsMutation,
         hits::HitsMutation,
@@ -235,6 +238,11 @@ pub fn setting_faults(config: &Config) -> Vec<String> {
 /// Every kind of documents that can be discussed, of all rooms.
 pub fn discussable() -> impl Iterator<Item = &'static Discussable> {
     ROOMS.iter().flat_map(|room| room.discussed)
+}
+
+/// Every kind of documents that have metadata, of all rooms.
+pub fn metadata_owners() -> impl Iterator<Item = &'static MetadataOwner> {
+    ROOMS.iter().flat_map(|room| room.metadata)
 }
 
 /// Every collection of the rooms that are switched on, with its indexes.

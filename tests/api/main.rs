@@ -40,6 +40,7 @@ mod kit;
 mod limits;
 mod live;
 mod messages;
+mod metadata;
 mod metrics;
 mod migrations;
 mod nodes;

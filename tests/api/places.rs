@@ -70,7 +70,7 @@ pub fn kind(path: &[String]) -> Option<NodeKind> {
         "toPlaceId" => NodeKind::PLACE,
         "toCharacterId" => NodeKind::CHARACTER,
         "sourceId" | "destinationId" => NodeKind::ACCOUNT,
-        "subjectId" | "ids" => NodeKind::PRODUCT,
+        "subjectId" | "ownerId" | "ids" => NodeKind::PRODUCT,
         "pictureId" => NodeKind::ASSET,
         "replyToId" => NodeKind::COMMENT,
         "parentId" if root.ends_with("Category") => NodeKind::CATEGORY,

@@ -117,7 +117,24 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             json!({ "sku": "a", "quantity": 1, "idempotencyKey": "op" }),
             &["/idempotencyKey"],
         ),
-        ("openAccount", json!({ "currency": "EUR", "idempotencyKey": "op" }), &["/idempotencyKey"]),
+        (
+            "openAccount",
+            json!({ "currency": "EUR", "name": "Name", "idempotencyKey": "op" }),
+            &["/name", "/idempotencyKey"],
+        ),
+        (
+            "renameAccount",
+            json!({ "accountId": NodeKind::ACCOUNT.id("a"), "name": "Name" }),
+            &["/name"],
+        ),
+        (
+            "transfer",
+            json!({
+                "sourceId": NodeKind::ACCOUNT.id("a"), "destinationId": NodeKind::ACCOUNT.id("b"),
+                "amount": 1, "purpose": "Purpose",
+            }),
+            &["/purpose"],
+        ),
         (
             "openCart",
             json!({ "currency": "EUR", "policy": "RESERVE", "idempotencyKey": "op" }),

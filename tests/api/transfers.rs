@@ -1,6 +1,7 @@
 //! Accounts and transfers: what each operation does, how it refuses, and what races leave.
 
 mod cuts;
+mod names;
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -7,6 +7,7 @@ use crate::{
         audiences,
         comments::{self, DiscussionSummary},
         identities::Author,
+        metadata::MetadataPairs,
     },
     flow::OpRecord,
     graphql::prelude::*,
@@ -17,6 +18,10 @@ use crate::{
 pub(super) const ATTRIBUTES: usize = 150;
 /// Prefix of the keys of attributes that are read from the file.
 pub(super) const OF_FILE: &str = "exif:";
+/// Prefix of the keys of attributes by which files are found: their media type, size and name. They aren't shown.
+pub(super) const FILE: &str = "file:";
+/// Beginning of the media types of videos.
+pub(super) const VIDEO: &str = "video/";
 
 document! {
     /// One asset: metadata of a file, and the blob that holds its bytes.
@@ -35,6 +40,11 @@ document! {
         /// The outbox: blobs that it named and that are still to be removed.
         #[serde(default)]
         pub outbox: Vec<Removal>,
+        /// Its former paths, newest first.
+        pub former?: Vec<FormerPath>,
+        /// The former path by which the caller asked for it. It isn't stored.
+        #[serde(skip)]
+        pub redirected_from: Option<String>,
         /// When it becomes visible to readers; its position in lists.
         pub published_at: DateTime,
         /// Its lists, each once per audience; see [`listed`].
@@ -48,6 +58,8 @@ document! {
         pub deleted_at?: DateTime,
         /// Its discussion, written by the room of comments.
         pub discussion?: Box<DiscussionSummary>,
+        /// Its metadata in the schema.
+        pub meta?: Box<MetadataPairs>,
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         /// Digest of that input and of the file, set when the first upload is committed.
@@ -60,6 +72,7 @@ document! {
         unique("slug", "metadata.parentId metadata.slug",
             "assets of a parent, by slug; no two have the same"),
         plain("path", "metadata.path", "an asset by path"),
+        plain("former", "former.path", "an asset by a path that it had"),
         plain("list", "listed -publishedAt _id",
             "assets by tag or parent, and photos within a path, newest first, for each audience"),
         plain("attribute", "attributes.key attributes.value _id",
@@ -87,6 +100,8 @@ document! {
         /// The slugs from the root to itself, each after a `/`. All but the last step is a copy.
         pub path: String,
         pub title: String,
+        /// What the file shows, for readers who don't see it.
+        pub description?: String,
         pub language?: LocaleTag,
         /// Server time of its creation.
         pub created: DateTime,
@@ -95,6 +110,16 @@ document! {
         pub tags: Vec<String>,
         /// Names of the roles that may read it, a sorted set; empty: everyone.
         pub access: Vec<String>,
+    }
+}
+
+document! {
+    /// A path that an asset had.
+    #[derive(PartialEq, Eq)]
+    pub struct FormerPath {
+        pub path: String,
+        /// Server time at which it was left.
+        pub until: DateTime,
     }
 }
 
@@ -162,13 +187,13 @@ document! {
     }
 }
 
-/// The lists of an asset, each once per audience: of each tag and of the parent. A photo is also in the lists
+/// The lists of an asset, each once per audience: of each tag and of the parent. A photo or video is also in the lists
 /// of photos by tag, by parent and within each path above it.
-pub(super) fn listed(metadata: &Metadata) -> Vec<String> {
+pub(super) fn listed(metadata: &Metadata, is_video: bool) -> Vec<String> {
     let parent = metadata.parent_id.as_deref().unwrap_or_default();
     let tags = |list| metadata.tags.iter().map(move |tag| (list, tag.as_str()));
     let mut all: Vec<_> = tags("tag").chain([("parent", parent)]).collect();
-    if metadata.kind == AssetKind::Photo {
+    if metadata.kind == AssetKind::Photo || is_video {
         all.extend(tags("photoTag"));
         all.push(("photoParent", parent));
         // An empty path for everything, then each path from the root on.
@@ -183,7 +208,42 @@ pub(super) fn path_in(parent: &str, slug: &Slug) -> String {
     format!("{}/{}", parent.trim_end_matches('/'), slug.as_str())
 }
 
+impl FileFacts {
+    /// The attributes by which it is found.
+    pub(super) fn attributes(&self) -> [Attribute; 3] {
+        #[expect(clippy::cast_precision_loss, reason = "no file has 2^53 bytes")]
+        let size = self.length as f64;
+        let values: [(&str, Bson); 3] = [
+            ("type", (&self.media_type).into()),
+            ("size", size.into()),
+            ("name", (&self.name).into()),
+        ];
+        values.map(|(name, value)| Attribute { key: format!("{FILE}{name}"), value })
+    }
+
+    /// Whether it is a video.
+    pub(super) fn is_video(&self) -> bool {
+        self.media_type.starts_with(VIDEO)
+    }
+}
+
 impl AssetDocument {
+    /// Whether it is a picture whose size is known.
+    pub fn is_photo(&self) -> bool {
+        self.metadata.kind == AssetKind::Photo
+    }
+
+    /// Whether it is a video.
+    pub fn is_video(&self) -> bool {
+        self.file.as_ref().is_some_and(FileFacts::is_video)
+    }
+
+    /// When it left this path, if it had it.
+    pub(super) fn left(&self, path: &str) -> Option<DateTime> {
+        let former = self.former.iter().flatten().find(|former| former.path == path);
+        former.map(|former| former.until)
+    }
+
     /// The file, if the asset is complete and not deleted.
     pub(super) fn visible_file(&self) -> Option<&FileFacts> {
         self.file.as_ref().filter(|_| self.deleting.is_none())

@@ -56,6 +56,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod repair;
 pub mod resolvers;
 mod settings;
 mod store;
@@ -65,6 +66,7 @@ pub mod types;
 use super::{
     Room, audiences,
     comments::Discussable,
+    metadata::MetadataOwner,
     nodes::node_type,
     room::{declared, documented},
 };
@@ -103,6 +105,9 @@ pub const ROOM: Room = Room {
         operations::asset(cx, AssetBy::Id(id.clone()))
     })],
     discussed: &[DISCUSSED],
+    metadata: &[MetadataOwner::of::<AssetDocument>(NodeKind::ASSET, Role::Editor, || {
+        Condition::All(vec![exists("file"), is_absent("deleting")])
+    })],
     documents: &[
         documented::<AssetDocument>(),
         documented::<BlobDocument>(),
@@ -115,5 +120,6 @@ pub const ROOM: Room = Room {
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(repair::repair(app))),
     ..Room::new("assets")
 };

@@ -7,6 +7,7 @@ use crate::{
     domains::{
         categories::CategoryCopy,
         comments::{self, DiscussionSummary},
+        metadata::{METADATA, MetadataPairs},
         people::PersonName,
     },
     graphql::prelude::*,
@@ -45,6 +46,8 @@ document! {
         pub copying?: Copying,
         /// Summary of its comments, which the room of comments writes.
         pub discussion?: Box<DiscussionSummary>,
+        /// Its metadata.
+        pub meta?: Box<MetadataPairs>,
         /// Server time of the deletion. The document is removed two grace periods later.
         pub deleted_at?: DateTime,
         pub v: Version<1>,
@@ -77,6 +80,7 @@ document! {
             "the sweep of products whose copies weren't looked at again"),
         of_field("outbox", "outbox.at", "the sweep of works that are still to be written"),
         of_field("deleted", "deletedAt", "the sweep that removes deleted products"),
+        + METADATA,
         + comments::TOUCHED,
     }
 

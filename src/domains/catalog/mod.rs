@@ -55,6 +55,7 @@ mod view;
 use super::{
     Room,
     comments::Discussable,
+    metadata::MetadataOwner,
     nodes::{Node, NodeType, ObjectType},
     room::{declared, documented},
 };
@@ -113,6 +114,9 @@ pub const ROOM: Room = Room {
         )
     }],
     discussed: &[DISCUSSED],
+    metadata: &[MetadataOwner::of::<ProductDocument>(NodeKind::PRODUCT, Role::Merchant, || {
+        is_absent("deletedAt")
+    })],
     documents: &[documented::<ProductDocument>()],
     collections: &[declared::<ProductDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -29,7 +29,7 @@ queries! {
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
     ) with consistency: Connection<Product> = {
-        let (page, found) = operations::list(app(context), by, paging(context)?).await?;
+        let (page, found) = operations::list(cx(context), by, paging(context)?).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
         page.connection(found, position, |(_, product)| Product::of(product, locale.clone()))
     },

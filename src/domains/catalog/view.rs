@@ -7,7 +7,7 @@ use mongodb::bson::{DateTime, RawDocumentBuf};
 
 use super::documents::{Dimensions, Pricing, ProductDocument, Shipping};
 use crate::{
-    domains::{categories::CategoryCopyView, comments::DiscussionSummary},
+    domains::{categories::CategoryCopyView, comments::DiscussionSummary, metadata::MetadataPairs},
     error::Result,
     graphql::scalars::LocaleTag,
     mongo::{
@@ -48,6 +48,7 @@ view! {
         "categories" => pub categories: Later<'a, Vec<CategoryCopyView<'a>>>,
         "contributors" => pub contributors: Later<'a, Vec<ContributorView<'a>>>,
         "discussion" => pub discussion: Later<'a, Option<Owned<Box<DiscussionSummary>>>>,
+        "meta" => pub meta: Later<'a, Option<Owned<MetadataPairs>>>,
         "nonce" => pub content_version: &'a str,
         "deletedAt" => pub deleted_at: Option<DateTime>,
         "v" => pub v: Version<1>,

@@ -43,10 +43,11 @@ pub mod types;
 
 use super::{
     Room,
+    metadata::MetadataOwner,
     nodes::{Node, NodeType, node_type},
     room::{declared, documented},
 };
-use crate::graphql::prelude::*;
+use crate::{graphql::prelude::*, mongo::condition::Condition};
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
 pub use operations::copies;
 pub use types::{Category, CategoryBy};
@@ -73,6 +74,9 @@ pub const ROOM: Room = Room {
             operations::category(&cx, CategoryBy::Id(id.clone()))
         })
     }],
+    metadata: &[MetadataOwner::of::<CategoryDocument>(NodeKind::CATEGORY, Role::Merchant, || {
+        Condition::All(Vec::new())
+    })],
     documents: &[documented::<CategoryDocument>()],
     collections: &[declared::<CategoryDocument>()],
     sweep: Some(|app, sweep| {

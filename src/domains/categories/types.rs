@@ -9,9 +9,13 @@ use super::{
     documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths},
     operations,
 };
-use crate::graphql::{
-    declared::{each, nested},
-    prelude::*,
+use crate::{
+    domains::metadata::Metadata,
+    engine::caching::cache_control,
+    graphql::{
+        declared::{each, nested},
+        prelude::*,
+    },
 };
 
 object! {
@@ -56,6 +60,9 @@ object! {
         ): String = name(context, &category.names, locale.as_ref()),
         /// Names of the category in all its languages.
         names: Vec<Translation<'_>> = translations(&category.names),
+        /// Metadata of the category: pairs that the site adds to it.
+        #[graphql(directive = cache_control::apply(0))]
+        metadata(context): Metadata = Metadata::of(cx(context), category.meta.as_deref()),
         /// Categories above this one, root first.
         breadcrumbs: Vec<CategoryLink> = {
             let ancestors = &category.ancestors;

@@ -51,6 +51,7 @@ pub mod types;
 use super::{
     Room, audiences,
     comments::Discussable,
+    metadata::MetadataOwner,
     nodes::node_type,
     room::{declared, documented},
 };
@@ -88,6 +89,9 @@ pub const ROOM: Room = Room {
         |cx, id| operations::content(cx, &ContentBy::Id(id.clone()))
     )],
     discussed: &[DISCUSSED],
+    metadata: &[MetadataOwner::of::<NodeDocument>(NodeKind::CONTENT, Role::Editor, || {
+        is_absent("deletedAt")
+    })],
     documents: &[documented::<NodeDocument>(), documented::<RevisionDocument>()],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -14,7 +14,7 @@ queries! {
     content(
         context,
         #[graphql(desc = "Global id or path of the content.")] by: ContentBy,
-    ) with consistency: Option<Content> = operations::content(cx(context), &by).await?.map(Content::from),
+    ) with consistency: Option<Content> = operations::content(cx(context), &by).await?,
 
     /// Published content that the caller may read, by one of the filters that are served by an index. The
     /// filter also determines the order.

@@ -3,7 +3,7 @@
 use async_graphql::Enum;
 
 use crate::{
-    domains::{carts::Address, paying::Payment},
+    domains::{carts::Address, metadata::MetadataPairs, paying::Payment},
     flow::{Op, OpRecord},
     graphql::scalars::CurrencyCode,
     mongo::prelude::*,
@@ -45,6 +45,8 @@ document! {
         pub raises: Vec<Raise>,
         /// Records of applied ops.
         pub ops: Vec<OpRecord>,
+        /// Its metadata.
+        pub meta?: Box<MetadataPairs>,
         /// Server time of the checkout.
         pub placed_at: DateTime,
         /// Server time of the last change.

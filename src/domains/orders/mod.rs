@@ -89,10 +89,14 @@ pub mod types;
 
 use super::{
     Room,
+    metadata::MetadataOwner,
     nodes::node_type,
     room::{declared, documented},
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{
+    graphql::{node_id::NodeKind, requester::Role},
+    mongo::condition::is_absent,
+};
 pub use documents::OrderDocument;
 pub use types::Order;
 
@@ -105,6 +109,9 @@ pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
     extends: &[("Cart", "order")],
     nodes: &[node_type!(ORDER: Order, |cx, id| operations::order(cx, id))],
+    metadata: &[MetadataOwner::of::<OrderDocument>(NodeKind::ORDER, Role::Merchant, || {
+        is_absent("deleted")
+    })],
     documents: &[documented::<OrderDocument>()],
     collections: &[declared::<OrderDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -7,6 +7,7 @@ use crate::{
     domains::{
         carts::{self, Address, Cart, CartNotActive, MAX_QUANTITY, line},
         inventory::InsufficientStock,
+        metadata::Metadata,
         paying::{PaymentDeclined, PaymentInput},
     },
     graphql::{
@@ -50,6 +51,8 @@ object! {
         refund_due: Money = order.money(order.due()),
         /// Address to which the goods are sent.
         shipping: &Address = &order.shipping,
+        /// Metadata of the order: pairs that the site adds to it.
+        metadata(context): Metadata = Metadata::of(cx(context), order.meta.as_deref()),
         /// Time at which the order was placed.
         placed_at: DateTime = DateTime(order.placed_at),
         /// Server time of the last change: of the lines, of the state or of a refund.

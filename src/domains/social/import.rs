@@ -89,6 +89,7 @@ pub async fn import(
             marking: None,
             merged_at: None,
             celebrity_at: None,
+            meta: None,
             v: Version,
         };
         users(app).insert_many(some.iter().map(user).collect()).await?;

@@ -80,10 +80,14 @@ pub mod types;
 
 use super::{
     Room, delivery,
+    metadata::MetadataOwner,
     nodes::{Node, NodeType, ObjectType},
     room::{declared, documented},
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{
+    graphql::{node_id::NodeKind, requester::Role},
+    mongo::condition::Condition,
+};
 pub use documents::{EdgeDocument, FeedPage, PostDocument, Shown, UserDocument, VoteDocument};
 use types::Post;
 pub use types::User;
@@ -112,6 +116,9 @@ pub const ROOM: Room = Room {
             )
         }),
     ],
+    metadata: &[MetadataOwner::of::<UserDocument>(NodeKind::USER, Role::Merchant, || {
+        Condition::All(Vec::new())
+    })],
     documents: &[
         documented::<UserDocument>(),
         documented::<EdgeDocument>(),

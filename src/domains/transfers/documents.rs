@@ -22,6 +22,8 @@ document! {
         pub id as "_id": String,
         /// Subject of the owner. World accounts have none.
         pub owner?: String,
+        /// Name that the owner gave it.
+        pub name?: String,
         pub kind: AccountKind,
         pub currency: CurrencyCode,
         /// Whether the account takes part in transfers.
@@ -88,6 +90,8 @@ document! {
         pub accounts: Vec<String>,
         /// Amount in minor units.
         pub amount: i64,
+        /// What the money is for, in the words of the subject who requested it.
+        pub purpose?: String,
         /// Currency of both accounts.
         pub currency: CurrencyCode,
         /// State; the diagram is in the room's `mod.rs`.
@@ -199,6 +203,7 @@ impl AccountDocument {
         Self {
             id: id.to_owned(),
             owner: owner.map(str::to_owned),
+            name: None,
             kind,
             currency,
             state: AccountState::Open,

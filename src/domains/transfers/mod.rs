@@ -77,6 +77,7 @@ pub mod operations;
 pub mod resolvers;
 mod store;
 mod sweep;
+mod texts;
 pub mod types;
 
 use super::{

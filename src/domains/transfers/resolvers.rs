@@ -46,6 +46,9 @@ mutations! {
     /// Opens an account for the caller. Its balance is zero.
     open_account(OpenAccountInput) -> OpenAccountResult by signed_in;
 
+    /// Gives an account of the caller another name, or none. Repeatable: the same name once more changes nothing.
+    rename_account(RenameAccountInput) -> RenameAccountResult by signed_in;
+
     /// Closes an account of the caller for good. It is refused with `AccountNotEmpty` unless the balance is
     /// zero and no transfer is unfinished. Refunds of payments still reach a closed account. Repeatable:
     /// closing a closed account returns it.

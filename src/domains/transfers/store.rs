@@ -70,6 +70,24 @@ pub(super) fn close_account(id: &str, owner: &str) -> Change<NotClosed> {
     Change::ruled(id, rules, doc! { "state": stored(&AccountState::Closed) })
 }
 
+/// Why an account keeps its name.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NotRenamed {
+    /// It belongs to somebody else.
+    NotOwn,
+    /// It is closed.
+    Closed,
+}
+
+/// Gives the owner's account another name, or none.
+pub(super) fn rename_account(id: &str, owner: &str, name: Option<&str>) -> Change<NotRenamed> {
+    let rules = [
+        (is("owner", owner), NotRenamed::NotOwn),
+        (is("state", stored(&AccountState::Open)), NotRenamed::Closed),
+    ];
+    Change::ruled(id, rules, doc! { "name": name.map_or("$$REMOVE".into(), literal) })
+}
+
 /// Why a transfer doesn't change the balance of an account.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NotMoved {

@@ -3,9 +3,11 @@
 use async_graphql::{Context, OneofObject, Value};
 
 pub use super::documents::{AccountState, TransferKind, TransferReason, TransferState};
+pub use super::texts::{RenameAccountInput, RenameAccountResult};
 use super::{
     documents::{AccountDocument, LARGEST, TransferDocument, TransferStep},
     operations,
+    texts::{account_name, transfer_purpose},
 };
 use crate::graphql::{prelude::*, refusals::CurrencyMismatch, scalars::DateTime};
 
@@ -14,6 +16,8 @@ object! {
     pub type Account = AccountDocument as account {
         /// Global id of the account. Whoever knows it can transfer money to the account, and nothing else.
         pub id: ID = NodeKind::ACCOUNT.id(&account.id),
+        /// Name that the owner gave the account; null without one. Payers don't see it.
+        name: Option<&str> = account.name.as_deref(),
         /// Currency of the balance. It never changes; money moves only between accounts with the same
         /// currency.
         currency: CurrencyCode = account.currency,
@@ -60,6 +64,9 @@ object! {
         failure_reason: Option<TransferReason> = transfer.reason,
         /// Money that moves from the source to the destination. It is never negative.
         amount: Money = Money::new(transfer.amount, transfer.currency),
+        /// What the money is for, in the words of the caller who requested the transfer; null if nothing was given. The
+        /// owners of both accounts see it.
+        purpose: Option<&str> = transfer.purpose.as_deref(),
         /// Global id of the account that pays. Deposits come from an account that stands for the outside world;
         /// there is one for each currency.
         source_id: ID = NodeKind::ACCOUNT.id(&transfer.source),
@@ -156,6 +163,9 @@ input! {
         pub currency: CurrencyCode,
         /// Upper limit of the balance in minor units of the currency, 1 to 10^18. Default: no limit of its own.
         pub largest_balance: Option<Long> where optional(within(1..=LARGEST)),
+        /// Name that only the owner and services see, a line of 1 to 100 characters. Default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub name: Option<String> where optional(account_name),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the account that the first
         /// call opened.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
@@ -175,6 +185,9 @@ input! {
         pub destination_id: ID where id(NodeKind::ACCOUNT),
         /// Amount in minor units of the accounts' currency, 1 to 10^18.
         pub amount: Long where within(1..=LARGEST),
+        /// What the money is for, a line of 1 to 140 characters that the owners of both accounts see. Default: nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub purpose: Option<String> where optional(transfer_purpose),
         /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
         /// with the same key.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),

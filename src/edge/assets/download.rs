@@ -33,6 +33,9 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorR
     let found = found.await.map_err(|elapsed| Error::Timeout(elapsed.into()))??;
     let found = found.and_then(|asset| asset.file.clone().map(|file| (asset, file)));
     let (asset, file) = found.ok_or_else(|| ErrorResponse::not_found(path))?;
+    if asset.redirected_from.is_some() {
+        return moved(&asset, head.uri.query());
+    }
     let length = u64::try_from(file.length).map_err(Error::internal)?;
     let tag: ETag = tag(&file).parse().map_err(|_| Error::internal("a tag of digits"))?;
     let modified = file.at.to_system_time();
@@ -60,6 +63,18 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorR
     }
     let permit = edge.limits.begin_transfer(edge.client(&caller, head))?;
     Ok((status, headers, body(edge, &file, range, permit)).into_response())
+}
+
+/// The redirection from a former path. It isn't permanent: another asset may get the path.
+fn moved(asset: &AssetDocument, query: Option<&str>) -> Result<Response, ErrorResponse> {
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    let location = HeaderValue::try_from(format!("/assets{}{query}", asset.metadata.path));
+    let location = location.map_err(Error::internal)?;
+    let headers = [
+        (header::LOCATION, location),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    Ok((StatusCode::TEMPORARY_REDIRECT, headers).into_response())
 }
 
 /// The asset that a path below `/assets` names, by id or by path. An id contains letters that no slug has.

@@ -1,5 +1,7 @@
 //! Attributes: what a camera wrote, and the search.
 
+use docgate::domains;
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{ask, editor, file, lists::slugs, parent, send_file, uploaded};
@@ -387,4 +389,55 @@ async fn numbers_come_back_as_they_were_given() {
             assert!(text.contains(&number.replace("e276", "e+276")), "{number}: {text}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_found_by_media_type_size_and_name() {
+    let gateway = Gateway::start().await;
+    let client = editor(&gateway);
+    let own = json!([{ "key": "stars", "value": { "number": 3 } }]);
+    let input = json!({ "slug": "small", "attributes": own });
+    let small = uploaded(&gateway, input, &file("Small.txt", "text/plain", "x")).await;
+    let large = "x".repeat(1_000);
+    uploaded(&gateway, json!({ "slug": "large" }), &file("Large.txt", "text/plain", large)).await;
+    uploaded(&gateway, json!({ "slug": "data" }), &file("data.csv", "text/csv", "1,2")).await;
+    let search = async |all: Value| {
+        let mut found = slugs(&client, &json!({ "attributes": { "all": all } }), 2).await;
+        found.sort();
+        found
+    };
+    let text = |key: &str, value: &str| json!({ "key": key, "eq": { "text": value } });
+    let at_least =
+        |size: i64| json!({ "key": "file:size", "range": { "number": { "from": size } } });
+    for (all, expected) in [
+        (json!([text("file:type", "text/plain")]), vec!["large", "small"]),
+        (json!([text("file:name", "data.csv")]), vec!["data"]),
+        (json!([at_least(3)]), vec!["data", "large"]),
+        (json!([text("file:type", "text/plain"), at_least(3)]), vec!["large"]),
+    ] {
+        assert_eq!(search(all.clone()).await, expected, "{all}");
+    }
+    // They aren't among the attributes that are shown, and an edit keeps them.
+    assert_eq!(small["attributes"].as_array().map(Vec::len), Some(1), "{small:#}");
+    let input = json!({ "assetId": small["id"], "version": small["version"], "attributes": [] });
+    assert_eq!(ask(&client, "editAsset", input).await["attributes"], json!([]));
+    assert_eq!(search(json!([text("file:name", "Small.txt")])).await, ["small"]);
+    // Editors don't set them.
+    let forged = json!([{ "key": "file:size", "value": { "number": 1 } }]);
+    let read = client.field("{ asset(by: { path: \"/small\" }) { version } }", json!({})).await;
+    let input = json!({ "assetId": small["id"], "version": read["version"], "attributes": forged });
+    assert_eq!(ask(&client, "editAsset", input).await["field"], "input.attributes.0.key");
+
+    // Files of earlier versions get them by the repair, once.
+    let pull = doc! { "$pull": { "attributes": { "key": { "$in": ["file:type", "file:size", "file:name"] } } } };
+    gateway.raw("assetEntries").update_many(doc! {}, pull).await.expect("an update");
+    assert!(search(json!([at_least(0)])).await.is_empty());
+    gateway.assert_sound().await;
+    assert_eq!(domains::repair(&gateway.app).await.expect("a repair").len(), 3);
+    assert_eq!(search(json!([at_least(0)])).await, ["data", "large", "small"]);
+    assert_eq!(search(json!([text("file:type", "text/csv")])).await, ["data"]);
+    let before = gateway.snapshot().await;
+    assert_eq!(domains::repair(&gateway.app).await.expect("a repair"), [""; 0]);
+    assert!(gateway.snapshot().await == before);
+    gateway.assert_sound().await;
 }

@@ -3,6 +3,7 @@
 mod atom;
 mod flows;
 mod late;
+mod paths;
 mod photos;
 mod reads;
 mod writes;

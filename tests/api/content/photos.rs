@@ -7,10 +7,10 @@ use super::{ask, at, create, draft, editor, listed, listed_by, publish, put};
 use crate::support::{Gateway, commands};
 
 /// A picture of one grey pixel, in PNG.
-const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
+pub(super) const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
 
 /// Puts a file at a path; answers its global id.
-async fn upload(gateway: &Gateway, path: &str, bytes: &'static [u8]) -> String {
+pub(super) async fn upload(gateway: &Gateway, path: &str, bytes: &'static [u8]) -> String {
     let url = format!("http://{}/assets{path}", gateway.address);
     let request = reqwest::Client::new().put(url).body(bytes);
     let token = editor(gateway).token.expect("a token");

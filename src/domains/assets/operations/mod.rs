@@ -2,6 +2,7 @@
 
 mod changes;
 mod media;
+mod paths;
 mod put;
 mod receive;
 mod reservation;
@@ -19,6 +20,7 @@ use mongodb::bson::DateTime;
 pub use super::store::{Expected, PhotosBy, is_parent, list_photos as photos};
 pub use changes::{delete_asset, edit_asset, tag_asset, untag_asset};
 pub(super) use changes::{discard, dispose};
+pub use paths::at_path;
 pub use put::put;
 pub use upload::{replace_asset, upload_asset};
 
@@ -41,19 +43,20 @@ type Changed<U> = Result<AssetDocument, Stop<U>>;
 /// # Errors
 /// `BadInput` that names the argument.
 pub async fn asset(cx: Cx<'_>, by: AssetBy) -> Result<Option<AssetDocument>> {
-    let (key, value) = match by {
-        AssetBy::Id(id) => {
-            let Ok(id) = input::id(NodeKind::ASSET, &id) else { return Ok(None) };
-            ("_id", id)
-        }
-        AssetBy::Path(path) => ("metadata.path", input::path("by.path", &path)?.to_owned()),
+    let id = match by {
+        AssetBy::Id(id) => input::id(NodeKind::ASSET, &id),
+        AssetBy::Path(path) => return at_path(cx, input::path("by.path", &path)?).await,
     };
-    let found = store::assets(&cx).get_timed_by(key, &value).await?;
-    let may_read = |(now, asset): &(DateTime, AssetDocument)| {
-        asset.visible_file().is_some()
-            && may_see(cx.requester, &asset.metadata.access, asset.published_at <= *now)
-    };
-    Ok(found.filter(may_read).map(|(_, asset)| asset))
+    let Ok(id) = id else { return Ok(None) };
+    let found = store::assets(&cx).get_timed_by("_id", &id).await?;
+    let found = found.filter(|(now, asset)| may_read(cx, *now, asset));
+    Ok(found.map(|(_, asset)| asset))
+}
+
+/// Whether the caller may read an asset that was read at the server time `now`.
+fn may_read(cx: Cx<'_>, now: DateTime, asset: &AssetDocument) -> bool {
+    asset.visible_file().is_some()
+        && may_see(cx.requester, &asset.metadata.access, asset.published_at <= now)
 }
 
 /// The asset with this `_id`, if the caller may read it; see [`asset`].

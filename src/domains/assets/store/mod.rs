@@ -1,15 +1,17 @@
 //! MongoDB access of assets. The guarded writes are values, which the caller sends.
 
 mod lists;
+mod paths;
 mod uploads;
 
 pub(super) use lists::{AssetList, Condition, Test, is_ordered, list};
 pub use lists::{PhotosBy, list_photos};
+pub(super) use paths::find_by_path;
 pub use uploads::Expected;
 pub(super) use uploads::*;
 
 use super::{
-    documents::{ATTRIBUTES, AssetDocument, Attribute, OF_FILE, ParentDocument},
+    documents::{ATTRIBUTES, AssetDocument, Attribute, FILE, OF_FILE, ParentDocument, VIDEO},
     types::EditAssetInput,
 };
 use crate::{domains::audiences, graphql::prelude::*, mongo::prelude::*};
@@ -59,8 +61,10 @@ pub(super) async fn update_paths(
         filter.insert("_id", only);
     }
     let above = if path == TOP { "" } else { path };
+    let path = doc! { "$concat": [literal(above), "/", "$metadata.slug"] };
     let set = doc! { "$set": {
-        "metadata.path": { "$concat": [literal(above), "/", "$metadata.slug"] },
+        "former": paths::with_left(&path),
+        "metadata.path": path,
         "parentCv": version,
     } };
     assets(app).update_many(filter, vec![set, relist()], Vec::new()).await
@@ -71,6 +75,7 @@ pub(super) async fn update_paths(
 pub(super) fn edit(app: &App, input: &EditAssetInput) -> Guarded<AssetDocument> {
     let fields = [
         ("metadata.title", input.title.as_ref().map(literal)),
+        ("metadata.description", input.description.as_deref().map(paths::or_nothing)),
         ("metadata.language", input.language.as_ref().map(|it| literal(stored(it)))),
         ("metadata.access", input.access.as_ref().map(literal)),
         ("publishedAt", input.publish_at.map(|at| at.0.into())),
@@ -80,7 +85,7 @@ pub(super) fn edit(app: &App, input: &EditAssetInput) -> Guarded<AssetDocument> 
     let mut guard = doc! { "metadata.nonce": input.version.as_str() };
     if let Some(attributes) = &input.attributes {
         let attributes: Vec<_> = attributes.iter().cloned().map(Attribute::from).collect();
-        let of_file = attributes_of_file("$eq");
+        let of_file = attributes_of_file(true);
         guard = both(guard, at_most(ATTRIBUTES.saturating_sub(attributes.len()), &of_file));
         set.insert("attributes", concat([literal(stored(&attributes)), of_file]));
     }
@@ -110,6 +115,20 @@ fn change(app: &App, id: &str, guard: Document, set: Document) -> Guarded<AssetD
     assets(app).guarded(guard, vec![doc! { "$set": set }, relist()])
 }
 
+/// Adds the attributes by which a file is found, as [`FileFacts::attributes`](super::documents::FileFacts::attributes) has
+/// them, if the asset has none. Its lists follow.
+pub(super) fn add_attributes(app: &App, id: &str) -> Guarded<AssetDocument> {
+    let key = |name: &str| literal(format!("{FILE}{name}"));
+    let added = vec![
+        doc! { "key": key("type"), "value": "$file.type" },
+        doc! { "key": key("size"), "value": { "$toDouble": "$file.length" } },
+        doc! { "key": key("name"), "value": "$file.name" },
+    ];
+    let all = append(array("attributes"), added.into_iter().map(Bson::from).collect());
+    let none = doc! { "attributes.key": { "$ne": format!("{FILE}type") } };
+    change(app, id, none, doc! { "attributes": all })
+}
+
 /// Guard: readers can see the asset.
 fn visible(id: &str) -> Document {
     doc! { "_id": id, "file": { "$exists": true }, "deleting": { "$exists": false } }
@@ -135,7 +154,7 @@ pub(super) fn mark_deleting(app: &App, id: &str, version: Option<&str>) -> Guard
         "attributes": nothing(),
     } };
     let upload = doc! { "$set": { "outbox": outbox_with("upload", false) } };
-    let unset = doc! { "$unset": ["file", "upload"] };
+    let unset = doc! { "$unset": ["file", "upload", "meta", "former"] };
     assets(app).guarded(guard, vec![gone, upload, unset, relist()])
 }
 
@@ -165,9 +184,11 @@ fn concat<const N: usize>(arrays: [Bson; N]) -> Bson {
     Bson::Document(doc! { "$concatArrays": arrays.to_vec() })
 }
 
-/// Expression of the attributes that are read from the file (`is`: `$eq`), or of the others (`$ne`).
-fn attributes_of_file(is: &str) -> Bson {
-    filter(array("attributes"), doc! { is: [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
+/// Expression of the attributes that are read from the file, or of the others.
+fn attributes_of_file(are_of_file: bool) -> Bson {
+    let begins = |with: &str| doc! { "$eq": [{ "$indexOfCP": ["$$this.key", with] }, 0] };
+    let is_of_file = doc! { "$or": [begins(OF_FILE), begins(FILE)] };
+    filter(array("attributes"), if are_of_file { is_of_file } else { not(is_of_file) })
 }
 
 /// The stage that recomputes `listed`; see [`listed`](super::documents::listed). An asset that readers can't
@@ -180,7 +201,10 @@ fn relist() -> Document {
     let none = || Bson::Array(Vec::new());
     let of_photo =
         concat([tags("photoTag"), parent("photoParent"), each_in("photoIn", levels_above())]);
-    let is_photo = doc! { "$eq": ["$metadata.type", "photo"] };
+    let is_photo = doc! { "$or": [
+        { "$eq": ["$metadata.type", "photo"] },
+        { "$eq": [{ "$indexOfCP": ["$file.type", VIDEO] }, 0] },
+    ] };
     let lists = concat([tags("tag"), parent("parent"), choose(is_photo, of_photo, none())]);
     let all = audiences::listed_as("metadata.access", lists);
     doc! { "$set": { "listed": choose(is_missing("file"), none(), all) } }

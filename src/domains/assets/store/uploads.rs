@@ -122,11 +122,12 @@ pub(crate) fn commit(
     op: Option<&Op>,
 ) -> Change<NotCommitted> {
     let kind = if file.width.is_some() { AssetKind::Photo } else { AssetKind::File };
+    let attributes: Vec<_> = attributes.iter().cloned().chain(file.attributes()).collect();
     let mut set = doc! {
         "file": { "$mergeObjects": [literal(stored(file)), { "at": "$$NOW" }] },
         "metadata.nonce": literal(app.ids().random()),
         "metadata.type": literal(stored(&kind)),
-        "attributes": concat([attributes_of_file("$ne"), literal(stored(&attributes))]),
+        "attributes": concat([attributes_of_file(false), literal(stored(&attributes))]),
         "outbox": outbox_with("file", true),
     };
     let mut rules = vec![

@@ -6,7 +6,7 @@ use async_graphql::OneofObject;
 use mongodb::bson::Bson;
 use serde::Serialize;
 
-use super::super::documents::{Attribute, OF_FILE};
+use super::super::documents::{Attribute, FILE, OF_FILE};
 use crate::graphql::{declared, input as checks, prelude::*, scalars::DateTime, upload::Upload};
 
 /// Maximum length of an attribute's key, in characters.
@@ -17,6 +17,8 @@ const VALUE: usize = 1_000;
 const GIVEN: usize = 100;
 /// Maximum length of a title, in characters.
 const TITLE: usize = 300;
+/// Maximum length of a description, in characters.
+const DESCRIPTION: usize = 2_000;
 
 /// Key of an asset; exactly one field is given.
 #[derive(Debug, OneofObject)]
@@ -24,7 +26,7 @@ pub enum AssetBy {
     /// Global id of the asset, as in `Asset.id`.
     Id(ID),
     /// Path of the asset, such as `/travel/lisbon/tram`: the path of its folder or gallery, and its
-    /// slug.
+    /// slug. A former path is accepted too; `redirectedFrom` then holds it.
     Path(String),
 }
 
@@ -78,7 +80,8 @@ input! {
 
     /// Condition on one attribute. Exactly one of `eq`, `range` and `exists` is given.
     pub struct AttributeCondition {
-        /// Key that the attribute has, 1 to 100 characters. Keys from a camera begin with `exif:`.
+        /// Key that the attribute has, 1 to 100 characters. Keys from a camera begin with `exif:`. Each file also has
+        /// `file:type`, its media type, `file:size`, its size in bytes, and `file:name`, its name.
         pub key: String,
         /// The attribute has exactly this value. The types must match too.
         pub eq: Option<AttributeValueInput>,
@@ -114,7 +117,7 @@ input! {
 
     /// An attribute that editors give to an asset, such as the camera of a picture.
     pub struct AttributeInput {
-        /// Key, 1 to 100 characters. It can't begin with `exif:`.
+        /// Key, 1 to 100 characters. It can't begin with `exif:` or `file:`.
         pub key: String where own_key,
         /// Value. Its type determines which of the fields of `Attribute` holds it.
         pub value: AttributeValueInput where attribute_value,
@@ -132,6 +135,9 @@ input! {
         pub slug: Option<Slug>,
         /// Title, 1 to 300 characters. Default: the file name.
         pub title: Option<String> where optional(text(1..=TITLE)),
+        /// Description of what the file shows, 1 to 2,000 characters, for readers who don't see it. Default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub description: Option<String> where optional(text(1..=DESCRIPTION)),
         /// Language of the file, if it has one.
         pub language: Option<LocaleTag>,
         /// At most 30 tags of 1 to 64 characters each, without line breaks.
@@ -174,6 +180,8 @@ input! {
         pub version: ID,
         /// Title, 1 to 300 characters.
         pub title: Option<String> where optional(text(1..=TITLE)),
+        /// Description of what the file shows, up to 2,000 characters. An empty text removes it.
+        pub description: Option<String> where optional(text(0..=DESCRIPTION)),
         /// Language of the file.
         pub language: Option<LocaleTag>,
         /// Names of the roles that may read the asset; an empty list permits everyone.
@@ -226,8 +234,8 @@ fn role_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput> 
 /// Key of an attribute that isn't read from a file. It isn't trimmed: searches compare it exactly.
 fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
     checks::verbatim(field, key, 1..=KEY)?;
-    if key.starts_with(OF_FILE) {
-        let reason = format!("begins with {OF_FILE}, which is reserved for values read from files");
+    if let Some(prefix) = [OF_FILE, FILE].into_iter().find(|prefix| key.starts_with(prefix)) {
+        let reason = format!("begins with {prefix}, which is reserved for values read from files");
         return Err(InvalidInput::new(field, reason));
     }
     Ok(())

@@ -9,12 +9,13 @@ pub use inputs::*;
 
 use super::{
     DISCUSSED,
-    documents::{AssetDocument, Attribute},
+    documents::{AssetDocument, Attribute, FILE},
 };
 use crate::{
     domains::{
         comments::Discussion,
         content::{self, Content},
+        metadata::Metadata,
     },
     graphql::{
         author::Author,
@@ -37,6 +38,9 @@ object! {
         slug: &Slug = &asset.metadata.slug,
         /// Path of slugs from the root to the asset, such as `/travel/lisbon/tram`.
         path: &str = &asset.metadata.path,
+        /// Former path by which the client asked for the asset; null if it asked by the present path or by id. A client
+        /// should redirect readers to `path`.
+        redirected_from: Option<&str> = asset.redirected_from.as_deref(),
         /// Global id of the folder or gallery that contains the asset; null for a root.
         parent_id: Option<ID> =
             asset.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id)),
@@ -51,13 +55,20 @@ object! {
         /// Title that readers see, up to 300 characters. An upload without a title gives it the name of
         /// the file.
         title: &str = &asset.metadata.title,
+        /// Description of what the file shows, for readers who don't see it; null without one.
+        description: Option<&str> = asset.metadata.description.as_deref(),
         /// Language of the file; null if it has none or it is unknown.
         language: Option<&LocaleTag> = asset.metadata.language.as_ref(),
         /// Tags, sorted.
         tags: &[String] = &asset.metadata.tags,
         /// Further attributes, such as those that a camera wrote into the picture (their keys begin with
         /// `exif:`).
-        attributes: &[Attribute] = &asset.attributes,
+        attributes: Vec<&Attribute> = {
+            let all = asset.attributes.iter();
+            all.filter(|attribute| !attribute.key.starts_with(FILE)).collect()
+        },
+        /// Metadata of the asset: pairs that the site adds to it.
+        metadata(context): Metadata = Metadata::of(cx(context), asset.meta.as_deref()),
         /// Author of the asset, with the name that readers see.
         author: Author = (&asset.metadata.author).into(),
         /// Names of the roles that may read the asset; an empty list permits everyone. Editors can read all

@@ -70,6 +70,7 @@ fn new_product(
         origin,
         outbox: Vec::new(),
         discussion: None,
+        meta: None,
         deleted_at: None,
         v: Version,
     }

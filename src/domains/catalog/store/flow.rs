@@ -134,6 +134,7 @@ pub(in super::super) fn deletion(sku: &str, generation: &str) -> Change<NotChang
         "contributors": [],
         "categories": [],
         "copying": "$$REMOVE",
+        "meta": "$$REMOVE",
         "version": next_version(),
         "outbox": works_due(everyone()),
     };

@@ -39,9 +39,10 @@ type Placed = (Vec<Bson>, StoredProduct);
 ///
 /// # Errors
 /// `BadInput` with the invalid argument, or an error of the read.
-pub async fn list(app: &App, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
+pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
+    let app = cx.app;
     let list = format!("products {by:?}");
-    let (hint, keys, filter) = selected(app, by)?;
+    let (hint, keys, filter) = selected(cx, by)?;
     let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
     let filter = both(filter, doc! { "deletedAt": { "$exists": false } });
     if hint == "text" {
@@ -92,7 +93,8 @@ fn position(keys: &[SortKey], product: &ProductView<'_>, score: f64) -> Vec<Bson
     keys.iter().map(value).collect()
 }
 
-fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
+fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
+    let app = cx.app;
     let (hint, key, filter) = match by {
         ProductsBy::DiscountAtLeast(least) => {
             input::within("by.discountAtLeast", least.into(), 1..=100)?;
@@ -156,6 +158,10 @@ fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
             let one = |PropertyInput { key, value }| doc! { "$elemMatch": { "key": key, "value": value } };
             let all: Vec<Document> = properties.into_iter().map(one).collect();
             ("property", None, doc! { "properties": { "$all": all } })
+        }
+        ProductsBy::Metadata(filter) => {
+            let having = crate::domains::metadata::operations::having;
+            ("metadata", None, having(cx.requester, "by.metadata", filter)?)
         }
         ProductsBy::PriceBetween(PriceRange { currency, min, max }) => {
             let price = range("by.priceBetween", [min.0, max.0], AMOUNT)?;

@@ -3,7 +3,7 @@
 use async_graphql::{InputObject, OneofObject};
 
 use super::inputs::PropertyInput;
-use crate::graphql::prelude::*;
+use crate::{domains::metadata::MetadataFilter, graphql::prelude::*};
 
 /// Filter and sort order of a list of products; exactly one field is given. There is no free-form filter,
 /// because each of these is served by an index.
@@ -27,6 +27,8 @@ pub enum ProductsBy {
     /// Products that have all of these properties, 1 to 5, sorted by SKU. Put the rarest property first: the
     /// products that have it are searched for the others.
     Property(Vec<PropertyInput>),
+    /// Products with a pair of metadata, sorted by SKU.
+    Metadata(MetadataFilter),
     /// Products whose retail price is in a range, cheapest first.
     PriceBetween(PriceRange),
     /// Products whose price and weight are both in a range, sorted by SKU. Every page reads all products in

@@ -12,6 +12,7 @@ use crate::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
         comments::Discussion,
         inventory::{self, Stock},
+        metadata::Metadata,
         people::{self, Person},
     },
     engine::caching::cache_control,
@@ -39,6 +40,11 @@ impl Shown {
     fn categories(&self) -> Result<Vec<ProductCategory<'_>>> {
         let shown = |copy| ProductCategory { copy, locale: self.locale.as_ref() };
         Ok(self.product().categories.get()?.into_iter().map(shown).collect())
+    }
+
+    fn metadata(&self, cx: Cx<'_>) -> Result<Metadata> {
+        let stored = self.product().meta.get()?.map(|Owned(stored)| stored);
+        Ok(Metadata::of(cx, stored.as_ref()))
     }
 
     fn discussion(&self) -> Result<Option<Discussion>> {
@@ -111,6 +117,9 @@ macro_rules! product_types {
                 contributors?: Vec<ContributorView<'_>> = $shown.0.product().contributors.get()?,
                 /// Discussion of the product with its newest comments; null if none was opened.
                 discussion?: Option<Discussion> = $shown.0.discussion()?,
+                /// Metadata of the product: pairs that the site adds to it.
+                #[graphql(directive = cache_control::apply(0))]
+                metadata(context)?: Metadata = $shown.0.metadata(cx(context))?,
                 /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the
                 /// update of a product that changed since it was read.
                 version: ID = $shown.0.product().content_version.into(),

@@ -134,7 +134,7 @@ impl Branch for NodeDocument {
             "outbox": nothing(),
             "kept": nothing(),
         } };
-        Some(vec![set, doc! { "$unset": ["live", "next", "publishedAt", "deleting"] }])
+        Some(vec![set, doc! { "$unset": ["live", "next", "publishedAt", "meta", "deleting"] }])
     }
 
     async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>> {

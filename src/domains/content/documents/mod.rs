@@ -9,6 +9,7 @@ use crate::{
         audiences,
         comments::{self, DiscussionSummary},
         identities::Author,
+        metadata::{METADATA, MetadataPairs},
     },
     flow::tree::TreeFields,
     graphql::prelude::*,
@@ -51,6 +52,8 @@ document! {
         pub remains?: DateTime,
         /// Its discussion, written by the room of comments.
         pub discussion?: Box<DiscussionSummary>,
+        /// Its metadata in the schema.
+        pub meta?: Box<MetadataPairs>,
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         pub v: Version<1>,
@@ -73,6 +76,7 @@ document! {
         of_field("deleting", "deleting.at", "the sweep of deletions that were cut"),
         of_field("deleted", "deletedAt", "the sweep that forgets what was deleted"),
         of_field("remains", "remains", "the sweep of what deleted content leaves behind"),
+        + METADATA,
         + comments::TOUCHED,
     }
 

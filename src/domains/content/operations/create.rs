@@ -75,6 +75,7 @@ fn placed(
         deleted_at: None,
         remains: None,
         discussion: None,
+        meta: None,
         id: op.id.clone(),
         input: op.input.clone(),
         v: Version,

@@ -7,22 +7,38 @@ use mongodb::bson::Bson;
 
 use super::super::{
     store::{self, Listing},
-    types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
+    types::{Content, ContentBy, ContentRevision, ContentsBy, Shown, TextInContent},
 };
 use crate::{
-    domains::assets::{self, AssetDocument, operations::PhotosBy},
+    domains::{
+        assets::{self, AssetDocument, operations::PhotosBy},
+        metadata,
+    },
     graphql::{input::path_or_top, prelude::*},
 };
 
 /// One content, if the caller can see it.
-pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Shown>> {
+pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Content>> {
     match by {
         ContentBy::Id(id) => match input::id(NodeKind::CONTENT, id) {
-            Ok(id) => by_id(cx.app, cx.requester, &id).await,
+            Ok(id) => Ok(by_id(cx.app, cx.requester, &id).await?.map(Content::from)),
             Err(_) => Ok(None),
         },
-        ContentBy::Path(path) => at_path(cx, input::path("by.path", path)?).await,
+        ContentBy::Path(path) => any_at_path(cx, input::path("by.path", path)?).await,
     }
+}
+
+/// The content, picture or video that has the path, or else the one that had it last. Assets are read only if no content
+/// has the path.
+async fn any_at_path(cx: Cx<'_>, path: &str) -> Result<Option<Content>> {
+    let node = at_path(cx, path).await?;
+    let has_it = |node: &Shown| node.node().metadata.path == path;
+    if node.as_ref().is_some_and(has_it) {
+        return Ok(node.map(Content::from));
+    }
+    let asset = assets::operations::at_path(cx, path).await?.and_then(Content::of_asset);
+    let asset_has_it = asset.as_ref().is_some_and(|asset| asset.path() == path);
+    Ok(if asset_has_it { asset } else { node.map(Content::from).or(asset) })
 }
 
 /// The `_id` of a global id. An invalid one becomes an empty one, which no content has.
@@ -56,7 +72,7 @@ pub async fn contents(
     texts: bool,
     paging: Paging,
 ) -> Result<Connection<Content>> {
-    let listing = listing_of(cx.app, by)?;
+    let listing = listing_of(cx, by)?;
     let page = Page::new(&cx, listing.order(), paging)?;
     let photos = async {
         match photos_of(&listing) {
@@ -74,7 +90,7 @@ pub async fn contents(
     if !photos.is_empty() {
         let place = |photo: &AssetDocument| vec![photo.published_at.into(), Bson::from(&photo.id)];
         all.extend(
-            photos.into_iter().map(|photo| (place(&photo), Content::Photo(Photo(Box::new(photo))))),
+            photos.into_iter().filter_map(|photo| Some((place(&photo), Content::of_asset(photo)?))),
         );
         all.sort_by(|(left, _), (right, _)| newest_first(left, right));
         if page.is_backward() {
@@ -90,7 +106,7 @@ fn photos_of(listing: &Listing) -> Option<PhotosBy<'_>> {
         Listing::Tag(tag) => Some(PhotosBy::Tag(tag)),
         Listing::Parent(id) => Some(PhotosBy::Parent(id)),
         Listing::In(path) => Some(PhotosBy::In(path)),
-        Listing::Type(_) | Listing::Text { .. } => None,
+        Listing::Type(_) | Listing::Metadata(_) | Listing::Text { .. } => None,
     }
 }
 
@@ -102,17 +118,21 @@ fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
 }
 
 /// Checks the arguments.
-fn listing_of(app: &App, by: &ContentsBy) -> Result<Listing, InvalidInput> {
+fn listing_of(cx: Cx<'_>, by: &ContentsBy) -> Result<Listing, InvalidInput> {
     Ok(match by {
         ContentsBy::Tag(tag) => Listing::Tag(input::tag("by.tag", tag)?),
         ContentsBy::ParentId(id) => Listing::Parent(id_or_none(id)),
         ContentsBy::Type(kind) => Listing::Type((*kind).into()),
         ContentsBy::Below(path) => Listing::In(path_or_top("by.below", path)?.to_owned()),
+        ContentsBy::Metadata(pair) => {
+            let pair = pair.clone();
+            Listing::Metadata(metadata::operations::having(cx.requester, "by.metadata", pair)?)
+        }
         ContentsBy::Text(TextInContent { query, within, language }) => {
             let within = within.as_deref().unwrap_or(TOP);
             Listing::Text {
                 query: input::verbatim("by.text.query", query, 1..=200)?,
-                language: LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale),
+                language: LocaleTag::stemming_of(language.as_ref(), &cx.config().site_locale),
                 within: path_or_top("by.text.within", within)?.to_owned(),
             }
         }

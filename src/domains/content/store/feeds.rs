@@ -18,6 +18,8 @@ pub(in super::super) enum Listing {
     Type(ContentType),
     /// Everything at and below a path.
     In(String),
+    /// Content with a pair of metadata; the filter that finds it.
+    Metadata(Document),
     /// Full-text search.
     Text {
         /// The words to search for.
@@ -37,6 +39,7 @@ impl Listing {
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
             Self::Text { .. } => vec![("score", -1), ("document._id", 1)],
+            Self::Metadata(_) => vec![("_id", 1)],
             _ => vec![("publishedAt", -1), ("_id", 1)],
         };
         Order { list: format!("contents {self:?}"), keys }
@@ -48,6 +51,7 @@ impl Listing {
             Self::Parent(id) => ("parent", id),
             Self::Type(kind) => ("type", kind.name()),
             Self::In(path) | Self::Text { within: path, .. } => ("in", path),
+            Self::Metadata(_) => ("in", TOP),
         }
     }
 
@@ -56,11 +60,15 @@ impl Listing {
     fn filter(&self, requester: &Requester) -> Document {
         let (feed, of) = self.feed();
         let listed = read_by(requester, feed, of);
-        doc! {
+        let mut filter = doc! {
             "listed": listed,
             "publishedAt": { "$gte": DateTime::from_millis(0) },
             "$expr": { "$lte": ["$publishedAt", "$$NOW"] },
+        };
+        if let Self::Metadata(pair) = self {
+            filter.extend(pair.clone());
         }
+        filter
     }
 }
 
@@ -126,12 +134,18 @@ pub(in super::super) async fn list(
     if let Listing::Text { query, language, .. } = listing {
         return rank(app, query, language, filter, shape, page).await;
     }
-    let list = List { hint: Some("feed"), ..page.list(filter) };
+    let is_by_id = matches!(listing, Listing::Metadata(_));
+    let hint = Some(if is_by_id { "metadata" } else { "feed" });
+    let list = List { hint, ..page.list(filter) };
     let found = app.collection::<NodeDocument>().list_timed(list, shape).await?;
     let placed = |found: Timed<NodeDocument>| {
         let node = &found.document;
+        let id = Bson::from(&node.id);
+        if is_by_id {
+            return (vec![id], found);
+        }
         let at = node.published_at.map_or(Bson::Null, Bson::DateTime);
-        (vec![at, Bson::from(&node.id)], found)
+        (vec![at, id], found)
     };
     Ok(found.into_iter().map(placed).collect())
 }

@@ -10,29 +10,35 @@ use super::{
     nodes::ContentType,
     parts::ReaderRole,
 };
-use crate::graphql::{declared::verbatim, prelude::*, scalars::DateTime};
+use crate::{
+    domains::metadata::MetadataFilter,
+    graphql::{declared::verbatim, prelude::*, scalars::DateTime},
+};
 
 /// Key of content; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum ContentBy {
-    /// Path, such as `/en/blog`. A former path is accepted too; `redirectedFrom` then holds it.
+    /// Path, such as `/en/blog`, also that of a picture or video. A former path is accepted too; `redirectedFrom` then
+    /// holds it.
     Path(String),
     /// Global id of the content, as in `Content.id`.
     Id(ID),
 }
 
 /// Filter of a list of content; exactly one field is given. Only published content that the caller may read
-/// is listed, newest first, except for `text`.
+/// is listed, newest first, except for `metadata` and `text`.
 #[derive(Debug, OneofObject)]
 pub enum ContentsBy {
-    /// Content with this tag, including pictures.
+    /// Content with this tag, including pictures and videos.
     Tag(String),
-    /// Direct children of the content with this global id, including pictures.
+    /// Direct children of the content with this global id, including pictures and videos.
     ParentId(ID),
     /// All content of this type on the site, such as every blog entry.
     Type(ContentType),
     /// Content at this path and all its descendants; `/` lists the whole site.
     Below(String),
+    /// Content with a pair of metadata, sorted by id.
+    Metadata(MetadataFilter),
     /// Content with these words in the title or the text, best match first. Only the best 200 matches are
     /// listed. A version that was scheduled to replace another one is found within seconds after its time.
     Text(TextInContent),

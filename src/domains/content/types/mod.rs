@@ -12,5 +12,5 @@ pub use nodes::{
     Blog, BlogEntry, Content, ContentType, DESCRIPTIONS, Folder, Gallery, Page, Shown,
 };
 pub use parts::{ContentDraft, ContentRevision, ReaderRole};
-pub use photo::Photo;
+pub use photo::{Photo, Video};
 pub use results::*;

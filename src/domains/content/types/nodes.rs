@@ -10,10 +10,12 @@ use super::{
         markdown, operations,
     },
     parts::{ContentDraft, ContentRevision, ReaderRole},
-    photo::Photo,
+    photo::{Photo, Video},
 };
 use crate::{
-    domains::{assets::AssetDocument, audiences::may_see, comments::Discussion},
+    domains::{
+        assets::AssetDocument, audiences::may_see, comments::Discussion, metadata::Metadata,
+    },
     graphql::{
         author::Author, interface::interface, is_selected, prelude::*, requester, scalars::DateTime,
     },
@@ -96,7 +98,7 @@ impl Shown {
 interface! {
     /// Something to read, such as a page, or something that groups content, such as a blog.
     #[derive(Clone)]
-    pub enum Content: Page | Photo | BlogEntry | Folder | Blog | Gallery;
+    pub enum Content: Page | Photo | Video | BlogEntry | Folder | Blog | Gallery;
 }
 
 /// Descriptions of fields on the interface, where pictures have them too: interface, field, description.
@@ -129,7 +131,23 @@ impl Content {
             | Self::Folder(Folder(shown))
             | Self::Blog(Blog(shown))
             | Self::Gallery(Gallery(shown)) => Ok(shown),
-            Self::Photo(Photo(photo)) => Err(photo),
+            Self::Photo(Photo(asset)) | Self::Video(Video(asset)) => Err(asset),
+        }
+    }
+
+    /// The asset as content; `None` if it is neither a picture nor a video.
+    pub(in super::super) fn of_asset(asset: AssetDocument) -> Option<Self> {
+        if asset.is_photo() {
+            return Some(Self::Photo(Photo(Box::new(asset))));
+        }
+        asset.is_video().then(|| Self::Video(Video(Box::new(asset))))
+    }
+
+    /// Its present path.
+    pub(in super::super) fn path(&self) -> &str {
+        match self.shown() {
+            Ok(shown) => &shown.node.metadata.path,
+            Err(asset) => &asset.metadata.path,
         }
     }
 }
@@ -220,6 +238,8 @@ macro_rules! content_types {
                     let found = $shown.0.node.discussion.clone()?;
                     Some(Discussion::of(&DISCUSSED, &$shown.0.node.id, found))
                 },
+                /// Metadata of the content: pairs that the site adds to it.
+                metadata(context): Metadata = Metadata::of(cx(context), $shown.0.node.meta.as_deref()),
                 /// Draft that editors work on. Null, with an error, unless the caller is an editor.
                 draft by editor: Option<ContentDraft> = Some(ContentDraft($shown.0.node.clone())),
                 /// Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an

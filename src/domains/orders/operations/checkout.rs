@@ -358,6 +358,7 @@ impl<'a> Run<'a> {
             outbox: Vec::new(),
             raises: Vec::new(),
             ops: Vec::new(),
+            meta: None,
             placed_at: attempt.now(),
             changed_at: attempt.now(),
             v: Version,

@@ -9,7 +9,10 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index, stored::document};
+use crate::{
+    domains::metadata::MetadataPairs,
+    mongo::{Stored, Version, indexes::Index, stored::document},
+};
 
 document! {
     /// A user.
@@ -32,6 +35,8 @@ document! {
         pub merged_at?: DateTime,
         /// Set by a docgate that didn't mark edges, instead of `mergedAt`.
         pub celebrity_at?: DateTime,
+        /// Metadata of the user.
+        pub meta?: Box<MetadataPairs>,
         /// Version of the document's shape.
         pub v: Version<1>,
     }
@@ -93,7 +98,7 @@ impl EdgeDocument {
 impl UserDocument {
     /// Fields of a user without the users whom they block, of whom there may be many.
     pub(super) const PART: &'static [&'static str] =
-        &["_id", "profile", "version", "at", "marking", "mergedAt", "celebrityAt", "v"];
+        &["_id", "profile", "version", "at", "marking", "mergedAt", "celebrityAt", "meta", "v"];
 
     /// Whether edges to the user get the mark.
     pub(super) fn has_marks(&self) -> bool {

@@ -140,6 +140,7 @@ pub async fn create_user(
         marking: None,
         merged_at: None,
         celebrity_at: None,
+        meta: None,
         v: Version,
     };
     if users(&cx).insert(user.clone()).await.decided()?.is_some() {

@@ -10,6 +10,7 @@ use crate::{
     domains::{
         assets::{Asset, operations::asset_by_id},
         inbox,
+        metadata::Metadata,
     },
     graphql::{
         cx::cx,
@@ -54,6 +55,11 @@ impl User {
     async fn picture(&self, context: &Context<'_>) -> Result<Option<Asset>> {
         let Some(id) = &self.0.profile.picture else { return Ok(None) };
         Ok(asset_by_id(cx(context), id).await?.map(Asset::from))
+    }
+
+    /// Metadata of the user: pairs that the site adds to it.
+    async fn metadata(&self, context: &Context<'_>) -> Metadata {
+        Metadata::of(cx(context), self.0.meta.as_deref())
     }
 
     /// Version of the profile, for `updateProfile`.

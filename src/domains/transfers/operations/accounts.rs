@@ -2,9 +2,10 @@
 
 use super::super::{
     documents::{AccountDocument, AccountKind, AccountState},
-    store::{self, NotClosed},
+    store::{self, NotClosed, NotRenamed},
     types::{
-        AccountNotEmpty, CloseAccountInput, CloseAccountResult, OpenAccountInput, OpenAccountResult,
+        AccountClosed, AccountNotEmpty, CloseAccountInput, CloseAccountResult, OpenAccountInput,
+        OpenAccountResult, RenameAccountInput, RenameAccountResult,
     },
 };
 use crate::graphql::prelude::*;
@@ -32,6 +33,7 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
     let (kind, currency, now) = (AccountKind::Personal, input.currency, cx.begin().await?.now());
     let account = AccountDocument {
         cap: input.largest_balance.map(|largest| largest.0),
+        name: input.name.clone(),
         input: Some(op.input),
         ..AccountDocument::new(&op.id, kind, Some(subject), currency, now)
     };
@@ -69,6 +71,23 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
             account.pending.len(),
         )
         .into()),
+    }
+}
+
+/// Gives an account of the caller another name, or none. The same name once more changes nothing.
+pub async fn rename_account(cx: Cx<'_>, input: RenameAccountInput) -> Changed<RenameAccountResult> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let (id, attempt) = (&input.account_id, cx.begin().await?);
+    let rename = store::rename_account(id, subject, input.name.as_deref());
+    match store::accounts(&cx).write_and_read(&rename, &attempt).await? {
+        Verdict::Applied(account) => Ok(account),
+        Verdict::Missing | Verdict::Refused(NotRenamed::NotOwn, _) => {
+            Err(NotFound::of(NodeKind::ACCOUNT, id).into())
+        }
+        Verdict::Refused(NotRenamed::Closed, account) => {
+            let id = NodeKind::ACCOUNT.id(&account.id);
+            Err(AccountClosed::because("a closed account keeps its name", id).into())
+        }
     }
 }
 

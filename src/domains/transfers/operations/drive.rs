@@ -56,6 +56,7 @@ impl Driver<'_> {
             destination,
             accounts: accounts.into(),
             amount: amount.minor_units,
+            purpose: None,
             currency: amount.currency,
             state,
             reason: None,

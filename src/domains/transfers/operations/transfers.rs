@@ -48,7 +48,10 @@ pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> 
     }
     let amount = Money::new(input.amount.0, from.currency);
     let driver = Driver { app: &cx, attempt: &attempt };
-    let transfer = driver.pending(&op, kind, [source, destination], amount);
+    let transfer = TransferDocument {
+        purpose: input.purpose.clone(),
+        ..driver.pending(&op, kind, [source, destination], amount)
+    };
     make(cx, driver, transfer, &[&from, &to]).await
 }
 

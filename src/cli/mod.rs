@@ -5,6 +5,7 @@
 #![expect(clippy::doc_markdown, reason = "comments of commands are a terminal's help, no Markdown")]
 
 mod check;
+mod columns;
 mod demo;
 mod export;
 mod failure;

@@ -43,6 +43,7 @@
 //! with the contributors of products, in both directions.
 
 mod documents;
+pub mod export;
 pub mod import;
 pub mod invariants;
 pub mod operations;

@@ -3,6 +3,7 @@
 mod backup;
 mod closing;
 mod configuration;
+mod csv;
 mod demo;
 mod fetching;
 mod import;
@@ -180,6 +181,8 @@ fn every_command_explains_itself() {
         ["import", "products"],
         ["import", "stock"],
         ["import", "discussions"],
+        ["import", "csv"],
+        ["export", "csv"],
         ["schema", "documents"],
     ] {
         let (code, text, _) = done(docgate(&[command, below, "--help"]));

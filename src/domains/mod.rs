@@ -46,16 +46,18 @@ pub mod broadcasts;
 pub mod delivery;
 pub mod nodes;
 pub mod paying;
+pub mod persons;
 mod room;
 pub mod shapes;
 pub mod shards;
 pub mod trees;
 
 use comments::Discussable;
+use persons::ErasureDocument;
 use queue::operations::Work;
 pub use room::{
-    CheckFn, CountFn, Documented, FaultsFn, Later, Made, RepairFn, Room, RoomFields, SweepFn,
-    UpgradeFn,
+    CheckFn, CountFn, Documented, EraseFn, FaultsFn, Later, Made, RepairFn, Room, RoomFields,
+    SweepFn, UpgradeFn,
 };
 
 use std::time::Duration;
@@ -240,14 +242,22 @@ pub fn discussable() -> impl Iterator<Item = &'static Discussable> {
 /// Every collection of the rooms that are switched on, with its indexes.
 pub fn collections(config: &Config) -> Vec<Declared> {
     let rooms = switched_on(config).flat_map(|room| room.collections);
-    let own = [room::declared::<LeaseDocument>(), room::declared::<SchemaVersionDocument>()];
+    let own = [
+        room::declared::<LeaseDocument>(),
+        room::declared::<SchemaVersionDocument>(),
+        room::declared::<ErasureDocument>(),
+    ];
     own.into_iter().chain(rooms.copied()).collect()
 }
 
 /// The documents of every collection of the rooms that are switched on, each with its room; those of docgate itself have
 /// none.
 pub fn documents(config: &Config) -> Vec<(Option<&'static Room>, Documented)> {
-    let own = [room::documented::<LeaseDocument>(), room::documented::<SchemaVersionDocument>()];
+    let own = [
+        room::documented::<LeaseDocument>(),
+        room::documented::<SchemaVersionDocument>(),
+        room::documented::<ErasureDocument>(),
+    ];
     let own = own.into_iter().map(|documents| (None, documents));
     let of_room =
         |room: &'static Room| room.documents.iter().map(move |documents| (Some(room), *documents));

@@ -56,6 +56,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod settings;
 mod store;
@@ -113,6 +114,8 @@ pub const ROOM: Room = Room {
         declared::<BlobDocument>(),
         declared::<ChunkDocument>(),
     ],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("assets")

@@ -47,6 +47,7 @@ pub mod export;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -116,6 +117,7 @@ pub const ROOM: Room = Room {
     discussed: &[DISCUSSED],
     documents: &[documented::<ProductDocument>()],
     collections: &[declared::<ProductDocument>()],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("catalog")

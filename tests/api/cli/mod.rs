@@ -7,6 +7,7 @@ mod csv;
 mod demo;
 mod fetching;
 mod import;
+mod person;
 mod whole_shop;
 
 use std::{
@@ -183,6 +184,9 @@ fn every_command_explains_itself() {
         ["import", "discussions"],
         ["import", "csv"],
         ["export", "csv"],
+        ["person", "export"],
+        ["person", "erase"],
+        ["person", "what"],
         ["schema", "documents"],
     ] {
         let (code, text, _) = done(docgate(&[command, below, "--help"]));

@@ -5,6 +5,7 @@
 //! - `operations`: the rules
 //! - `types`: the types of the schema
 //! - `resolvers`: translation between schema and operations
+//! - `person`: what the collections hold of a person, and how an erasure ends what the person has begun
 //! - `sweep`: finishes or aborts interrupted flows, and makes the waiting jobs of the queue ready
 //! - `invariants`: the rules that `docgate check` verifies
 //!

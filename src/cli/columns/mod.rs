@@ -226,7 +226,8 @@ fn untyped(line: &Value) -> (String, Value) {
         fields.retain(|_, value| !value.is_null() && *value != json!([]));
         fields.remove("type")
     });
-    let kind = own_kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or(kind.clone());
+    let kind =
+        own_kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_else(|| kind.clone());
     (kind, own)
 }
 

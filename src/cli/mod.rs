@@ -5,6 +5,7 @@
 #![expect(clippy::doc_markdown, reason = "comments of commands are a terminal's help, no Markdown")]
 
 mod check;
+mod columns;
 mod demo;
 mod export;
 mod failure;
@@ -14,6 +15,7 @@ mod indexes;
 mod logging;
 mod migrate;
 mod options;
+mod person;
 mod schema;
 mod seed;
 mod serve;
@@ -66,6 +68,8 @@ enum Command {
     Check(check::Check),
     Migrate(migrate::Migrate),
     #[command(subcommand)]
+    Person(person::Person),
+    #[command(subcommand)]
     Shards(shards::Shards),
     Token(token::Token),
     Schema(schema::Schema),
@@ -99,6 +103,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Export(export) => export.run().await,
             Command::Check(check) => check.run().await,
             Command::Migrate(migrate) => migrate.run().await,
+            Command::Person(person) => person.run().await,
             Command::Shards(shards) => Ok(shards.run()),
             Command::Token(token) => token.run(),
             Command::Schema(schema) => Ok(schema.run()),

@@ -49,7 +49,7 @@ broadcasts! {
         aggregate "$changeStream" = "watch: one stream follows the changes of a collection",
         aggregate "$project" = "check: compares all documents, for `docgate check`",
         aggregate "$group" = "check: lists what documents refer to, for `docgate check`",
-        find "" = "check: reads all documents in the order of `_id`, for `docgate check` and `docgate migrate`",
+        find "" = "check: reads all documents in the order of `_id`, for `docgate check`, `docgate migrate` and `docgate person`",
     }
     // Catalog.
     "products" {

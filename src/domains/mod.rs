@@ -5,6 +5,7 @@
 //! - `operations`: the rules
 //! - `types`: the types of the schema
 //! - `resolvers`: translation between schema and operations
+//! - `person`: what the collections hold of a person, and how an erasure ends what the person has begun
 //! - `sweep`: finishes or aborts interrupted flows, and makes the waiting jobs of the queue ready
 //! - `invariants`: the rules that `docgate check` verifies
 //!
@@ -47,6 +48,7 @@ pub mod delivery;
 pub mod metadata;
 pub mod nodes;
 pub mod paying;
+pub mod persons;
 mod room;
 pub mod shapes;
 pub mod shards;
@@ -54,10 +56,11 @@ pub mod trees;
 
 use comments::Discussable;
 use metadata::MetadataOwner;
+use persons::ErasureDocument;
 use queue::operations::Work;
 pub use room::{
-    CheckFn, CountFn, Documented, FaultsFn, Later, Made, RepairFn, Room, RoomFields, SweepFn,
-    UpgradeFn,
+    CheckFn, CountFn, Documented, EraseFn, FaultsFn, Later, Made, RepairFn, Room, RoomFields,
+    SweepFn, UpgradeFn,
 };
 
 use std::time::Duration;
@@ -248,14 +251,22 @@ pub fn metadata_owners() -> impl Iterator<Item = &'static MetadataOwner> {
 /// Every collection of the rooms that are switched on, with its indexes.
 pub fn collections(config: &Config) -> Vec<Declared> {
     let rooms = switched_on(config).flat_map(|room| room.collections);
-    let own = [room::declared::<LeaseDocument>(), room::declared::<SchemaVersionDocument>()];
+    let own = [
+        room::declared::<LeaseDocument>(),
+        room::declared::<SchemaVersionDocument>(),
+        room::declared::<ErasureDocument>(),
+    ];
     own.into_iter().chain(rooms.copied()).collect()
 }
 
 /// The documents of every collection of the rooms that are switched on, each with its room; those of docgate itself have
 /// none.
 pub fn documents(config: &Config) -> Vec<(Option<&'static Room>, Documented)> {
-    let own = [room::documented::<LeaseDocument>(), room::documented::<SchemaVersionDocument>()];
+    let own = [
+        room::documented::<LeaseDocument>(),
+        room::documented::<SchemaVersionDocument>(),
+        room::documented::<ErasureDocument>(),
+    ];
     let own = own.into_iter().map(|documents| (None, documents));
     let of_room =
         |room: &'static Room| room.documents.iter().map(move |documents| (Some(room), *documents));

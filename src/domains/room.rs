@@ -9,7 +9,8 @@ use async_graphql::{
 };
 
 use super::{
-    comments::Discussable, metadata::MetadataOwner, nodes::NodeType, queue::operations::Work,
+    comments::Discussable, metadata::MetadataOwner, nodes::NodeType, persons::Erasing,
+    queue::operations::Work,
 };
 use crate::{
     app::App,
@@ -22,6 +23,7 @@ use crate::{
         Group, Stored,
         indexes::{Declared, Index},
         migrations::{Position, Step, Upgrade, newest},
+        personal::Personal,
         shape::{Described, Shape},
         shards::ShardKey,
     },
@@ -60,6 +62,10 @@ pub struct Room {
     pub collections: &'static [Declared],
     /// Collections that it creates while it runs.
     pub later: &'static [Later],
+    /// What its collections hold of a person, also those that it creates while it runs.
+    pub personal: &'static [Personal],
+    /// Ends what a person has begun, by the room's own operations. Fields follow from [`Self::personal`].
+    pub erase: Option<EraseFn>,
     /// Finishes or aborts flows that were interrupted, and removes what is no longer needed.
     pub sweep: Option<SweepFn>,
     /// The queues of its own jobs, with their handlers; see [`Work::own`](super::queue::operations::Work::own).
@@ -76,6 +82,8 @@ pub(crate) type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>
 pub type FaultsFn = fn(&Config) -> Vec<String>;
 /// See [`Room::sweep`].
 pub type SweepFn = for<'a> fn(&'a App, &'a mut Sweep) -> BoxedFuture<'a, ()>;
+/// See [`Room::erase`].
+pub type EraseFn = for<'a> fn(&'a App, &'a mut Erasing) -> BoxedFuture<'a, Result<(), Error>>;
 /// See [`Room::check`].
 pub type CheckFn = for<'a> fn(&'a App, &'a mut Report) -> BoxedFuture<'a, Result<(), Error>>;
 /// See [`Room::repair`].
@@ -98,6 +106,8 @@ impl Room {
             documents: &[],
             collections: &[],
             later: &[],
+            personal: &[],
+            erase: None,
             sweep: None,
             work: None,
             check: None,

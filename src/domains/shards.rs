@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     ROOMS,
     broadcasts::BROADCASTS,
+    persons::ErasureDocument,
     room::{self, Made},
 };
 use crate::{
@@ -44,6 +45,7 @@ pub fn collections() -> Vec<Placed> {
     let own = [
         ("flow", room::declared::<LeaseDocument>()),
         ("docgate", room::declared::<SchemaVersionDocument>()),
+        ("docgate", room::declared::<ErasureDocument>()),
     ];
     let declared =
         ROOMS.iter().flat_map(|room| room.collections.iter().map(|one| (room.name, *one)));

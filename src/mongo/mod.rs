@@ -30,6 +30,7 @@
 //! - [`expression`]: the aggregation expressions of guards and updates
 //! - [`keyset`]: keyset pages
 //! - [`rollup`]: aggregations that are merged into another collection
+//! - [`personal`]: what collections hold of a person
 //! - [`periods`]: collections whose names are made at run time, one for each period
 //! - [`rings`]: capped collections that are followed by tailable cursors
 //! - [`snapshot`]: reads of a whole database at one cluster time
@@ -69,6 +70,7 @@ mod lookup;
 pub mod migrations;
 pub mod observe;
 pub mod periods;
+pub mod personal;
 pub mod placement;
 mod pool;
 pub mod prelude;

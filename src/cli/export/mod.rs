@@ -1,5 +1,6 @@
 //! `docgate export`.
 
+pub(super) mod csv;
 pub(super) mod ext_json;
 pub(super) mod manifest;
 pub(super) mod packing;
@@ -13,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use futures_util::{StreamExt, stream};
 use indicatif::{BinaryBytes, ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
@@ -35,7 +36,7 @@ use crate::{
 use manifest::{Entry, Manifest};
 use packing::{Compression, Packed};
 
-/// Export the whole database as it was at one moment
+/// Export the whole database as it was at one moment, or products, stock and people as CSV
 ///
 /// Writes each collection to a file of the folder, one document per line in canonical Extended JSON, and
 /// a manifest with the counts and checksums of all files. All documents are those of one cluster time,
@@ -51,14 +52,31 @@ use packing::{Compression, Packed};
 /// Examples:
 ///     docgate export /backup/2026-11-26
 ///     docgate export /backup/2026-11-26 --compress gzip
+///     docgate export csv products products.csv
 ///
 /// Exit codes: 0 if the export is complete.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
+#[command(subcommand_negates_reqs = true, arg_required_else_help = true)]
 pub(super) struct Export {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    whole: Whole,
+}
+
+/// What is exported, if it isn't the whole database.
+#[derive(Debug, Subcommand)]
+enum What {
+    Csv(self::csv::Csv),
+}
+
+/// The export of the whole database.
+#[derive(Debug, Args)]
+struct Whole {
     /// Folder of the export.
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    #[arg(value_name = "DIR", required = true)]
+    folder: Option<PathBuf>,
     /// Compression of the files.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Compression::Zstd)]
     compress: Compression,
@@ -68,15 +86,25 @@ pub(super) struct Export {
 
 impl Export {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        match self.what {
+            Some(What::Csv(csv)) => csv.run().await,
+            None => self.whole.run().await,
+        }
+    }
+}
+
+impl Whole {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        let folder = self.folder.clone().unwrap_or_default();
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
-        prepare(&self.folder)?;
+        prepare(&folder)?;
         let stop = gateway::stop_on_signals()?;
         let exported = on_database(&config, async |database| {
             let snapshot = Snapshot::take(parts(&Placement::new(&config, &database)))
                 .await
                 .map_err(|error| explained(&error))?;
-            let export = Exporting::new(&self, snapshot);
+            let export = Exporting::new(&self, &folder, snapshot);
             let exported = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Failure::trouble("interrupted")),
@@ -120,7 +148,8 @@ const TRIES: usize = 3;
 
 /// A running export.
 struct Exporting<'a> {
-    command: &'a Export,
+    command: &'a Whole,
+    folder: &'a Path,
     snapshot: Snapshot,
     workers: usize,
     bar: ProgressBar,
@@ -128,15 +157,15 @@ struct Exporting<'a> {
 }
 
 impl<'a> Exporting<'a> {
-    fn new(command: &'a Export, snapshot: Snapshot) -> Self {
+    fn new(command: &'a Whole, folder: &'a Path, snapshot: Snapshot) -> Self {
         // Each worker holds a batch and its compressed text. More of them don't help beside a busy MongoDB.
         let workers = available_parallelism().map_or(2, |count| count.get().clamp(2, 4));
         let bar = bar(snapshot.collections().iter().map(|one| one.bytes).sum());
-        Self { command, snapshot, workers, bar, since: Instant::now() }
+        Self { command, folder, snapshot, workers, bar, since: Instant::now() }
     }
 
     async fn run(&self) -> Result<(), Failure> {
-        let folder = &self.command.folder;
+        let folder = self.folder;
         let mut entries = Vec::new();
         for collection in self.snapshot.collections() {
             entries.push(self.export(collection).await?);
@@ -170,7 +199,7 @@ impl<'a> Exporting<'a> {
             Failure::trouble(format!("{} can't be exported: {fault}", of.name))
         };
         let mut entry = Entry::new(of, compression).map_err(|fault| unfit(&fault))?;
-        let path = self.command.folder.join(&entry.file);
+        let path = self.folder.join(&entry.file);
         let mut output = Output::create(&path).map_err(|fault| failed(&path, &fault))?;
         let mut batches = self.snapshot.read(of);
         let packed =

@@ -3,10 +3,11 @@
 use clap::{Args, Subcommand};
 
 use super::{Options, access_log::AccessLog, restore::Restore};
+use crate::cli::columns::Rows;
 
 /// Import categories, people, products, stock and discussions from files, in this order, a world, or access logs; restore an export
 ///
-/// One JSON object per line (access logs have a format of their own), plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
+/// One JSON object per line (CSV and access logs have formats of their own), plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
 /// A line that can't be used is skipped and reported with its number, the field and the reason. A file
 /// may be imported again: stored lines aren't added a second time.
 ///
@@ -21,6 +22,7 @@ use super::{Options, access_log::AccessLog, restore::Restore};
 ///     docgate import products products.jsonl.gz --errors bad.jsonl
 ///     docgate import products products.jsonl.gz --resume
 ///     docgate import stock stock.jsonl
+///     docgate import csv products products.csv --dry-run
 ///     docgate import discussions discussions.jsonl
 ///     docgate import world world.jsonl
 ///     docgate import access-log --site shop.example access.log
@@ -44,6 +46,7 @@ pub(super) enum What {
     People(People),
     Products(Products),
     Stock(Stock),
+    Csv(Csv),
     Discussions(Discussions),
     World(World),
     AccessLog(AccessLog),
@@ -88,6 +91,39 @@ pub(super) struct People {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Stock {
+    #[command(flatten)]
+    pub(super) options: Options,
+}
+
+/// Import products, stock or people from CSV, as spreadsheets write it
+///
+/// The first row has the names of the columns, in any order; docs/IMPORT.md describes them. Each further row
+/// is imported as a line of the JSON import would be. An empty cell leaves the field out. Lists are divided
+/// by `|`, and prices are in the major unit of the currency: 17.99 or 17,99.
+///
+/// Cells are divided by the comma, the semicolon or the tab, whichever the header has most. A byte order mark is
+/// skipped, quoted cells may have several lines, and the apostrophe before what looks like a formula goes.
+/// A row that can't be used is skipped and reported with its line, the column and the reason.
+///
+/// Examples:
+///     docgate import csv products products.csv --dry-run
+///     docgate import csv products products.csv
+///     docgate import csv stock delivery.csv --separator ';' --errors bad.jsonl
+///
+/// Exit codes: 0 if every row was imported, 1 if rows were skipped (0 with --allow-errors), 2 if the header
+/// doesn't fit, 3 if the import was interrupted; --resume then continues it.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Csv {
+    /// What the rows are.
+    #[arg(value_enum)]
+    pub(super) rows: Rows,
+    /// Check every row as the import would, and change nothing.
+    #[arg(long, conflicts_with_all = ["resume", "progress"])]
+    pub(super) dry_run: bool,
+    /// Character between two cells, if it isn't to be recognised.
+    #[arg(long, value_name = "CHARACTER")]
+    pub(super) separator: Option<char>,
     #[command(flatten)]
     pub(super) options: Options,
 }

@@ -187,7 +187,7 @@ impl Errors {
         if let Some((path, file)) = &mut self.file {
             let text = match line {
                 Line::Text(text) => Some(text),
-                Line::Bad(_) => None,
+                Line::Bad(_) | Line::Unfit(_) => None,
             };
             let Fault { field, reason } = fault;
             let entry = json!({ "line": number, "field": field, "reason": reason, "text": text });

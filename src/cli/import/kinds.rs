@@ -92,6 +92,36 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Checks lines as the import would, and changes nothing. Only products, stock and people are checked.
+    ///
+    /// # Errors
+    /// MongoDB doesn't result.
+    pub(super) async fn check(
+        self,
+        app: &App,
+        lines: &[(u64, Line)],
+    ) -> Result<Vec<LineResult>, Error> {
+        match self {
+            Self::Products => {
+                import_batch(lines, async |all: &[_]| catalog::import::check(app, all).await).await
+            }
+            Self::Stock => {
+                import_batch(lines, async |all: &[_]| {
+                    inventory::import::check_lines(app, all).await
+                })
+                .await
+            }
+            Self::People => {
+                import_batch(lines, async |all: &[_]| Ok(people::import::check(app, all))).await
+            }
+            Self::Categories | Self::Discussions | Self::World => {
+                Err(Error::internal("lines of this kind can't be checked"))
+            }
+        }
+    }
+}
+
 /// Imports all parsable lines with one call; the results have the order of the lines.
 async fn import_batch<T: DeserializeOwned>(
     lines: &[(u64, Line)],
@@ -141,6 +171,7 @@ async fn import_categories(app: &App, lines: &[(u64, Line)]) -> Result<Vec<LineR
 fn parse<T: DeserializeOwned>(line: &Line) -> Result<T, LineResult> {
     match line {
         Line::Bad(reason) => Err(LineResult::Skipped(Fault::of_line(reason))),
+        Line::Unfit(fault) => Err(LineResult::Skipped(fault.clone())),
         Line::Text(text) if text.trim().is_empty() => Err(LineResult::Blank),
         Line::Text(text) => serde_json::from_str(text)
             .map_err(|fault| LineResult::Skipped(Fault::of_text::<T>(text, &fault))),

@@ -14,6 +14,8 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
+use super::faults::Fault;
+
 /// Maximum length of a line in bytes; a product with all fields is far below it.
 pub(super) const MAX_LENGTH: usize = 1 << 20;
 
@@ -27,6 +29,8 @@ pub(super) enum Line {
     Text(String),
     /// The line can't be read, with the reason.
     Bad(String),
+    /// A field of the line can't be used.
+    Unfit(Fault),
 }
 
 /// Reads lines and computes the digest of all bytes read.

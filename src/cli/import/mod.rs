@@ -2,6 +2,7 @@
 
 mod access_log;
 mod commands;
+mod csv;
 mod faults;
 mod journal;
 mod kinds;
@@ -11,24 +12,31 @@ mod reader;
 mod restore;
 
 use std::{
+    io,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::atomic::Ordering,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use self::csv::{CsvRows, Unusable};
 use super::{
+    columns::{Column, Rows, of_field},
+    export::csv::separator,
     failure::Failure,
     gateway, logging,
     options::{Source, on_database},
     terminal,
 };
-use crate::app::App;
+use crate::{app::App, config::Config};
 pub(super) use commands::Import;
-use commands::What;
+use commands::{Csv, What};
 use journal::{Errors, Journal};
 use kinds::{Kind, LineResult};
 use lines::Lines;
@@ -65,6 +73,7 @@ impl Import {
             Some(What::Stock(stock)) => (Kind::Stock, stock.options),
             Some(What::Discussions(discussions)) => (Kind::Discussions, discussions.options),
             Some(What::World(world)) => (Kind::World, world.options),
+            Some(What::Csv(csv)) => return csv.run().await,
         };
         let config = options.source.database()?;
         if kind == Kind::Discussions && config.secret.is_empty() {
@@ -74,44 +83,116 @@ impl Import {
             ));
         }
         logging::begin(config.log_format, logging::TOOL)?;
-        let (lines, journal) = options.open(kind, &config.database)?;
-        let errors = Errors::open(options.errors.as_deref(), options.resume)?;
-        let imported = on_database(&config, async |database| {
-            let (app, bar) = (App::new(config.clone(), database), bar(&options.file));
+        let journal = options.journal(kind.name(), &config.database)?;
+        let mut lines = options.lines()?;
+        let bytes_read = lines.bytes_read();
+        options.skip(&journal, |line, digest| lines.skip(line, digest))?;
+        options.import(&config, kind, None, journal, (lines, bytes_read)).await
+    }
+}
+
+impl Csv {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        let Self { rows, dry_run, options, .. } = &self;
+        let config = options.source.database()?;
+        logging::begin(config.log_format, logging::TOOL)?;
+        let separator = self.separator.map(separator).transpose()?;
+        let kind = match rows {
+            Rows::Products => Kind::Products,
+            Rows::Stock => Kind::Stock,
+            Rows::People => Kind::People,
+        };
+        let lines = options.lines()?;
+        let bytes_read = lines.bytes_read();
+        let mut lines = CsvRows::open(lines, *rows, separator).map_err(|fault| match fault {
+            Unusable::Unread(fault) => options.unread(&fault),
+            Unusable::Header(why) => Failure::usage(format!("{}: {why}", options.file.display())),
+        })?;
+        let journal = if *dry_run {
+            Journal::open(None, kind.name(), &config.database, false)?
+        } else {
+            options.journal(&format!("{} from CSV", kind.name()), &config.database)?
+        };
+        options.skip(&journal, |line, digest| lines.skip(line, digest))?;
+        let csv = InCsv { columns: rows.columns(), is_dry: *dry_run };
+        options.import(&config, kind, Some(csv), journal, (lines, bytes_read)).await
+    }
+}
+
+/// What differs for rows of CSV.
+struct InCsv {
+    columns: &'static [Column],
+    /// Whether they are only checked.
+    is_dry: bool,
+}
+
+impl Options {
+    /// Imports the lines of a source.
+    async fn import(
+        &self,
+        config: &Config,
+        kind: Kind,
+        csv: Option<InCsv>,
+        journal: Journal,
+        (lines, bytes_read): (impl reader::Source, Arc<AtomicU64>),
+    ) -> Result<ExitCode, Failure> {
+        let errors = Errors::open(self.errors.as_deref(), self.resume)?;
+        let imported = on_database(config, async |database| {
+            let (app, bar) = (App::new(config.clone(), database), bar(&self.file));
             app.refresh_versions().await?;
-            let mut work = RunningImport { app, kind, journal, errors, bar };
-            work.run(lines).await?;
+            let mut work = RunningImport { app, kind, csv, journal, errors, bar };
+            work.run(lines, &bytes_read).await?;
             work.print_summary();
             Ok(work.journal.counts().skipped)
         });
         let skipped = imported.await?;
-        let complaint = skipped > 0 && !options.allow_errors;
+        let complaint = skipped > 0 && !self.allow_errors;
         Ok(if complaint { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
-}
 
-impl Options {
-    /// The lines to be imported, and the journal of the progress.
-    fn open(&self, kind: Kind, database: &str) -> Result<(Lines, Journal), Failure> {
-        let is_stdin = self.file == Path::new("-");
+    /// The journal of the progress.
+    fn journal(&self, kind: &str, database: &str) -> Result<Journal, Failure> {
+        let is_stdin = self.is_stdin();
         let beside = || {
             let mut name = self.file.clone().into_os_string();
             name.push(".progress");
             PathBuf::from(name)
         };
         let path = self.progress.clone().or_else(|| (!is_stdin).then(beside));
-        let cant = |fault| Failure::trouble(format!("can't read {}: {fault}", self.file.display()));
-        let mut lines =
-            if is_stdin { Lines::of(std::io::stdin()) } else { Lines::of_file(&self.file) }
-                .map_err(cant)?;
-        let journal = Journal::open(path, kind.name(), database, self.resume)?;
-        if journal.line() > 0 && !lines.skip(journal.line(), journal.digest()).map_err(cant)? {
-            return Err(Failure::trouble(format!(
-                "{} isn't what it was when its import was cut: import it again without --resume",
-                self.file.display()
-            )));
+        Journal::open(path, kind, database, self.resume)
+    }
+
+    fn is_stdin(&self) -> bool {
+        self.file == Path::new("-")
+    }
+
+    /// The lines of the file.
+    fn lines(&self) -> Result<Lines, Failure> {
+        let lines =
+            if self.is_stdin() { Lines::of(std::io::stdin()) } else { Lines::of_file(&self.file) };
+        lines.map_err(|fault| self.unread(&fault))
+    }
+
+    fn unread(&self, fault: &io::Error) -> Failure {
+        Failure::trouble(format!("can't read {}: {fault}", self.file.display()))
+    }
+
+    /// Skips what an earlier import has completed.
+    fn skip(
+        &self,
+        journal: &Journal,
+        skip: impl FnOnce(u64, &str) -> io::Result<bool>,
+    ) -> Result<(), Failure> {
+        if journal.line() == 0 {
+            return Ok(());
         }
-        Ok((lines, journal))
+        if skip(journal.line(), journal.digest()).map_err(|fault| self.unread(&fault))? {
+            return Ok(());
+        }
+        Err(Failure::trouble(format!(
+            "{} isn't what it was when its import was cut: import it again without --resume",
+            self.file.display()
+        )))
     }
 }
 
@@ -119,6 +200,7 @@ impl Options {
 struct RunningImport {
     app: App,
     kind: Kind,
+    csv: Option<InCsv>,
     journal: Journal,
     errors: Errors,
     bar: ProgressBar,
@@ -129,9 +211,12 @@ const MAX_TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl RunningImport {
-    async fn run(&mut self, lines: Lines) -> Result<(), Failure> {
+    async fn run(
+        &mut self,
+        lines: impl reader::Source,
+        bytes_read: &AtomicU64,
+    ) -> Result<(), Failure> {
         let stop = gateway::stop_on_signals()?;
-        let bytes_read = lines.bytes_read();
         let mut batches = reader::start(lines);
         loop {
             let batch = tokio::select! {
@@ -155,7 +240,12 @@ impl RunningImport {
         let Batch { lines, last, digest } = batch;
         let mut tries = 1;
         let results = loop {
-            match self.kind.import(&self.app, &lines).await {
+            let results = if self.is_dry() {
+                self.kind.check(&self.app, &lines).await
+            } else {
+                self.kind.import(&self.app, &lines).await
+            };
+            match results {
                 Ok(results) => break results,
                 // Importing a line is idempotent.
                 Err(error) if error.is_retryable() && tries < MAX_TRIES => {
@@ -175,14 +265,22 @@ impl RunningImport {
             match result {
                 LineResult::Imported => counts.imported += 1,
                 LineResult::Blank => {}
-                LineResult::Skipped(fault) => {
+                LineResult::Skipped(mut fault) => {
                     counts.skipped += 1;
+                    if let (Some(csv), Some(field)) = (&self.csv, &mut fault.field) {
+                        *field = of_field(csv.columns, field);
+                    }
                     self.bar.suspend(|| self.errors.note(*number, &fault, line))?;
                 }
             }
         }
         self.errors.flush()?;
         self.journal.note(last, digest)
+    }
+
+    /// Whether lines are only checked.
+    fn is_dry(&self) -> bool {
+        self.csv.as_ref().is_some_and(|csv| csv.is_dry)
     }
 
     /// The failure of an interrupted import, with a hint on how to continue.
@@ -202,7 +300,8 @@ impl RunningImport {
         self.errors.print_rest();
         let counts = self.journal.counts();
         let (imported, things, skipped) = (counts.imported, self.kind.things(), counts.skipped);
-        terminal::say(format_args!("{imported} {things} imported, {skipped} lines skipped"));
+        let done = if self.is_dry() { "would be imported" } else { "imported" };
+        terminal::say(format_args!("{imported} {things} {done}, {skipped} lines skipped"));
     }
 }
 

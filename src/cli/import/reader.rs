@@ -23,8 +23,36 @@ const MAX_BYTES: usize = 4 << 20;
 /// Maximum number of batches read ahead.
 const MAX_AHEAD: usize = 2;
 
+/// What lines are read from.
+pub(super) trait Source: Send + 'static {
+    /// The next line with its number; none at the end.
+    ///
+    /// # Errors
+    /// The file can't be read.
+    fn next(&mut self) -> io::Result<Option<(u64, Line)>>;
+    /// Number of the last line of the file that was read.
+    fn number(&self) -> u64;
+    /// Digest of the file up to the end of that line.
+    fn digest(&self) -> String;
+}
+
+impl Source for Lines {
+    fn next(&mut self) -> io::Result<Option<(u64, Line)>> {
+        let line = self.next()?;
+        Ok(line.map(|line| (self.number(), line)))
+    }
+
+    fn number(&self) -> u64 {
+        self.number()
+    }
+
+    fn digest(&self) -> String {
+        self.digest()
+    }
+}
+
 /// Starts reading. The channel closes at the end of the file, or after an error.
-pub(super) fn start(mut lines: Lines) -> mpsc::Receiver<io::Result<Batch>> {
+pub(super) fn start(mut lines: impl Source) -> mpsc::Receiver<io::Result<Batch>> {
     let (send, receive) = mpsc::channel(MAX_AHEAD);
     std::thread::spawn(move || {
         loop {
@@ -47,21 +75,23 @@ pub(super) fn start(mut lines: Lines) -> mpsc::Receiver<io::Result<Batch>> {
 }
 
 /// The next lines; `None` at the end. The lines before an error are returned first, and the error by the next call.
-fn batch(lines: &mut Lines) -> io::Result<Option<Batch>> {
+fn batch(lines: &mut impl Source) -> io::Result<Option<Batch>> {
     let mut found = Vec::new();
     let mut bytes = 0;
     while found.len() < MAX_LINES && bytes < MAX_BYTES {
         match lines.next() {
-            Ok(Some(line)) => {
+            Ok(Some((number, line))) => {
                 if let Line::Text(text) = &line {
                     bytes += text.len();
                 }
-                found.push((lines.number(), line));
+                found.push((number, line));
             }
             Err(fault) if found.is_empty() => return Err(fault),
             Ok(None) | Err(_) => break,
         }
     }
-    let Some(last) = found.last().map(|(number, _)| *number) else { return Ok(None) };
-    Ok(Some(Batch { lines: found, last, digest: lines.digest() }))
+    if found.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Batch { lines: found, last: lines.number(), digest: lines.digest() }))
 }

@@ -58,6 +58,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -111,6 +112,7 @@ pub const ROOM: Room = Room {
         declared::<ProfileDocument>(),
         declared::<EventDocument>(),
     ],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("ads")

@@ -56,6 +56,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 mod repair;
 pub mod resolvers;
 mod settings;
@@ -118,6 +119,8 @@ pub const ROOM: Room = Room {
         declared::<BlobDocument>(),
         declared::<ChunkDocument>(),
     ],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(repair::repair(app))),

@@ -82,6 +82,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod row;
 mod store;
@@ -138,6 +139,8 @@ pub const ROOM: Room = Room {
     rows: &[row::LINES],
     documents: &[documented::<CartDocument>()],
     collections: &[declared::<CartDocument>()],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("carts")

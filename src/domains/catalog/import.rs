@@ -92,12 +92,31 @@ pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(),
     Ok(answers)
 }
 
-async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
+/// Checks `lines` as the import would, and changes nothing. Returns for each of them why it would be refused.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
+    let mut answers = Vec::with_capacity(lines.len());
+    for batch in lines.chunks(BATCH) {
+        let (paths, people) = named(batch);
+        let found = Found::read(app, &paths, &people).await?;
+        answers.extend(batch.iter().map(|line| checked(app, line, &found).map(|_| ())));
+    }
+    Ok(answers)
+}
+
+/// The paths of categories and the `_id`s of people that lines name, each once.
+fn named(lines: &[ImportProduct]) -> (Vec<String>, Vec<String>) {
     let paths: BTreeSet<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
     let contributors = lines.iter().flat_map(|line| line.contributors.iter().flatten());
     let people: BTreeSet<String> =
         contributors.filter_map(|one| Some(one.person().ok()?.1)).collect();
-    let (paths, people) = (Vec::from_iter(paths), Vec::from_iter(people));
+    (Vec::from_iter(paths), Vec::from_iter(people))
+}
+
+async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
+    let (paths, people) = named(lines);
     let found = Found::read(app, &paths, &people).await?;
     let mut sound = Vec::new();
     let each = |line| checked(app, line, &found).map(|product| sound.push(product));

@@ -43,9 +43,11 @@
 //! with the contributors of products, in both directions.
 
 mod documents;
+pub mod export;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -119,6 +121,7 @@ pub const ROOM: Room = Room {
     })],
     documents: &[documented::<ProductDocument>()],
     collections: &[declared::<ProductDocument>()],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("catalog")

@@ -37,6 +37,7 @@ mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 pub mod types;
@@ -79,6 +80,7 @@ pub const ROOM: Room = Room {
     })],
     documents: &[documented::<CategoryDocument>()],
     collections: &[declared::<CategoryDocument>()],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| {
         Box::pin(async move { store::Categories::over(app).sweep(sweep).await })
     }),

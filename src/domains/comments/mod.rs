@@ -106,6 +106,7 @@ mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -121,6 +122,7 @@ pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, Discussable, DiscussionSummary, Layout,
     PageDocument, Rating, TOUCHED,
 };
+pub use person::EMBEDDED;
 pub use types::Discussion;
 use types::{Comment, CommentBy};
 
@@ -144,6 +146,8 @@ pub const ROOM: Room = Room {
         declared::<PageDocument>(),
         declared::<AuthoredComment>(),
     ],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(derived::repair(app))),

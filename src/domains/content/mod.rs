@@ -43,6 +43,7 @@ mod documents;
 pub mod invariants;
 mod markdown;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -94,6 +95,7 @@ pub const ROOM: Room = Room {
     })],
     documents: &[documented::<NodeDocument>(), documented::<RevisionDocument>()],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("content")

@@ -33,6 +33,7 @@ mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -66,6 +67,7 @@ pub const ROOM: Room = Room {
     ],
     collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
     later: &[Later::of::<EventDocument>("events_*", Made::Monthly)],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(invariants::repair(app))),

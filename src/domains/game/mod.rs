@@ -52,6 +52,7 @@ mod documents;
 pub mod import;
 mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -96,6 +97,8 @@ pub const ROOM: Room = Room {
         declared::<ItemDocument>(),
         declared::<MoveDocument>(),
     ],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("game")

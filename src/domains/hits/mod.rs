@@ -27,6 +27,7 @@ mod calendar;
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 pub mod types;
@@ -42,6 +43,7 @@ pub const ROOM: Room = Room {
     counters: &["recordHits"],
     documents: &[documented::<DayDocument>(), documented::<MonthDocument>()],
     collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
+    personal: person::PERSONAL,
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(invariants::repair(app))),
     ..Room::new("hits")

@@ -37,6 +37,7 @@ mod documents;
 pub mod invariants;
 mod normal;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -51,6 +52,8 @@ pub use documents::{Author, IdentityDocument};
 pub const ROOM: Room = Room {
     documents: &[documented::<IdentityDocument>()],
     collections: &[declared::<IdentityDocument>()],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("identities")

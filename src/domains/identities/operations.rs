@@ -171,24 +171,32 @@ pub async fn release_identity(
 ) -> Result<Name, Stop<ReleaseIdentityResult>> {
     let input = input.checked()?;
     let user = user_of(cx, input.user_id.as_ref())?;
-    let name = &Name::from(&input.identity);
-    let read = || async { Ok((cx.begin().await?, ())) };
+    release(cx.app, &Name::from(&input.identity), user).await
+}
+
+/// Releases a name of a user.
+pub(super) async fn release<U: From<NotFound>>(
+    app: &App,
+    name: &Name,
+    user: &str,
+) -> Result<Name, Stop<U>> {
+    let read = || async { Ok((app.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
-        let release = store::release(&cx, name, user).within(&attempt);
+        let release = store::release(app, name, user).within(&attempt);
         if release.held().await? {
             return Ok(Step::Done(name.clone()));
         }
-        let found = store::identities(&cx).get_settled(&name.key()).await?;
+        let found = store::identities(app).get_settled(&name.key()).await?;
         let found = found.filter(|found| found.user_id == user);
         let found = found.ok_or_else(|| not_found(name))?;
         if found.released_at.is_some() {
-            finish(&cx, &found).await?;
+            finish(app, &found).await?;
             return Ok(Step::Done(name.clone()));
         }
         if !found.is_held() {
             return Err(not_found(name).into());
         }
-        demand_end(&cx, &found).await?;
+        demand_end(app, &found).await?;
         Ok(Step::Again)
     })
     .await

@@ -52,6 +52,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -96,6 +97,7 @@ pub const ROOM: Room = Room {
         declared::<ReadDocument>(),
         declared::<SenderDocument>(),
     ],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     work: Some(delivery::work::<operations::Task>),
     faults: Some(|config| {

@@ -12,10 +12,11 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    documents::{ImportedReceipt, StockDocument},
     operations::{MAX, Refused, book},
-    store::{Once, RECEIPTS},
+    store::{self, Once, RECEIPTS},
 };
-use crate::graphql::prelude::*;
+use crate::{domains::catalog, graphql::prelude::*};
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,6 +47,75 @@ pub async fn import(app: &App, lines: &[ImportStock]) -> Result<Vec<Result<(), I
     booked.buffered(AT_ONCE).try_collect().await
 }
 
+/// Checks `lines` as the import would, and changes nothing. Returns for each of them why it would be refused.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check_lines(
+    app: &App,
+    lines: &[ImportStock],
+) -> Result<Vec<Result<(), InvalidInput>>> {
+    let checked = stream::iter(lines).map(async |line| would_book(app, line).await);
+    checked.buffered(AT_ONCE).try_collect().await
+}
+
+async fn would_book(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput>> {
+    if let Err(invalid) = check(line) {
+        return Ok(Err(invalid));
+    }
+    let ImportStock { sku, quantity, receipt } = line;
+    if catalog::operations::generation(app, sku).await?.is_none() {
+        return Ok(Err(InvalidInput::new("sku", NO_PRODUCT)));
+    }
+    let stock = store::stocks(app).get(sku).await?;
+    let imported = stock.map(|stock| stock.imported).unwrap_or_default();
+    let same = imported.iter().find(|one| one.receipt == *receipt);
+    if same.is_some_and(|same| same.quantity != *quantity) {
+        return Ok(Err(InvalidInput::new("quantity", other_quantity(receipt))));
+    }
+    Ok(Ok(()))
+}
+
+/// The reason of a line whose product doesn't exist.
+const NO_PRODUCT: &str = "there is no such product";
+
+/// The reason of a line whose receipt was booked with another quantity.
+fn other_quantity(receipt: &str) -> String {
+    format!("is another than {receipt:?} brought before: name the receipt")
+}
+
+/// Calls `each` with the imported receipts of every SKU as lines of the import, in the order of SKUs. A line also has the
+/// present numbers of `available`, `reserved` and `sold` pieces. A SKU without imported receipts has one line without
+/// `quantity`.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn for_each_line(app: &App, mut each: impl FnMut(serde_json::Value)) -> Result<()> {
+    let lines = |stock: StockDocument| {
+        if stock.deleting {
+            return;
+        }
+        let reserved: i64 = stock.reservations.iter().map(|one| one.quantity).sum();
+        let line = |receipt: Option<&ImportedReceipt>| {
+            serde_json::json!({
+                "sku": stock.sku,
+                "quantity": receipt.map(|receipt| receipt.quantity),
+                "receipt": receipt.map(|receipt| &receipt.receipt),
+                "available": stock.available,
+                "reserved": reserved,
+                "sold": stock.sold,
+            })
+        };
+        if stock.imported.is_empty() {
+            each(line(None));
+        }
+        for receipt in &stock.imported {
+            each(line(Some(receipt)));
+        }
+    };
+    store::stocks(app).for_each(lines).await
+}
+
 async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput>> {
     if let Err(invalid) = check(line) {
         return Ok(Err(invalid));
@@ -54,11 +124,8 @@ async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput
     let (field, reason) = match book(app, sku, *quantity, Once::Receipt(receipt)).await {
         Ok(_stock) => return Ok(Ok(())),
         Err(Stop::Failed(error)) => return Err(error),
-        Err(Stop::Refused(Refused::NoProduct)) => ("sku", "there is no such product".to_owned()),
-        Err(Stop::Refused(Refused::OtherInput)) => {
-            let reason = format!("is another than {receipt:?} brought before: name the receipt");
-            ("quantity", reason)
-        }
+        Err(Stop::Refused(Refused::NoProduct)) => ("sku", NO_PRODUCT.to_owned()),
+        Err(Stop::Refused(Refused::OtherInput)) => ("quantity", other_quantity(receipt)),
         Err(Stop::Refused(Refused::Full)) => {
             ("receipt", format!("is one too many: a SKU takes {RECEIPTS}"))
         }

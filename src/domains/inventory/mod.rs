@@ -72,6 +72,7 @@ mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -98,6 +99,7 @@ pub const ROOM: Room = Room {
     }),
     documents: &[documented::<StockDocument>(), documented::<ReceiptDocument>()],
     collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(invariants::repair(app))),

@@ -82,6 +82,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -114,6 +115,7 @@ pub const ROOM: Room = Room {
     })],
     documents: &[documented::<OrderDocument>()],
     collections: &[declared::<OrderDocument>()],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("orders")

@@ -32,7 +32,11 @@ use crate::graphql::{
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportPerson {
     /// The shop's own key of the person.
-    pub key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Global id of the person instead, as an export has it. A person who doesn't exist gets this id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<ID>,
     pub name: String,
     /// Postal address; if it is absent, a stored address stays unchanged.
     #[serde(default)]
@@ -77,8 +81,41 @@ pub async fn import(app: &App, lines: &[ImportPerson]) -> Result<Vec<Result<(), 
     Ok(answers)
 }
 
+/// Checks `lines` as the import would, and changes nothing. Returns for each of them why it would be refused.
+pub fn check(app: &App, lines: &[ImportPerson]) -> Vec<Result<(), InvalidInput>> {
+    lines.iter().map(|line| checked(app, line).map(|_| ())).collect()
+}
+
+/// Calls `each` for every person with the line that imports it, in the order of their ids.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn for_each_line(app: &App, mut each: impl FnMut(serde_json::Value)) -> Result<()> {
+    let line = |person: PersonDocument| {
+        each(serde_json::json!({
+            "id": NodeKind::PERSON.id(&person.id).0,
+            "name": person.name,
+            "address": person.address,
+        }));
+    };
+    store::people(app).for_each(line).await
+}
+
+/// The `_id` of the person of a line.
+fn person_of(line: &ImportPerson) -> Result<String, InvalidInput> {
+    match (&line.key, &line.id) {
+        (Some(key), None) => id_of("key", key),
+        (None, Some(id)) => {
+            let invalid = |_| InvalidInput::new("id", "is no global id of a person");
+            let id = input::id(NodeKind::PERSON, id).map_err(invalid)?;
+            input::key("id", &id)
+        }
+        _ => Err(InvalidInput::new("key", "exactly one of `key` and `id` is required")),
+    }
+}
+
 fn checked(app: &App, line: &ImportPerson) -> Result<PersonDocument, InvalidInput> {
-    let id = id_of("key", &line.key)?;
+    let id = person_of(line)?;
     let name = input::text("name", &line.name, NAME)?;
     let mut address = line.address.clone();
     optional(valid)("address", &mut address)?;

@@ -25,6 +25,7 @@ mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -48,6 +49,7 @@ pub const ROOM: Room = Room {
     nodes: &[node_type!(PERSON: Person, |cx, id| operations::person(&cx, id))],
     documents: &[documented::<PersonDocument>()],
     collections: &[declared::<PersonDocument>()],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("people")

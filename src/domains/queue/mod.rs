@@ -39,6 +39,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -79,6 +80,7 @@ pub const ROOM: Room = Room {
     })],
     documents: &[documented::<JobDocument>()],
     collections: &[declared::<JobDocument>()],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("queue")

@@ -22,6 +22,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -56,6 +57,7 @@ pub const ROOM: Room = Room {
     collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
     // With `series_engine = "native"`.
     later: &[Later::of::<PointDocument>("pageViewPoints", Made::TimeSeries)],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("series")

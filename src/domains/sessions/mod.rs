@@ -59,6 +59,7 @@ mod calendar;
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -100,6 +101,7 @@ pub const ROOM: Room = Room {
         bare(Level::Month.collection(), Group::Activity),
         bare(Level::Year.collection(), Group::Activity),
     ],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("sessions")

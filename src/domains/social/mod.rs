@@ -73,6 +73,7 @@ mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -133,6 +134,8 @@ pub const ROOM: Room = Room {
         declared::<VoteDocument>(),
         declared::<FeedPage>(),
     ],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     work: Some(delivery::work::<operations::Task>),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -76,6 +76,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -149,6 +150,8 @@ pub const ROOM: Room = Room {
         declared::<BookingDocument>(),
         declared::<ReceiptDocument>(),
     ],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("theater")

@@ -26,6 +26,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -56,6 +57,7 @@ pub const ROOM: Room = Room {
         shard_key: ShardKey::unsharded("MongoDB can't shard capped collections"),
         made: Made::Random,
     }],
+    personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("topics")

@@ -74,6 +74,7 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
+mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -105,6 +106,8 @@ pub const ROOM: Room = Room {
     ],
     documents: &[documented::<AccountDocument>(), documented::<TransferDocument>()],
     collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
+    personal: person::PERSONAL,
+    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("transfers")

@@ -32,7 +32,7 @@ impl CurrencyCode {
     }
 
     /// Number of decimal digits of the minor unit; zero for a currency without one.
-    fn digits(self) -> u8 {
+    pub fn digits(self) -> u8 {
         self.0.exponent().and_then(|digits| u8::try_from(digits).ok()).unwrap_or(0)
     }
 }

@@ -3,9 +3,11 @@
 mod backup;
 mod closing;
 mod configuration;
+mod csv;
 mod demo;
 mod fetching;
 mod import;
+mod person;
 mod whole_shop;
 
 use std::{
@@ -180,6 +182,11 @@ fn every_command_explains_itself() {
         ["import", "products"],
         ["import", "stock"],
         ["import", "discussions"],
+        ["import", "csv"],
+        ["export", "csv"],
+        ["person", "export"],
+        ["person", "erase"],
+        ["person", "what"],
         ["schema", "documents"],
     ] {
         let (code, text, _) = done(docgate(&[command, below, "--help"]));

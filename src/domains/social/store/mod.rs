@@ -2,6 +2,7 @@
 
 pub(super) mod feeds;
 pub(super) mod posts;
+pub(super) mod votes;
 
 use mongodb::bson::{DateTime, doc};
 

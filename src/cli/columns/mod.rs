@@ -1,0 +1,316 @@
+//! The columns of CSV files: how a row becomes a line of an import, and back.
+//!
+//! A column stands for a field of the line. A cell that is empty leaves the field out. Lists are divided by `|`, prices
+//! are in the major unit of the currency, and a cell that a spreadsheet would take for a formula begins with an
+//! apostrophe.
+
+mod cells;
+mod tables;
+
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+
+use crate::graphql::scalars::CurrencyCode;
+use cells::{armed, contributors, listed, minor_units, object, shown, unarmed};
+use tables::{PEOPLE, PRODUCTS, STOCK};
+
+/// What the rows of a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Rows {
+    /// Products: sku, title, type, list, retail, currency, and others.
+    Products,
+    /// Receipts of stock: sku, quantity, receipt.
+    Stock,
+    /// People: key or id, name, street, city, country.
+    People,
+}
+
+/// A column.
+#[derive(Debug)]
+pub(super) struct Column {
+    /// Name in the header.
+    pub(super) name: &'static str,
+    /// Path of the field in the line; none for what an import ignores.
+    pub(super) path: &'static str,
+    cell: Cell,
+    is_required: bool,
+}
+
+/// How a cell holds its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    Text,
+    Number,
+    /// In the major unit.
+    Price,
+    /// Divided by `|`, or a JSON array.
+    List,
+    /// `ROLE:KEY`, or `ROLE:#ID` with a global id, divided by `|`, or a JSON array.
+    Contributors,
+    /// A JSON object.
+    Json,
+    /// Said by an export, and ignored by an import.
+    Said,
+}
+
+/// The own data of a product's type, and the type, which is the name of the field in it.
+const DETAILS: &str = "content.details";
+const TYPE: &str = "content.details.type";
+/// Types with fields of their own. Others are `generic`.
+const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
+
+/// The fault of a cell: the name of the column, and the reason.
+pub(super) type Misfit = (String, String);
+
+impl Rows {
+    /// Name on the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Products => "products",
+            Self::Stock => "stock",
+            Self::People => "people",
+        }
+    }
+
+    /// The columns, in the order of an export.
+    pub(super) fn columns(self) -> &'static [Column] {
+        match self {
+            Self::Products => PRODUCTS,
+            Self::Stock => STOCK,
+            Self::People => PEOPLE,
+        }
+    }
+
+    /// The columns of a header.
+    ///
+    /// # Errors
+    /// A name is unknown or there twice, or a required one is missing; as a sentence.
+    pub(super) fn header(self, names: &[String]) -> Result<Vec<&'static Column>, String> {
+        let mut header: Vec<&Column> = Vec::new();
+        for name in names {
+            let name = name.trim();
+            let found = self.columns().iter().find(|column| column.name.eq_ignore_ascii_case(name));
+            let Some(column) = found else {
+                let all: Vec<_> = self.columns().iter().map(|column| column.name).collect();
+                return Err(format!("{name:?} is no column; the columns are {}", all.join(", ")));
+            };
+            if header.iter().any(|other| other.name == column.name) {
+                return Err(format!("the column {name} is there twice"));
+            }
+            header.push(column);
+        }
+        let is_missing = |column: &&Column| {
+            column.is_required && !header.iter().any(|one| one.name == column.name)
+        };
+        match self.columns().iter().find(is_missing) {
+            Some(column) => Err(format!("the column {} is missing", column.name)),
+            None => Ok(header),
+        }
+    }
+
+    /// The line of a row; none if the row says nothing.
+    ///
+    /// # Errors
+    /// The first cell that doesn't fit.
+    pub(super) fn line(self, header: &[&Column], row: &[String]) -> Result<Option<Value>, Misfit> {
+        let misfit = |column: &Column, why: String| (column.name.to_owned(), why);
+        let cells: Vec<(&Column, String)> = header
+            .iter()
+            .zip(row)
+            .filter(|(column, _)| column.cell != Cell::Said)
+            .map(|(column, cell)| (*column, unarmed(cell).to_owned()))
+            .filter(|(_, cell)| !cell.trim().is_empty())
+            .collect();
+        let of = |name: &str| cells.iter().find(|(column, _)| column.name == name);
+        let is_only_said =
+            self == Self::Stock && of("quantity").is_none() && of("receipt").is_none();
+        if cells.is_empty() || is_only_said {
+            return Ok(None);
+        }
+        let currency = of("currency").and_then(|(_, code)| CurrencyCode::from_code(code.trim()));
+        let digits = currency.map_or(2, CurrencyCode::digits);
+        let mut line = Value::Object(Map::new());
+        for (column, cell) in &cells {
+            let value = match column.cell {
+                _ if column.path == TYPE || column.path == DETAILS => continue,
+                Cell::Text | Cell::Said => Value::from(cell.as_str()),
+                Cell::Number => {
+                    let number: i64 = cell
+                        .trim()
+                        .parse()
+                        .map_err(|_| misfit(column, "must be a whole number".to_owned()))?;
+                    number.into()
+                }
+                Cell::Price => {
+                    let price = minor_units(cell.trim(), digits);
+                    price.map_err(|why| misfit(column, why))?.into()
+                }
+                Cell::List => listed(cell).map_err(|why| misfit(column, why))?.into(),
+                Cell::Contributors => contributors(cell).map_err(|why| misfit(column, why))?,
+                Cell::Json => object(cell).map_err(|why| misfit(column, why))?,
+            };
+            put(&mut line, column.path, value);
+        }
+        if self == Self::Products {
+            let details =
+                of("details").map(|(column, cell)| object(cell).map_err(|why| misfit(column, why)));
+            let details = details.transpose()?.unwrap_or_else(|| json!({}));
+            if let Some((_, kind)) = of("type") {
+                put(&mut line, DETAILS, typed(kind.trim(), details));
+            }
+        }
+        Ok(Some(line))
+    }
+
+    /// The row of a line, in the order of [`Self::columns`].
+    pub(super) fn row(self, line: &Value) -> Vec<String> {
+        let currency = line.pointer("/pricing/currency").and_then(Value::as_str);
+        let digits = currency.and_then(CurrencyCode::from_code).map_or(2, CurrencyCode::digits);
+        let cell = |column: &Column| {
+            let (kind, details) = untyped(line);
+            let value = match column.path {
+                TYPE => return armed(&kind),
+                DETAILS => Some(&details).filter(|details| **details != json!({})),
+                path => line.pointer(&format!("/{}", path.replace('.', "/"))),
+            };
+            armed(&value.map_or_else(String::new, |value| shown(column.cell, value, digits)))
+        };
+        self.columns().iter().map(cell).collect()
+    }
+}
+
+/// The name of a column, and the rest of the path, for the path of a field in a line.
+pub(super) fn of_field(columns: &[Column], field: &str) -> String {
+    // The longest path is the nearest.
+    let longest = columns
+        .iter()
+        .filter(|column| {
+            let rest = field.strip_prefix(column.path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+        .max_by_key(|column| column.path.len());
+    longest.map_or_else(
+        || field.to_owned(),
+        |column| format!("{}{}", column.name, &field[column.path.len()..]),
+    )
+}
+
+/// Sets the field at a path.
+fn put(line: &mut Value, path: &str, value: Value) {
+    let mut at = line;
+    for step in path.split('.') {
+        let Value::Object(fields) = at else { return };
+        at = fields.entry(step).or_insert_with(|| Value::Object(Map::new()));
+    }
+    *at = value;
+}
+
+/// The details of a type.
+fn typed(kind: &str, mut details: Value) -> Value {
+    if OWN_FIELDS.contains(&kind) {
+        return json!({ kind: details });
+    }
+    put(&mut details, "type", kind.into());
+    json!({ "generic": details })
+}
+
+/// The type of a product, and the details without it.
+fn untyped(line: &Value) -> (String, Value) {
+    let details = line.pointer("/content/details").and_then(Value::as_object);
+    let Some((kind, own)) = details.and_then(|details| details.iter().next()) else {
+        return (String::new(), json!({}));
+    };
+    let mut own = own.clone();
+    let own_kind = own.as_object_mut().and_then(|fields| {
+        // What isn't there needs no cell.
+        fields.retain(|_, value| !value.is_null() && *value != json!([]));
+        fields.remove("type")
+    });
+    let kind =
+        own_kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_else(|| kind.clone());
+    (kind, own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(rows: Rows, header: &[&str], row: &[&str]) -> Result<Option<Value>, Misfit> {
+        let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        let header = rows.header(&owned(header)).expect("a header");
+        rows.line(&header, &owned(row))
+    }
+
+    #[test]
+    fn a_row_is_a_line_and_back() {
+        let product = json!({
+            "sku": "a", "categories": ["/music", "/film"],
+            "pricing": { "list": 1_999, "retail": 5, "currency": "EUR" },
+            "contributors": [{ "personId": "eA", "role": "author" }],
+            "content": {
+                "title": "=1+1", "description": "'-x\nand more", "issueDate": "1959-08-17",
+                "shipping": { "weight": 110 },
+                "details": { "album": { "genres": ["Jazz"] } },
+            },
+        });
+        let row = Rows::Products.row(&product);
+        let header: Vec<&Column> = Rows::Products.columns().iter().collect();
+        assert_eq!(row[1], "'=1+1");
+        assert_eq!((&*row[3], &*row[4], &*row[6]), ("19.99", "0.05", "/music|/film"));
+        assert_eq!(Rows::Products.line(&header, &row), Ok(Some(product)));
+    }
+
+    #[test]
+    fn a_type_without_own_fields_is_generic() {
+        let header = ["sku", "title", "type", "list", "retail", "currency", "details"];
+        let row = ["a", "T", "headphones", "1", "1", "JPY", r#"{"properties": []}"#];
+        let line = line(Rows::Products, &header, &row).expect("a line").expect("a line");
+        let generic = json!({ "properties": [], "type": "headphones" });
+        assert_eq!(line["content"]["details"]["generic"], generic);
+        assert_eq!(line["pricing"]["list"], 1);
+        assert_eq!(Rows::Products.row(&line)[2], "headphones");
+    }
+
+    #[test]
+    fn faults_name_the_column() {
+        let header = ["sku", "title", "type", "list", "retail", "currency"];
+        for (list, fits) in [("17.99", true), ("17,9", true), ("17", true), ("1.799", false)] {
+            let row = ["a", "T", "album", list, "1", "EUR"];
+            let found = line(Rows::Products, &header, &row);
+            assert_eq!(found.is_ok(), fits, "{list}");
+            assert!(fits || found.is_err_and(|(column, _)| column == "list"));
+        }
+        for text in ["", "-1", "1.2.3", "1 000", "1e3", "99999999999999999999"] {
+            assert!(minor_units(text, 2).is_err(), "{text}");
+        }
+        let fields = [
+            ("content.details.album.tracks[0].title", "details.album.tracks[0].title"),
+            ("pricing.retail", "retail"),
+            ("contributors[1].role", "contributors[1].role"),
+            ("content", "content"),
+        ];
+        for (field, column) in fields {
+            assert_eq!(of_field(PRODUCTS, field), column);
+        }
+    }
+
+    #[test]
+    fn headers_are_checked() {
+        let header = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+            Rows::Stock.header(&names).map(|header| header.len())
+        };
+        assert_eq!(header(&[" SKU", "quantity"]), Ok(2));
+        assert!(header(&["sku"]).is_err_and(|why| why.contains("quantity is missing")));
+        assert!(header(&["sku", "sku", "quantity"]).is_err_and(|why| why.contains("twice")));
+        assert!(header(&["sku", "price"]).is_err_and(|why| why.contains("no column")));
+    }
+
+    #[test]
+    fn rows_without_a_receipt_say_nothing() {
+        let header = ["sku", "quantity", "receipt", "available"];
+        assert_eq!(line(Rows::Stock, &header, &["a", "", "", "7"]), Ok(None));
+        let booked = line(Rows::Stock, &header, &["a", "2", "", "7"]);
+        assert_eq!(booked, Ok(Some(json!({ "sku": "a", "quantity": 2 }))));
+    }
+}

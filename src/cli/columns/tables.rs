@@ -1,0 +1,49 @@
+//! The columns of each kind of rows, in the order of an export.
+
+use super::{Cell, Column, DETAILS, TYPE};
+
+const fn column(name: &'static str, path: &'static str, cell: Cell) -> Column {
+    Column { name, path, cell, is_required: false }
+}
+
+const fn required(name: &'static str, path: &'static str, cell: Cell) -> Column {
+    Column { name, path, cell, is_required: true }
+}
+
+pub(super) const PRODUCTS: &[Column] = &[
+    required("sku", "sku", Cell::Text),
+    required("title", "content.title", Cell::Text),
+    required("type", TYPE, Cell::Text),
+    required("list", "pricing.list", Cell::Price),
+    required("retail", "pricing.retail", Cell::Price),
+    required("currency", "pricing.currency", Cell::Text),
+    column("categories", "categories", Cell::List),
+    column("contributors", "contributors", Cell::Contributors),
+    column("description", "content.description", Cell::Text),
+    column("language", "content.language", Cell::Text),
+    column("issueDate", "content.issueDate", Cell::Text),
+    column("asin", "content.asin", Cell::Text),
+    column("weight", "content.shipping.weight", Cell::Number),
+    column("width", "content.shipping.dimensions.width", Cell::Number),
+    column("height", "content.shipping.dimensions.height", Cell::Number),
+    column("depth", "content.shipping.dimensions.depth", Cell::Number),
+    column("details", DETAILS, Cell::Json),
+];
+
+pub(super) const STOCK: &[Column] = &[
+    required("sku", "sku", Cell::Text),
+    required("quantity", "quantity", Cell::Number),
+    column("receipt", "receipt", Cell::Text),
+    column("available", "available", Cell::Said),
+    column("reserved", "reserved", Cell::Said),
+    column("sold", "sold", Cell::Said),
+];
+
+pub(super) const PEOPLE: &[Column] = &[
+    column("key", "key", Cell::Text),
+    column("id", "id", Cell::Text),
+    required("name", "name", Cell::Text),
+    column("street", "address.street", Cell::Text),
+    column("city", "address.city", Cell::Text),
+    column("country", "address.country", Cell::Text),
+];

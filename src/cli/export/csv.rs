@@ -1,0 +1,117 @@
+//! `docgate export csv`.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::{
+    app::App,
+    cli::{
+        columns::Rows,
+        failure::Failure,
+        logging,
+        options::{Source, on_database},
+        terminal,
+    },
+    domains::{catalog, inventory, people},
+};
+
+/// Export products, stock or people as CSV, which `docgate import csv` reads
+///
+/// The first row has the names of the columns; docs/IMPORT.md describes them. Prices are in the major unit of
+/// the currency. A cell that a spreadsheet would take for a formula begins with an apostrophe, which the
+/// import removes.
+///
+/// Of stock, the rows are the imported receipts, so that an import of the file changes nothing in this
+/// shop; the columns available, reserved and sold are only said. Comments, images and stock that was received
+/// otherwise aren't in these files: `docgate export DIR` exports everything.
+///
+/// Examples:
+///     docgate export csv products products.csv
+///     docgate export csv stock --separator ';' --bom stock.csv
+///
+/// Exit codes: 0 if the export is complete.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(in crate::cli) struct Csv {
+    /// What is exported.
+    #[arg(value_enum)]
+    rows: Rows,
+    /// The file; stdout without one.
+    file: Option<PathBuf>,
+    /// Character between two cells.
+    #[arg(long, value_name = "CHARACTER", default_value_t = ',')]
+    separator: char,
+    /// Begin the file with a byte order mark, by which some spreadsheets know UTF-8.
+    #[arg(long)]
+    bom: bool,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// The separator as CSV has it.
+///
+/// # Errors
+/// It isn't one ASCII character, or it is a quote or the end of a line.
+pub(in crate::cli) fn separator(given: char) -> Result<u8, Failure> {
+    let is_usable = given.is_ascii() && !['"', '\n', '\r', '\0'].contains(&given);
+    u8::try_from(given)
+        .ok()
+        .filter(|_| is_usable)
+        .ok_or_else(|| Failure::usage("--separator takes one ASCII character, such as ';'"))
+}
+
+impl Csv {
+    pub(in crate::cli) async fn run(self) -> Result<ExitCode, Failure> {
+        let config = self.source.database()?;
+        logging::begin(config.log_format, logging::TOOL)?;
+        let separator = separator(self.separator)?;
+        let name =
+            self.file.as_ref().map_or_else(|| "stdout".into(), |file| file.display().to_string());
+        let unwritten = |fault: &dyn std::fmt::Display| {
+            Failure::trouble(format!("can't write {name}: {fault}"))
+        };
+        let mut output: Box<dyn Write> = match &self.file {
+            Some(file) => Box::new(File::create(file).map_err(|fault| unwritten(&fault))?),
+            None => Box::new(io::stdout()),
+        };
+        if self.bom {
+            output.write_all("\u{feff}".as_bytes()).map_err(|fault| unwritten(&fault))?;
+        }
+        let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(output);
+        let header = self.rows.columns().iter().map(|column| column.name);
+        writer.write_record(header).map_err(|fault| unwritten(&fault))?;
+        let exported = on_database(&config, async |database| {
+            let app = App::new(config.clone(), database);
+            let (mut count, mut failed) = (0_u64, None);
+            let each = |line: Value| {
+                if failed.is_some() {
+                    return;
+                }
+                match writer.write_record(self.rows.row(&line)) {
+                    Ok(()) => count += 1,
+                    Err(fault) => failed = Some(fault),
+                }
+            };
+            match self.rows {
+                Rows::Products => catalog::export::for_each(&app, each).await?,
+                Rows::Stock => inventory::import::for_each_line(&app, each).await?,
+                Rows::People => people::import::for_each_line(&app, each).await?,
+            }
+            if let Some(fault) = failed {
+                return Err(unwritten(&fault));
+            }
+            writer.flush().map_err(|fault| unwritten(&fault))?;
+            Ok(count)
+        });
+        let count = exported.await?;
+        terminal::remark(format_args!("{count} rows of {} exported", self.rows.name()));
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,254 @@
+//! `docgate person`.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{Args, Subcommand};
+use mongodb::bson::{Document, RawDocumentBuf};
+
+use super::{
+    export::ext_json,
+    failure::Failure,
+    logging,
+    options::{Source, on_database},
+    terminal,
+};
+use crate::{
+    app::App,
+    domains::persons::{self, Count, Erased},
+};
+
+/// Export or erase what docgate holds of one person
+///
+/// A person is known by the subject of their tokens (`sub`).
+#[derive(Debug, Subcommand)]
+pub(super) enum Person {
+    Export(Export),
+    Erase(Erase),
+    What(What),
+}
+
+impl Person {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Export(export) => export.run().await,
+            Self::Erase(erase) => erase.run().await,
+            Self::What(What {}) => {
+                terminal::say(persons::table::as_markdown().trim_end());
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    }
+}
+
+/// Print what each collection holds of a person, and what an erasure does with it
+///
+/// The table is that of docs/PERSONAL_DATA.md. It needs no database.
+///
+/// Example:
+///     docgate person what
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct What {}
+
+/// Export everything that the rooms hold of a person
+///
+/// Writes one JSON object per line: `room`, `collection`, `field` (the path of the field that holds the
+/// subject) and `value`, the document in canonical Extended JSON. Of a document that is shared with others,
+/// such as the comments below a post, the value is the person's part of it. Copies are left out.
+///
+/// Some collections have no index by subject and are read from beginning to end, as `docgate check` reads
+/// them. It changes nothing. Gateways may keep running.
+///
+/// Examples:
+///     docgate person export 0b7c1f
+///     docgate person export 0b7c1f --out 0b7c1f.jsonl
+///
+/// Exit codes: 0 if the export is complete, also if nothing was found.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Export {
+    /// Subject of the person's tokens.
+    subject: String,
+    /// Write to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+}
+
+impl Export {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        let config = self.source.database()?;
+        logging::begin(config.log_format, logging::TOOL)?;
+        let subject = checked(&self.subject)?;
+        let mut output = Output::open(self.out)?;
+        let exported = on_database(&config, async |database| {
+            let app = App::new(config.clone(), database);
+            persons::export(&app, subject, |room, collection, field, value| {
+                output.write(room, collection, field, &value)
+            })
+            .await?;
+            output.finish()
+        });
+        let count = exported.await?;
+        terminal::remark(format_args!("{count} documents and parts of documents exported"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The lines of an export.
+struct Output {
+    name: String,
+    to: BufWriter<Box<dyn Write>>,
+    lines: u64,
+}
+
+impl Output {
+    fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
+        let name = path.as_ref().map_or_else(|| "stdout".into(), |path| path.display().to_string());
+        let to: Box<dyn Write> = match path {
+            Some(path) => Box::new(File::create(path).map_err(|fault| unwritten(&name, &fault))?),
+            None => Box::new(io::stdout()),
+        };
+        Ok(Self { name, to: BufWriter::new(to), lines: 0 })
+    }
+
+    fn write(
+        &mut self,
+        room: &str,
+        collection: &str,
+        field: &str,
+        value: &Document,
+    ) -> Result<(), Failure> {
+        let unfit = |fault: &dyn std::fmt::Display| {
+            Failure::trouble(format!("a document of {collection} can't be exported: {fault}"))
+        };
+        let raw = RawDocumentBuf::try_from(value).map_err(|fault| unfit(&fault))?;
+        let mut json = Vec::new();
+        ext_json::write(&raw, &mut json).map_err(|fault| unfit(&fault))?;
+        let [room, collection, field] =
+            [room, collection, field].map(|text| serde_json::Value::from(text).to_string());
+        let head =
+            format!("{{\"room\":{room},\"collection\":{collection},\"field\":{field},\"value\":");
+        let parts = [head.as_bytes(), &json, b"}\n"];
+        self.lines += 1;
+        let mut parts = parts.into_iter();
+        parts
+            .try_for_each(|part| self.to.write_all(part))
+            .map_err(|fault| unwritten(&self.name, &fault))
+    }
+
+    fn finish(&mut self) -> Result<u64, Failure> {
+        self.to.flush().map_err(|fault| unwritten(&self.name, &fault))?;
+        Ok(self.lines)
+    }
+}
+
+fn unwritten(name: &str, fault: &io::Error) -> Failure {
+    Failure::trouble(format!("can't write {name}: {fault}"))
+}
+
+/// Erase a person from all rooms
+///
+/// Carts and bookings are cancelled, which returns what they hold; comments, posts, files and characters are
+/// removed by the operations that users have; names are released; empty accounts are closed. Orders,
+/// receipts and transfers stay with their sums: a random pseudonym takes the place of the subject, the
+/// same one in all of them, and names and addresses go. `docgate person what` prints the whole table.
+///
+/// An erasure can't be undone. Look at it with --dry-run first. Gateways may keep running. Withdraw the
+/// person's tokens before: what is written with a token that is still valid has the subject again, until
+/// the command is repeated. A run that was cut is finished by a repeat, and a repeat of a finished one finds
+/// nothing. What a flow is changing, such as a cart that is being checked out, waits for the next run.
+///
+/// Backups and exports aren't changed: they hold the person until they are deleted. Nor are the records of
+/// payment providers.
+///
+/// Examples:
+///     docgate person erase 0b7c1f --dry-run
+///     docgate person erase 0b7c1f --yes
+///
+/// Exit codes: 0 if nothing is left, 1 if something is being changed: repeat the command in a minute.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Erase {
+    /// Subject of the person's tokens.
+    subject: String,
+    /// Only count what would be erased.
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Erase without a question.
+    #[arg(long)]
+    yes: bool,
+    /// Keep the files that the person has uploaded, under the pseudonym.
+    #[arg(long)]
+    keep_files: bool,
+    #[command(flatten)]
+    source: Source,
+}
+
+impl Erase {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        // The ids of flows depend on the gateways' secret.
+        let config = if self.dry_run { self.source.database()? } else { self.source.gateway()? };
+        logging::begin(config.log_format, logging::TOOL)?;
+        let subject = checked(&self.subject)?;
+        if !self.dry_run && !self.yes {
+            return Err(Failure::usage("an erasure can't be undone")
+                .with_hint("look at it with --dry-run, then repeat it with --yes"));
+        }
+        let done = on_database(&config, async |database| {
+            let app = App::new(config.clone(), database);
+            if self.dry_run {
+                let counts = persons::look(&app, subject).await?;
+                print(&counts, "would be erased or changed");
+                return Ok(true);
+            }
+            app.refresh_versions().await?;
+            let erased = persons::erase(&app, subject, self.keep_files).await?;
+            app.tasks().close();
+            app.tasks().wait().await;
+            report(&erased);
+            Ok(erased.waits.is_empty())
+        });
+        Ok(if done.await? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn checked(subject: &str) -> Result<&str, Failure> {
+    if subject.is_empty() || subject.contains('\0') {
+        return Err(Failure::usage("the subject is empty, or no text that a token can have"));
+    }
+    Ok(subject)
+}
+
+fn print(counts: &[Count], what: &str) {
+    for Count { collection, found } in counts {
+        terminal::say(format_args!("{collection}: {found} documents {what}"));
+    }
+    if counts.is_empty() {
+        terminal::say("nothing is held of this person");
+    }
+}
+
+fn report(erased: &Erased) {
+    for (kind, number) in &erased.ended {
+        terminal::say(format_args!("{number} {kind} ended"));
+    }
+    if erased.is_empty() || !erased.counts.is_empty() {
+        print(&erased.counts, "erased or changed");
+    }
+    for remark in &erased.remarks {
+        terminal::say(remark);
+    }
+    for wait in &erased.waits {
+        terminal::say(format_args!("unfinished: {wait}"));
+    }
+    if !erased.waits.is_empty() {
+        terminal::say("Repeat the command in a minute.");
+    }
+}

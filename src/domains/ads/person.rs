@@ -1,0 +1,22 @@
+//! What the room holds of a person.
+
+use crate::mongo::personal::{Field, Find, Personal};
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[
+    Personal::of(
+        "adZones",
+        Find::Walk,
+        &[Field::replaces("publisher"), Field::replaces("ads[].advertiser")],
+    ),
+    Personal::of(
+        "campaigns",
+        Find::Index("advertiser", "advertiser"),
+        &[Field::replaces("advertiser")],
+    ),
+    Personal::nothing("adClicks", "clicks, without the visitors"),
+    Personal::nothing(
+        "adProfiles",
+        "impressions under a hash of the id that a site gave to a visitor; they go with their frequency caps",
+    ),
+];

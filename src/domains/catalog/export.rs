@@ -1,0 +1,67 @@
+//! Products as lines of their import.
+
+use serde_json::{Value, json};
+
+use super::documents::{Content, ProductDocument};
+use crate::graphql::prelude::*;
+
+/// Types with fields of their own, by the names that an import has for them.
+const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
+
+/// Calls `each` for every product, in the order of SKUs, with the line that imports it; see
+/// [`ImportProduct`](super::ImportProduct).
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn for_each(app: &App, mut each: impl FnMut(Value)) -> Result<()> {
+    let products = app.collection::<ProductDocument>();
+    let live = |product: ProductDocument| {
+        if product.deleted_at.is_none() {
+            each(line(product));
+        }
+    };
+    products.for_each(live).await
+}
+
+fn line(product: ProductDocument) -> Value {
+    let Content {
+        kind,
+        title,
+        description,
+        language,
+        asin,
+        issued,
+        shipping,
+        details,
+        properties,
+        ..
+    } = product.content;
+    let details = if OWN_FIELDS.contains(&kind.as_str()) {
+        json!({ kind: details })
+    } else {
+        json!({ "generic": { "type": kind, "properties": properties } })
+    };
+    let contributors = product
+        .contributors
+        .iter()
+        .map(|one| json!({ "personId": NodeKind::PERSON.id(&one.person_id).0, "role": one.role }));
+    json!({
+        "sku": product.sku,
+        "content": {
+            "title": title,
+            "description": Some(description).filter(|text| !text.is_empty()),
+            "language": language,
+            "asin": asin,
+            "issueDate": Some(issued).filter(|text| !text.is_empty()),
+            "shipping": shipping,
+            "details": details,
+        },
+        "pricing": {
+            "list": product.pricing.list,
+            "retail": product.pricing.retail,
+            "currency": product.pricing.currency,
+        },
+        "categories": product.categories.iter().map(|one| &one.path).collect::<Vec<_>>(),
+        "contributors": contributors.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,12 @@
+//! What the room holds of a person.
+
+use crate::{
+    domains::comments,
+    mongo::personal::{Find, Personal},
+};
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[
+    // Comments that are embedded in what they are on.
+    Personal::copies("products", Find::Walk, comments::EMBEDDED),
+];

@@ -1,0 +1,6 @@
+//! What the room holds of a person.
+
+use crate::mongo::personal::Personal;
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[Personal::nothing("categories", "names of categories")];

@@ -1,0 +1,22 @@
+//! What the room holds of a person.
+
+use crate::mongo::personal::{Blank, Field, Find, Personal};
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[
+    Personal::of(
+        "events_*",
+        Find::Walk,
+        &[Field::blanks(
+            "user",
+            &[
+                ("host", Blank::Pseudonym),
+                ("query", Blank::Nothing),
+                ("referrer", Blank::Nothing),
+                ("userAgent", Blank::Nothing),
+            ],
+        )],
+    ),
+    Personal::nothing("eventCalls", "ids of calls"),
+    Personal::nothing("eventImports", "positions in log files"),
+];

@@ -1,0 +1,9 @@
+//! What the room holds of a person.
+
+use crate::mongo::personal::Personal;
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[
+    Personal::nothing("statsDaily", "numbers of hits by page"),
+    Personal::nothing("statsMonthly", "numbers of hits by page"),
+];

@@ -1,0 +1,9 @@
+//! What the room holds of a person.
+
+use crate::mongo::personal::Personal;
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[Personal::nothing(
+    "people",
+    "people whose works are for sale; they have no tokens. `updatePerson` and `docgate import people` change them",
+)];

@@ -1,0 +1,286 @@
+//! What the rooms hold of one person: its export, and its erasure.
+//!
+//! A person is known by the subject of their tokens. Each room declares in [`Room::personal`](super::Room::personal) what
+//! its collections hold of a subject, and in [`Room::erase`](super::Room::erase) how its own operations end what the person
+//! has begun.
+//!
+//! ```text
+//!   pseudonym ──▶ operations of each room: carts, bookings, comments, posts, … ──▶ fields of each collection ──▶ done
+//! ```
+//!
+//! An erasure writes its pseudonym down first ([`ErasureDocument`]), and removes that document at its end. So a run that
+//! was cut is finished by another one with the same pseudonym, and so are two at once. Each change is one command on one
+//! document, whose filter names what was read; a run that is repeated finds nothing. A document in which a flow is going
+//! on, such as a cart that is being checked out, is left to the next run: the flow would write the subject again.
+//!
+//! Afterwards nothing leads from the subject to the pseudonym.
+
+mod documents;
+mod store;
+pub mod table;
+
+use std::collections::BTreeMap;
+
+pub use documents::ErasureDocument;
+
+use super::{ROOMS, Room, documents as documented, shards, switched_on};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::requester::{Requester, Role},
+    mongo::personal::{self, Found, Holds, Personal, Position, Searched},
+};
+
+/// A running erasure.
+#[derive(Debug)]
+pub struct Erasing {
+    /// Subject of the person.
+    pub subject: String,
+    /// The person as a caller of the rooms' operations, with every role.
+    pub requester: Requester,
+    /// What takes the place of the subject in documents that stay. It is random.
+    pub pseudonym: String,
+    /// Whether the files that the person has uploaded stay, under the pseudonym.
+    pub keeps_files: bool,
+    /// What was ended by operations, by its kind in the plural.
+    pub ended: BTreeMap<&'static str, u64>,
+    /// What stays and why, each as a sentence.
+    pub remarks: Vec<String>,
+    /// What has to end before it can be erased, each as a sentence.
+    pub waits: Vec<String>,
+}
+
+impl Erasing {
+    /// Notes that something of this kind was ended.
+    pub fn ends(&mut self, kind: &'static str) {
+        *self.ended.entry(kind).or_default() += 1;
+    }
+}
+
+/// What a collection had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    /// Name of the collection.
+    pub collection: String,
+    /// Number of documents that hold the subject.
+    pub found: usize,
+}
+
+/// The outcome of an erasure.
+#[derive(Debug, Default)]
+pub struct Erased {
+    /// The collections that had something.
+    pub counts: Vec<Count>,
+    /// See [`Erasing::ended`].
+    pub ended: BTreeMap<&'static str, u64>,
+    /// See [`Erasing::remarks`].
+    pub remarks: Vec<String>,
+    /// See [`Erasing::waits`]. If there are any, the erasure isn't finished: it is to be repeated.
+    pub waits: Vec<String>,
+}
+
+impl Erased {
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty() && self.ended.is_empty() && self.waits.is_empty()
+    }
+}
+
+/// What docgate's own collections hold.
+const OWN: [Personal; 3] = [
+    Personal::nothing("leases", "the holders are processes"),
+    Personal::nothing("schemaVersions", "versions of collections"),
+    Personal::nothing(
+        "erasures",
+        "an erasure that isn't finished: its key is derived from the subject by the gateways' secret",
+    ),
+];
+
+/// The declarations of all rooms, each with the name of the room, and docgate's own.
+pub fn declarations() -> Vec<(&'static str, Personal)> {
+    let own = OWN.iter().map(|personal| ("docgate", *personal));
+    let of_room = |room: &&'static Room| room.personal.iter().map(|one| (room.name, *one));
+    own.chain(ROOMS.iter().flat_map(of_room)).collect()
+}
+
+/// The collections that a declaration stands for, if they hold subjects.
+async fn searched(app: &App, personal: &Personal) -> Result<Vec<Searched>, Error> {
+    let Holds::Subjects(subjects) = personal.holds else { return Ok(Vec::new()) };
+    let placed = shards::collections().into_iter().find(|one| one.name == personal.collection);
+    let placed = placed.ok_or_else(|| {
+        Error::internal(format!("{} is no declared collection", personal.collection))
+    })?;
+    let all = documented(app.config());
+    let newest = all.iter().find(|(_, one)| placed.is(one.collection));
+    let newest = newest.map_or(1, |(_, one)| one.newest());
+    let names = personal::names(app.placement(), placed.group, placed.name).await?;
+    let of = |name: String| {
+        let at = (name.as_str(), placed.group);
+        Searched::new(app.placement(), at, subjects, placed.shard_key, newest)
+    };
+    Ok(names.into_iter().map(of).collect())
+}
+
+/// The documents of a collection that hold the subject, page by page.
+struct Pages<'a> {
+    searched: &'a Searched,
+    subject: &'a str,
+    after: Option<Position>,
+    is_end: bool,
+}
+
+impl<'a> Pages<'a> {
+    fn of(searched: &'a Searched, subject: &'a str) -> Self {
+        Self { searched, subject, after: None, is_end: false }
+    }
+
+    /// The next page, which may have none; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Vec<Found>>, Error> {
+        if self.is_end {
+            return Ok(None);
+        }
+        let (found, next) = self.searched.next(self.subject, self.after.as_ref()).await?;
+        self.is_end = next.is_none();
+        self.after = next;
+        Ok(Some(found))
+    }
+}
+
+/// The `_id`s of the documents of a collection that hold the subject at this path.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn ids(
+    app: &App,
+    collection: &'static str,
+    path: &'static str,
+    subject: &str,
+) -> Result<Vec<String>, Error> {
+    let mut ids = Vec::new();
+    for (_, personal) in declarations() {
+        if personal.collection != collection || !personal.has(path) {
+            continue;
+        }
+        for searched in searched(app, &personal).await? {
+            let mut pages = Pages::of(&searched, subject);
+            while let Some(page) = pages.next().await? {
+                let found = page.iter().filter(|one| one.paths.contains(&path));
+                ids.extend(found.filter_map(|one| one.id().map(str::to_owned)));
+            }
+        }
+    }
+    Ok(ids)
+}
+
+/// Calls `each` for everything that the rooms hold of the subject: with the room, the collection, the path of the field
+/// that holds the subject, and the document or the element of a list.
+///
+/// # Errors
+/// `Unavailable` or `Internal`, or an error of `each`.
+pub async fn export<E: From<Error>>(
+    app: &App,
+    subject: &str,
+    mut each: impl FnMut(&'static str, &str, &'static str, mongodb::bson::Document) -> Result<(), E>,
+) -> Result<(), E> {
+    for room in switched_on(app.config()) {
+        for personal in room.personal {
+            if personal.subjects().is_none_or(|subjects| subjects.are_copies) {
+                continue;
+            }
+            for searched in searched(app, personal).await? {
+                let mut pages = Pages::of(&searched, subject);
+                while let Some(page) = pages.next().await? {
+                    for one in &page {
+                        for (path, told) in searched.told(one, subject).await? {
+                            each(room.name, searched.name(), path, told)?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What an erasure would find. It changes nothing.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn look(app: &App, subject: &str) -> Result<Vec<Count>, Error> {
+    let mut counts = Vec::new();
+    for room in switched_on(app.config()) {
+        for personal in room.personal {
+            for searched in searched(app, personal).await? {
+                let mut pages = Pages::of(&searched, subject);
+                while let Some(page) = pages.next().await? {
+                    let found = page.iter().filter(|one| !one.is_kept).count();
+                    note(&mut counts, searched.name(), found);
+                }
+            }
+        }
+    }
+    Ok(counts)
+}
+
+fn note(counts: &mut Vec<Count>, collection: &str, found: usize) {
+    if found == 0 {
+        return;
+    }
+    match counts.iter_mut().find(|count| count.collection == collection) {
+        Some(count) => count.found += found,
+        None => counts.push(Count { collection: collection.to_owned(), found }),
+    }
+}
+
+/// Erases the person with this subject from all rooms. It may be repeated, and run several times at once.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: it is to be repeated.
+pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased, Error> {
+    let erasure = store::begin(app, subject).await?;
+    let mut erasing = Erasing {
+        subject: subject.to_owned(),
+        requester: Requester::new(subject, None, vec![Role::Admin]),
+        pseudonym: erasure.pseudonym,
+        keeps_files,
+        ended: BTreeMap::new(),
+        remarks: Vec::new(),
+        waits: Vec::new(),
+    };
+    let rooms: Vec<&Room> = switched_on(app.config()).collect();
+    for erase in rooms.iter().filter_map(|room| room.erase) {
+        erase(app, &mut erasing).await?;
+    }
+    let mut counts = Vec::new();
+    for personal in rooms.iter().flat_map(|room| room.personal) {
+        for searched in searched(app, personal).await? {
+            let (mut changed, mut left) = (0, 0);
+            let mut pages = Pages::of(&searched, subject);
+            while let Some(page) = pages.next().await? {
+                for found in page.iter().filter(|one| !one.is_kept) {
+                    // One that has changed since it was read is left, too.
+                    let has_changed = !found.is_in_flight
+                        && searched.erase(found, subject, &erasing.pseudonym).await?;
+                    if has_changed {
+                        changed += 1;
+                    } else {
+                        left += 1;
+                    }
+                }
+            }
+            if left > 0 {
+                let name = searched.name();
+                erasing.waits.push(format!("{name}: {left} documents are being changed"));
+            }
+            note(&mut counts, searched.name(), changed);
+        }
+    }
+    if erasing.waits.is_empty() {
+        store::end(app, &erasure.id).await?;
+    }
+    let Erasing { ended, remarks, waits, .. } = erasing;
+    Ok(Erased { counts, ended, remarks, waits })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! What the room holds of a person.
+
+use crate::mongo::personal::{Field, Find, Personal};
+
+/// The lengths of a user's sessions.
+const STATS: &[Field] = &[Field::removes("_id.user")];
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[
+    Personal::of("sessions", Find::Walk, &[Field::removes("slot.user")]),
+    Personal::of("sessionStatsHourly", Find::Walk, STATS),
+    Personal::of("sessionStatsDaily", Find::Walk, STATS),
+    Personal::of("sessionStatsWeekly", Find::Walk, STATS),
+    Personal::of("sessionStatsMonthly", Find::Walk, STATS),
+    Personal::of("sessionStatsYearly", Find::Walk, STATS),
+    Personal::nothing("sessionRollups", "times up to which sessions are added up"),
+];

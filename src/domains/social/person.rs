@@ -1,0 +1,76 @@
+//! What the room holds of a person, and the end of a person's posts and votes.
+
+use super::{operations::delete_post, store::votes, types::DeletePostInput};
+use crate::{
+    app::App,
+    domains::persons::{self, Erasing},
+    error::Error,
+    graphql::{cx::Cx, node_id::NodeKind, refusals::Stop},
+    mongo::personal::{BEHIND_A_SPACE, Blank, Field, Find, Personal},
+};
+
+/// The text beside an author.
+const TEXT: &[(&str, Blank)] = &[("text", Blank::Empty)];
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[
+    Personal::of("circles", Find::Index("by", "by"), &[Field::removes("by")]),
+    Personal::of("circles", Find::Index("of", "of"), &[Field::removes("of")]),
+    Personal::of("users", Find::Walk, &[Field::pulls("blocked[]")]),
+    Personal::of("users", Find::Id, &[Field::removes("_id")]),
+    Personal::of(
+        "posts",
+        Find::Walk,
+        &[
+            Field::blanks("shown.by", &[("text", Blank::Empty), ("detail", Blank::Nothing)]),
+            Field::replaces("shown.to"),
+            Field::ends("merged", "goes with the deletion of the post"),
+            Field::blanks("shown.latest[].by", TEXT),
+            Field::blanks("comments[].by", TEXT),
+        ],
+    )
+    // A post of the person is deleted first, by its operation.
+    .unless(&["delivering", "deletedAt"], |post, subject| {
+        let by = post.get_document("shown").and_then(|shown| shown.get_str("by"));
+        post.contains_key("delivering")
+            || !post.contains_key("deletedAt") && by.is_ok_and(|by| by == subject)
+    }),
+    Personal::copies(
+        "feedPages",
+        Find::Walk,
+        &[
+            Field::removes("feed").within(BEHIND_A_SPACE),
+            Field::replaces("posts[].to"),
+            Field::blanks("posts[].latest[].by", TEXT),
+            Field::pulls("posts[].by"),
+        ],
+    ),
+    Personal::of(
+        "votes",
+        Find::Walk,
+        &[Field::ends("_id", "the vote counts on, under the pseudonym").within(BEHIND_A_SPACE)],
+    ),
+];
+
+/// Deletes the person's posts, and gives the votes to the pseudonym.
+pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<(), Error> {
+    let requester = erasing.requester.clone();
+    for id in persons::ids(app, "posts", "shown.by", &erasing.subject).await? {
+        let cx = Cx { app, requester: &requester };
+        match delete_post(cx, DeletePostInput { post_id: NodeKind::POST.id(&id) }).await {
+            Ok(_) => erasing.ends("posts"),
+            Err(Stop::Failed(error)) => return Err(error),
+            // It is gone.
+            Err(Stop::Refused(_)) => {}
+        }
+    }
+    // Votes that a run that was cut has given to nobody yet.
+    for id in persons::ids(app, "votes", "_id", &erasing.pseudonym).await? {
+        votes::give(app, &id).await?;
+    }
+    for id in persons::ids(app, "votes", "_id", &erasing.subject).await? {
+        votes::pass_on(app, &id, &erasing.pseudonym).await?;
+        erasing.ends("votes");
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! What the room holds of a person, and the end of a person's accounts.
+
+use super::{operations::close_account, types::CloseAccountInput};
+use crate::{
+    domains::persons::{self, Erasing},
+    graphql::prelude::*,
+    mongo::personal::{Blank, Field, Find, Personal},
+};
+
+/// See [`Room::personal`](crate::domains::Room::personal).
+pub(super) const PERSONAL: &[Personal] = &[
+    Personal::of(
+        "accounts",
+        Find::Index("owner", "owner_opened"),
+        &[Field::blanks("owner", &[("name", Blank::Nothing)])],
+    ),
+    Personal::of("transfers", Find::Walk, &[Field::blanks("by", &[("purpose", Blank::Nothing)])]),
+];
+
+/// Closes the person's empty accounts. The others stay open under the pseudonym: their money belongs to somebody.
+pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
+    let requester = erasing.requester.clone();
+    for id in persons::ids(app, "accounts", "owner", &erasing.subject).await? {
+        let cx = Cx { app, requester: &requester };
+        let input = CloseAccountInput { account_id: NodeKind::ACCOUNT.id(&id) };
+        match close_account(cx, input).await {
+            Ok(_) => erasing.ends("accounts"),
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Refused(_)) => {
+                let remark = format!("account {id} isn't empty: it stays open under the pseudonym");
+                erasing.remarks.push(remark);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! `docgate person`: what is held of a person, and that it goes.
+
+mod cuts;
+
+use std::time::Duration;
+
+use docgate::{
+    app::App,
+    domains::persons::{self, Erased},
+};
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use super::{done, on};
+use crate::{
+    comments::{LAYOUTS, discussed, posted},
+    events, inbox,
+    shop::{account, add, cart, placed, settled, stock, stocked},
+    social::{deliver, does, people, posted_with},
+    support::{Gateway, key, short_bounds},
+    theater,
+};
+
+/// A subject that occurs in no other text.
+const EVE: &str = "eve-5f0c41";
+
+const CIRCLE: &str =
+    "mutation($input: CircleUserInput!) { circleUser(input: $input) { __typename } }";
+const BLOCK: &str = "mutation($input: BlockUserInput!) { blockUser(input: $input) { __typename } }";
+const COMMENT: &str =
+    "mutation($input: CommentOnPostInput!) { commentOnPost(input: $input) { __typename } }";
+const VOTE: &str = "mutation($input: VotePollInput!) { votePoll(input: $input) { __typename } }";
+const CLAIM: &str =
+    "mutation($input: ClaimIdentityInput!) { claimIdentity(input: $input) { __typename } }";
+const RECORD: &str =
+    "mutation($input: RecordSessionsInput!) { recordSessions(input: $input) { __typename } }";
+
+/// Erases, and repeats it as long as something waits: for what goes on behind an answer, and then for the sweeps.
+async fn erased(gateway: &Gateway, app: &App, subject: &str) -> Erased {
+    for again in 1..=60 {
+        let erased = persons::erase(app, subject, false).await.expect("erased");
+        if erased.waits.is_empty() {
+            return erased;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        if again % 20 == 0 {
+            gateway.sweep().await;
+        }
+    }
+    panic!("the erasure of {subject} never ends");
+}
+
+/// The collections in which the text occurs, each with a document.
+async fn places_of(gateway: &Gateway, text: &str) -> Vec<(String, String)> {
+    let all = gateway.snapshot().await.into_iter();
+    let found = all.filter_map(|(name, documents)| {
+        let document = documents.iter().map(ToString::to_string).find(|one| one.contains(text));
+        Some((name, document?))
+    });
+    found.collect()
+}
+
+async fn owners(gateway: &Gateway, collection: &str, ids: &[String]) -> Vec<String> {
+    let mut owners = Vec::new();
+    for id in ids {
+        let found = gateway.database.collection::<Document>(collection);
+        let found = found.find_one(doc! { "_id": key(id) }).await.expect("read").expect("there");
+        owners.push(found.get_str("owner").expect("an owner").to_owned());
+    }
+    owners
+}
+
+/// What a person does in a shop: two orders, a cart that holds stock, and comments in every layout.
+async fn shops(gateway: &Gateway, subject: &str) -> Vec<String> {
+    let client = gateway.shopper(subject);
+    let purse = account(gateway, subject, 1_000).await;
+    let orders = vec![
+        placed(&client, &purse, &[("a", 2)]).await,
+        placed(&client, &purse, &[("a", 1)]).await,
+    ];
+    cart(&client, "RESERVE", &[("a", 3)]).await;
+    orders
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erased_person_is_nowhere_and_what_stays_adds_up() {
+    let gateway = Gateway::with(short_bounds).await;
+    stocked(&gateway, "a", 100, 50).await;
+    let orders = shops(&gateway, EVE).await;
+    assert_eq!(stock(&gateway, "a").await, (44, 3, 3));
+    let eve = gateway.shopper(EVE);
+    for layout in LAYOUTS {
+        let on = discussed(&gateway, layout, layout).await;
+        posted(&gateway.shopper("bob"), &on, "first", None).await;
+        posted(&eve, &on, "mine", None).await;
+    }
+    people(&gateway, &[EVE, "bob"]).await;
+    for (by, of) in [(EVE, "bob"), ("bob", EVE)] {
+        let circled = does(&gateway, by, CIRCLE, json!({ "userId": of, "circle": "x" })).await;
+        assert_eq!(circled["__typename"], "User", "{circled:#}");
+    }
+    let post = json!({ "audience": "PUBLIC", "text": "hello" });
+    posted_with(&gateway, EVE, post.clone()).await;
+    let theirs = posted_with(&gateway, "bob", post).await;
+    let on_wall = json!({ "audience": "PUBLIC", "text": "hi", "toUserId": EVE });
+    posted_with(&gateway, "bob", on_wall).await;
+    let poll = json!({ "audience": "PUBLIC", "text": "which?",
+        "detail": { "poll": { "choices": ["this", "that"] } } });
+    let poll = posted_with(&gateway, "bob", poll).await;
+    does(&gateway, EVE, COMMENT, json!({ "postId": theirs, "text": "mine" })).await;
+    does(&gateway, EVE, VOTE, json!({ "postId": poll, "choice": 0 })).await;
+    inbox::send(&gateway, EVE, &["bob"], "from me").await;
+    inbox::send(&gateway, "bob", &[EVE], "to me").await;
+    does(&gateway, "bob", BLOCK, json!({ "userId": EVE })).await;
+    deliver(&gateway).await;
+    let name = json!({ "identity": { "username": "evelyn" }, "userId": EVE });
+    let claimed = gateway.service().field(CLAIM, json!({ "input": name })).await;
+    assert_eq!(claimed["__typename"], "Identity", "{claimed:#}");
+    let at = docgate::app::rfc3339(gateway.app.clock());
+    let session = json!({ "sessions": [{ "user": EVE, "at": at, "seconds": 5 }] });
+    gateway.service().field(RECORD, json!({ "input": session })).await;
+    let event = json!({ "at": at, "host": "192.0.2.1", "site": "shop.example", "path": "/a",
+        "user": EVE, "userAgent": "mine" });
+    events::logged(&gateway, &[event]).await;
+    let screening = theater::hall(&gateway, &["AAAA"]).await;
+    theater::holding_seats(&eve, &screening, &[("A", 1)]).await;
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    let before = places_of(&gateway, EVE).await;
+    assert!(before.len() >= 18, "{:?}", before.iter().map(|(name, _)| name).collect::<Vec<_>>());
+
+    erased(&gateway, &gateway.app, EVE).await;
+    deliver(&gateway).await;
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    let again = erased(&gateway, &gateway.app, EVE).await;
+    assert!(again.is_empty(), "{again:#?}");
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    assert_eq!(places_of(&gateway, "N. N.").await, [], "names on parcels");
+    assert_eq!(places_of(&gateway, "evelyn").await, []);
+    assert!(gateway.stored("erasures").await.is_empty(), "nothing leads to the pseudonym");
+
+    // The orders keep their sums, and are still of one customer. The cart's stock is back.
+    let owners = owners(&gateway, "orders", &orders).await;
+    assert!(owners[0] == owners[1] && owners[0] != EVE, "{owners:?}");
+    let totals = gateway.stored("orders").await;
+    let totals: Vec<_> =
+        totals.iter().map(|order| order.get_i64("total").expect("a sum")).collect();
+    assert_eq!(totals.iter().sum::<i64>(), 300);
+    assert_eq!(stock(&gateway, "a").await, (47, 0, 3));
+    let account = gateway.stored("accounts").await;
+    let account = account
+        .iter()
+        .find(|account| account.get_str("owner").is_ok_and(|owner| owner == owners[0]));
+    let account = account.expect("an account with money stays");
+    assert_eq!(account.get_i64("balance").expect("a balance"), 700);
+    assert_eq!(account.get_str("state").expect("a state"), "OPEN");
+    let votes =
+        "query($id: ID!) { post(id: $id) { detail { ... on PollDetail { choices { votes } } } } }";
+    let votes = gateway.shopper("bob").field(votes, json!({ "id": poll })).await;
+    assert_eq!(votes["detail"]["choices"][0]["votes"], 1, "{votes:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_with_a_valid_token_afterwards_is_erased_by_a_repeat() {
+    let gateway = Gateway::with(short_bounds).await;
+    stocked(&gateway, "a", 100, 50).await;
+    let first = shops(&gateway, EVE).await;
+    let (one, other) = tokio::join!(
+        persons::erase(&gateway.app, EVE, false),
+        persons::erase(&gateway.app, EVE, false),
+    );
+    one.expect("erased");
+    other.expect("erased");
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    let pseudonyms = owners(&gateway, "orders", &first).await;
+    assert_eq!(pseudonyms[0], pseudonyms[1], "two runs at once have one pseudonym");
+
+    let second = shops(&gateway, EVE).await;
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    let others = owners(&gateway, "orders", &second).await;
+    assert_ne!(pseudonyms[0], others[0], "nothing is left by which the first one could be known");
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_exports_and_erases() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 50).await;
+    let orders = shops(&gateway, EVE).await;
+    shops(&gateway, "bob").await;
+    let name = gateway.database.name().to_owned();
+    let person = |arguments: &[&str]| {
+        let arguments: Vec<&str> = ["person"].iter().chain(arguments).copied().collect();
+        done(on(&name, &arguments))
+    };
+
+    let (code, out, said) = person(&["export", EVE]);
+    assert_eq!(code, 0, "{said}");
+    let lines: Vec<Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of =
+        |collection: &str| lines.iter().filter(|line| line["collection"] == collection).count();
+    assert_eq!((of("orders"), of("accounts")), (2, 1), "{out}");
+    assert!(of("carts") == 3 && of("transfers") > 0, "{out}");
+    assert!(out.contains(&key(&orders[0])) && !out.contains("bob"), "{out}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("eve.jsonl").display().to_string();
+    assert_eq!(person(&["export", EVE, "--out", &file]).0, 0);
+    assert_eq!(std::fs::read_to_string(&file).expect("a file").lines().count(), lines.len());
+    assert_eq!(person(&["export", "nobody"]).1, "");
+
+    settled(&gateway).await;
+    let before = gateway.snapshot().await;
+    let (code, _, said) = person(&["erase", EVE]);
+    assert!(code == 2 && said.contains("--dry-run"), "{said}");
+    let (code, out, said) = person(&["erase", EVE, "--dry-run"]);
+    assert!(code == 0 && out.contains("orders: 2 documents would be"), "{out}{said}");
+    assert_eq!(gateway.snapshot().await, before);
+    let (code, out, said) = person(&["erase", EVE, "--yes"]);
+    assert_eq!(code, 0, "{out}{said}");
+    assert!(out.contains("orders: 2 documents erased or changed"), "{out}");
+    assert!(out.contains("1 carts ended") && out.contains("isn't empty: it stays"), "{out}");
+    let (code, out, _) = person(&["erase", EVE, "--yes"]);
+    assert_eq!((code, out.as_str()), (0, "nothing is held of this person\n"));
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    assert_eq!(person(&["erase", "", "--yes"]).0, 2);
+    gateway.assert_sound().await;
+}
+
+#[test]
+fn the_table_is_in_the_documents() {
+    let (code, table, said) = done(super::docgate(&["person", "what"]));
+    assert_eq!((code, said.as_str()), (0, ""));
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/PERSONAL_DATA.md");
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains(table.trim_end()), "docs/PERSONAL_DATA.md lacks the table of\n{table}");
+}
+
+/// A cart that is opened while the erasure runs waits for the next one.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_in_flight_waits() {
+    let gateway = Gateway::with(short_bounds).await;
+    stocked(&gateway, "a", 100, 50).await;
+    let client = gateway.shopper(EVE);
+    let cart = cart(&client, "RESERVE", &[("a", 1)]).await;
+    assert_eq!(add(&client, &cart, "a", 1).await["__typename"], "Cart");
+    let carts = gateway.database.collection::<Document>("carts");
+    let state = |state: &str| doc! { "$set": { "state": state } };
+    let this = doc! { "_id": key(&cart) };
+    carts.update_one(this.clone(), state("EXPIRING")).await.expect("set");
+    let waiting = persons::erase(&gateway.app, EVE, false).await.expect("run");
+    assert!(!waiting.waits.is_empty(), "{waiting:#?}");
+    assert_eq!(gateway.stored("erasures").await.len(), 1, "it goes on with this pseudonym");
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    carts.update_one(this, state("ACTIVE")).await.expect("set");
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    assert_eq!(stock(&gateway, "a").await, (50, 0, 0));
+    gateway.assert_sound().await;
+}

@@ -41,6 +41,7 @@ pub mod theater;
 pub mod topics;
 pub mod transfers;
 
+pub mod attributes;
 pub mod audiences;
 pub mod broadcasts;
 pub mod delivery;

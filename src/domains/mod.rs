@@ -44,6 +44,7 @@ pub mod transfers;
 pub mod attributes;
 pub mod audiences;
 pub mod broadcasts;
+pub mod counted;
 pub mod delivery;
 pub mod nodes;
 pub mod paying;

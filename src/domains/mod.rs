@@ -41,8 +41,10 @@ pub mod theater;
 pub mod topics;
 pub mod transfers;
 
+pub mod attributes;
 pub mod audiences;
 pub mod broadcasts;
+pub mod counted;
 pub mod delivery;
 pub mod metadata;
 pub mod nodes;

@@ -1,5 +1,6 @@
 //! The catalog: products of every type, every way to list them, changes and their refusals.
 
+mod combined;
 mod credits;
 mod deletion;
 mod edits;

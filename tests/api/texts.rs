@@ -66,7 +66,8 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
     let thing = json!({
         "sku": "c",
         "content": { "title": "Title", "details": { "generic": {
-            "type": "thing", "properties": [{ "key": "k", "value": "v" }] } } },
+            "type": "thing", "properties": [{ "key": "k", "value": "v" }],
+            "numbers": [{ "key": "n", "value": 1.5 }] } } },
         "pricing": { "list": 100, "retail": 100, "currency": "EUR" },
     });
     vec![
@@ -91,6 +92,7 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             &[
                 "/content/details/generic/properties/0/key",
                 "/content/details/generic/properties/0/value",
+                "/content/details/generic/numbers/0/key",
             ],
         ),
         (

@@ -2,11 +2,12 @@
 
 use async_graphql::SimpleObject;
 
-use super::types::PropertyInput;
+use super::types::{NumberInput, PropertyInput};
 use crate::{
     domains::{
         categories::CategoryCopy,
         comments::{self, DiscussionSummary},
+        counted::FacetMark,
         metadata::{METADATA, MetadataPairs},
         people::PersonName,
     },
@@ -44,6 +45,9 @@ document! {
         pub outbox: Vec<WorksDue>,
         /// The mark of a write that begins to copy categories or names. It stays until the copies were checked.
         pub copying?: Copying,
+        /// The mark of changes that the facets of its categories haven't followed yet. It stays, without a time, when
+        /// they have.
+        pub facets?: FacetMark,
         /// Summary of its comments, which the room of comments writes.
         pub discussion?: Box<DiscussionSummary>,
         /// Its metadata.
@@ -58,7 +62,9 @@ document! {
             "products of a person, newest first; copies of names"),
         plain("credited_name", "contributors.name contributors.role type -issued _id",
             "products of people of a name, newest first"),
-        plain("title", "titleKey _id", "products by the beginning of their title"),
+        plain("newest", "-issued _id", "all products, newest first"),
+        plain("type_newest", "type -issued _id", "products of a type, newest first"),
+        plain("title", "titleKey _id", "all products by title, and those with its beginning"),
         plain("type_title", "type titleKey _id",
             "products of a type by the beginning of their title"),
         text("text",
@@ -71,14 +77,23 @@ document! {
             "products of a category's children"),
         plain("category_subtree", "categories.within titleKey _id",
             "products of a category and everything below it"),
+        plain("category_newest", "categories.within -issued _id",
+            "products of a category and everything below it, newest first"),
+        plain("category_price", "categories.within pricing.currency pricing.retail _id",
+            "products of a category and everything below it by price, and between two prices"),
+        plain("category_discount", "categories.within -pricing.pctSavings _id",
+            "products of a category and everything below it by discount"),
         plain("property", "properties.key properties.value _id",
             "products with all of some properties"),
+        plain("number", "numbers.key numbers.value _id",
+            "products with a number of a range, by the number"),
         plain("price", "pricing.currency pricing.retail _id", "products between two prices"),
         plane("plane", "@plane pricing.currency", PLANE,
             "products within a box of price and weight"),
         of_field("copying", "copying.at",
             "the sweep of products whose copies weren't looked at again"),
         of_field("outbox", "outbox.at", "the sweep of works that are still to be written"),
+        of_field("facets", "facets.at", "the sweep of changes that facets haven't followed"),
         of_field("deleted", "deletedAt", "the sweep that removes deleted products"),
         + METADATA,
         + comments::TOUCHED,
@@ -111,6 +126,9 @@ document! {
         /// Properties of a product of any other type.
         #[serde(default)]
         pub properties: Vec<PropertyInput>,
+        /// Numeric properties of a product of any other type.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub numbers: Vec<NumberInput>,
     }
 
     /// Prices in minor units of one currency. The server computes the savings.

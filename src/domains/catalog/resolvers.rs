@@ -1,7 +1,10 @@
 //! Resolvers: they translate between GraphQL and the operations of the catalog.
 
 use super::{documents::ProductDocument, operations, view::StoredProduct};
-use crate::{engine::caching::cache_control, graphql::prelude::*};
+use crate::{
+    engine::caching::cache_control,
+    graphql::{page::ConnectionWith, prelude::*},
+};
 
 queries! {
     /// Query fields.
@@ -19,7 +22,8 @@ queries! {
     ) with consistency: Option<Product> =
         operations::product(app(context), &sku).await?.map(|found| Product::of(found, locale)),
 
-    /// Products by one of the filters that are served by an index. The filter also determines the order.
+    /// Products by one of the filters that are served by an index. The filter also determines the order; `where` combines
+    /// several conditions and takes an order.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]
@@ -28,10 +32,12 @@ queries! {
         #[graphql(desc = "Filter and sort order.")] by: ProductsBy,
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
-    ) with consistency: Connection<Product> = {
+    ) with consistency: ConnectionWith<Product, TotalCount> = {
+        let total = TotalCount::of(&by);
         let (page, found) = operations::list(cx(context), by, paging(context)?).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
-        page.connection(found, position, |(_, product)| Product::of(product, locale.clone()))
+        let node = |(_, product)| Product::of(product, locale.clone());
+        page.connection_with(found, position, node, total)
     },
 }
 

@@ -45,6 +45,7 @@ view! {
         "pricing" => pub pricing: Pricing,
         "details" => pub details: Later<'a, Option<DetailsView<'a>>>,
         "properties" => pub properties: Later<'a, Vec<ProductProperty<'a>>>,
+        "numbers" => pub numbers: Later<'a, Vec<ProductNumber<'a>>>,
         "categories" => pub categories: Later<'a, Vec<CategoryCopyView<'a>>>,
         "contributors" => pub contributors: Later<'a, Vec<ContributorView<'a>>>,
         "discussion" => pub discussion: Later<'a, Option<Owned<Box<DiscussionSummary>>>>,
@@ -83,6 +84,15 @@ view! {
         "key" => key: &'a str,
         /// Value of the property, such as `red`.
         "value" => value: &'a str,
+    }
+
+    /// A numeric property of a product whose type has no fields of its own.
+    #[derive(Debug, SimpleObject)]
+    pub struct ProductNumber<'a> {
+        /// Name of the property, such as `length`. Lists of products are filtered by its ranges.
+        "key" => pub key: &'a str,
+        /// Value of the property.
+        "value" => pub value: f64,
     }
 
     /// A person's contribution to a product.

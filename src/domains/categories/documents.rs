@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    domains::{metadata::MetadataPairs, trees::Node},
+    domains::{counted, metadata::MetadataPairs, trees::Node},
     flow::tree::{Branch, TreeFields, path_expression},
     graphql::prelude::*,
     mongo::{
@@ -217,7 +217,9 @@ impl Branch for CategoryDocument {
         let mut fields = stored_fields(&copy);
         fields.remove(COPIES.key);
         fields.remove(COPIES.version);
-        COPIES.spread(&app.collection::<CategorizedProduct>(), copy.id, copy.cv, fields).await?;
+        let (products, facets) =
+            (app.collection::<CategorizedProduct>(), doc! { "facets": counted::changed(false) });
+        COPIES.spread_beside(&products, copy.id, copy.cv, fields, facets).await?;
         Ok(())
     }
 }

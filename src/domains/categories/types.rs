@@ -7,6 +7,7 @@ use async_graphql::{Context, MaybeUndefined, OneofObject, SimpleObject};
 use super::{
     LONGEST_NAME, MAX_NAMES,
     documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths},
+    facets::{self, CategoryFacets},
     operations,
 };
 use crate::{
@@ -51,6 +52,11 @@ object! {
             include_self: bool,
         )?: Connection<Category> =
             operations::subtree(app(context), &category.path, include_self, paging(context)?).await?,
+        /// Numbers of products of the category and of everything below it, by type, price, contributor and property. They
+        /// are one stored document.
+        #[graphql(directive = cache_control::apply(10))]
+        facets(context)?: CategoryFacets =
+            facets::facets(app(context), &category.path).await?.into(),
         /// Name of the category in a language: the name for exactly this tag, else for the language without
         /// region, else for another region of the language, else for the site's default language, else any.
         name(

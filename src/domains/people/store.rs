@@ -2,6 +2,7 @@
 
 use super::documents::{CreditedProduct, PersonAddress, PersonDocument, PersonName, Work};
 use crate::{
+    domains::counted,
     graphql::prelude::*,
     mongo::{copies::CopyPath, prelude::*},
 };
@@ -49,7 +50,9 @@ pub(super) fn rename(app: &App, id: &str, name: &str) -> Guarded<PersonDocument>
 /// Writes the name into every copy with a lower version.
 pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u64> {
     let products = app.collection::<CreditedProduct>();
-    NAMES.spread(&products, &person.id, person.version, doc! { "name": &person.name }).await
+    let (name, facets) =
+        (doc! { "name": &person.name }, doc! { "facets": counted::changed(false) });
+    NAMES.spread_beside(&products, &person.id, person.version, name, facets).await
 }
 
 /// Removes the outbox entries that the person was read with.

@@ -12,13 +12,13 @@ use crate::{graphql::prelude::*, mongo::expression::stored_fields};
 
 impl Content {
     pub(crate) fn of(app: &App, content: ProductContentInput) -> Self {
-        let mut properties = Vec::new();
+        let (mut properties, mut numbers) = (Vec::new(), Vec::new());
         let (kind, details) = match content.details {
             ProductDetailsInput::Album(album) => ("album".to_owned(), stored_fields(&album)),
             ProductDetailsInput::Film(film) => ("film".to_owned(), stored_fields(&film)),
             ProductDetailsInput::Book(book) => ("book".to_owned(), stored_fields(&book)),
             ProductDetailsInput::Generic(generic) => {
-                properties = generic.properties;
+                (properties, numbers) = (generic.properties, generic.numbers);
                 (generic.kind.into(), Document::new())
             }
         };
@@ -40,6 +40,7 @@ impl Content {
             shipping: content.shipping.map(shipping),
             details: without_blanks(details),
             properties,
+            numbers,
         }
     }
 }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     domains::{
         categories::{self, CategoryCopy},
+        counted::FacetMark,
         people::operations::{WORKS, names},
     },
     graphql::prelude::*,
@@ -63,6 +64,7 @@ fn new_product(
         content,
         pricing,
         copying: (!categories.is_empty()).then(mark),
+        facets: (!categories.is_empty()).then(|| FacetMark::new(attempt.now())),
         categories,
         contributors: Vec::new(),
         content_version: app.ids().random(),

@@ -1,5 +1,6 @@
 //! MongoDB access of the catalog. The guarded writes are values: the caller adds its attempt and sends them.
 
+mod combined;
 mod edit;
 mod flow;
 mod invariants;

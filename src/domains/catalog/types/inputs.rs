@@ -1,9 +1,14 @@
 //! Inputs of the catalog's mutations. The lines of `docgate import products` have the same shape.
 
+use std::collections::HashSet;
+
 use async_graphql::OneofObject;
 use serde::{Deserialize, Serialize};
 
-use crate::graphql::{declared::valid, prelude::*};
+use crate::graphql::{
+    declared::{each, valid},
+    prelude::*,
+};
 
 /// Maximum number of categories of a product.
 pub(crate) const CATEGORIES: usize = 20;
@@ -121,6 +126,10 @@ input! {
 
     /// Fields that only books have.
     pub struct BookInput: Deserialize {
+        /// Genres, at most 20 of 1 to 50 characters each.
+        #[graphql(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub genres: Vec<String> where each(20, text(1..=50)),
         /// ISBN-10 or ISBN-13, with or without hyphens.
         pub isbn: Option<String> where optional(isbn),
         /// Number of pages, 1 to 100,000.
@@ -137,6 +146,19 @@ input! {
         #[graphql(default)]
         #[serde(default)]
         pub properties: Vec<PropertyInput> where each(50, nested()),
+        /// Numeric properties of the product, such as a length, at most 50. Each key is given once. Lists of products
+        /// are filtered by their ranges.
+        #[graphql(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub numbers: Vec<NumberInput> where one_per_key,
+    }
+
+    /// Numeric property of a product: a key with a number.
+    pub struct NumberInput: Deserialize {
+        /// Key, such as `length`, 1 to 64 characters.
+        pub key: String where text(1..=64),
+        /// Number in double precision. It can't be NaN or infinite.
+        pub value: f64 where finite,
     }
 
     /// Property of a product: a key with a value.
@@ -211,6 +233,24 @@ input! {
         /// Role of the person, such as `author`.
         pub role: Slug,
     }
+}
+
+/// Numbers, at most one of each key.
+fn one_per_key(field: &str, numbers: &mut Vec<NumberInput>) -> Result<(), InvalidInput> {
+    each(50, valid)(field, numbers)?;
+    let mut keys = HashSet::new();
+    match numbers.iter().position(|number| !keys.insert(&number.key)) {
+        Some(at) => Err(InvalidInput::new(&format!("{field}.{at}.key"), "is given twice")),
+        None => Ok(()),
+    }
+}
+
+/// A number that can be compared with others.
+pub(crate) fn finite(field: &str, number: &mut f64) -> Result<(), InvalidInput> {
+    if number.is_finite() {
+        return Ok(());
+    }
+    Err(InvalidInput::new(field, "isn't a finite number"))
 }
 
 fn product_key(field: &str, sku: &mut ID) -> Result<(), InvalidInput> {

@@ -1,10 +1,11 @@
 //! GraphQL types of the catalog.
 
+mod combined;
 mod inputs;
 mod lists;
 mod product;
 
-pub use self::{inputs::*, lists::*, product::*};
+pub use self::{combined::*, inputs::*, lists::*, product::*};
 use crate::graphql::prelude::*;
 
 // The product is an object of its type.

@@ -5,13 +5,16 @@ use async_graphql::Result;
 use super::super::{
     DISCUSSED,
     documents::{Pricing, Shipping},
-    view::{ContributorView, DetailsView, ProductProperty, ProductView, StoredProduct, Track},
+    view::{
+        ContributorView, DetailsView, ProductNumber, ProductProperty, ProductView, StoredProduct,
+        Track,
+    },
 };
 use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
         comments::Discussion,
-        inventory::{self, Stock},
+        inventory::{self, Availability, Stock},
         metadata::Metadata,
         people::{self, Person},
     },
@@ -111,6 +114,13 @@ macro_rules! product_types {
                     let found = inventory::operations::stock_of(app(context), sku, generation);
                     found.await?.map(Stock::from)
                 },
+                /// Whether the product can be ordered now. In a list one command reads it for all products. Null if the
+                /// product was just deleted.
+                #[graphql(directive = cache_control::apply(0))]
+                availability(context)?: Option<Availability> = {
+                    let ProductView { sku, generation, .. } = $shown.0.product();
+                    inventory::operations::availability(app(context), sku, generation).await?
+                },
                 /// Categories that the product is in; empty if it is in none.
                 categories?: Vec<ProductCategory<'_>> = $shown.0.categories()?,
                 /// People who contributed to the product, with their roles.
@@ -152,8 +162,10 @@ product_types! {
         aspect_ratio?: Option<&str> = shown.0.details()?.aspect_ratio,
     }
 
-    /// A product of the type `book`, with its ISBN and number of pages.
+    /// A product of the type `book`, with its genres, ISBN and number of pages.
     Book {
+        /// Genres of the book, in the order in which the merchant gave them. Empty if none is stored.
+        genres?: Vec<&str> = shown.0.details()?.genres,
         /// ISBN-10 or ISBN-13 without hyphens; null if the book has none.
         isbn?: Option<&str> = shown.0.details()?.isbn,
         /// Number of pages; null if unknown.
@@ -164,6 +176,8 @@ product_types! {
     GenericProduct {
         /// Properties such as a colour, as the merchant gave them. Empty if there are none.
         properties?: Vec<ProductProperty<'_>> = shown.0.product().properties.get()?,
+        /// Numeric properties such as a length, as the merchant gave them. Empty if there are none.
+        numbers?: Vec<ProductNumber<'_>> = shown.0.product().numbers.get()?,
     }
 }
 

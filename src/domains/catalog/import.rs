@@ -28,7 +28,7 @@ use crate::{
         categories::{self, CategoryCopy},
         people::{self, PersonName, operations::WORKS},
     },
-    graphql::{declared::valid, prelude::*},
+    graphql::prelude::*,
 };
 
 /// One line of the import.
@@ -189,7 +189,7 @@ impl Found {
 fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, InvalidInput> {
     let sku = input::key("sku", &line.sku)?;
     let (mut content, mut pricing) = (line.content.clone(), line.pricing.clone());
-    valid("content", &mut content)?;
+    types::content("content", &mut content)?;
     types::pricing("pricing", &mut pricing)?;
     let contributors = line.contributors.as_deref();
     Ok(Imported {

@@ -4,8 +4,9 @@ mod edit;
 mod flow;
 mod invariants;
 mod lists;
+mod search;
 
-pub(super) use self::{edit::*, flow::*, invariants::*};
+pub(super) use self::{edit::*, flow::*, invariants::*, search::*};
 pub use lists::list;
 
 use super::documents::{Pricing, ProductDocument};
@@ -75,6 +76,8 @@ pub(super) enum NotChanged {
     FullPerson,
     /// The product has the maximum number of contributors.
     FullProduct,
+    /// The product has the maximum number of slugs.
+    FullSlugs,
     /// Too many outbox entries aren't applied yet.
     Busy,
 }

@@ -3,8 +3,9 @@
 mod inputs;
 mod lists;
 mod product;
+mod search;
 
-pub use self::{inputs::*, lists::*, product::*};
+pub use self::{inputs::*, lists::*, product::*, search::*};
 use crate::graphql::prelude::*;
 
 // The product is an object of its type.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{album, change, create, person, product, thing};
 use crate::support::{Gateway, commands};
 
-const SUGGEST: &str = "query($text: String!, $first: Int) { suggest(text: $text, first: $first) {
+const SUGGEST: &str = "query($text: String!, $first: Int! = 10) { suggest(text: $text, first: $first) {
     products { sku slug type title correctedText product { sku } }
     people { personId name correctedText person { name } } } }";
 const PRODUCTS: &str =
@@ -278,4 +278,52 @@ async fn a_product_of_many_words_is_stored() {
     assert_suggested(&gateway, "e w498", &["big"], &[]).await;
     assert_suggested(&gateway, "w499", &[], &[]).await;
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn related_products_have_the_same_contributor() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let [ann, bob] = [person(&merchant, "Ann").await, person(&merchant, "Bob").await];
+    for (sku, issued, contributors) in [
+        ("a", "2001-01-01", &[(&ann, "artist")][..]),
+        ("b", "2003-01-01", &[(&ann, "artist"), (&bob, "artist")]),
+        ("c", "2002-01-01", &[(&bob, "artist"), (&ann, "artist")]),
+        ("d", "2004-01-01", &[(&ann, "producer")]),
+        ("e", "2005-01-01", &[]),
+    ] {
+        let mut input = album(sku);
+        input["content"]["issueDate"] = json!(issued);
+        create(&merchant, input).await;
+        for (person, role) in contributors {
+            let credit = json!({ "sku": sku, "personId": person, "role": role });
+            change(&merchant, "creditPerson", credit).await;
+        }
+    }
+    create(&merchant, thing("f", "Of another type")).await;
+    change(&merchant, "creditPerson", json!({ "sku": "f", "personId": ann, "role": "artist" }))
+        .await;
+    let query = "query($sku: ID!, $first: Int, $after: String) { product(sku: $sku) {
+        related(first: $first, after: $after) { nodes { sku } pageInfo { endCursor hasNextPage } } } }";
+    for (sku, expected) in [
+        ("a", &["b", "c"][..]),
+        ("b", &["c", "a"]),
+        ("c", &["b"]),
+        ("d", &[]),
+        ("e", &[]),
+        ("f", &[]),
+    ] {
+        let response = gateway.anonymous().explained(query, json!({ "sku": sku })).await;
+        let found = &response["data"]["product"]["related"];
+        let expected: Vec<Value> = expected.iter().map(|sku| json!({ "sku": sku })).collect();
+        assert_eq!(found["nodes"], json!(expected), "{sku}");
+        let reads = if sku == "e" { 1 } else { 2 };
+        assert_eq!(commands(&response), vec!["find products"; reads], "{sku}");
+    }
+    let page = gateway.anonymous().field(query, json!({ "sku": "a", "first": 1 })).await;
+    let after = &page["related"]["pageInfo"]["endCursor"];
+    let rest = json!({ "sku": "a", "first": 1, "after": after });
+    let rest = gateway.anonymous().field(query, rest).await;
+    assert_eq!(rest["related"]["nodes"], json!([{ "sku": "c" }]));
+    assert_eq!(rest["related"]["pageInfo"]["hasNextPage"], false);
 }

@@ -20,7 +20,7 @@ use super::{
 };
 pub use super::{
     import::import,
-    store::{Offer, find_offer as offer, list},
+    store::{Offer, find_offer as offer, list, related},
 };
 use crate::graphql::prelude::*;
 

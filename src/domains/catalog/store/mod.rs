@@ -7,7 +7,7 @@ mod lists;
 mod search;
 
 pub(super) use self::{edit::*, flow::*, invariants::*, search::*};
-pub use lists::list;
+pub use lists::{list, related};
 
 use super::documents::{Pricing, ProductDocument};
 use crate::{app::App, domains::categories::CategoryCopy, error::Result, mongo::prelude::*};

@@ -7,6 +7,7 @@ use async_graphql::Result;
 use super::super::{
     DISCUSSED,
     documents::{Pricing, Shipping},
+    operations,
     view::{
         ContributorView, DetailsView, ProductProperty, ProductTranslationView, ProductView,
         StoredProduct, Track,
@@ -168,6 +169,17 @@ macro_rules! product_types {
                 categories?: Vec<ProductCategory<'_>> = $shown.0.categories()?,
                 /// People who contributed to the product, with their roles.
                 contributors?: Vec<ContributorView<'_>> = $shown.0.product().contributors.get()?,
+                /// Other products of the same type to which the first contributor of this one contributed in the same
+                /// role, newest release first. Empty if the product has no contributors.
+                related(context)?: Connection<Product> = {
+                    let (product, locale) = ($shown.0.product(), &$shown.0.locale);
+                    let page = operations::related(app(context), product, paging(context)?);
+                    let (page, found) = page.await?;
+                    let position = |(position, _): &(Vec<_>, _)| position.clone();
+                    page.connection(found, position, |(_, product)| {
+                        Product::of(product, locale.clone())
+                    })
+                },
                 /// Discussion of the product with its newest comments; null if none was opened.
                 discussion?: Option<Discussion> = $shown.0.discussion()?,
                 /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{album, change, create, person, product, thing};
 use crate::support::{Gateway, commands};
 
-const SUGGEST: &str = "query($text: String!, $first: Int! = 10) { suggest(text: $text, first: $first) {
+const SUGGEST: &str =
+    "query($text: String!, $first: Int! = 10) { suggest(text: $text, first: $first) {
     products { sku slug type title correctedText product { sku } }
     people { personId name correctedText person { name } } } }";
 const PRODUCTS: &str =

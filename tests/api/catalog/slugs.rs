@@ -1,5 +1,6 @@
 //! Slugs of products: one product each, also the former ones, whoever calls at once and wherever a call is cut.
 
+use docgate::domains::catalog::{ImportProduct, operations::import};
 use serde_json::{Value, json};
 
 use super::{create, product, thing};
@@ -240,5 +241,35 @@ async fn a_claim_that_was_cut_is_free_again() {
     gateway.sweep().await;
     let unsettled = mongodb::bson::doc! { "claimedAt": { "$exists": true } };
     assert_eq!(claims.count_documents(unsettled).await.expect("a count"), 0);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_an_import_set_slugs() {
+    let gateway = Gateway::start().await;
+    let line = |sku: &str, slug: Value| {
+        let mut line = thing(sku, "A thing");
+        line["slug"] = slug;
+        line
+    };
+    let run = async |lines: Value| {
+        let lines: Vec<ImportProduct> = serde_json::from_value(lines).expect("lines");
+        let said = import(&gateway.app, &lines).await.expect("imported");
+        said.into_iter().map(|said| said.map_err(|invalid| invalid.field)).collect::<Vec<_>>()
+    };
+    let lines =
+        json!([line("t-1", json!("one")), line("t-2", Value::Null), line("t-3", json!("three"))]);
+    for _ in 0..2 {
+        assert_eq!(run(lines.clone()).await, [Ok(()), Ok(()), Ok(())]);
+        assert_eq!(found(&gateway, "one").await, is("t-1", "one"));
+        assert_eq!(found(&gateway, "three").await, is("t-3", "three"));
+    }
+    // Without a slug the product keeps its own; one that another product has is refused.
+    let lines =
+        json!([line("t-1", Value::Null), line("t-2", json!("three")), line("t-3", json!("drei"))]);
+    assert_eq!(run(lines).await, [Ok(()), Err("input.slug".to_owned()), Ok(())]);
+    assert_eq!(found(&gateway, "one").await, is("t-1", "one"));
+    assert_eq!(found(&gateway, "three").await, is("t-3", "drei"));
+    assert_eq!(product(&gateway, "t-2").await["title"], "A thing");
     gateway.assert_sound().await;
 }

@@ -10,8 +10,8 @@ pub use edits::{
     update_product,
 };
 pub(super) use follow::{finish, finish_all};
-pub(super) use search::finish_claim;
 pub use search::{correct_terms, product_by, set_product_slug, suggested_products, typed};
+pub(super) use search::{finish_claim, set_slug};
 
 use super::{
     documents::ProductDocument,

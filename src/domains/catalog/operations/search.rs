@@ -63,9 +63,17 @@ pub async fn set_product_slug(
     input: SetProductSlugInput,
 ) -> Changed<SetProductSlugResult> {
     let SetProductSlugInput { sku, slug } = &*input.checked()?;
-    let (attempt, product) = products(&cx).begin_with(cx.bounds(), sku).await?;
+    set_slug(&cx, sku, slug.as_ref()).await
+}
+
+/// Sets the slug of a product, or derives it from the title. It may be repeated.
+pub(in super::super) async fn set_slug<U>(app: &App, sku: &str, slug: Option<&Slug>) -> Changed<U>
+where
+    U: From<AlreadyExists> + From<InvalidInput> + From<NotFound>,
+{
+    let (attempt, product) = products(app).begin_with(app.bounds(), sku).await?;
     let product = product.filter(|product| product.deleted_at.is_none());
-    let product = product.ok_or_else(|| NotFound::new("product", sku.as_str()))?;
+    let product = product.ok_or_else(|| NotFound::new("product", sku))?;
     let slug = match slug {
         Some(slug) => slug.clone(),
         None => derived(&product.content.title).ok_or_else(|| {
@@ -80,13 +88,13 @@ pub async fn set_product_slug(
     if product.slugs.len() >= SLUGS && !product.slugs.iter().any(|own| own == slug) {
         return Err(full().into());
     }
-    if !store::claim(&cx, slug, &product, &attempt).await? {
+    if !store::claim(app, slug, &product, &attempt).await? {
         return Err(AlreadyExists::new("product with the slug", slug).into());
     }
-    match write(&cx, &attempt, sku, store::set_slug(&product, slug)).await? {
+    match write(app, &attempt, sku, store::set_slug(&product, slug)).await? {
         Ok(product) => Ok(product),
         Err((NotChanged::FullSlugs, _)) => Err(full().into()),
-        Err(_) => Err(NotFound::new("product", sku.as_str()).into()),
+        Err(_) => Err(NotFound::new("product", sku).into()),
     }
 }
 

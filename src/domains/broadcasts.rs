@@ -60,6 +60,9 @@ broadcasts! {
         find "contributors" = "list: products of a person",
         find "titleKey" = "list: products by the beginning of their title",
         aggregate "$text" = "list: products by words",
+        find "search.words" = "list: suggestions for words",
+        find "search.typos" = "list: suggestions for words with a typing error",
+        find "slugs" = "list: the product with a slug",
         find "categories.path" = "list: products of a category",
         find "categories.parentPath" = "list: products of a category's children",
         find "categories.within" = "list: products below a category",
@@ -78,11 +81,16 @@ broadcasts! {
         find "deletedAt" = "sweep: deleted products",
         find "discussion.touchedAt" = "sweep: discussions in which something is left to be done",
     }
+    "productSlugs" {
+        find "claimedAt" = "sweep: claims of slugs that were cut",
+    }
     "categoryFacets" {
         find "dirtyAt" = "sweep: facets that are to be counted",
     }
     "people" {
         find "nameKey" = "list: people by the beginning of their name",
+        find "search.words" = "list: suggestions for words",
+        find "search.typos" = "list: suggestions for words with a typing error",
         find "outbox.at" = "sweep: names that are still to be spread",
         update "works.stoneAt" = "sweep: tombstones of works",
     }

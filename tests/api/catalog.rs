@@ -5,7 +5,10 @@ mod credits;
 mod deletion;
 mod edits;
 mod import;
+mod languages;
 mod lists;
+mod search;
+mod slugs;
 
 use serde_json::{Value, json};
 

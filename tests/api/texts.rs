@@ -59,6 +59,7 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
         "sku": "b",
         "content": {
             "title": "Title",
+            "translations": [{ "locale": "de", "title": "Title" }],
             "details": { "album": { "genres": ["Jazz"], "label": "L", "tracks": [{ "title": "T" }] } },
         },
         "pricing": { "list": 100, "retail": 100, "currency": "EUR" },
@@ -81,6 +82,7 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             product,
             &[
                 "/content/title",
+                "/content/translations/0/title",
                 "/content/details/album/genres/0",
                 "/content/details/album/label",
                 "/content/details/album/tracks/0/title",

@@ -12,7 +12,10 @@ use crate::{
         people::PersonName,
     },
     graphql::prelude::*,
-    mongo::prelude::*,
+    mongo::{
+        prelude::*,
+        terms::{Termed, Terms},
+    },
 };
 
 document! {
@@ -38,6 +41,11 @@ document! {
         /// Rises with each change that people copy. It is at least the server's clock, so it also rises from one
         /// product to the next under the same SKU.
         pub version: i64,
+        /// Its present slug, which is one of `slugs`.
+        pub slug?: String,
+        /// Its present slug and its former ones. Each is claimed by a [`SlugDocument`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub slugs: Vec<String>,
         /// Digest of the input that created it, which identifies a repeat.
         pub origin: String,
         /// Works of people that are still to be written.
@@ -70,6 +78,8 @@ document! {
         text("text",
             "title^10 contributors.name^6 description^5 details.genres^3 details.tracks.title^3",
             "stemming", "products by words of title, description, contributors, genres and tracks"),
+        plain("words", "search.words titleKey _id", "suggestions of products while somebody types"),
+        of_field("slugs", "slugs", "one product by its present or a former slug"),
         plain("category_copies", "categories._id categories.cv",
             "copies of a category; whether it still has products"),
         plain("category", "categories.path titleKey _id", "products of a category"),
@@ -97,6 +107,7 @@ document! {
         of_field("deleted", "deletedAt", "the sweep that removes deleted products"),
         + METADATA,
         + comments::TOUCHED,
+        + Terms::BY_VARIANT,
     }
 
     /// Content of a product, with its derived fields.
@@ -110,6 +121,9 @@ document! {
         pub description: String,
         /// Language of title and description.
         pub language?: LocaleTag,
+        /// Title and description in other languages, each language once.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub translations: Vec<ProductTranslation>,
         /// MongoDB's name of the language whose stemming rules text search applies: the product's language, else
         /// the site's.
         pub stemming: String,
@@ -129,6 +143,17 @@ document! {
         /// Numeric properties of a product of any other type.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub numbers: Vec<NumberInput>,
+        /// The words by which `suggest` finds it. They follow from the titles of the product and of its tracks.
+        pub search?: Terms,
+    }
+
+    /// Title and description in another language.
+    #[derive(PartialEq, Eq)]
+    pub struct ProductTranslation {
+        pub locale: LocaleTag,
+        pub title: String,
+        /// Description; absent if that of another language is shown.
+        pub description?: String,
     }
 
     /// Prices in minor units of one currency. The server computes the savings.
@@ -143,6 +168,48 @@ document! {
         pub pct_savings: i32,
         /// Currency of all amounts.
         pub currency: CurrencyCode,
+    }
+}
+
+impl Content {
+    /// The terms that follow from the other fields.
+    pub(super) fn terms(&self) -> Terms {
+        let tracks = self.details.get_array("tracks").map(Vec::as_slice).unwrap_or_default();
+        let tracks = tracks.iter().filter_map(|track| track.as_document()?.get_str("title").ok());
+        let titles = self.translations.iter().map(|translation| translation.title.as_str());
+        Terms::of([self.title.as_str()].into_iter().chain(titles), tracks)
+    }
+}
+
+document! {
+    /// What `suggest` shows of a product.
+    pub struct SuggestedProduct {
+        pub sku as "_id": String,
+        pub kind as "type": String,
+        pub title: String,
+        pub slug?: String,
+        /// Its words, if the text had a typing error.
+        pub search?: Terms,
+    } in ProductDocument;
+
+    /// The claim of a slug by a product. The products that have a slug in `slugs` have claimed it before.
+    pub(super) struct SlugDocument {
+        pub slug as "_id": String,
+        /// SKU of the product.
+        pub sku: String,
+        /// Generation of the product, see [`ProductDocument`].
+        pub generation: String,
+        /// Server time of the claim. It is removed when the product was seen to have the slug.
+        pub claimed_at?: DateTime,
+        pub v: Version<1>,
+    } in "productSlugs" {
+        of_field("claimed", "claimedAt", "the sweep of claims that may not have reached their product"),
+    }
+}
+
+impl Termed for SuggestedProduct {
+    fn terms(&self) -> Option<&Terms> {
+        self.search.as_ref()
     }
 }
 

@@ -36,9 +36,12 @@ view! {
         "incarnation" => pub generation: &'a str,
         "type" => pub kind: &'a str,
         "title" => pub title: &'a str,
+        "slug" => pub slug: Option<&'a str>,
+        "slugs" => pub slugs: Later<'a, Vec<&'a str>>,
         "titleKey" => pub title_key: &'a str,
         "description" => pub description: Option<&'a str>,
         "language" => pub language: Later<'a, Option<LocaleTag>>,
+        "translations" => pub translations: Later<'a, Vec<ProductTranslationView<'a>>>,
         "asin" => pub asin: Option<&'a str>,
         "issued" => pub issued: Option<&'a str>,
         "shipping" => pub shipping: Later<'a, Option<Shipping>>,
@@ -53,6 +56,18 @@ view! {
         "nonce" => pub content_version: &'a str,
         "deletedAt" => pub deleted_at: Option<DateTime>,
         "v" => pub v: Version<1>,
+    }
+
+    /// Title and description of a product in another language.
+    #[derive(Debug, SimpleObject)]
+    #[graphql(name = "ProductTranslation")]
+    pub struct ProductTranslationView<'a> {
+        /// Language, with a region if the text is for that region only.
+        "locale" => pub locale: LocaleTag,
+        /// Title in this language.
+        "title" => pub title: &'a str,
+        /// Description in this language; null if there is none.
+        "description" => pub description: Option<&'a str>,
     }
 
     /// The own data of albums, films and books, as [`AlbumInput`](super::types::AlbumInput) and its siblings

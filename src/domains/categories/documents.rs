@@ -134,17 +134,17 @@ view! {
 }
 
 /// The name for a reader with `locale`: the exact tag, else its language, else another region's variant of
-/// that language, else the site's default, else any. `names` are pairs of tag and name.
-pub fn name_in<'a>(
-    names: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+/// that language, else the site's default, else any. `names` are pairs of tag and name, or of tag and another value.
+pub fn name_in<'a, T>(
+    names: impl Iterator<Item = (&'a str, T)> + Clone,
     locale: Option<&LocaleTag>,
     site_default: &str,
-) -> Option<&'a str> {
+) -> Option<T> {
     let tagged = |wanted: &str| names.clone().find(|(tag, _)| tag.eq_ignore_ascii_case(wanted));
     let language = |tag: &'a str| tag.split('-').next().unwrap_or_default();
     let by_tag = |wanted: &str| {
         let spoken = wanted.split('-').next().unwrap_or_default();
-        let is_spoken = |(tag, _): &(&'a str, _)| language(tag).eq_ignore_ascii_case(spoken);
+        let is_spoken = |(tag, _): &(&'a str, T)| language(tag).eq_ignore_ascii_case(spoken);
         tagged(wanted).or_else(|| tagged(spoken)).or_else(|| names.clone().find(is_spoken))
     };
     let found = locale.and_then(|locale| by_tag(locale.as_str()));

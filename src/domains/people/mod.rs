@@ -37,7 +37,7 @@ use super::{
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{PersonDocument, PersonName, Work};
-pub use types::Person;
+pub use types::{Person, PersonSuggestion};
 
 impl NodeKind {
     /// A person who contributes to products.

@@ -1,10 +1,16 @@
 //! Every MongoDB call of people.
 
-use super::documents::{CreditedProduct, PersonAddress, PersonDocument, PersonName, Work};
+use super::documents::{
+    CreditedProduct, PersonAddress, PersonDocument, PersonName, SuggestedPerson, Work,
+};
 use crate::{
     domains::counted,
     graphql::prelude::*,
-    mongo::{copies::CopyPath, prelude::*},
+    mongo::{
+        copies::CopyPath,
+        prelude::*,
+        terms::{Suggested, Typed},
+    },
 };
 
 /// The array of the copies of names in products. Its index begins with `contributors.personId`.
@@ -25,6 +31,25 @@ pub(super) async fn list_by_name(
     people(app).list(List { hint: Some("name"), ..list }).await
 }
 
+/// The first people that have the words of a text in their names.
+pub(super) async fn suggest(
+    app: &App,
+    typed: &Typed,
+    limit: i64,
+) -> Result<Vec<Suggested<SuggestedPerson>>> {
+    app.collection().suggest(typed, limit, &["name"], Document::new()).await
+}
+
+/// Corrects the terms of all people, and returns how many had other ones.
+pub(super) async fn correct_terms(app: &App) -> Result<u64> {
+    let outdated = |person: &PersonDocument| {
+        let terms = PersonDocument::terms(&person.name);
+        let filter = doc! { "_id": &person.id, "name": &person.name };
+        (person.search.as_ref() != Some(&terms)).then_some((filter, terms))
+    };
+    people(app).correct_terms(|person| &person.id, outdated).await
+}
+
 /// Names of these people, read with majority concern. People that don't exist are absent.
 pub async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>> {
     if ids.is_empty() {
@@ -41,6 +66,7 @@ pub(super) fn rename(app: &App, id: &str, name: &str) -> Guarded<PersonDocument>
     let set = doc! {
         "name": literal(name),
         "nameKey": literal(input::folded(name)),
+        "search": literal(stored(&PersonDocument::terms(name))),
         "version": next,
         "outbox": append(array("outbox"), vec![due]),
     };

@@ -3,13 +3,14 @@
 use async_graphql::{ComplexObject, Context};
 
 use super::{
-    documents::{PersonAddress, PersonDocument, Work},
-    operations::NAME,
+    documents::{PersonAddress, PersonDocument, SuggestedPerson, Work},
+    operations::{self, NAME},
 };
 use crate::{
     domains::catalog::{self, Product},
     engine::caching::cache_control,
     graphql::prelude::*,
+    mongo::terms::Suggested,
 };
 
 object! {
@@ -29,6 +30,36 @@ object! {
     }
 }
 
+/// A person whose name has the words of a typed text.
+#[derive(Debug)]
+pub struct PersonSuggestion {
+    found: SuggestedPerson,
+    corrected: Option<String>,
+}
+
+impl From<Suggested<SuggestedPerson>> for PersonSuggestion {
+    fn from((found, corrected): Suggested<SuggestedPerson>) -> Self {
+        Self { found, corrected }
+    }
+}
+
+object! {
+    /// A person whose name has the words of the text.
+    impl PersonSuggestion as suggestion {
+        /// Global id of the person.
+        person_id: ID = NodeKind::PERSON.id(&suggestion.found.id),
+        /// Name of the person.
+        name: &str = &suggestion.found.name,
+        /// Text that was searched instead, if the typed one had a typing error; else null.
+        corrected_text: Option<&str> = suggestion.corrected.as_deref(),
+        /// The person, with all works.
+        person(context)?: Option<Person> = {
+            let id = NodeKind::PERSON.id(&suggestion.found.id);
+            operations::person(app(context), &id).await?.map(Person::from)
+        },
+    }
+}
+
 #[ComplexObject]
 impl Work {
     /// The product. Null if it was just deleted.
@@ -36,7 +67,9 @@ impl Work {
     async fn product(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Language of the category names. Default: the site's language.")]
+        #[graphql(
+            desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names."
+        )]
         locale: Option<LocaleTag>,
     ) -> Result<Option<Product>> {
         let found = catalog::operations::product(app(context), &self.sku).await?;

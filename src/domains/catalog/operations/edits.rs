@@ -69,6 +69,8 @@ fn new_product(
         contributors: Vec::new(),
         content_version: app.ids().random(),
         version: attempt.now().timestamp_millis(),
+        slug: None,
+        slugs: Vec::new(),
         origin,
         outbox: Vec::new(),
         discussion: None,

@@ -188,7 +188,7 @@ fn content_fields(content: &Content, contributors: Option<&[Contributor]>) -> Do
     };
     let literals = stored_fields(content).into_iter().map(|(field, value)| (field, literal(value)));
     let mut fields: Document = literals.collect();
-    for optional in ["language", "asin", "shipping", "numbers"] {
+    for optional in ["language", "translations", "asin", "shipping", "numbers"] {
         fields.entry(optional.to_owned()).or_insert_with(|| "$$REMOVE".into());
     }
     let nobody = Bson::Array(vec![]);

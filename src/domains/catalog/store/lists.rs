@@ -82,6 +82,33 @@ async fn list_by_number(
     found.into_iter().map(placed).collect()
 }
 
+/// A page of the other products of the same type to which a product's first contributor contributed in the same role,
+/// newest first. A product without contributors has none.
+///
+/// # Errors
+/// `BadInput` with the invalid argument, or an error of the read.
+pub async fn related(
+    app: &App,
+    product: &ProductView<'_>,
+    paging: Paging,
+) -> Result<(Page, Vec<Placed>)> {
+    let keys = vec![("issued", -1), ("_id", 1)];
+    let list = format!("products related to {}", product.sku);
+    let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
+    let contributors = product.contributors.get()?;
+    let Some(first) = contributors.first() else { return Ok((page, Vec::new())) };
+    let filter = doc! {
+        "contributors": { "$elemMatch": { "personId": first.person_id, "role": first.role } },
+        "type": product.kind,
+        "_id": { "$ne": product.sku },
+        "deletedAt": { "$exists": false },
+    };
+    let list = List { hint: Some("credited"), ..page.list(filter) };
+    let found = app.collection::<StoredProduct>().list(list).await?;
+    let placed = |product: StoredProduct| (position(&keys, product.get(), 0.0), product);
+    Ok((page, found.into_iter().map(placed).collect()))
+}
+
 /// A page of the best matches. No index is sorted by score, so each page ranks them again.
 async fn rank(app: &App, filter: Document, keys: &[SortKey], page: &Page) -> Result<Vec<Placed>> {
     #[derive(Deserialize)]

@@ -136,6 +136,9 @@ struct CategoryCount {
 }
 
 impl TotalCount {
+    /// That of a list whose products aren't counted.
+    pub const UNKNOWN: Self = Self(None);
+
     /// The number of products of this list.
     pub fn of(by: &ProductsBy) -> Self {
         let category = match by {

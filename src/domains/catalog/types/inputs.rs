@@ -18,6 +18,8 @@ const PRICE: i64 = 100_000_000_000;
 pub(crate) const WEIGHT: i64 = 1_000_000_000;
 /// Maximum length of a side, in millimetres.
 const SIDE: i64 = 1_000_000;
+/// Maximum number of other languages.
+const TRANSLATIONS: usize = 20;
 /// Types with fields of their own.
 const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
@@ -29,7 +31,7 @@ input! {
         /// later.
         pub sku: ID where product_key,
         /// Title, description and the other data that `updateProduct` replaces as a whole.
-        pub content: ProductContentInput where nested(),
+        pub content: ProductContentInput where content,
         /// List price, retail price and currency.
         pub pricing: PricingInput where pricing,
         /// Global ids of the product's categories, at most 20.
@@ -46,6 +48,10 @@ input! {
         /// Language of title and description. Text search stems words by the rules of this language; without one,
         /// by those of the site's language.
         pub language: Option<LocaleTag>,
+        /// Title and description in other languages than `language`, at most 20, each language once.
+        #[graphql(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub translations: Vec<ProductTranslationInput> where each(TRANSLATIONS, nested()),
         /// Amazon Standard Identification Number: ten capital letters or digits.
         pub asin: Option<String> where optional(asin()),
         /// Release date. Products without one come last in lists that are sorted newest first.
@@ -54,6 +60,16 @@ input! {
         pub shipping: Option<ShippingInput> where optional(nested()),
         /// Data that depends on the type of the product. The field that is given determines the type.
         pub details: ProductDetailsInput where details,
+    }
+
+    /// Title and description of a product in another language.
+    pub struct ProductTranslationInput: Deserialize {
+        /// Language, with a region if the text is for that region only.
+        pub locale: LocaleTag,
+        /// Title in this language, 1 to 300 characters.
+        pub title: String where text(1..=300),
+        /// Description in plain text, up to 10,000 characters. Default: that of another language is shown.
+        pub description: Option<String> where optional(text(0..=10_000)),
     }
 
     /// Weight and size of the parcel.
@@ -189,7 +205,7 @@ input! {
         /// refused with `Conflict`.
         pub version: ID where verbatim(1..=128),
         /// The complete new content. Fields that are left out are removed from the product.
-        pub content: ProductContentInput where nested(),
+        pub content: ProductContentInput where content,
     }
 
     /// Input of `setProductPrice`. At least one of the two prices is given.
@@ -251,6 +267,20 @@ pub(crate) fn finite(field: &str, number: &mut f64) -> Result<(), InvalidInput> 
         return Ok(());
     }
     Err(InvalidInput::new(field, "isn't a finite number"))
+}
+
+/// The content of a product, each language once.
+pub(crate) fn content(field: &str, content: &mut ProductContentInput) -> Result<(), InvalidInput> {
+    valid(field, content)?;
+    let mut languages: Vec<&LocaleTag> = content.language.iter().collect();
+    for (position, translation) in content.translations.iter().enumerate() {
+        if languages.contains(&&translation.locale) {
+            let field = format!("{field}.translations.{position}.locale");
+            return Err(InvalidInput::new(&field, "stands there twice"));
+        }
+        languages.push(&translation.locale);
+    }
+    Ok(())
 }
 
 fn product_key(field: &str, sku: &mut ID) -> Result<(), InvalidInput> {

@@ -4,8 +4,9 @@ mod combined;
 mod inputs;
 mod lists;
 mod product;
+mod search;
 
-pub use self::{combined::*, inputs::*, lists::*, product::*};
+pub use self::{combined::*, inputs::*, lists::*, product::*, search::*};
 use crate::graphql::prelude::*;
 
 // The product is an object of its type.

@@ -44,6 +44,7 @@ pub mod transfers;
 pub mod audiences;
 pub mod broadcasts;
 pub mod delivery;
+pub mod images;
 pub mod nodes;
 pub mod paying;
 mod room;

@@ -8,7 +8,7 @@ use async_graphql::{
     rows::Row,
 };
 
-use super::{comments::Discussable, nodes::NodeType, queue::operations::Work};
+use super::{comments::Discussable, images::Illustrated, nodes::NodeType, queue::operations::Work};
 use crate::{
     app::App,
     config::Config,
@@ -48,6 +48,8 @@ pub struct Room {
     pub nodes: &'static [NodeType],
     /// Kinds of documents that can be discussed.
     pub discussed: &'static [Discussable],
+    /// Kinds of documents whose images `setImages` sets.
+    pub illustrated: &'static [Illustrated],
     /// Mutations that are made at once if they follow each other in a request.
     pub rows: &'static [Row],
     /// The documents of its collections, those of collections that it creates while it runs among them.
@@ -89,6 +91,7 @@ impl Room {
             counters: &[],
             nodes: &[],
             discussed: &[],
+            illustrated: &[],
             rows: &[],
             documents: &[],
             collections: &[],

@@ -7,6 +7,7 @@ use crate::{
     domains::{
         categories::CategoryCopy,
         comments::{self, DiscussionSummary},
+        images::ImageRef,
         people::PersonName,
     },
     graphql::prelude::*,
@@ -31,6 +32,8 @@ document! {
         /// Contributors: the record of who made it, with copies of their names.
         #[serde(default)]
         pub contributors: Vec<Contributor>,
+        /// Its pictures, which `setImages` writes.
+        pub images?: Vec<ImageRef>,
         /// Version of the content. It changes with each `updateProduct`, which guards on it.
         pub content_version as "nonce": String,
         /// Rises with each change that people copy. It is at least the server's clock, so it also rises from one

@@ -55,6 +55,7 @@ mod view;
 use super::{
     Room,
     comments::Discussable,
+    images::Illustrated,
     nodes::{Node, NodeType, ObjectType},
     room::{declared, documented},
 };
@@ -113,6 +114,11 @@ pub const ROOM: Room = Room {
         )
     }],
     discussed: &[DISCUSSED],
+    illustrated: &[Illustrated {
+        kind: NodeKind::PRODUCT,
+        collection: ProductDocument::COLLECTION,
+        exists: || is_absent("deletedAt"),
+    }],
     documents: &[documented::<ProductDocument>()],
     collections: &[declared::<ProductDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

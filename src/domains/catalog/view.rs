@@ -7,7 +7,7 @@ use mongodb::bson::{DateTime, RawDocumentBuf};
 
 use super::documents::{Dimensions, Pricing, ProductDocument, Shipping};
 use crate::{
-    domains::{categories::CategoryCopyView, comments::DiscussionSummary},
+    domains::{categories::CategoryCopyView, comments::DiscussionSummary, images::ImageView},
     error::Result,
     graphql::scalars::LocaleTag,
     mongo::{
@@ -47,6 +47,7 @@ view! {
         "properties" => pub properties: Later<'a, Vec<ProductProperty<'a>>>,
         "categories" => pub categories: Later<'a, Vec<CategoryCopyView<'a>>>,
         "contributors" => pub contributors: Later<'a, Vec<ContributorView<'a>>>,
+        "images" => pub images: Later<'a, Vec<ImageView<'a>>>,
         "discussion" => pub discussion: Later<'a, Option<Owned<Box<DiscussionSummary>>>>,
         "nonce" => pub content_version: &'a str,
         "deletedAt" => pub deleted_at: Option<DateTime>,

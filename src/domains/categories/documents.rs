@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    domains::trees::Node,
+    domains::{images::ImageRef, trees::Node},
     flow::tree::{Branch, TreeFields, path_expression},
     graphql::prelude::*,
     mongo::{
@@ -36,6 +36,8 @@ document! {
         /// Version of all fields above, and the changes that haven't reached all descendants and products yet.
         #[serde(flatten)]
         pub tree: TreeFields,
+        /// Its pictures, which `setImages` writes. Nothing copies them.
+        pub images?: Vec<ImageRef>,
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         pub v: Version<1>,

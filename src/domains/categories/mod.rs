@@ -43,10 +43,14 @@ pub mod types;
 
 use super::{
     Room,
+    images::Illustrated,
     nodes::{Node, NodeType, node_type},
     room::{declared, documented},
 };
-use crate::graphql::prelude::*;
+use crate::{
+    graphql::prelude::*,
+    mongo::{Stored, condition::is_absent},
+};
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
 pub use operations::copies;
 pub use types::{Category, CategoryBy};
@@ -72,6 +76,11 @@ pub const ROOM: Room = Room {
         ..node_type!(CATEGORY: Category, |cx, id| {
             operations::category(&cx, CategoryBy::Id(id.clone()))
         })
+    }],
+    illustrated: &[Illustrated {
+        kind: NodeKind::CATEGORY,
+        collection: CategoryDocument::COLLECTION,
+        exists: || is_absent("deleting"),
     }],
     documents: &[documented::<CategoryDocument>()],
     collections: &[declared::<CategoryDocument>()],

@@ -9,9 +9,13 @@ use super::{
     documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths},
     operations,
 };
-use crate::graphql::{
-    declared::{each, nested},
-    prelude::*,
+use crate::{
+    domains::images::{self, Image},
+    engine::caching::cache_control,
+    graphql::{
+        declared::{each, nested},
+        prelude::*,
+    },
 };
 
 object! {
@@ -56,6 +60,9 @@ object! {
         ): String = name(context, &category.names, locale.as_ref()),
         /// Names of the category in all its languages.
         names: Vec<Translation<'_>> = translations(&category.names),
+        /// Pictures of the category in order, without those that the caller can't see; at most 20.
+        #[graphql(directive = cache_control::apply(0))]
+        images(context)?: Vec<Image> = images::of(cx(context), category.images.as_deref()).await?,
         /// Categories above this one, root first.
         breadcrumbs: Vec<CategoryLink> = {
             let ancestors = &category.ancestors;

@@ -65,6 +65,7 @@ fn new_product(
         copying: (!categories.is_empty()).then(mark),
         categories,
         contributors: Vec::new(),
+        images: None,
         content_version: app.ids().random(),
         version: attempt.now().timestamp_millis(),
         origin,

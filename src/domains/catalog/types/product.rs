@@ -11,6 +11,7 @@ use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
         comments::Discussion,
+        images::{self, Image},
         inventory::{self, Stock},
         people::{self, Person},
     },
@@ -109,6 +110,13 @@ macro_rules! product_types {
                 categories?: Vec<ProductCategory<'_>> = $shown.0.categories()?,
                 /// People who contributed to the product, with their roles.
                 contributors?: Vec<ContributorView<'_>> = $shown.0.product().contributors.get()?,
+                /// Pictures of the product in order, without those that the caller can't see; at most 20.
+                #[graphql(directive = cache_control::apply(0))]
+                images(context)?: Vec<Image> = {
+                    let images = $shown.0.product().images.get()?;
+                    let images = images.iter().map(|one| (one.asset_id, one.alternative_text));
+                    images::shown(cx(context), images).await?
+                },
                 /// Discussion of the product with its newest comments; null if none was opened.
                 discussion?: Option<Discussion> = $shown.0.discussion()?,
                 /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the

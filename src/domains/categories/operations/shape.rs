@@ -51,6 +51,7 @@ where
         id: op.id.clone(),
         slug,
         names,
+        images: None,
         input: op.input.clone(),
         v: Version,
     };

@@ -9,6 +9,7 @@ use crate::{
         audiences,
         comments::{self, DiscussionSummary},
         identities::Author,
+        images::ImageRef,
     },
     flow::tree::TreeFields,
     graphql::prelude::*,
@@ -131,6 +132,8 @@ document! {
         pub summary?: String,
         /// Of blogs and galleries: a line below the title.
         pub subtitle?: String,
+        /// Pictures of the content.
+        pub images?: Vec<ImageRef>,
     }
 
     /// The fields of a draft that make a version.

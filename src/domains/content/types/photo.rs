@@ -8,6 +8,7 @@ use crate::{
     domains::{
         assets::{AssetDocument, DISCUSSED, FileFacts},
         comments::Discussion,
+        images::{self, Image},
     },
     graphql::{
         author::Author,
@@ -49,6 +50,11 @@ object! {
         body: &str = "",
         /// Always empty: a picture has no text.
         html: &str = "",
+        /// The picture itself, with its title as the alternative text.
+        images: Vec<Image> = {
+            let title = photo.0.metadata.title.clone();
+            Image::of(&photo.0, title).into_iter().collect()
+        },
         /// Tags, sorted.
         tags: &[String] = &photo.0.metadata.tags,
         /// Roles that may read the picture; an empty list permits everyone.
@@ -71,7 +77,11 @@ object! {
         /// Always null, because pictures have no former versions. With an error unless the caller is an editor.
         revisions by editor: Option<Connection<ContentRevision>> = None,
         /// URL of the file, relative to the address of this gateway.
-        url: String = format!("/assets{}", photo.0.metadata.path),
+        url(
+            context,
+            #[graphql(desc = "Width in pixels; see `Image.url`. Default: the file itself.")]
+            width: Option<i32>,
+        )?: String = images::url(context, &photo.0, width)?,
         /// Media type of the file, detected from its bytes.
         media_type: Option<&str> = photo.file().map(|file| file.media_type.as_str()),
         /// Width in pixels; null if unknown.

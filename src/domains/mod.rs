@@ -46,6 +46,7 @@ pub mod audiences;
 pub mod broadcasts;
 pub mod counted;
 pub mod delivery;
+pub mod images;
 pub mod metadata;
 pub mod nodes;
 pub mod paying;

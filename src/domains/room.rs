@@ -9,7 +9,8 @@ use async_graphql::{
 };
 
 use super::{
-    comments::Discussable, metadata::MetadataOwner, nodes::NodeType, queue::operations::Work,
+    comments::Discussable, images::Illustrated, metadata::MetadataOwner, nodes::NodeType,
+    queue::operations::Work,
 };
 use crate::{
     app::App,
@@ -50,6 +51,8 @@ pub struct Room {
     pub nodes: &'static [NodeType],
     /// Kinds of documents that can be discussed.
     pub discussed: &'static [Discussable],
+    /// Kinds of documents whose images `setImages` sets.
+    pub illustrated: &'static [Illustrated],
     /// Kinds of documents that have metadata.
     pub metadata: &'static [MetadataOwner],
     /// Mutations that are made at once if they follow each other in a request.
@@ -93,6 +96,7 @@ impl Room {
             counters: &[],
             nodes: &[],
             discussed: &[],
+            illustrated: &[],
             metadata: &[],
             rows: &[],
             documents: &[],

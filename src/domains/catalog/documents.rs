@@ -8,6 +8,7 @@ use crate::{
         categories::CategoryCopy,
         comments::{self, DiscussionSummary},
         counted::FacetMark,
+        images::ImageRef,
         metadata::{METADATA, MetadataPairs},
         people::PersonName,
     },
@@ -36,6 +37,8 @@ document! {
         /// Contributors: the record of who made it, with copies of their names.
         #[serde(default)]
         pub contributors: Vec<Contributor>,
+        /// Its pictures, which `setImages` writes.
+        pub images?: Vec<ImageRef>,
         /// Version of the content. It changes with each `updateProduct`, which guards on it.
         pub content_version as "nonce": String,
         /// Rises with each change that people copy. It is at least the server's clock, so it also rises from one

@@ -75,6 +75,7 @@ mod view;
 use super::{
     Room,
     comments::Discussable,
+    images::Illustrated,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, ObjectType},
     room::{declared, documented},
@@ -135,6 +136,11 @@ pub const ROOM: Room = Room {
         )
     }],
     discussed: &[DISCUSSED],
+    illustrated: &[Illustrated {
+        kind: NodeKind::PRODUCT,
+        collection: ProductDocument::COLLECTION,
+        exists: || is_absent("deletedAt"),
+    }],
     metadata: &[MetadataOwner::of::<ProductDocument>(NodeKind::PRODUCT, Role::Merchant, || {
         is_absent("deletedAt")
     })],

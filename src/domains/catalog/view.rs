@@ -7,7 +7,10 @@ use mongodb::bson::{DateTime, RawDocumentBuf};
 
 use super::documents::{Dimensions, Pricing, ProductDocument, Shipping};
 use crate::{
-    domains::{categories::CategoryCopyView, comments::DiscussionSummary, metadata::MetadataPairs},
+    domains::{
+        categories::CategoryCopyView, comments::DiscussionSummary, images::ImageView,
+        metadata::MetadataPairs,
+    },
     error::Result,
     graphql::scalars::LocaleTag,
     mongo::{
@@ -51,6 +54,7 @@ view! {
         "numbers" => pub numbers: Later<'a, Vec<ProductNumber<'a>>>,
         "categories" => pub categories: Later<'a, Vec<CategoryCopyView<'a>>>,
         "contributors" => pub contributors: Later<'a, Vec<ContributorView<'a>>>,
+        "images" => pub images: Later<'a, Vec<ImageView<'a>>>,
         "discussion" => pub discussion: Later<'a, Option<Owned<Box<DiscussionSummary>>>>,
         "meta" => pub meta: Later<'a, Option<Owned<MetadataPairs>>>,
         "nonce" => pub content_version: &'a str,

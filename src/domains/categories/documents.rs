@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    domains::{counted, metadata::MetadataPairs, trees::Node},
+    domains::{counted, images::ImageRef, metadata::MetadataPairs, trees::Node},
     flow::tree::{Branch, TreeFields, path_expression},
     graphql::prelude::*,
     mongo::{
@@ -38,6 +38,8 @@ document! {
         pub tree: TreeFields,
         /// Its metadata.
         pub meta?: Box<MetadataPairs>,
+        /// Its pictures, which `setImages` writes. Nothing copies them.
+        pub images?: Vec<ImageRef>,
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         pub v: Version<1>,

@@ -48,11 +48,18 @@ pub mod types;
 
 use super::{
     Room,
+    images::Illustrated,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, node_type},
     room::{declared, documented},
 };
-use crate::{graphql::prelude::*, mongo::condition::Condition};
+use crate::{
+    graphql::prelude::*,
+    mongo::{
+        Stored,
+        condition::{Condition, is_absent},
+    },
+};
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
 pub use facets::{CategoryFacets, FacetsDocument, total};
 pub use operations::copies;
@@ -79,6 +86,11 @@ pub const ROOM: Room = Room {
         ..node_type!(CATEGORY: Category, |cx, id| {
             operations::category(&cx, CategoryBy::Id(id.clone()))
         })
+    }],
+    illustrated: &[Illustrated {
+        kind: NodeKind::CATEGORY,
+        collection: CategoryDocument::COLLECTION,
+        exists: || is_absent("deleting"),
     }],
     metadata: &[MetadataOwner::of::<CategoryDocument>(NodeKind::CATEGORY, Role::Merchant, || {
         Condition::All(Vec::new())

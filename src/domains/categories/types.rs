@@ -11,7 +11,10 @@ use super::{
     operations,
 };
 use crate::{
-    domains::metadata::Metadata,
+    domains::{
+        images::{self, Image},
+        metadata::Metadata,
+    },
     engine::caching::cache_control,
     graphql::{
         declared::{each, nested},
@@ -69,6 +72,9 @@ object! {
         /// Metadata of the category: pairs that the site adds to it.
         #[graphql(directive = cache_control::apply(0))]
         metadata(context): Metadata = Metadata::of(cx(context), category.meta.as_deref()),
+        /// Pictures of the category in order, without those that the caller can't see; at most 20.
+        #[graphql(directive = cache_control::apply(0))]
+        images(context)?: Vec<Image> = images::of(cx(context), category.images.as_deref()).await?,
         /// Categories above this one, root first.
         breadcrumbs: Vec<CategoryLink> = {
             let ancestors = &category.ancestors;

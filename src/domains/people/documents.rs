@@ -2,9 +2,12 @@
 
 use async_graphql::{ID, SimpleObject};
 
-use crate::mongo::{
-    prelude::*,
-    terms::{Termed, Terms},
+use crate::{
+    domains::images::ImageRef,
+    mongo::{
+        prelude::*,
+        terms::{Termed, Terms},
+    },
 };
 
 document! {
@@ -21,6 +24,8 @@ document! {
         /// Copies of the products' credits of the person, one entry per product.
         #[serde(default)]
         pub works: Vec<Work>,
+        /// Pictures of the person, which `setImages` writes.
+        pub images?: Vec<ImageRef>,
         /// Rises with each change of the name.
         pub version: i64,
         /// The outbox: names that are still to be written to the products.

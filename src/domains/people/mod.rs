@@ -32,10 +32,14 @@ pub mod types;
 
 use super::{
     Room,
+    images::Illustrated,
     nodes::node_type,
     room::{declared, documented},
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{
+    graphql::node_id::NodeKind,
+    mongo::{Stored, condition::Condition},
+};
 pub use documents::{PersonDocument, PersonName, Work};
 pub use types::{Person, PersonSuggestion};
 
@@ -46,6 +50,12 @@ impl NodeKind {
 
 pub const ROOM: Room = Room {
     nodes: &[node_type!(PERSON: Person, |cx, id| operations::person(&cx, id))],
+    illustrated: &[Illustrated {
+        kind: NodeKind::PERSON,
+        collection: PersonDocument::COLLECTION,
+        // People aren't deleted.
+        exists: || Condition::All(Vec::new()),
+    }],
     documents: &[documented::<PersonDocument>()],
     collections: &[declared::<PersonDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -89,6 +89,7 @@ pub(super) fn fresh(
         name,
         address,
         works: Vec::new(),
+        images: None,
         version: 1,
         outbox: Vec::new(),
         origin,

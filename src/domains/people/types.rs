@@ -7,7 +7,10 @@ use super::{
     operations::{self, NAME},
 };
 use crate::{
-    domains::catalog::{self, Product},
+    domains::{
+        catalog::{self, Product},
+        images::{self, Image},
+    },
     engine::caching::cache_control,
     graphql::prelude::*,
     mongo::terms::Suggested,
@@ -27,6 +30,9 @@ object! {
         address: Option<PersonAddress> = person.address.clone(),
         /// Products that the person contributed to. The one whose credit changed last comes last.
         works: Vec<&Work> = person.works.iter().filter(|work| !work.roles.is_empty()).collect(),
+        /// Pictures of the person in order, without those that the caller can't see; at most 20.
+        #[graphql(directive = cache_control::apply(0))]
+        images(context)?: Vec<Image> = images::of(cx(context), person.images.as_deref()).await?,
     }
 }
 

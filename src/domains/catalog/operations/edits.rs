@@ -67,6 +67,7 @@ fn new_product(
         facets: (!categories.is_empty()).then(|| FacetMark::new(attempt.now())),
         categories,
         contributors: Vec::new(),
+        images: None,
         content_version: app.ids().random(),
         version: attempt.now().timestamp_millis(),
         slug: None,

@@ -20,6 +20,7 @@ use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
         comments::Discussion,
+        images::{self, Image},
         inventory::{self, Availability, Stock},
         metadata::Metadata,
         people::{self, Person},
@@ -194,6 +195,13 @@ macro_rules! product_types {
                     let position = |(position, _): &(Vec<_>, _)| position.clone();
                     let node = |(_, product)| Product::of(product, locale.clone());
                     page.connection_with(found, position, node, TotalCount::UNKNOWN)
+                },
+                /// Pictures of the product in order, without those that the caller can't see; at most 20.
+                #[graphql(directive = cache_control::apply(0))]
+                images(context)?: Vec<Image> = {
+                    let images = $shown.0.product().images.get()?;
+                    let images = images.iter().map(|one| (one.asset_id, one.alternative_text));
+                    images::shown(cx(context), images).await?
                 },
                 /// Discussion of the product with its newest comments; null if none was opened.
                 discussion?: Option<Discussion> = $shown.0.discussion()?,

@@ -197,6 +197,8 @@ settings! {
         pub booking_keep_seconds: u64 = 2_592_000,
         /// Maximum number of reservations of one SKU. Shopping stops reserving at half of it.
         pub reservations_per_sku: u32 = 1_000,
+        /// Number of free pieces up to which a product's availability is `LOW`.
+        pub low_stock: u32 = 5,
 
         /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
         /// is acknowledged after a majority holds it.
@@ -235,6 +237,14 @@ settings! {
         pub asset_stall_seconds: u64 = 300,
         /// Maximum number of concurrent uploads and downloads of one gateway.
         pub max_transfers: usize = 256,
+        /// Widths in pixels in which pictures are sent with `?w=`. Another width is rounded up to the next one.
+        pub asset_widths: Vec<u32> = vec![160, 320, 480, 640, 960, 1280, 1920],
+        /// Maximum number of pixels of a picture that is resized. Decoding it takes up to 8 bytes of memory for each.
+        pub asset_pixels: u64 = 40_000_000,
+        /// Maximum number of pictures that are being resized or wait for it.
+        pub max_resizes: usize = 64,
+        /// Maximum number of pictures that are resized at the same time, each on a processor.
+        pub resizes_at_once: usize = 2,
 
         /// Whether this gateway is a subgraph of a composed graph (Apollo Federation 2). It then serves
         /// `_service` and `_entities`.

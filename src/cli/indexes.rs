@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::{catalog, collections, inventory},
+    domains::{catalog, collections, inventory, people},
     mongo::{
         Placement,
         indexes::{self, Planned, Step},
@@ -54,9 +54,9 @@ pub(super) struct Plan {
 /// locking the collections; the command may be interrupted and repeated. The exit code is 1 if an
 /// index still differs from its declaration because `--drop` wasn't given.
 ///
-/// The command also updates two kinds of documents, if an earlier version or other settings stored them:
-/// products without a language, which are searched in the site's language, and the times at which the
-/// sweeps look at stock. It needs the gateways' DOCGATE_SITE_LOCALE and DOCGATE_RESERVATION_SECONDS for
+/// The command also updates three kinds of documents, if an earlier version or other settings stored them:
+/// products without a language, which are searched in the site's language, products and people without the
+/// words by which suggestions find them, and the times at which the sweeps look at stock. It needs the gateways' DOCGATE_SITE_LOCALE and DOCGATE_RESERVATION_SECONDS for
 /// that, or their file (--config).
 ///
 /// Example:
@@ -126,6 +126,7 @@ impl Apply {
             let app = App::new(config.clone(), database);
             indexes::apply(app.placement(), &collections(&config), self.drop, tell).await?;
             follow_site_locale(&app).await?;
+            correct_terms(&app).await?;
             correct_stock(&app).await
         });
         applied.await?;
@@ -151,6 +152,18 @@ async fn follow_site_locale(app: &App) -> Result<(), Failure> {
         let site = &app.config().site_locale;
         terminal::say(format_args!(
             "products: {changed} without a language are searched in the site's, {site}, from now on"
+        ));
+    }
+    Ok(())
+}
+
+/// Adds the words by which suggestions find products and people that an earlier version has stored.
+async fn correct_terms(app: &App) -> Result<(), Failure> {
+    let products = catalog::operations::correct_terms(app).await?;
+    let people = people::operations::correct_terms(app).await?;
+    if products + people > 0 {
+        terminal::say(format_args!(
+            "search: {products} products and {people} people are suggested from now on"
         ));
     }
     Ok(())

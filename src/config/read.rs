@@ -121,6 +121,7 @@ fn value(default: Option<&Value>, text: String) -> Value {
         Some(Value::Number(_)) => {
             serde_json::from_str::<Number>(text.trim()).ok().map(Value::Number)
         }
+        Some(Value::Array(of)) if of.iter().any(Value::is_number) => numbers(&text),
         Some(Value::Array(_)) => Some(list(&text)),
         Some(Value::Object(_)) => serde_json::from_str(&text).ok(),
         _ => None,
@@ -135,6 +136,13 @@ fn list(text: &str) -> Value {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let values = bare.split(',').map(|value| value.trim().trim_matches(['"', '\'']));
     values.filter(|value| !value.is_empty()).collect()
+}
+
+/// Parses comma-separated whole numbers.
+fn numbers(text: &str) -> Option<Value> {
+    let Value::Array(values) = list(text) else { return None };
+    let number = |value: Value| value.as_str()?.parse::<u64>().ok().map(Value::from);
+    values.into_iter().map(number).collect::<Option<_>>().map(Value::Array)
 }
 
 /// The fault of a key's value, if any. The value isn't repeated, because it may be a secret.
@@ -155,6 +163,7 @@ fn expected<'a>(default: &Value, unfit: &'a str) -> &'a str {
         Value::Number(number) if number.is_f64() => "a number",
         Value::Number(_) if words == "u32" => "a whole number between 0 and 4294967295",
         Value::Number(_) => "a whole number, 0 or more,",
+        Value::Array(of) if of.iter().any(Value::is_number) => "a list of whole numbers",
         Value::Array(_) => "a list of texts",
         Value::Object(_) => "a table of lists of texts",
         _ if unfit.contains("socket address") => "an address and port such as 127.0.0.1:8080",

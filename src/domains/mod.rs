@@ -42,9 +42,12 @@ pub mod theater;
 pub mod topics;
 pub mod transfers;
 
+pub mod attributes;
 pub mod audiences;
 pub mod broadcasts;
+pub mod counted;
 pub mod delivery;
+pub mod images;
 pub mod metadata;
 pub mod nodes;
 pub mod paying;

@@ -9,8 +9,8 @@ use async_graphql::{
 };
 
 use super::{
-    comments::Discussable, metadata::MetadataOwner, nodes::NodeType, persons::Erasing,
-    queue::operations::Work,
+    comments::Discussable, images::Illustrated, metadata::MetadataOwner, nodes::NodeType,
+    persons::Erasing, queue::operations::Work,
 };
 use crate::{
     app::App,
@@ -52,6 +52,8 @@ pub struct Room {
     pub nodes: &'static [NodeType],
     /// Kinds of documents that can be discussed.
     pub discussed: &'static [Discussable],
+    /// Kinds of documents whose images `setImages` sets.
+    pub illustrated: &'static [Illustrated],
     /// Kinds of documents that have metadata.
     pub metadata: &'static [MetadataOwner],
     /// Mutations that are made at once if they follow each other in a request.
@@ -101,6 +103,7 @@ impl Room {
             counters: &[],
             nodes: &[],
             discussed: &[],
+            illustrated: &[],
             metadata: &[],
             rows: &[],
             documents: &[],

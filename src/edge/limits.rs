@@ -9,6 +9,7 @@ use std::{
 
 use axum::http::HeaderMap;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use tokio::sync::Semaphore;
 
 use super::shares::{Client, Clients, Permit, Shares};
 use crate::{config::Config, error::Error, graphql::requester::Requester};
@@ -24,6 +25,10 @@ pub(super) struct Limits {
     hops: usize,
     requests: Arc<Shares>,
     transfers: Arc<Shares>,
+    /// Pictures that are being resized or wait for it.
+    resizes: Arc<Shares>,
+    /// The processors for resizing, of which the longest waiting gets the next one.
+    resizers: Arc<Semaphore>,
     /// Bytes of requests that were received and not yet finished.
     received: Arc<Shares>,
     /// Time limit of a request.
@@ -47,6 +52,8 @@ impl Limits {
             hops: config.forwarded_hops,
             requests: shares(config.max_requests),
             transfers: shares(config.max_transfers),
+            resizes: shares(config.max_resizes),
+            resizers: Arc::new(Semaphore::new(config.resizes_at_once)),
             received: shares(config.max_received_bytes),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),
@@ -78,6 +85,14 @@ impl Limits {
     /// `Overloaded` if the limit is reached, `RateLimited` if the client's share is used up.
     pub(super) fn begin_transfer(&self, client: Client) -> Result<Permit, Error> {
         Ok(self.transfers.acquire(Some(client))?)
+    }
+
+    /// Acquires a permit for a picture to resize, and the place in which it waits for its turn.
+    ///
+    /// # Errors
+    /// `Overloaded` if the limit is reached, `RateLimited` if the client's share is used up.
+    pub(super) fn begin_resize(&self, client: Client) -> Result<(Permit, Arc<Semaphore>), Error> {
+        Ok((self.resizes.acquire(Some(client))?, Arc::clone(&self.resizers)))
     }
 
     /// Starts counting the bytes of a connection.

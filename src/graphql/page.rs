@@ -6,8 +6,8 @@
 //! same index serves.
 
 use async_graphql::{
-    Context, OutputType,
-    connection::{self, Edge},
+    Context, ObjectType, OutputType,
+    connection::{self, Edge, EmptyFields},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use mongodb::bson::{self, Bson, Document};
@@ -21,6 +21,9 @@ use crate::{
 
 /// A page of a list.
 pub type Connection<N> = connection::Connection<String, N>;
+
+/// A page of a list that has the fields of `F` beside those of every connection.
+pub type ConnectionWith<N, F> = connection::Connection<String, N, F>;
 
 /// Default page size.
 pub(crate) const DEFAULT: i32 = 20;
@@ -219,10 +222,21 @@ impl Page {
     /// keys of a document.
     pub fn connection<T, N: OutputType>(
         &self,
-        mut documents: Vec<T>,
+        documents: Vec<T>,
         values: impl Fn(&T) -> Vec<Bson>,
         node: impl Fn(T) -> N,
     ) -> Connection<N> {
+        self.connection_with(documents, values, node, EmptyFields)
+    }
+
+    /// Like [`Self::connection`], with further fields of the connection.
+    pub fn connection_with<T, N: OutputType, F: ObjectType>(
+        &self,
+        mut documents: Vec<T>,
+        values: impl Fn(&T) -> Vec<Bson>,
+        node: impl Fn(T) -> N,
+        further: F,
+    ) -> ConnectionWith<N, F> {
         let has_more = documents.len() >= self.wanted();
         documents.truncate(self.wanted() - 1);
         let is_inside = self.from.is_some();
@@ -231,7 +245,8 @@ impl Page {
         if self.is_backward {
             documents.reverse();
         }
-        let mut connection = Connection::new(has_previous, has_next);
+        let mut connection =
+            ConnectionWith::with_additional_fields(has_previous, has_next, further);
         connection.edges.extend(documents.into_iter().map(|document| {
             let cursor = encode(values(&document), &self.signature);
             Edge::new(cursor, node(document))

@@ -106,6 +106,16 @@ impl<T: Stored> Collection<T> {
         self.loader.read_all(lookup, value).await?.into_iter().map(T::read).collect()
     }
 
+    /// Like [`Self::find_by`], with read concern `majority`.
+    pub async fn find_settled_by(
+        &self,
+        keys: &'static [&'static str],
+        value: &str,
+    ) -> Result<Vec<T>, Error> {
+        let lookup = Lookup { keys: Keys::Any(keys), majority: true, ..self.by_id() };
+        self.loader.read_all(lookup, value).await?.into_iter().map(T::read).collect()
+    }
+
     /// Returns the newest documents of the series that has `value`: one or more of them, the newest first. Also returns
     /// whether these are known to be all of the series.
     pub async fn newest(

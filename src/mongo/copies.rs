@@ -3,7 +3,10 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::collection::{Collection, Stored};
+use super::{
+    collection::{Collection, Stored},
+    expression::{changed, choose, literal, map},
+};
 use crate::error::Error;
 
 /// The path of a record's copies in the documents of another collection.
@@ -52,5 +55,35 @@ impl CopyPath {
                 vec![element],
             )
             .await
+    }
+
+    /// Like [`Self::spread`], with other fields of the documents that are set by the same update. Their values are
+    /// expressions, which are evaluated before the copies change. The documents have no other copies of the record
+    /// than those in the array's elements.
+    ///
+    /// # Errors
+    /// As [`Self::spread`].
+    pub async fn spread_beside<T: Stored>(
+        &self,
+        collection: &Collection<T>,
+        id: impl Into<Bson>,
+        version: i64,
+        fields: Document,
+        beside: Document,
+    ) -> Result<u64, Error> {
+        let (id, path) = (id.into(), format!("{}.{}", self.array, self.key));
+        let lower = doc! { self.key: &id, self.version: { "$lt": version } };
+        let mut copy: Document =
+            fields.into_iter().map(|(field, value)| (field, literal(value))).collect();
+        copy.insert(self.version, version);
+        let is_lower = doc! { "$and": [
+            { "$eq": [format!("$$this.{}", self.key), literal(id.clone())] },
+            { "$lt": [format!("$$this.{}", self.version), version] },
+        ] };
+        let mut set = beside;
+        let array = format!("${}", self.array);
+        set.insert(self.array, map(array, choose(is_lower, changed(copy), "$$this")));
+        let filter = doc! { path: &id, self.array: { "$elemMatch": lower } };
+        collection.update_many(filter, vec![doc! { "$set": set }], vec![]).await
     }
 }

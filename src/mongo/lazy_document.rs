@@ -99,6 +99,12 @@ impl<'a> Field<'a> for i64 {
     }
 }
 
+impl<'a> Field<'a> for f64 {
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        value.as_double().ok_or_else(TypeMismatch::default)
+    }
+}
+
 impl<'a> Field<'a> for DateTime {
     fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
         value.as_date_time().ok_or_else(TypeMismatch::default)

@@ -35,6 +35,8 @@
 //! - [`rings`]: capped collections that are followed by tailable cursors
 //! - [`snapshot`]: reads of a whole database at one cluster time
 //! - [`restoring`]: writes of a whole database
+//! - [`terms`]: documents that are found by the beginnings of their words
+//! - [`words`]: the words of a text, and typing errors in them
 //! - [`time_series`]: MongoDB's time-series collections
 //! - `whole`: reads of whole collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
@@ -87,9 +89,11 @@ pub mod shards;
 pub mod snapshot;
 mod statement;
 pub mod stored;
+pub mod terms;
 pub mod time_series;
 pub mod watch;
 mod whole;
+pub mod words;
 mod writer;
 
 pub use appender::Rejected;

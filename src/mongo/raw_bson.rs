@@ -17,6 +17,7 @@ pub struct Element<'a> {
     bytes: &'a [u8],
 }
 
+const DOUBLE: u8 = 0x01;
 const STRING: u8 = 0x02;
 const DOCUMENT: u8 = 0x03;
 const ARRAY: u8 = 0x04;
@@ -54,6 +55,12 @@ impl<'a> Element<'a> {
             INT64 => Some(i64::from_le_bytes(self.bytes.try_into().ok()?)),
             _ => None,
         }
+    }
+
+    /// The number in double precision, if the value is one.
+    #[must_use]
+    pub fn as_double(self) -> Option<f64> {
+        Some(f64::from_le_bytes(self.bytes_of(DOUBLE)?.try_into().ok()?))
     }
 
     /// The time, if the value is one.

@@ -1,10 +1,14 @@
 //! The catalog: products of every type, every way to list them, changes and their refusals.
 
+mod combined;
 mod credits;
 mod deletion;
 mod edits;
 mod import;
+mod languages;
 mod lists;
+mod search;
+mod slugs;
 
 use serde_json::{Value, json};
 

@@ -34,6 +34,7 @@ mod hot;
 mod http;
 mod identities;
 mod ids;
+mod images;
 mod inbox;
 mod inventory;
 mod kit;

@@ -66,7 +66,7 @@ pub fn kind(path: &[String]) -> Option<NodeKind> {
     };
     Some(match name {
         // Things have no global ids.
-        "sku" | "thingId" | "containerId" => return None,
+        "sku" | "skus" | "thingId" | "containerId" => return None,
         "toPlaceId" => NodeKind::PLACE,
         "toCharacterId" => NodeKind::CHARACTER,
         "sourceId" | "destinationId" => NodeKind::ACCOUNT,

@@ -59,6 +59,7 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
         "sku": "b",
         "content": {
             "title": "Title",
+            "translations": [{ "locale": "de", "title": "Title" }],
             "details": { "album": { "genres": ["Jazz"], "label": "L", "tracks": [{ "title": "T" }] } },
         },
         "pricing": { "list": 100, "retail": 100, "currency": "EUR" },
@@ -66,7 +67,8 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
     let thing = json!({
         "sku": "c",
         "content": { "title": "Title", "details": { "generic": {
-            "type": "thing", "properties": [{ "key": "k", "value": "v" }] } } },
+            "type": "thing", "properties": [{ "key": "k", "value": "v" }],
+            "numbers": [{ "key": "n", "value": 1.5 }] } } },
         "pricing": { "list": 100, "retail": 100, "currency": "EUR" },
     });
     vec![
@@ -80,6 +82,7 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             product,
             &[
                 "/content/title",
+                "/content/translations/0/title",
                 "/content/details/album/genres/0",
                 "/content/details/album/label",
                 "/content/details/album/tracks/0/title",
@@ -91,6 +94,7 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             &[
                 "/content/details/generic/properties/0/key",
                 "/content/details/generic/properties/0/value",
+                "/content/details/generic/numbers/0/key",
             ],
         ),
         (

@@ -3,6 +3,7 @@
 
 mod ads;
 mod client;
+mod covers;
 mod cut;
 mod discussions;
 mod events;
@@ -30,6 +31,7 @@ use crate::{
     config::Config,
 };
 use client::DemoClient;
+use covers::Covers;
 use shoppers::Visits;
 
 pub(super) use ads::traffic as run_ads;
@@ -66,10 +68,12 @@ pub(super) async fn fill(
 
     let galleries = site::create(&client, &steps).await?;
     pictures::upload(&client, &galleries, &steps).await?;
+    let covers = Covers::upload(&client, &steps).await?;
     goods::create_categories(&app, &tree, &steps).await?;
     let people = goods::create_people(&client, &cast, &steps).await?;
     goods::create_products(&app, &products, &people, &steps).await?;
     goods::add_stock(&client, &products, &steps).await?;
+    covers.hang(&client, &products, &people, &steps).await?;
 
     people::create(&app, count, &steps).await?;
     messages::send(&client, &steps).await?;
@@ -78,7 +82,7 @@ pub(super) async fn fill(
     traffic::create(&app, &client, &steps).await?;
     events::log(&app, &client, &steps).await?;
     ads::create(&app, &client, &steps).await?;
-    world::create(&app, count, &steps).await?;
+    world::create(&app, count, &covers, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;
     shoppers::transfer_money(&client, &shoppers, &steps).await?;
     theaters::create(&app, &client, &shoppers, count, &steps).await?;

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use docgate_demo::random::Random;
+use docgate_demo::{covers::Motif, random::Random};
 use serde_json::{Value, json};
 
 use super::{
     Steps,
     client::{DemoClient, someone},
+    covers::Covers,
 };
 use crate::{
     app::App,
@@ -78,12 +79,22 @@ fn items() -> Vec<Value> {
 }
 
 /// Imports the world. `count` is the number of products of the shop.
-pub(super) async fn create(app: &App, count: usize, steps: &Steps) -> Result<(), Failure> {
+pub(super) async fn create(
+    app: &App,
+    count: usize,
+    covers: &Covers,
+    steps: &Steps,
+) -> Result<(), Failure> {
     let places = (count / 10).clamp(20, PLACES);
     let characters = (count / 25).clamp(8, CHARACTERS);
     let mut random = Random::new(50);
     let items = items();
-    let mut lines: Vec<Value> = items.iter().map(|item| json!({ "item": item })).collect();
+    let pictured = |(number, item): (usize, &Value)| {
+        let mut item = item.clone();
+        item["pictureId"] = covers.of(Motif::Item, number).into();
+        json!({ "item": item })
+    };
+    let mut lines: Vec<Value> = items.iter().enumerate().map(pictured).collect();
     lines.extend((0..places).map(|number| place(&mut random, &items, number)));
     lines.extend((0..places).flat_map(|number| exits(number, places)));
     lines.extend((0..characters).map(|number| character(&mut random, number, places)));

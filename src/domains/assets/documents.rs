@@ -78,6 +78,7 @@ document! {
         plain("attribute", "attributes.key attributes.value _id",
             "assets with all of some attributes"),
         of_field("blob", "file.blob", "whether an asset names a blob"),
+        of_field("rendition_blob", "file.renditions.blob", "whether a rendition names a blob"),
         of_field("upload_blob", "upload.blob", "whether an upload names a blob"),
         of_field("outbox_blob", "outbox.blob", "whether a blob is still to be removed"),
         of_field("upload_at", "upload.at", "the sweep of uploads that stalled"),
@@ -161,6 +162,29 @@ document! {
         pub height?: i64,
         /// Server time at which it was complete.
         pub at: DateTime,
+        /// The picture in smaller sizes, as far as somebody asked for them. Only of pictures.
+        pub renditions?: Vec<Rendition>,
+    }
+
+    /// A picture in a smaller size, with a blob of its own.
+    #[derive(PartialEq, Eq)]
+    pub struct Rendition {
+        /// The width that it was made for, one of the configured ones. A file has one rendition for each.
+        pub wanted as "for": i64,
+        /// Width in pixels. It is less than `for` if the picture is turned and not as wide.
+        pub width: i64,
+        /// Height in pixels.
+        pub height: i64,
+        /// The GridFS file with the bytes; it never changes.
+        pub blob: ObjectId,
+        /// Length in bytes.
+        pub length: i64,
+        /// SHA-256 of the bytes, in hexadecimal digits.
+        pub digest: String,
+        /// Media type.
+        pub media_type as "type": String,
+        /// Server time at which it was made.
+        pub at: DateTime,
     }
 
     /// An upload that is in progress.
@@ -225,6 +249,32 @@ impl FileFacts {
     pub(super) fn is_video(&self) -> bool {
         self.media_type.starts_with(VIDEO)
     }
+
+    /// The renditions.
+    pub(super) fn renditions(&self) -> &[Rendition] {
+        self.renditions.as_deref().unwrap_or_default()
+    }
+
+    /// A rendition as a file, whose name has the ending of its type.
+    pub(super) fn rendered(&self, rendition: &Rendition) -> Self {
+        let mut name = self.name.clone();
+        if rendition.media_type != self.media_type {
+            let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+            let ending = rendition.media_type.rsplit('/').next().unwrap_or_default();
+            name = format!("{stem}.{ending}");
+        }
+        Self {
+            blob: rendition.blob,
+            length: rendition.length,
+            digest: rendition.digest.clone(),
+            media_type: rendition.media_type.clone(),
+            name,
+            width: Some(rendition.width),
+            height: Some(rendition.height),
+            at: rendition.at,
+            renditions: None,
+        }
+    }
 }
 
 impl AssetDocument {
@@ -282,6 +332,10 @@ document! {
         pub sha256: String,
         /// Server time after which no download can be reading it; set when the blob is retired.
         pub remove_after?: DateTime,
+        /// Of a rendition: the blob of the picture from which it was made.
+        pub original?: ObjectId,
+        /// Of a rendition: the width that it was made for.
+        pub width?: i64,
         /// Version of the document's shape. It is here because the format of GridFS leaves no other place. Documents of
         /// earlier releases don't have it.
         #[serde(default)]

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     documents::{AssetDocument, FileFacts, ParentDocument, listed, path_in},
-    store, sweep,
+    operations, store, sweep,
 };
 use crate::{graphql::prelude::*, invariants::Report, mongo::gridfs::CHUNK};
 
@@ -25,11 +25,14 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
             if let Some(fault) = fault_of(&asset, &parents) {
                 report.broken(format!("asset {:?} {fault}", asset.id));
             }
-            files.extend(asset.file.map(|file| (asset.id, file)));
+            let file = asset.file.into_iter();
+            files.extend(file.flat_map(|file| with_renditions(asset.id.clone(), file)));
         })
         .await?;
 
-    report.rule("assets: each file has its blob with all chunks, of that length and digest");
+    report.rule(
+        "assets: each file and rendition has its blob with all chunks, of that length and digest",
+    );
     for (id, file) in &files {
         if let Some(fault) = fault_of_file(app, file).await? {
             report.broken(format!("asset {id:?}: {fault}"));
@@ -47,6 +50,44 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
         report.broken(format!("blob {blob} has no asset"));
     }
     Ok(())
+}
+
+/// A file and its renditions as files, each with the asset's `_id`.
+fn with_renditions(id: String, file: FileFacts) -> Vec<(String, FileFacts)> {
+    let made = file.renditions().iter().map(|made| (id.clone(), file.rendered(made)));
+    let made: Vec<_> = made.collect();
+    [(id, file)].into_iter().chain(made).collect()
+}
+
+/// Removes renditions whose blob is damaged, which are made again when somebody asks for them, and blobs of renditions
+/// that no asset names. Returns what it removed.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: it can be repeated.
+pub async fn repair(app: &App) -> Result<Vec<String>> {
+    let mut made = Vec::new();
+    let collect = |asset: AssetDocument| {
+        let file = asset.file.into_iter();
+        made.extend(file.flat_map(|file| with_renditions(asset.id.clone(), file).split_off(1)));
+    };
+    app.collection().for_each(collect).await?;
+    let mut repaired = Vec::new();
+    for (id, file) in made {
+        if fault_of_file(app, &file).await?.is_some()
+            && operations::drop_rendition(app, &id, file.blob).await?
+        {
+            repaired.push(format!("the renditions of asset {id}"));
+        }
+    }
+    for blob in sweep::unnamed_files(app, sweep::settled(app).await?).await? {
+        let found = store::find_blob(app, blob).await?;
+        if found.is_some_and(|found| found.metadata.original.is_some())
+            && store::retire(app, blob).await?
+        {
+            repaired.push(format!("blob {blob} of a rendition without an asset"));
+        }
+    }
+    Ok(repaired)
 }
 
 fn fault_of(asset: &AssetDocument, parents: &HashMap<String, String>) -> Option<String> {

@@ -36,10 +36,18 @@
 //! # Blobs that no asset names
 //!
 //! A delayed command may write a chunk after its file was removed. The sweep searches for blobs that no asset
-//! names. It reads the fields in the order in which a blob can move (`upload`, `file`, `outbox`, retired), so
+//! names. It reads the fields in the order in which a blob can move (`upload`, `file` or `file.renditions`, `outbox`, retired), so
 //! that a moving blob isn't missed. A blob's id contains the start of its upload, and nothing is written later
 //! than `asset_transfer_seconds` after that. So each search begins at the time of the previous search less
 //! `asset_transfer_seconds`.
+//!
+//! # Renditions
+//!
+//! A picture in a smaller size is a blob of its own, whose document names the original and the width. It is made when
+//! somebody asks for it first. `file.renditions` names it, by one update that is guarded by the file's blob: so each
+//! width has one, and a file that is replaced has none. The updates that add the file's blob to the outbox add those
+//! of its renditions too. Its blob is written and committed within one attempt. If the attempt is cut, no asset names
+//! the blob, and the search finds it.
 //!
 //! # Parents
 //!
@@ -50,8 +58,8 @@
 //!
 //! # Invariants
 //!
-//! A finished asset has its blob with all chunks, with the stored length and digest. No blob and no chunk is
-//! without an asset, except for retired blobs. Paths and lists follow from parent, slug, tags and access.
+//! A finished asset has its blob with all chunks, with the stored length and digest, and so has each rendition. No blob
+//! and no chunk is without an asset, except for retired blobs. Paths and lists follow from parent, slug, tags and access.
 
 mod documents;
 pub mod invariants;
@@ -63,6 +71,7 @@ mod settings;
 mod store;
 mod sweep;
 pub mod types;
+mod view;
 
 use super::{
     Room, audiences,
@@ -101,6 +110,7 @@ pub const DISCUSSED: Discussable = Discussable {
 
 pub const ROOM: Room = Room {
     needs: &["comments", "identities"],
+    extends: &[("Category", "images"), ("Person", "images"), ("Product", "images")],
     faults: Some(settings::faults),
     nodes: &[node_type!(ASSET: Asset, |cx, id| {
         operations::asset(cx, AssetBy::Id(id.clone()))
@@ -123,6 +133,12 @@ pub const ROOM: Room = Room {
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(repair::repair(app))),
+    repair: Some(|app| {
+        Box::pin(async move {
+            let mut repaired = repair::repair(app).await?;
+            repaired.extend(invariants::repair(app).await?);
+            Ok(repaired)
+        })
+    }),
     ..Room::new("assets")
 };

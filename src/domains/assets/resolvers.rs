@@ -40,6 +40,10 @@ mutations! {
     /// ignored.
     untag_asset(UntagAssetInput) -> UntagAssetResult by editor;
 
+    /// Replaces all images of a product, person or category. The images of content are part of its text: `createContent`
+    /// and `editContent` set them. Repeatable: the same images once more change nothing.
+    set_images(SetImagesInput) -> SetImagesResult by merchant;
+
     /// Deletes an asset with its file. Downloads that have begun continue to their end.
     delete_asset(DeleteAssetInput) -> DeleteAssetResult by editor;
 

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use crate::{config::Config, domains::room::unmet};
 
+/// Maximum number of widths, and maximum width in pixels.
+const WIDTHS: usize = 32;
+const WIDEST: u32 = 16_384;
+
 /// Faults of the settings, each as a sentence.
 pub(super) fn faults(config: &Config) -> Vec<String> {
     let shortest = Duration::from_millis(config.receive_millis) * 2 + config.grace_period();
@@ -18,6 +22,17 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
         (
             config.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
             "asset_types must be media types such as image/png, image/* or */*",
+        ),
+        (
+            config.asset_widths.len() <= WIDTHS
+                && config.asset_widths.iter().all(|width| (1..=WIDEST).contains(width)),
+            &format!("asset_widths must be at most {WIDTHS} widths between 1 and {WIDEST}"),
+        ),
+        (
+            (1..=1 << 30).contains(&config.asset_pixels)
+                && config.max_resizes > 0
+                && (1..=64).contains(&config.resizes_at_once),
+            "asset_pixels must be between 1 and 2^30, max_resizes above zero, and resizes_at_once between 1 and 64",
         ),
         (
             Duration::from_secs(stall) > shortest,

@@ -103,6 +103,12 @@ const OLDEST: ObjectId = ObjectId::from_bytes([0; 12]);
 /// The ids of all blobs.
 pub(super) const ALL: Range<ObjectId> = OLDEST..ObjectId::from_bytes([0xff; 12]);
 
+/// The ids of blobs that are named by now if their upload was finished, or their rendition.
+pub(super) async fn settled(app: &App) -> Result<Range<ObjectId>> {
+    let now = app.begin().await?.now();
+    Ok(OLDEST..first_id(earlier(now, stall(app))))
+}
+
 /// A lower bound of the ids of blobs whose upload began at that time or later.
 fn first_id(moment: DateTime) -> ObjectId {
     let seconds = u32::try_from(moment.timestamp_millis() / 1_000).unwrap_or(0);
@@ -134,7 +140,7 @@ pub(super) async fn unnamed_files(app: &App, mut ids: Range<ObjectId>) -> Result
 
 /// The blobs that no asset names. The fields are read in the order in which a blob moves through them.
 async fn unnamed(app: &App, mut blobs: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
-    for field in ["upload", "file", "outbox"] {
+    for field in ["upload", "file", "file.renditions", "outbox"] {
         if !blobs.is_empty() {
             let named = store::list_named(app, field, &blobs).await?;
             blobs.retain(|blob| !named.contains(blob));

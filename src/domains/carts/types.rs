@@ -41,7 +41,7 @@ macro_rules! line {
                 product(
                     context,
                     #[graphql(
-                        desc = "Language of the category names. Default: the site's language."
+                        desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names."
                     )]
                     locale: Option<LocaleTag>,
                 )?: Option<$crate::domains::catalog::Product> = {

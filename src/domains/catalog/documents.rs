@@ -2,16 +2,21 @@
 
 use async_graphql::SimpleObject;
 
-use super::types::PropertyInput;
+use super::types::{NumberInput, PropertyInput};
 use crate::{
     domains::{
         categories::CategoryCopy,
         comments::{self, DiscussionSummary},
+        counted::FacetMark,
+        images::ImageRef,
         metadata::{METADATA, MetadataPairs},
         people::PersonName,
     },
     graphql::prelude::*,
-    mongo::prelude::*,
+    mongo::{
+        prelude::*,
+        terms::{Termed, Terms},
+    },
 };
 
 document! {
@@ -32,11 +37,18 @@ document! {
         /// Contributors: the record of who made it, with copies of their names.
         #[serde(default)]
         pub contributors: Vec<Contributor>,
+        /// Its pictures, which `setImages` writes.
+        pub images?: Vec<ImageRef>,
         /// Version of the content. It changes with each `updateProduct`, which guards on it.
         pub content_version as "nonce": String,
         /// Rises with each change that people copy. It is at least the server's clock, so it also rises from one
         /// product to the next under the same SKU.
         pub version: i64,
+        /// Its present slug, which is one of `slugs`.
+        pub slug?: String,
+        /// Its present slug and its former ones. Each is claimed by a [`SlugDocument`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub slugs: Vec<String>,
         /// Digest of the input that created it, which identifies a repeat.
         pub origin: String,
         /// Works of people that are still to be written.
@@ -44,6 +56,9 @@ document! {
         pub outbox: Vec<WorksDue>,
         /// The mark of a write that begins to copy categories or names. It stays until the copies were checked.
         pub copying?: Copying,
+        /// The mark of changes that the facets of its categories haven't followed yet. It stays, without a time, when
+        /// they have.
+        pub facets?: FacetMark,
         /// Summary of its comments, which the room of comments writes.
         pub discussion?: Box<DiscussionSummary>,
         /// Its metadata.
@@ -58,12 +73,16 @@ document! {
             "products of a person, newest first; copies of names"),
         plain("credited_name", "contributors.name contributors.role type -issued _id",
             "products of people of a name, newest first"),
-        plain("title", "titleKey _id", "products by the beginning of their title"),
+        plain("newest", "-issued _id", "all products, newest first"),
+        plain("type_newest", "type -issued _id", "products of a type, newest first"),
+        plain("title", "titleKey _id", "all products by title, and those with its beginning"),
         plain("type_title", "type titleKey _id",
             "products of a type by the beginning of their title"),
         text("text",
             "title^10 contributors.name^6 description^5 details.genres^3 details.tracks.title^3",
             "stemming", "products by words of title, description, contributors, genres and tracks"),
+        plain("words", "search.words titleKey _id", "suggestions of products while somebody types"),
+        of_field("slugs", "slugs", "one product by its present or a former slug"),
         plain("category_copies", "categories._id categories.cv",
             "copies of a category; whether it still has products"),
         plain("category", "categories.path titleKey _id", "products of a category"),
@@ -71,17 +90,27 @@ document! {
             "products of a category's children"),
         plain("category_subtree", "categories.within titleKey _id",
             "products of a category and everything below it"),
+        plain("category_newest", "categories.within -issued _id",
+            "products of a category and everything below it, newest first"),
+        plain("category_price", "categories.within pricing.currency pricing.retail _id",
+            "products of a category and everything below it by price, and between two prices"),
+        plain("category_discount", "categories.within -pricing.pctSavings _id",
+            "products of a category and everything below it by discount"),
         plain("property", "properties.key properties.value _id",
             "products with all of some properties"),
+        plain("number", "numbers.key numbers.value _id",
+            "products with a number of a range, by the number"),
         plain("price", "pricing.currency pricing.retail _id", "products between two prices"),
         plane("plane", "@plane pricing.currency", PLANE,
             "products within a box of price and weight"),
         of_field("copying", "copying.at",
             "the sweep of products whose copies weren't looked at again"),
         of_field("outbox", "outbox.at", "the sweep of works that are still to be written"),
+        of_field("facets", "facets.at", "the sweep of changes that facets haven't followed"),
         of_field("deleted", "deletedAt", "the sweep that removes deleted products"),
         + METADATA,
         + comments::TOUCHED,
+        + Terms::BY_VARIANT,
     }
 
     /// Content of a product, with its derived fields.
@@ -95,6 +124,9 @@ document! {
         pub description: String,
         /// Language of title and description.
         pub language?: LocaleTag,
+        /// Title and description in other languages, each language once.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub translations: Vec<ProductTranslation>,
         /// MongoDB's name of the language whose stemming rules text search applies: the product's language, else
         /// the site's.
         pub stemming: String,
@@ -111,6 +143,20 @@ document! {
         /// Properties of a product of any other type.
         #[serde(default)]
         pub properties: Vec<PropertyInput>,
+        /// Numeric properties of a product of any other type.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub numbers: Vec<NumberInput>,
+        /// The words by which `suggest` finds it. They follow from the titles of the product and of its tracks.
+        pub search?: Terms,
+    }
+
+    /// Title and description in another language.
+    #[derive(PartialEq, Eq)]
+    pub struct ProductTranslation {
+        pub locale: LocaleTag,
+        pub title: String,
+        /// Description; absent if that of another language is shown.
+        pub description?: String,
     }
 
     /// Prices in minor units of one currency. The server computes the savings.
@@ -125,6 +171,48 @@ document! {
         pub pct_savings: i32,
         /// Currency of all amounts.
         pub currency: CurrencyCode,
+    }
+}
+
+impl Content {
+    /// The terms that follow from the other fields.
+    pub(super) fn terms(&self) -> Terms {
+        let tracks = self.details.get_array("tracks").map(Vec::as_slice).unwrap_or_default();
+        let tracks = tracks.iter().filter_map(|track| track.as_document()?.get_str("title").ok());
+        let titles = self.translations.iter().map(|translation| translation.title.as_str());
+        Terms::of([self.title.as_str()].into_iter().chain(titles), tracks)
+    }
+}
+
+document! {
+    /// What `suggest` shows of a product.
+    pub struct SuggestedProduct {
+        pub sku as "_id": String,
+        pub kind as "type": String,
+        pub title: String,
+        pub slug?: String,
+        /// Its words, if the text had a typing error.
+        pub search?: Terms,
+    } in ProductDocument;
+
+    /// The claim of a slug by a product. The products that have a slug in `slugs` have claimed it before.
+    pub(super) struct SlugDocument {
+        pub slug as "_id": String,
+        /// SKU of the product.
+        pub sku: String,
+        /// Generation of the product, see [`ProductDocument`].
+        pub generation: String,
+        /// Server time of the claim. It is removed when the product was seen to have the slug.
+        pub claimed_at?: DateTime,
+        pub v: Version<1>,
+    } in "productSlugs" {
+        of_field("claimed", "claimedAt", "the sweep of claims that may not have reached their product"),
+    }
+}
+
+impl Termed for SuggestedProduct {
+    fn terms(&self) -> Option<&Terms> {
+        self.search.as_ref()
     }
 }
 

@@ -11,15 +11,16 @@
 //! ```
 //!
 //! If the SKU exists, a line replaces content, price and categories, and also the contributors if the line
-//! has them. A line may be imported repeatedly.
+//! has them. A line with a `slug` sets it. A line may be imported repeatedly.
 
 use std::collections::BTreeSet;
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
     documents::{Content, Contributor, Pricing},
-    operations::finish_all,
+    operations::{finish_all, set_slug},
     store::{self, Imported},
     types::{self, CATEGORIES, PricingInput, ProductContentInput},
 };
@@ -28,7 +29,7 @@ use crate::{
         categories::{self, CategoryCopy},
         people::{self, PersonName, operations::WORKS},
     },
-    graphql::{declared::valid, prelude::*},
+    graphql::{prelude::*, refusals::AnyRefusal},
 };
 
 /// One line of the import.
@@ -44,6 +45,9 @@ pub struct ImportProduct {
     /// Contributors, at most 100. If absent, those of the product stay.
     #[serde(default)]
     pub contributors: Option<Vec<ImportContributor>>,
+    /// Slug for the product's URL. If absent, that of the product stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
 }
 
 /// A contributor, named by either id or key.
@@ -79,6 +83,8 @@ impl ImportContributor {
 
 /// Number of products per command.
 const BATCH: usize = 250;
+/// Number of slugs that are set at the same time.
+const SLUGS_AT_ONCE: usize = 16;
 
 /// Imports `lines`. Returns for each of them, in their order, why it was refused.
 ///
@@ -136,7 +142,32 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
     }
     // Corrects copies that became stale meanwhile, and writes the works that are due.
     finish_all(app, &skus).await?;
+    set_slugs(app, lines, &mut answers).await?;
     Ok(answers)
+}
+
+/// Sets the slugs of the lines that were imported. A line whose slug is refused is answered so; the rest of it stays imported.
+async fn set_slugs(
+    app: &App,
+    lines: &[ImportProduct],
+    answers: &mut [Result<(), InvalidInput>],
+) -> Result<()> {
+    let imported = lines.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
+    let with_slugs =
+        imported.filter_map(|(line, answer)| Some((line, line.slug.as_ref()?, answer)));
+    stream::iter(with_slugs)
+        .map(Ok)
+        .try_for_each_concurrent(SLUGS_AT_ONCE, async |(line, slug, answer)| {
+            match set_slug::<AnyRefusal>(app, &line.sku, Some(slug)).await {
+                Ok(_) => Ok(()),
+                Err(Stop::Failed(error)) => Err(error),
+                Err(Stop::Refused(refusal)) => {
+                    *answer = Err(InvalidInput::new("slug", refusal.message));
+                    Ok(())
+                }
+            }
+        })
+        .await
 }
 
 /// The records that the products of a batch copy.
@@ -208,7 +239,7 @@ impl Found {
 fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, InvalidInput> {
     let sku = input::key("sku", &line.sku)?;
     let (mut content, mut pricing) = (line.content.clone(), line.pricing.clone());
-    valid("content", &mut content)?;
+    types::content("content", &mut content)?;
     types::pricing("pricing", &mut pricing)?;
     let contributors = line.contributors.as_deref();
     Ok(Imported {

@@ -1,9 +1,9 @@
 //! Invariants of the catalog, for `docgate check`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
-    documents::{Pricing, ProductDocument, coordinate},
+    documents::{Pricing, ProductDocument, SlugDocument, coordinate},
     store,
 };
 use crate::{graphql::prelude::*, invariants::Report};
@@ -12,12 +12,30 @@ use crate::{graphql::prelude::*, invariants::Report};
 pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     report.rule("catalog: savings, keys and coordinates follow from their sources");
     let site = &app.config().site_locale;
+    let mut slugs = Vec::new();
     let each = |product: ProductDocument| {
+        if product.deleted_at.is_none() {
+            let of = |slug: &String| {
+                (slug.clone(), [&product.sku, &product.generation].map(String::clone))
+            };
+            slugs.extend(product.slugs.iter().map(of));
+        }
         for fault in faults(&product, site) {
             report.broken(format!("{}: {fault}", product.sku));
         }
     };
     store::products(app).for_each(each).await?;
+    report.rule("catalog: every slug of a product is claimed by it");
+    let mut claims = HashMap::new();
+    let claim = |SlugDocument { slug, sku, generation, .. }| {
+        claims.insert(slug, [sku, generation]);
+    };
+    store::claims(app).for_each(claim).await?;
+    for (slug, product) in slugs {
+        if claims.get(&slug) != Some(&product) {
+            report.broken(format!("{slug:?} of {product:?} is claimed by {:?}", claims.get(&slug)));
+        }
+    }
     let rule = "catalog: every contributor's works agree with the product";
     report.add(rule, store::list_unwritten_works(app).await?);
     let rule = "catalog: every work of a person belongs to a product that credits the person";
@@ -33,6 +51,13 @@ fn faults(product: &ProductDocument, site: &str) -> Vec<&'static str> {
     }
     if product.content.title_key != input::folded(&product.content.title) {
         faults.push("the title's key isn't the title in lower case");
+    }
+    // Earlier versions don't store terms.
+    if product.content.search.as_ref().is_some_and(|terms| *terms != product.content.terms()) {
+        faults.push("its terms aren't those of its titles (`docgate indexes apply` mends it)");
+    }
+    if product.slug.as_ref().is_some_and(|slug| !product.slugs.contains(slug)) {
+        faults.push("its slug isn't among its slugs");
     }
     if product.content.stemming != LocaleTag::stemming_of(product.content.language.as_ref(), site) {
         faults.push("text search doesn't go by its language (`docgate indexes apply` mends it)");

@@ -37,9 +37,29 @@
 //! free. A product that is created under the SKU afterwards is another generation (`incarnation`). Its
 //! `version` begins above all earlier ones, because it follows the server's clock.
 //!
+//! # Slugs
+//!
+//! A product has a slug for its URL, and keeps its former ones. A cluster can't have a unique index of them, because it
+//! divides products by SKU. So a slug is claimed first, by a document of its own (`productSlugs`), and the product gets it
+//! afterwards:
+//!
+//! ```text
+//!   setProductSlug ──▶ claim {slug, product, time} ──▶ product: slug, slugs ──sweep──▶ claim without the time
+//!                                             (cut or refused) ──sweep──▶ claim removed
+//! ```
+//!
+//! The product is written within the attempt. The sweep looks at claims that are older than any attempt, so it doesn't remove
+//! one whose product is still to be written. A repeat makes its claim younger. The claims of a deleted product are removed
+//! with it.
+//!
+//! # Terms
+//!
+//! `suggest` finds a product by words of its titles, which every write of titles stores with them (`search`). Products of
+//! earlier versions have none and aren't found, until `docgate indexes apply` adds them; see `docs/SEARCH.md`.
+//!
 //! # Invariants
 //!
-//! Savings, keys and coordinates agree with the fields from which they are derived. The works of people agree
+//! Every slug of a product is claimed by it. Terms agree with the titles. Savings, keys and coordinates agree with the fields from which they are derived. The works of people agree
 //! with the contributors of products, in both directions.
 
 mod documents;
@@ -57,6 +77,7 @@ mod view;
 use super::{
     Room,
     comments::Discussable,
+    images::Illustrated,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, ObjectType},
     room::{declared, documented},
@@ -65,6 +86,7 @@ use crate::{
     graphql::prelude::*,
     mongo::{Stored, condition::is_absent},
 };
+use documents::SlugDocument;
 pub use documents::{Pricing, ProductDocument};
 pub use import::ImportProduct;
 pub use operations::Offer;
@@ -116,11 +138,16 @@ pub const ROOM: Room = Room {
         )
     }],
     discussed: &[DISCUSSED],
+    illustrated: &[Illustrated {
+        kind: NodeKind::PRODUCT,
+        collection: ProductDocument::COLLECTION,
+        exists: || is_absent("deletedAt"),
+    }],
     metadata: &[MetadataOwner::of::<ProductDocument>(NodeKind::PRODUCT, Role::Merchant, || {
         is_absent("deletedAt")
     })],
-    documents: &[documented::<ProductDocument>()],
-    collections: &[declared::<ProductDocument>()],
+    documents: &[documented::<ProductDocument>(), documented::<SlugDocument>()],
+    collections: &[declared::<ProductDocument>(), declared::<SlugDocument>()],
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

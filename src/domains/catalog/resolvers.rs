@@ -1,38 +1,70 @@
 //! Resolvers: they translate between GraphQL and the operations of the catalog.
 
 use super::{documents::ProductDocument, operations, view::StoredProduct};
-use crate::{engine::caching::cache_control, graphql::prelude::*};
+use crate::{
+    engine::caching::cache_control,
+    graphql::{page::ConnectionWith, prelude::*},
+};
 
 queries! {
     /// Query fields.
     pub struct CatalogQuery;
 
-    /// A product by its SKU. Null if it doesn't exist.
+    /// A product by its SKU or by its slug, of which one is given. Null if it doesn't exist.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]
     product(
         context,
-        #[graphql(desc = "SKU of the product.")] sku: ID,
-        #[graphql(desc = "Language of the category names. Default: the site's language.")]
+        #[graphql(desc = "SKU of the product.")] sku: Option<ID>,
+        #[graphql(desc = "Another key of the product.")] by: Option<ProductBy>,
+        #[graphql(desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names.")]
         locale: Option<LocaleTag>,
     ) with consistency: Option<Product> =
-        operations::product(app(context), &sku).await?.map(|found| Product::of(found, locale)),
+        operations::product_by(app(context), one_key(sku, by)?).await?
+            .map(|found| Product::of(found, locale)),
 
-    /// Products by one of the filters that are served by an index. The filter also determines the order.
+    /// Suggestions while somebody types, for the words of the text in lower or upper case, with or without accents. The
+    /// last word may be the beginning of one, unless a character follows it. If nothing has all the words, those are
+    /// suggested whose title or name has them with one typing error each: a letter too many, a letter missing, another
+    /// letter, or two letters that changed places, in a complete word of 4 to 32 letters. Words after the eighth are
+    /// ignored.
+    ///
+    /// Who: everyone.
+    #[graphql(directive = cache_control::apply(30))]
+    suggest(
+        _context,
+        #[graphql(desc = "What was typed so far, up to 100 characters.")] text: String,
+        #[graphql(desc = "Maximum number of suggestions of each kind, 1 to 20.", default = 10)]
+        first: i32,
+    ): Suggestions = Suggestions::of(&text, first).map_err(Error::from)?,
+
+    /// Products by one of the filters that are served by an index. The filter also determines the order; `where` combines
+    /// several conditions and takes an order.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]
     products(
         context,
         #[graphql(desc = "Filter and sort order.")] by: ProductsBy,
-        #[graphql(desc = "Language of the category names. Default: the site's language.")]
+        #[graphql(desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names.")]
         locale: Option<LocaleTag>,
-    ) with consistency: Connection<Product> = {
+    ) with consistency: ConnectionWith<Product, TotalCount> = {
+        let total = TotalCount::of(&by);
         let (page, found) = operations::list(cx(context), by, paging(context)?).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
-        page.connection(found, position, |(_, product)| Product::of(product, locale.clone()))
+        let node = |(_, product)| Product::of(product, locale.clone());
+        page.connection_with(found, position, node, total)
     },
+}
+
+/// The one key that was given.
+fn one_key(sku: Option<ID>, by: Option<ProductBy>) -> Result<ProductBy> {
+    match (sku, by) {
+        (Some(sku), None) => Ok(ProductBy::Sku(sku)),
+        (None, Some(by)) => Ok(by),
+        _ => Err(Error::bad_input("by", "exactly one of `sku` and `by` is required")),
+    }
 }
 
 /// The written product as an object of its GraphQL type.
@@ -65,6 +97,10 @@ mutations! {
 
     /// Replaces the categories of a product.
     categorize_product(CategorizeProductInput) -> CategorizeProductResult via shown by merchant;
+
+    /// Sets the slug of a product, or derives it from the title. The product is still found by its former slugs.
+    /// Repeatable: the slug that the product has is left unchanged.
+    set_product_slug(SetProductSlugInput) -> SetProductSlugResult via shown by merchant;
 
     /// Credits a person with a role in a product. Repeatable: an existing credit is left unchanged.
     credit_person(CreditPersonInput) -> CreditPersonResult via shown by merchant;

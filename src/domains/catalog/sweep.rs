@@ -4,8 +4,8 @@
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::ProductDocument,
-    operations::finish,
+    documents::{ProductDocument, SlugDocument},
+    operations::{finish, finish_claim},
     store::{self, products},
 };
 use crate::{app::App, domains::comments, error::Result, flow::Sweep};
@@ -22,15 +22,19 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         let left = products.list_older(index, before, LIMIT).await;
         sweep.each(left, sku, |product| async move { finish_one(app, &product.sku).await }).await;
     }
+    let claims = store::claims(app).list_older(("claimedAt", "claimed"), before, LIMIT).await;
+    let slug = |claim: &SlugDocument| claim.slug.clone();
+    sweep.each(claims, slug, |claim| finish_claim(app, claim)).await;
     let deleted = products.list_older(("deletedAt", "deleted"), before, LIMIT).await;
     sweep.each(deleted, sku, |product| async move { remove(app, &product, before).await }).await;
 }
 
-/// Removes a deleted product, after its comments.
+/// Removes a deleted product, after its comments and the claims of its slugs.
 async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Result<bool> {
     if let Some(discussion) = &product.discussion {
         comments::operations::forget(app, &discussion.id).await?;
     }
+    store::free_slugs(app, product).await?;
     store::remove(app, &product.sku, before).await
 }
 

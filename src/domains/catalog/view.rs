@@ -7,7 +7,10 @@ use mongodb::bson::{DateTime, RawDocumentBuf};
 
 use super::documents::{Dimensions, Pricing, ProductDocument, Shipping};
 use crate::{
-    domains::{categories::CategoryCopyView, comments::DiscussionSummary, metadata::MetadataPairs},
+    domains::{
+        categories::CategoryCopyView, comments::DiscussionSummary, images::ImageView,
+        metadata::MetadataPairs,
+    },
     error::Result,
     graphql::scalars::LocaleTag,
     mongo::{
@@ -36,22 +39,39 @@ view! {
         "incarnation" => pub generation: &'a str,
         "type" => pub kind: &'a str,
         "title" => pub title: &'a str,
+        "slug" => pub slug: Option<&'a str>,
+        "slugs" => pub slugs: Later<'a, Vec<&'a str>>,
         "titleKey" => pub title_key: &'a str,
         "description" => pub description: Option<&'a str>,
         "language" => pub language: Later<'a, Option<LocaleTag>>,
+        "translations" => pub translations: Later<'a, Vec<ProductTranslationView<'a>>>,
         "asin" => pub asin: Option<&'a str>,
         "issued" => pub issued: Option<&'a str>,
         "shipping" => pub shipping: Later<'a, Option<Shipping>>,
         "pricing" => pub pricing: Pricing,
         "details" => pub details: Later<'a, Option<DetailsView<'a>>>,
         "properties" => pub properties: Later<'a, Vec<ProductProperty<'a>>>,
+        "numbers" => pub numbers: Later<'a, Vec<ProductNumber<'a>>>,
         "categories" => pub categories: Later<'a, Vec<CategoryCopyView<'a>>>,
         "contributors" => pub contributors: Later<'a, Vec<ContributorView<'a>>>,
+        "images" => pub images: Later<'a, Vec<ImageView<'a>>>,
         "discussion" => pub discussion: Later<'a, Option<Owned<Box<DiscussionSummary>>>>,
         "meta" => pub meta: Later<'a, Option<Owned<MetadataPairs>>>,
         "nonce" => pub content_version: &'a str,
         "deletedAt" => pub deleted_at: Option<DateTime>,
         "v" => pub v: Version<1>,
+    }
+
+    /// Title and description of a product in another language.
+    #[derive(Debug, SimpleObject)]
+    #[graphql(name = "ProductTranslation")]
+    pub struct ProductTranslationView<'a> {
+        /// Language, with a region if the text is for that region only.
+        "locale" => pub locale: LocaleTag,
+        /// Title in this language.
+        "title" => pub title: &'a str,
+        /// Description in this language; null if there is none.
+        "description" => pub description: Option<&'a str>,
     }
 
     /// The own data of albums, films and books, as [`AlbumInput`](super::types::AlbumInput) and its siblings
@@ -83,6 +103,15 @@ view! {
         "key" => key: &'a str,
         /// Value of the property, such as `red`.
         "value" => value: &'a str,
+    }
+
+    /// A numeric property of a product whose type has no fields of its own.
+    #[derive(Debug, SimpleObject)]
+    pub struct ProductNumber<'a> {
+        /// Name of the property, such as `length`. Lists of products are filtered by its ranges.
+        "key" => pub key: &'a str,
+        /// Value of the property.
+        "value" => pub value: f64,
     }
 
     /// A person's contribution to a product.

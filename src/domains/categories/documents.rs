@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    domains::{metadata::MetadataPairs, trees::Node},
+    domains::{counted, images::ImageRef, metadata::MetadataPairs, trees::Node},
     flow::tree::{Branch, TreeFields, path_expression},
     graphql::prelude::*,
     mongo::{
@@ -38,6 +38,8 @@ document! {
         pub tree: TreeFields,
         /// Its metadata.
         pub meta?: Box<MetadataPairs>,
+        /// Its pictures, which `setImages` writes. Nothing copies them.
+        pub images?: Vec<ImageRef>,
         /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
         pub input: String,
         pub v: Version<1>,
@@ -134,17 +136,17 @@ view! {
 }
 
 /// The name for a reader with `locale`: the exact tag, else its language, else another region's variant of
-/// that language, else the site's default, else any. `names` are pairs of tag and name.
-pub fn name_in<'a>(
-    names: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+/// that language, else the site's default, else any. `names` are pairs of tag and name, or of tag and another value.
+pub fn name_in<'a, T>(
+    names: impl Iterator<Item = (&'a str, T)> + Clone,
     locale: Option<&LocaleTag>,
     site_default: &str,
-) -> Option<&'a str> {
+) -> Option<T> {
     let tagged = |wanted: &str| names.clone().find(|(tag, _)| tag.eq_ignore_ascii_case(wanted));
     let language = |tag: &'a str| tag.split('-').next().unwrap_or_default();
     let by_tag = |wanted: &str| {
         let spoken = wanted.split('-').next().unwrap_or_default();
-        let is_spoken = |(tag, _): &(&'a str, _)| language(tag).eq_ignore_ascii_case(spoken);
+        let is_spoken = |(tag, _): &(&'a str, T)| language(tag).eq_ignore_ascii_case(spoken);
         tagged(wanted).or_else(|| tagged(spoken)).or_else(|| names.clone().find(is_spoken))
     };
     let found = locale.and_then(|locale| by_tag(locale.as_str()));
@@ -217,7 +219,9 @@ impl Branch for CategoryDocument {
         let mut fields = stored_fields(&copy);
         fields.remove(COPIES.key);
         fields.remove(COPIES.version);
-        COPIES.spread(&app.collection::<CategorizedProduct>(), copy.id, copy.cv, fields).await?;
+        let (products, facets) =
+            (app.collection::<CategorizedProduct>(), doc! { "facets": counted::changed(false) });
+        COPIES.spread_beside(&products, copy.id, copy.cv, fields, facets).await?;
         Ok(())
     }
 }

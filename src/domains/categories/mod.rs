@@ -28,12 +28,17 @@
 //! unknown outcome it expires by itself, and until then such changes answer `UNAVAILABLE`. Fan-outs don't
 //! need it.
 //!
+//! # Facets
+//!
+//! The document of a category's page with counts of its products is described in [`facets`].
+//!
 //! # Invariants
 //!
-//! Every `path`, `parentPath` and `ancestors`, and every copy in products, follows from the slugs, names and
+//! The facets are what a recount gives. Every `path`, `parentPath` and `ancestors`, and every copy in products, follows from the slugs, names and
 //! parents; no path exists twice.
 
 mod documents;
+mod facets;
 pub mod import;
 pub mod invariants;
 pub mod operations;
@@ -44,12 +49,20 @@ pub mod types;
 
 use super::{
     Room,
+    images::Illustrated,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, node_type},
     room::{declared, documented},
 };
-use crate::{graphql::prelude::*, mongo::condition::Condition};
+use crate::{
+    graphql::prelude::*,
+    mongo::{
+        Stored,
+        condition::{Condition, is_absent},
+    },
+};
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
+pub use facets::{CategoryFacets, FacetsDocument, total};
 pub use operations::copies;
 pub use types::{Category, CategoryBy};
 
@@ -75,15 +88,29 @@ pub const ROOM: Room = Room {
             operations::category(&cx, CategoryBy::Id(id.clone()))
         })
     }],
+    illustrated: &[Illustrated {
+        kind: NodeKind::CATEGORY,
+        collection: CategoryDocument::COLLECTION,
+        exists: || is_absent("deleting"),
+    }],
     metadata: &[MetadataOwner::of::<CategoryDocument>(NodeKind::CATEGORY, Role::Merchant, || {
         Condition::All(Vec::new())
     })],
-    documents: &[documented::<CategoryDocument>()],
-    collections: &[declared::<CategoryDocument>()],
+    documents: &[documented::<CategoryDocument>(), documented::<FacetsDocument>()],
+    collections: &[declared::<CategoryDocument>(), declared::<FacetsDocument>()],
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| {
-        Box::pin(async move { store::Categories::over(app).sweep(sweep).await })
+        Box::pin(async move {
+            store::Categories::over(app).sweep(sweep).await;
+            facets::sweep(app, sweep).await;
+        })
     }),
-    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    check: Some(|app, report| {
+        Box::pin(async move {
+            invariants::check(app, report).await?;
+            facets::check(app, report).await
+        })
+    }),
+    repair: Some(|app| Box::pin(facets::repair(app))),
     ..Room::new("categories")
 };

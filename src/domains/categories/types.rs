@@ -7,10 +7,14 @@ use async_graphql::{Context, MaybeUndefined, OneofObject, SimpleObject};
 use super::{
     LONGEST_NAME, MAX_NAMES,
     documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths},
+    facets::{self, CategoryFacets},
     operations,
 };
 use crate::{
-    domains::metadata::Metadata,
+    domains::{
+        images::{self, Image},
+        metadata::Metadata,
+    },
     engine::caching::cache_control,
     graphql::{
         declared::{each, nested},
@@ -51,6 +55,11 @@ object! {
             include_self: bool,
         )?: Connection<Category> =
             operations::subtree(app(context), &category.path, include_self, paging(context)?).await?,
+        /// Numbers of products of the category and of everything below it, by type, price, contributor and property. They
+        /// are one stored document.
+        #[graphql(directive = cache_control::apply(10))]
+        facets(context)?: CategoryFacets =
+            facets::facets(app(context), &category.path).await?.into(),
         /// Name of the category in a language: the name for exactly this tag, else for the language without
         /// region, else for another region of the language, else for the site's default language, else any.
         name(
@@ -63,6 +72,9 @@ object! {
         /// Metadata of the category: pairs that the site adds to it.
         #[graphql(directive = cache_control::apply(0))]
         metadata(context): Metadata = Metadata::of(cx(context), category.meta.as_deref()),
+        /// Pictures of the category in order, without those that the caller can't see; at most 20.
+        #[graphql(directive = cache_control::apply(0))]
+        images(context)?: Vec<Image> = images::of(cx(context), category.images.as_deref()).await?,
         /// Categories above this one, root first.
         breadcrumbs: Vec<CategoryLink> = {
             let ancestors = &category.ancestors;

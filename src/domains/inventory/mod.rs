@@ -83,14 +83,14 @@ use super::{
     room::{declared, documented, unmet},
 };
 pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
-pub use types::{InsufficientStock, Stock};
+pub use types::{Availability, InsufficientStock, Stock};
 
 /// Maximum number of op records of receipts in a stock document.
 pub const MAX_RECEIPTS: usize = 3_000;
 
 pub const ROOM: Room = Room {
     needs: &["catalog"],
-    extends: &[("Product", "stock")],
+    extends: &[("Product", "availability"), ("Product", "stock")],
     faults: Some(|config| {
         unmet([(
             (2..=10_000).contains(&config.reservations_per_sku),

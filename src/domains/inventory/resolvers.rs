@@ -19,6 +19,18 @@ queries! {
         context,
         #[graphql(desc = "SKU of the product.")] sku: ID,
     ): Option<Stock> = operations::stock(app(context), &sku).await?.map(Stock::from),
+
+    /// Stock of several products, in the order of `skus`. Each element is what `stock` returns for the SKU: null if
+    /// there is no such product.
+    ///
+    /// Who: everyone.
+    stocks(
+        context,
+        #[graphql(desc = "SKUs of the products, at most 100.")] skus: Vec<ID>,
+    ): Vec<Option<Stock>> = {
+        let found = operations::stocks_of(app(context), &skus).await?;
+        found.into_iter().map(|stock| stock.map(Stock::from)).collect()
+    },
 }
 
 mutations! {

@@ -1,6 +1,6 @@
 //! GraphQL types of the inventory.
 
-use async_graphql::SimpleObject;
+use async_graphql::{Enum, SimpleObject};
 
 use super::{documents::StockDocument, operations::MAX};
 use crate::graphql::{prelude::*, scalars::int};
@@ -21,6 +21,28 @@ object! {
         sold by merchant: Option<Long> = Some(Long(stock.sold)),
         /// Number of pieces that were ever received. Null, with an error, unless the caller is a merchant.
         received by merchant: Option<Long> = Some(Long(stock.received)),
+    }
+}
+
+/// Whether a product can be ordered now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+pub enum Availability {
+    /// More pieces are free than the setting `low_stock` says.
+    InStock,
+    /// Some pieces are free, but no more than the setting `low_stock` says.
+    Low,
+    /// No piece is free.
+    Out,
+}
+
+impl Availability {
+    /// The availability of a stock of which `low` pieces are few.
+    pub(super) fn of(stock: &StockDocument, low: u32) -> Self {
+        match stock.available {
+            ..=0 => Self::Out,
+            some if some <= i64::from(low) => Self::Low,
+            _ => Self::InStock,
+        }
     }
 }
 

@@ -2,7 +2,13 @@
 
 use async_graphql::{ID, SimpleObject};
 
-use crate::mongo::prelude::*;
+use crate::{
+    domains::images::ImageRef,
+    mongo::{
+        prelude::*,
+        terms::{Termed, Terms},
+    },
+};
 
 document! {
     /// One person.
@@ -12,10 +18,14 @@ document! {
         pub name: String,
         /// Name in lower case, for searches by prefix.
         pub name_key: String,
+        /// The words of the name, by which `suggest` finds the person.
+        pub search?: Terms,
         pub address?: PersonAddress,
         /// Copies of the products' credits of the person, one entry per product.
         #[serde(default)]
         pub works: Vec<Work>,
+        /// Pictures of the person, which `setImages` writes.
+        pub images?: Vec<ImageRef>,
         /// Rises with each change of the name.
         pub version: i64,
         /// The outbox: names that are still to be written to the products.
@@ -26,8 +36,10 @@ document! {
         pub v: Version<1>,
     } in "people" {
         plain("name", "nameKey _id", "people by the beginning of their name"),
+        plain("words", "search.words nameKey _id", "suggestions of people while somebody types"),
         of_field("outbox", "outbox.at", "the sweep of names that are still to be spread"),
         of_field("stones", "works.stoneAt", "the sweep that removes tombstones of works"),
+        + Terms::BY_VARIANT,
     }
 
     /// Postal address of a person.
@@ -81,8 +93,30 @@ document! {
         pub works: i64,
     } in PersonDocument;
 
+    /// What `suggest` shows of a person.
+    pub struct SuggestedPerson {
+        /// `_id` of the person.
+        pub id as "_id": String,
+        pub name: String,
+        /// The person's words, if the text had a typing error.
+        pub search?: Terms,
+    } in PersonDocument;
+
     /// The fields of a product that this room writes: the copies of names.
     pub(super) struct CreditedProduct {
         pub(super) sku as "_id": String,
     } in "products";
+}
+
+impl PersonDocument {
+    /// The terms of a person with this name.
+    pub(super) fn terms(name: &str) -> Terms {
+        Terms::of([name].into_iter(), [].into_iter())
+    }
+}
+
+impl Termed for SuggestedPerson {
+    fn terms(&self) -> Option<&Terms> {
+        self.search.as_ref()
+    }
 }

@@ -12,6 +12,12 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
         if person.name_key != input::folded(&person.name) {
             report.broken(format!("{}: {:?} for {:?}", person.id, person.name_key, person.name));
         }
+        // Earlier versions don't store terms.
+        if person.search.as_ref().is_some_and(|terms| *terms != PersonDocument::terms(&person.name))
+        {
+            let mends = "`docgate indexes apply` mends it";
+            report.broken(format!("{}: its terms aren't those of its name ({mends})", person.id));
+        }
     };
     store::people(app).for_each(each).await
 }

@@ -33,12 +33,16 @@ pub mod types;
 
 use super::{
     Room,
+    images::Illustrated,
     nodes::node_type,
     room::{declared, documented},
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{
+    graphql::node_id::NodeKind,
+    mongo::{Stored, condition::Condition},
+};
 pub use documents::{PersonDocument, PersonName, Work};
-pub use types::Person;
+pub use types::{Person, PersonSuggestion};
 
 impl NodeKind {
     /// A person who contributes to products.
@@ -47,6 +51,12 @@ impl NodeKind {
 
 pub const ROOM: Room = Room {
     nodes: &[node_type!(PERSON: Person, |cx, id| operations::person(&cx, id))],
+    illustrated: &[Illustrated {
+        kind: NodeKind::PERSON,
+        collection: PersonDocument::COLLECTION,
+        // People aren't deleted.
+        exists: || Condition::All(Vec::new()),
+    }],
     documents: &[documented::<PersonDocument>()],
     collections: &[declared::<PersonDocument>()],
     personal: person::PERSONAL,

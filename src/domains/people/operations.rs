@@ -8,11 +8,14 @@ use super::{
     documents::{PersonAddress, PersonDocument, Work},
     store,
     types::{
-        CreatePersonInput, CreatePersonResult, Person, RenamePersonInput, RenamePersonResult,
-        SetPersonAddressInput, SetPersonAddressResult,
+        CreatePersonInput, CreatePersonResult, Person, PersonSuggestion, RenamePersonInput,
+        RenamePersonResult, SetPersonAddressInput, SetPersonAddressResult,
     },
 };
-use crate::{graphql::prelude::*, mongo::Version};
+use crate::{
+    graphql::prelude::*,
+    mongo::{Version, terms::Typed},
+};
 
 /// Length of a name.
 pub(super) const NAME: RangeInclusive<usize> = 1..=200;
@@ -36,6 +39,21 @@ pub async fn people(app: &App, prefix: &str, paging: Paging) -> Result<Connectio
     let position =
         |person: &PersonDocument| vec![person.name_key.as_str().into(), person.id.as_str().into()];
     Ok(page.connection(found, position, Person::from))
+}
+
+/// People for the words of a text that is being typed, at most `first`.
+pub async fn suggested(app: &App, typed: &Typed, first: i64) -> Result<Vec<PersonSuggestion>> {
+    let found = store::suggest(app, typed, first).await?;
+    Ok(found.into_iter().map(PersonSuggestion::from).collect())
+}
+
+/// Corrects the terms of people that an earlier version has stored, and returns their number. It may be interrupted and
+/// repeated.
+///
+/// # Errors
+/// People that were corrected before the failure stay so.
+pub async fn correct_terms(app: &App) -> Result<u64> {
+    store::correct_terms(app).await
 }
 
 /// Creates a person, once per idempotency key.
@@ -67,9 +85,11 @@ pub(super) fn fresh(
     PersonDocument {
         id,
         name_key: input::folded(&name),
+        search: Some(PersonDocument::terms(&name)),
         name,
         address,
         works: Vec::new(),
+        images: None,
         version: 1,
         outbox: Vec::new(),
         origin,

@@ -1,9 +1,16 @@
 //! Every MongoDB call of people.
 
-use super::documents::{CreditedProduct, PersonAddress, PersonDocument, PersonName, Work};
+use super::documents::{
+    CreditedProduct, PersonAddress, PersonDocument, PersonName, SuggestedPerson, Work,
+};
 use crate::{
+    domains::counted,
     graphql::prelude::*,
-    mongo::{copies::CopyPath, prelude::*},
+    mongo::{
+        copies::CopyPath,
+        prelude::*,
+        terms::{Suggested, Typed},
+    },
 };
 
 /// The array of the copies of names in products. Its index begins with `contributors.personId`.
@@ -24,6 +31,25 @@ pub(super) async fn list_by_name(
     people(app).list(List { hint: Some("name"), ..list }).await
 }
 
+/// The first people that have the words of a text in their names.
+pub(super) async fn suggest(
+    app: &App,
+    typed: &Typed,
+    limit: i64,
+) -> Result<Vec<Suggested<SuggestedPerson>>> {
+    app.collection().suggest(typed, limit, &["name"], Document::new()).await
+}
+
+/// Corrects the terms of all people, and returns how many had other ones.
+pub(super) async fn correct_terms(app: &App) -> Result<u64> {
+    let outdated = |person: &PersonDocument| {
+        let terms = PersonDocument::terms(&person.name);
+        let filter = doc! { "_id": &person.id, "name": &person.name };
+        (person.search.as_ref() != Some(&terms)).then_some((filter, terms))
+    };
+    people(app).correct_terms(|person| &person.id, outdated).await
+}
+
 /// Names of these people, read with majority concern. People that don't exist are absent.
 pub async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>> {
     if ids.is_empty() {
@@ -40,6 +66,7 @@ pub(super) fn rename(app: &App, id: &str, name: &str) -> Guarded<PersonDocument>
     let set = doc! {
         "name": literal(name),
         "nameKey": literal(input::folded(name)),
+        "search": literal(stored(&PersonDocument::terms(name))),
         "version": next,
         "outbox": append(array("outbox"), vec![due]),
     };
@@ -49,7 +76,9 @@ pub(super) fn rename(app: &App, id: &str, name: &str) -> Guarded<PersonDocument>
 /// Writes the name into every copy with a lower version.
 pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u64> {
     let products = app.collection::<CreditedProduct>();
-    NAMES.spread(&products, &person.id, person.version, doc! { "name": &person.name }).await
+    let (name, facets) =
+        (doc! { "name": &person.name }, doc! { "facets": counted::changed(false) });
+    NAMES.spread_beside(&products, &person.id, person.version, name, facets).await
 }
 
 /// Removes the outbox entries that the person was read with.

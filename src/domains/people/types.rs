@@ -3,13 +3,17 @@
 use async_graphql::{ComplexObject, Context};
 
 use super::{
-    documents::{PersonAddress, PersonDocument, Work},
-    operations::NAME,
+    documents::{PersonAddress, PersonDocument, SuggestedPerson, Work},
+    operations::{self, NAME},
 };
 use crate::{
-    domains::catalog::{self, Product},
+    domains::{
+        catalog::{self, Product},
+        images::{self, Image},
+    },
     engine::caching::cache_control,
     graphql::prelude::*,
+    mongo::terms::Suggested,
 };
 
 object! {
@@ -26,6 +30,39 @@ object! {
         address: Option<PersonAddress> = person.address.clone(),
         /// Products that the person contributed to. The one whose credit changed last comes last.
         works: Vec<&Work> = person.works.iter().filter(|work| !work.roles.is_empty()).collect(),
+        /// Pictures of the person in order, without those that the caller can't see; at most 20.
+        #[graphql(directive = cache_control::apply(0))]
+        images(context)?: Vec<Image> = images::of(cx(context), person.images.as_deref()).await?,
+    }
+}
+
+/// A person whose name has the words of a typed text.
+#[derive(Debug)]
+pub struct PersonSuggestion {
+    found: SuggestedPerson,
+    corrected: Option<String>,
+}
+
+impl From<Suggested<SuggestedPerson>> for PersonSuggestion {
+    fn from((found, corrected): Suggested<SuggestedPerson>) -> Self {
+        Self { found, corrected }
+    }
+}
+
+object! {
+    /// A person whose name has the words of the text.
+    impl PersonSuggestion as suggestion {
+        /// Global id of the person.
+        person_id: ID = NodeKind::PERSON.id(&suggestion.found.id),
+        /// Name of the person.
+        name: &str = &suggestion.found.name,
+        /// Text that was searched instead, if the typed one had a typing error; else null.
+        corrected_text: Option<&str> = suggestion.corrected.as_deref(),
+        /// The person, with all works.
+        person(context)?: Option<Person> = {
+            let id = NodeKind::PERSON.id(&suggestion.found.id);
+            operations::person(app(context), &id).await?.map(Person::from)
+        },
     }
 }
 
@@ -36,7 +73,9 @@ impl Work {
     async fn product(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Language of the category names. Default: the site's language.")]
+        #[graphql(
+            desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names."
+        )]
         locale: Option<LocaleTag>,
     ) -> Result<Option<Product>> {
         let found = catalog::operations::product(app(context), &self.sku).await?;

@@ -1,14 +1,13 @@
 //! `GET` and `HEAD` of a file.
 
-use std::ops::Range;
-
 use async_graphql::ID;
 use axum::{
     body::Body,
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use futures_util::StreamExt;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
 use headers::{AcceptRanges, ContentLength, ContentRange, ETag, HeaderMapExt as _, LastModified};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::time::timeout;
@@ -17,10 +16,11 @@ use super::{
     super::{Edge, shares::Permit},
     ErrorResponse,
     conditions::{Verdict, evaluate},
+    pictures,
 };
 use crate::{
     domains::assets::{AssetDocument, FileFacts, operations, types::AssetBy},
-    error::Error,
+    error::{Error, Result},
     graphql::{cx::Cx, input, node_id::NodeKind},
 };
 
@@ -36,6 +36,10 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorR
     if asset.redirected_from.is_some() {
         return moved(&asset, head.uri.query());
     }
+    let file = match pictures::wanted(head.uri.query())? {
+        Some(width) => pictures::at_width(edge, (&caller, head), &asset, file, width).await?,
+        None => file,
+    };
     let length = u64::try_from(file.length).map_err(Error::internal)?;
     let tag: ETag = tag(&file).parse().map_err(|_| Error::internal("a tag of digits"))?;
     let modified = file.at.to_system_time();
@@ -62,7 +66,10 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorR
         return Ok((status, headers).into_response());
     }
     let permit = edge.limits.begin_transfer(edge.client(&caller, head))?;
-    Ok((status, headers, body(edge, &file, range, permit)).into_response())
+    let bytes = Box::pin(operations::bytes(&edge.app, &file, range));
+    let (first, rest) = pictures::checked(edge, &asset, &file, bytes).await?;
+    let body = body(stream::iter(first).chain(rest), permit);
+    Ok((status, headers, body).into_response())
 }
 
 /// The redirection from a former path. It isn't permanent: another asset may get the path.
@@ -88,8 +95,7 @@ fn named(path: &str) -> Option<AssetBy> {
 
 /// The bytes, read on demand. The body holds the permit of the transfer until it is sent or its client
 /// disconnects.
-fn body(edge: &Edge, file: &FileFacts, range: Range<u64>, permit: Permit) -> Body {
-    let bytes = operations::bytes(&edge.app, file, range);
+fn body(bytes: impl Stream<Item = Result<Bytes>> + Send + 'static, permit: Permit) -> Body {
     Body::from_stream(bytes.map(move |piece| {
         let _held = &permit;
         if let Err(error) = &piece {

@@ -1,9 +1,10 @@
-//! Files at `/assets/…`, by id or path, with ranges and preconditions. `PUT` uploads a file.
+//! Files at `/assets/…`, by id or path, with ranges and preconditions; pictures also at a width. `PUT` uploads a file.
 //! <https://www.rfc-editor.org/rfc/rfc9110>
 
 mod conditions;
 mod download;
 mod error_response;
+mod pictures;
 mod upload;
 
 use axum::{

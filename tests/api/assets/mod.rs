@@ -8,6 +8,7 @@ mod limits;
 mod lists;
 mod multipart;
 mod puts;
+pub(crate) mod renditions;
 mod repeats;
 mod replacements;
 mod slow;

@@ -16,7 +16,7 @@ const LIST: &str = "
     }";
 
 /// A page of a list: its SKUs, and what is known of the pages beside it.
-async fn page(client: &Client, arguments: Value) -> (Vec<String>, Value) {
+pub(super) async fn page(client: &Client, arguments: Value) -> (Vec<String>, Value) {
     let response = client.explained(LIST, arguments).await;
     assert!(response.get("errors").is_none(), "{response:#}");
     assert_eq!(commands(&response).len(), 1, "a page is one command");
@@ -27,7 +27,7 @@ async fn page(client: &Client, arguments: Value) -> (Vec<String>, Value) {
 }
 
 /// All SKUs of a list, page by page.
-async fn skus(client: &Client, by: &Value, first: i32) -> Vec<String> {
+pub(super) async fn skus(client: &Client, by: &Value, first: i32) -> Vec<String> {
     let mut found = Vec::new();
     let mut after = Value::Null;
     loop {
@@ -43,7 +43,7 @@ async fn skus(client: &Client, by: &Value, first: i32) -> Vec<String> {
 }
 
 /// All SKUs of a list, page by page from its end.
-async fn skus_from_the_end(client: &Client, by: &Value, last: i32) -> Vec<String> {
+pub(super) async fn skus_from_the_end(client: &Client, by: &Value, last: i32) -> Vec<String> {
     let mut found = Vec::new();
     let mut before = Value::Null;
     loop {
@@ -68,7 +68,13 @@ async fn assert_list(gateway: &Gateway, by: Value, expected: &[&str]) {
     }
 }
 
-fn item(sku: &str, title: &str, pricing: [i64; 2], details: Value, issued: Option<&str>) -> Value {
+pub(super) fn item(
+    sku: &str,
+    title: &str,
+    pricing: [i64; 2],
+    details: Value,
+    issued: Option<&str>,
+) -> Value {
     json!({
         "sku": sku,
         "content": { "title": title, "issueDate": issued, "details": details },
@@ -76,11 +82,11 @@ fn item(sku: &str, title: &str, pricing: [i64; 2], details: Value, issued: Optio
     })
 }
 
-fn album_of(genres: &[&str]) -> Value {
+pub(super) fn album_of(genres: &[&str]) -> Value {
     json!({ "album": { "genres": genres } })
 }
 
-fn generic(properties: &[(&str, &str)]) -> Value {
+pub(super) fn generic(properties: &[(&str, &str)]) -> Value {
     let pairs = properties.iter().map(|(key, value)| json!({ "key": key, "value": value }));
     json!({ "generic": { "type": "thing", "properties": pairs.collect::<Vec<_>>() } })
 }
@@ -546,12 +552,8 @@ async fn a_page_may_begin_at_the_end_or_in_the_middle() {
     }
 }
 
-/// A read with what it cost, by the server's own count.
-async fn figures(
-    gateway: &Gateway,
-    by: &Value,
-    after: &Value,
-) -> (usize, Value, explain::Statistics) {
+/// A page of ten, with the command that read it.
+pub(super) async fn read(gateway: &Gateway, by: &Value, after: &Value) -> (Value, Document) {
     let document = json!({ "query": LIST, "variables": { "by": by, "first": 10, "after": after } });
     let request: async_graphql::Request = serde_json::from_value(document).expect("a request");
     let requester = docgate::graphql::requester::Requester::default();
@@ -561,11 +563,21 @@ async fn figures(
     let prepared = schema.prepare(request).expect("it may be asked");
     let response = observe::collect(log.clone(), schema.execute(Box::new(prepared))).await;
     let response = serde_json::to_value(response).expect("JSON");
-    let page = &response["data"]["products"];
-    let count = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}")).len();
+    let page = response["data"]["products"].clone();
+    assert!(page["edges"].is_array(), "{response:#}");
     let read = log.lock().expect("a log")[0].read.clone().expect("a read");
-    let figures =
-        explain::statistics(gateway.app.database(), read.command()).await.expect("figures");
+    (page, read.command())
+}
+
+/// A read with what it cost, by the server's own count.
+async fn figures(
+    gateway: &Gateway,
+    by: &Value,
+    after: &Value,
+) -> (usize, Value, explain::Statistics) {
+    let (page, command) = read(gateway, by, after).await;
+    let count = page["edges"].as_array().expect("edges").len();
+    let figures = explain::statistics(gateway.app.database(), command).await.expect("figures");
     (count, page["pageInfo"]["endCursor"].clone(), figures)
 }
 

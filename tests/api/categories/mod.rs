@@ -1,6 +1,7 @@
 //! The category tree through the door.
 
 mod batches;
+pub(crate) mod facets;
 mod flows;
 mod places;
 mod races;

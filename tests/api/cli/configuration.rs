@@ -108,12 +108,14 @@ fn a_value_of_another_type_is_told_by_what_is_expected_and_where_it_stands() {
     let mut command =
         docgate(&["check", "--config", &path, "--mongodb-uri", "mongodb://localhost/"]);
     command.env("DOCGATE_DEVELOPMENT", "yes").env("DOCGATE_MAX_TOKENS", "");
+    command.env("DOCGATE_ASSET_WIDTHS", "160, wide");
     // What a later source says replaces what can't be used.
     command.env("DOCGATE_DATABASE", "fine");
     let in_file = |text: &str| format!("{text} is expected (in {path})");
     let in_environment = |text: &str| format!("{text} is expected (in the environment)");
     let expected = [
         in_file("admin_listen: an address and port such as 127.0.0.1:8080"),
+        in_environment("asset_widths: a list of whole numbers"),
         in_file("cors_origins: a list of texts"),
         in_environment("development: true or false"),
         in_file("federation: true or false"),

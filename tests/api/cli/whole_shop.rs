@@ -160,6 +160,7 @@ async fn contents(gateway: &Gateway) -> std::collections::BTreeMap<String, Vec<D
     all.remove("leases");
     for product in all.get_mut("products").into_iter().flatten() {
         product.remove("nonce");
+        product.remove("facets");
     }
     all
 }

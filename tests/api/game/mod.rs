@@ -4,6 +4,7 @@ mod carrying;
 mod cut_master;
 mod cut_twice;
 mod cuts;
+mod pictures;
 mod races;
 mod sight;
 mod trade;

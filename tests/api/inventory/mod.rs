@@ -1,5 +1,6 @@
 //! Stock: what comes in, what is shown, and what is told to those who follow it.
 
+mod availability;
 mod receipts;
 mod shelves;
 

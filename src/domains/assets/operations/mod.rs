@@ -1,10 +1,13 @@
 //! The rules of assets.
 
 mod changes;
+mod illustrate;
 mod media;
 mod paths;
+mod pictures;
 mod put;
 mod receive;
+mod renditions;
 mod reservation;
 mod upload;
 
@@ -20,8 +23,10 @@ use mongodb::bson::DateTime;
 pub use super::store::{Expected, PhotosBy, is_parent, list_photos as photos};
 pub use changes::{delete_asset, edit_asset, tag_asset, untag_asset};
 pub(super) use changes::{discard, dispose};
+pub use illustrate::set_images;
 pub use paths::at_path;
 pub use put::put;
+pub use renditions::{AtWidth, NotRendered, Picture, at_width, drop_rendition, picture, render};
 pub use upload::{replace_asset, upload_asset};
 
 use super::{

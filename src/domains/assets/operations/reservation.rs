@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use mongodb::bson::oid::ObjectId;
+
 use super::{
     super::{
         documents::{AssetDocument, BlobDocument, BlobMetadata, FileFacts, Upload},
@@ -108,20 +110,9 @@ impl Reservation<'_> {
             width: file.media.size.map(|(width, _)| width),
             height: file.media.size.map(|(_, height)| height),
             at: attempt.now(),
+            renditions: None,
         };
-        let document = BlobDocument {
-            id: facts.blob,
-            length: facts.length,
-            chunk_size: i32::try_from(CHUNK).unwrap_or(i32::MAX),
-            upload_date: facts.at,
-            filename: facts.name.clone(),
-            metadata: BlobMetadata {
-                content_type: facts.media_type.clone(),
-                sha256: facts.digest.clone(),
-                remove_after: None,
-                v: Version,
-            },
-        };
+        let document = blob_of(&facts, None);
         let inserted = store::blobs(app).insert(document).await.decided()?;
         Ok(inserted.map(|()| facts).ok_or_else(|| Error::internal("a blob's id was taken"))?)
     }
@@ -185,6 +176,25 @@ impl Reservation<'_> {
                 "the blob of an upload could not be removed; the sweep repeats it"
             );
         }
+    }
+}
+
+/// The document of the blob of a file. `of` are the original and the width of a rendition.
+pub(super) fn blob_of(facts: &FileFacts, of: Option<(ObjectId, i64)>) -> BlobDocument {
+    BlobDocument {
+        id: facts.blob,
+        length: facts.length,
+        chunk_size: i32::try_from(CHUNK).unwrap_or(i32::MAX),
+        upload_date: facts.at,
+        filename: facts.name.clone(),
+        metadata: BlobMetadata {
+            content_type: facts.media_type.clone(),
+            sha256: facts.digest.clone(),
+            remove_after: None,
+            original: of.map(|(original, _)| original),
+            width: of.map(|(_, width)| width),
+            v: Version,
+        },
     }
 }
 

@@ -260,14 +260,18 @@ pub(super) async fn replace<U: Refusals>(
     Reservation { app, asset, upload, expected, op }.fill(file, &attempt).await
 }
 
-/// A new upload. The id of its blob contains the current time.
 fn new_upload(app: &App, op: &Op, attempt: &Attempt) -> Upload {
+    let blob = new_blob(app, attempt);
+    Upload { token: app.ids().random(), blob, at: attempt.now(), op: op.id.clone() }
+}
+
+/// The id of a new blob, which contains the current time.
+pub(super) fn new_blob(app: &App, attempt: &Attempt) -> ObjectId {
     let seconds = u32::try_from(attempt.now().timestamp_millis() / 1_000).unwrap_or(u32::MAX);
     let mut id = [0; 12];
     id[..4].copy_from_slice(&seconds.to_be_bytes());
     id[4..].copy_from_slice(&app.ids().random_bytes()[..8]);
-    let blob = ObjectId::from_bytes(id);
-    Upload { token: app.ids().random(), blob, at: attempt.now(), op: op.id.clone() }
+    ObjectId::from_bytes(id)
 }
 
 /// The answer if the op was applied before: the asset in its current state, provided that the file is the

@@ -4,7 +4,15 @@ use super::{
     super::documents::{AssetDocument, Attribute},
     assets,
 };
-use crate::{domains::audiences::read_by, graphql::prelude::*, mongo::prelude::*};
+pub(crate) use crate::domains::attributes::{Condition, Test, is_ordered};
+use crate::{
+    domains::{attributes::Attributes, audiences::read_by},
+    graphql::prelude::*,
+    mongo::prelude::*,
+};
+
+/// The attributes of an asset, with the index `attribute`.
+const ATTRIBUTES: Attributes = Attributes { key: "attributes.key", value: "attributes.value" };
 
 /// A list of assets.
 #[derive(Debug, Clone)]
@@ -29,22 +37,6 @@ pub enum PhotosBy<'a> {
     In(&'a str),
 }
 
-/// A condition of one attribute.
-#[derive(Debug, Clone)]
-pub(crate) struct Condition {
-    pub key: String,
-    pub test: Test,
-}
-
-/// A condition of its value.
-#[derive(Debug, Clone)]
-pub(crate) enum Test {
-    Equals(Bson),
-    /// From, to: both of one type, both inclusive.
-    Between(Option<Bson>, Option<Bson>),
-    Exists,
-}
-
 impl AssetList {
     /// Sort keys; the index covers them after the fields that the filter fixes.
     pub(crate) fn order(&self) -> Order {
@@ -66,79 +58,6 @@ impl AssetList {
             }
         };
         vec![value, Bson::from(&asset.id)]
-    }
-}
-
-impl Condition {
-    fn filter(&self) -> Document {
-        let mut part = doc! { "key": &self.key };
-        match &self.test {
-            Test::Equals(value) => drop(part.insert("value", value.clone())),
-            Test::Between(from, to) => {
-                let limits = [("$gte", from), ("$lte", to)].into_iter();
-                let range = limits.filter_map(|(is, limit)| Some((is.to_owned(), limit.clone()?)));
-                part.insert("value", range.collect::<Document>());
-            }
-            Test::Exists => {}
-        }
-        doc! { "$elemMatch": part }
-    }
-
-    /// Index keys from the cursor to the end of the matching values.
-    fn between(&self, page: &Page) -> Result<(Document, Document)> {
-        let key = |value, id| {
-            doc! { "attributes.key": &self.key, "attributes.value": value, "_id": id }
-        };
-        let (least, most) = self.test.ends();
-        let first = match page.from() {
-            None => key(least, Bson::MinKey),
-            // No text lies between a text and the same text followed by a zero.
-            Some([value, Bson::String(id)]) if self.test.matches(value) => {
-                key(value.clone(), format!("{id}\0").into())
-            }
-            Some(_) => return Err(Error::bad_input("after", "isn't a cursor of this list")),
-        };
-        Ok((first, key(most, Bson::MaxKey)))
-    }
-}
-
-/// Whether both values are of one type, and the second isn't lower than the first.
-pub(crate) fn is_ordered(low: &Bson, high: &Bson) -> bool {
-    match (low, high) {
-        (Bson::String(low), Bson::String(high)) => low <= high,
-        (Bson::Double(low), Bson::Double(high)) => low <= high,
-        (Bson::DateTime(low), Bson::DateTime(high)) => low <= high,
-        _ => false,
-    }
-}
-
-impl Test {
-    fn matches(&self, value: &Bson) -> bool {
-        match self {
-            Self::Equals(only) => value == only,
-            Self::Between(from, to) => {
-                from.as_ref().is_none_or(|from| is_ordered(from, value))
-                    && to.as_ref().is_none_or(|to| is_ordered(value, to))
-            }
-            Self::Exists => true,
-        }
-    }
-
-    /// The lowest and the highest value that match, both inclusive.
-    fn ends(&self) -> (Bson, Bson) {
-        match self {
-            Self::Equals(only) => (only.clone(), only.clone()),
-            Self::Between(from, to) => {
-                // Only values of one type, as in the filter.
-                let (least, most) = match from.as_ref().or(to.as_ref()) {
-                    Some(Bson::String(_)) => (Bson::from(""), Bson::from(Document::new())),
-                    Some(Bson::DateTime(_)) => (DateTime::MIN.into(), DateTime::MAX.into()),
-                    _ => (f64::NEG_INFINITY.into(), f64::INFINITY.into()),
-                };
-                (from.clone().unwrap_or(least), to.clone().unwrap_or(most))
-            }
-            Self::Exists => (Bson::MinKey, Bson::MaxKey),
-        }
     }
 }
 
@@ -209,7 +128,7 @@ pub(crate) async fn list(
             let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
             // The index has this order. The server can't know that for values in an array, so the read isn't
             // sorted. The hint also saves the time for planning.
-            let between = all.first().map(|first| first.between(page)).transpose()?;
+            let between = all.first().map(|first| first.between(&ATTRIBUTES, page)).transpose()?;
             shown(List { filter, limit, between, ..List::default() }, "attribute")
         }
     };

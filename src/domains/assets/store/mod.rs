@@ -2,22 +2,30 @@
 
 mod lists;
 mod paths;
+mod renditions;
 mod uploads;
 
 pub(super) use lists::{AssetList, Condition, Test, is_ordered, list};
 pub use lists::{PhotosBy, list_photos};
 pub(super) use paths::find_by_path;
+pub(super) use renditions::*;
 pub use uploads::Expected;
 pub(super) use uploads::*;
 
 use super::{
     documents::{ATTRIBUTES, AssetDocument, Attribute, FILE, OF_FILE, ParentDocument, VIDEO},
     types::EditAssetInput,
+    view::StoredPicture,
 };
 use crate::{domains::audiences, graphql::prelude::*, mongo::prelude::*};
 
 /// The collection of the assets.
 pub(super) fn assets(app: &App) -> Collection<AssetDocument> {
+    app.collection()
+}
+
+/// The same, for reads of what an image needs. They share their commands with reads of whole assets.
+pub(super) fn pictures(app: &App) -> Collection<StoredPicture> {
     app.collection()
 }
 
@@ -145,7 +153,7 @@ pub(super) fn mark_deleting(app: &App, id: &str, version: Option<&str>) -> Guard
     let gone = doc! { "$set": {
         "deleting": "$$NOW",
         "deletedAt": "$$NOW",
-        "outbox": outbox_with("file", true),
+        "outbox": outbox_with_file(),
         // A parent of its own: it appears among no siblings.
         "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
         "metadata.path": "",
@@ -177,6 +185,12 @@ fn outbox_with(field: &str, shown: bool) -> Bson {
     let blob = format!("{field}.blob");
     let entry = whole(doc! { "blob": format!("${blob}"), "shown": shown, "at": "$$NOW" });
     choose(is_missing(&blob), array("outbox"), append(array("outbox"), vec![entry]))
+}
+
+/// Expression of the outbox, with the blobs of the file and of its renditions added, if there is a file.
+fn outbox_with_file() -> Bson {
+    let entry = whole(doc! { "blob": "$$this.blob", "shown": true, "at": "$$NOW" });
+    concat([outbox_with("file", true), map(array("file.renditions"), entry)])
 }
 
 /// Expression of the concatenation of arrays.

@@ -8,7 +8,7 @@ use super::{
     super::documents::{
         AssetDocument, AssetKind, Attribute, BlobDocument, ChunkDocument, FileFacts, Upload,
     },
-    assets, attributes_of_file, concat, outbox_with, relist,
+    assets, attributes_of_file, concat, outbox_with, outbox_with_file, relist,
 };
 use crate::{
     graphql::prelude::*,
@@ -128,7 +128,7 @@ pub(crate) fn commit(
         "metadata.nonce": literal(app.ids().random()),
         "metadata.type": literal(stored(&kind)),
         "attributes": concat([attributes_of_file(false), literal(stored(&attributes))]),
-        "outbox": outbox_with("file", true),
+        "outbox": outbox_with_file(),
     };
     let mut rules = vec![
         (is_absent("deleting"), NotCommitted::Gone),
@@ -222,7 +222,7 @@ pub(crate) async fn list_blobs(
     blobs(app).list(List { filter, sort: doc! { "_id": 1 }, limit, ..List::default() }).await
 }
 
-/// Which of these blobs an asset names in `field`: `file`, `upload` or `outbox`.
+/// Which of these blobs an asset names in `field`: `file`, `file.renditions`, `upload` or `outbox`.
 pub(crate) async fn list_named(
     app: &App,
     field: &str,

@@ -7,7 +7,10 @@ use mongodb::bson::Bson;
 use serde::Serialize;
 
 use super::super::documents::{Attribute, FILE, OF_FILE};
-use crate::graphql::{declared, input as checks, prelude::*, scalars::DateTime, upload::Upload};
+use crate::{
+    domains::images::{IMAGES, ImageInput},
+    graphql::{declared, input as checks, prelude::*, scalars::DateTime, upload::Upload},
+};
 
 /// Maximum length of an attribute's key, in characters.
 pub(crate) const KEY: usize = 100;
@@ -207,6 +210,14 @@ input! {
         pub asset_id: ID where id(NodeKind::ASSET),
         /// Tags to remove. Tags that the asset doesn't have are ignored.
         pub tags: Vec<String> where tags(),
+    }
+
+    /// Input of `setImages`: the object and all of its images.
+    pub struct SetImagesInput {
+        /// Global id of a product, person or category.
+        pub subject_id: ID,
+        /// All images that the object is to have, in order, at most 20. An empty list removes them.
+        pub images: Vec<ImageInput> where each(IMAGES, nested()),
     }
 
     /// Input of `deleteAsset`: the asset to delete, and its version as the client read it.

@@ -15,7 +15,9 @@ use crate::{
     domains::{
         comments::Discussion,
         content::{self, Content},
+        images::{self, Image, ImageRef, NotAnImage},
         metadata::Metadata,
+        nodes::{self, Node},
     },
     graphql::{
         author::Author,
@@ -51,7 +53,11 @@ object! {
             found.await?.map(Content::from)
         },
         /// URL of the file, relative to the address of this gateway.
-        url: String = format!("/assets{}", asset.metadata.path),
+        url(
+            context,
+            #[graphql(desc = "Width in pixels, for pictures; see `Image.url`. Default: the file itself.")]
+            width: Option<i32>,
+        )?: String = images::url(context, asset, width)?,
         /// Title that readers see, up to 300 characters. An upload without a title gives it the name of
         /// the file.
         title: &str = &asset.metadata.title,
@@ -145,6 +151,11 @@ result! {
     pub enum UntagAssetResult:
         AssetDocument => Asset | NotFound | InvalidInput;
 
+    /// Result of `setImages`: the object with its images, or a refusal. `NotFound`: there is no such object, or no such
+    /// asset that the caller can see.
+    pub enum SetImagesResult:
+        ShownImages | NotFound | NotAnImage | InvalidInput;
+
     /// Result of `deleteAsset`: the id of the deleted asset, or a refusal.
     pub enum DeleteAssetResult:
         DeletedAsset | NotFound | AssetConflict | InvalidInput;
@@ -155,6 +166,27 @@ result! {
 pub struct DeletedAsset {
     /// Global id of the deleted asset.
     pub id: ID,
+}
+
+/// The images of an object, after `setImages`.
+#[derive(Debug)]
+pub struct ShownImages {
+    /// Global id of the object.
+    pub(super) subject_id: ID,
+    /// Its images.
+    pub(super) images: Vec<ImageRef>,
+}
+
+object! {
+    /// Result of a successful `setImages`.
+    impl ShownImages as shown {
+        /// Global id of the object.
+        subject_id: &ID = &shown.subject_id,
+        /// The object; null if it was just deleted.
+        subject(context)?: Option<Node> = nodes::find(cx(context), &shown.subject_id).await?,
+        /// Images of the object, in order.
+        images(context)?: Vec<Image> = images::of(cx(context), Some(&shown.images)).await?,
+    }
 }
 
 refusal! {

@@ -3,22 +3,23 @@
 use mongodb::bson::{Bson, Document};
 
 use super::super::{
-    documents::{Content, Dimensions, Pricing, Shipping},
+    documents::{Content, Dimensions, Pricing, ProductTranslation, Shipping},
     types::{
-        DimensionsInput, PricingInput, ProductContentInput, ProductDetailsInput, ShippingInput,
+        DimensionsInput, PricingInput, ProductContentInput, ProductDetailsInput,
+        ProductTranslationInput, ShippingInput,
     },
 };
 use crate::{graphql::prelude::*, mongo::expression::stored_fields};
 
 impl Content {
     pub(crate) fn of(app: &App, content: ProductContentInput) -> Self {
-        let mut properties = Vec::new();
+        let (mut properties, mut numbers) = (Vec::new(), Vec::new());
         let (kind, details) = match content.details {
             ProductDetailsInput::Album(album) => ("album".to_owned(), stored_fields(&album)),
             ProductDetailsInput::Film(film) => ("film".to_owned(), stored_fields(&film)),
             ProductDetailsInput::Book(book) => ("book".to_owned(), stored_fields(&book)),
             ProductDetailsInput::Generic(generic) => {
-                properties = generic.properties;
+                (properties, numbers) = (generic.properties, generic.numbers);
                 (generic.kind.into(), Document::new())
             }
         };
@@ -27,7 +28,11 @@ impl Content {
             weight: weight.into(),
             dimensions: dimensions.map(size),
         };
-        Self {
+        let translation = |ProductTranslationInput { locale, title, description }| {
+            let description = description.filter(|description| !description.is_empty());
+            ProductTranslation { locale, title, description }
+        };
+        let mut content = Self {
             kind,
             title_key: input::folded(&content.title),
             title: content.title,
@@ -35,12 +40,17 @@ impl Content {
             stemming: LocaleTag::stemming_of(content.language.as_ref(), &app.config().site_locale)
                 .to_owned(),
             language: content.language,
+            translations: content.translations.into_iter().map(translation).collect(),
             asin: content.asin,
             issued: content.issue_date.map(String::from).unwrap_or_default(),
             shipping: content.shipping.map(shipping),
             details: without_blanks(details),
             properties,
-        }
+            numbers,
+            search: None,
+        };
+        content.search = Some(content.terms());
+        content
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     domains::{
         categories::{self, CategoryCopy},
+        counted::FacetMark,
         people::operations::{WORKS, names},
     },
     graphql::prelude::*,
@@ -63,10 +64,14 @@ fn new_product(
         content,
         pricing,
         copying: (!categories.is_empty()).then(mark),
+        facets: (!categories.is_empty()).then(|| FacetMark::new(attempt.now())),
         categories,
         contributors: Vec::new(),
+        images: None,
         content_version: app.ids().random(),
         version: attempt.now().timestamp_millis(),
+        slug: None,
+        slugs: Vec::new(),
         origin,
         outbox: Vec::new(),
         discussion: None,

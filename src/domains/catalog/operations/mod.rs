@@ -3,12 +3,15 @@
 mod content;
 mod edits;
 mod follow;
+mod search;
 
 pub use edits::{
     categorize_product, create_product, credit_person, set_product_price, uncredit_person,
     update_product,
 };
 pub(super) use follow::{finish, finish_all};
+pub use search::{correct_terms, product_by, set_product_slug, suggested_products, typed};
+pub(super) use search::{finish_claim, set_slug};
 
 use super::{
     documents::ProductDocument,
@@ -17,7 +20,7 @@ use super::{
 };
 pub use super::{
     import::import,
-    store::{Offer, find_offer as offer, list},
+    store::{Offer, find_offer as offer, list, related},
 };
 use crate::graphql::prelude::*;
 

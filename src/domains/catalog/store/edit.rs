@@ -8,7 +8,11 @@ use super::{
     NotChanged, copying, everyone, existing, exists, next_version, outbox_has_room, plane_stage,
     products, unconfirmed_of, works_due,
 };
-use crate::{domains::categories::CategoryCopy, graphql::prelude::*, mongo::prelude::*};
+use crate::{
+    domains::{categories::CategoryCopy, counted},
+    graphql::prelude::*,
+    mongo::prelude::*,
+};
 
 /// Replaces the content of a product whose content is of this version. With a new title, the works of all
 /// contributors become due.
@@ -20,7 +24,7 @@ pub(in super::super) fn update(
 ) -> Change<NotChanged> {
     let is_read = (is("nonce", version), NotChanged::OtherVersion);
     let mut set = content_fields(content, None);
-    set.insert("nonce", literal(next_version));
+    set.extend(doc! { "nonce": literal(next_version), "facets": counted::changed(false) });
     Change::ruled(sku, [exists(), is_read, outbox_has_room()], set).then([plane_stage()])
 }
 
@@ -32,8 +36,11 @@ pub(in super::super) fn set_price(new: &SetProductPriceInput) -> Change<NotChang
     };
     let list = amount(new.list, "pricing.list");
     let retail = amount(new.retail, "pricing.retail");
-    let mut pricing =
-        doc! { "pricing.list": list.expression(), "pricing.retail": retail.expression() };
+    let mut pricing = doc! {
+        "pricing.list": list.expression(),
+        "pricing.retail": retail.expression(),
+        "facets": counted::changed(false),
+    };
     let mut rules = vec![exists()];
     if let Some(currency) = new.currency {
         if new.list.is_none() || new.retail.is_none() {
@@ -63,7 +70,10 @@ pub(in super::super) fn categorize(
     categories: &[CategoryCopy],
     token: &str,
 ) -> Change<NotChanged> {
-    let mut set = doc! { "categories": literal(stored(&categories)) };
+    let mut set = doc! {
+        "categories": literal(stored(&categories)),
+        "facets": counted::changed(!categories.is_empty()),
+    };
     if !categories.is_empty() {
         set.insert("copying", copying(token, unconfirmed_of(categories)));
     }
@@ -99,6 +109,7 @@ pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Res
             "incarnation": { "$ifNull": ["$incarnation", literal(app.ids().random())] },
             "nonce": literal(app.ids().random()),
             "origin": literal(&product.origin),
+            "facets": counted::changed(!product.categories.is_empty()),
             "v": 1,
         });
         if !product.categories.is_empty() || contributors.is_some_and(|all| !all.is_empty()) {
@@ -177,7 +188,7 @@ fn content_fields(content: &Content, contributors: Option<&[Contributor]>) -> Do
     };
     let literals = stored_fields(content).into_iter().map(|(field, value)| (field, literal(value)));
     let mut fields: Document = literals.collect();
-    for optional in ["language", "asin", "shipping"] {
+    for optional in ["language", "translations", "asin", "shipping", "numbers"] {
         fields.entry(optional.to_owned()).or_insert_with(|| "$$REMOVE".into());
     }
     let nobody = Bson::Array(vec![]);

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     domains::{
         categories::CategoryCopy,
+        counted,
         people::{PersonName, operations::WORKS},
     },
     graphql::prelude::*,
@@ -33,6 +34,7 @@ pub(in super::super) fn credit(
         "contributors": append(array("contributors"), vec![literal(stored(contributor))]),
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
+        "facets": counted::changed(false),
         "copying": copying(token, unconfirmed()),
     };
     Change::ruled(sku, rules, set)
@@ -50,6 +52,7 @@ pub(in super::super) fn uncredit(sku: &str, person_id: &str, role: &str) -> Chan
         "contributors": filter(array("contributors"), other),
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
+        "facets": counted::changed(false),
     };
     Change::ruled(sku, rules, set)
 }
@@ -80,6 +83,7 @@ pub(crate) fn correct(
     let update = doc! { "$set": {
         "categories": renewed(remaining, "_id", "cv", stored(&categories)),
         "contributors": renewed(array("contributors"), "personId", "nv", Bson::from(names)),
+        "facets": counted::changed(false),
         "copying": "$$REMOVE",
     } };
     products(app).guarded(doc! { "_id": sku, "copying.token": &mark.token }, vec![update])
@@ -137,12 +141,16 @@ pub(in super::super) fn deletion(sku: &str, generation: &str) -> Change<NotChang
         "meta": "$$REMOVE",
         "version": next_version(),
         "outbox": works_due(everyone()),
+        "facets": counted::changed(false),
     };
     Change::ruled(sku, [is_same, exists()], set)
 }
 
-/// Removes a product that was deleted before `before` and has an empty outbox. Returns whether it was still there.
+/// Removes a product that was deleted before `before`, has an empty outbox and isn't counted any more. Returns whether it
+/// was still there.
 pub(crate) async fn remove(app: &App, sku: &str, before: DateTime) -> Result<bool> {
-    let deleted = doc! { "_id": sku, "deletedAt": { "$lt": before }, "outbox": [] };
+    let deleted = doc! {
+        "_id": sku, "deletedAt": { "$lt": before }, "outbox": [], "facets.at": { "$exists": false },
+    };
     Ok(products(app).remove(deleted).await.decided()?.is_some())
 }

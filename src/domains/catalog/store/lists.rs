@@ -1,18 +1,19 @@
 //! The lists of products. Each list is one range of one index.
 
-use super::super::{
-    documents::coordinate,
-    types::{
-        CategoryFilter, CreditFilter, CreditedPerson, PriceAndWeightBox, PriceRange, ProductsBy,
-        PropertyInput, TextFilter, TitleFilter, WEIGHT,
+use super::{
+    super::{
+        documents::coordinate,
+        types::{PriceAndWeightBox, PriceRange, ProductsBy, TitleFilter, WEIGHT},
+        view::{ProductView, StoredProduct},
     },
-    view::{ProductView, StoredProduct},
+    combined::{
+        BY_NUMBER, NUMBERS, category_filter, combined, credited, first_number, with_properties,
+        words,
+    },
 };
 use crate::{
-    graphql::{
-        declared::{each, valid},
-        prelude::*,
-    },
+    domains::attributes,
+    graphql::prelude::*,
     mongo::{
         keyset::{self, SortKey},
         prelude::*,
@@ -20,17 +21,17 @@ use crate::{
 };
 
 /// Maximum price of a range, in minor units. It exceeds every price in the catalog.
-const AMOUNT: i64 = 1_000_000_000_000;
+pub(super) const AMOUNT: i64 = 1_000_000_000_000;
 /// Maximum number of results of full text search.
 const BEST: i64 = 200;
 /// Tolerance for coordinates. MongoDB computes logarithms itself, and its last digit may differ.
 const EDGE: f64 = 1e-9;
 /// Sort key of full text search. No index has it.
-const SCORE: &str = "score";
+pub(super) const SCORE: &str = "score";
 
 /// A checked selection of products: the index that serves it, the sort keys that the index has after the
 /// fields that the filter fixes, and the filter.
-type Selection = (&'static str, Vec<SortKey>, Document);
+pub(super) type Selection = (&'static str, Vec<SortKey>, Document);
 
 /// A product with its values of the list's sort keys.
 type Placed = (Vec<Bson>, StoredProduct);
@@ -42,6 +43,7 @@ type Placed = (Vec<Bson>, StoredProduct);
 pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
     let app = cx.app;
     let list = format!("products {by:?}");
+    let number = first_number(&by)?;
     let (hint, keys, filter) = selected(cx, by)?;
     let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
     let filter = both(filter, doc! { "deletedAt": { "$exists": false } });
@@ -49,7 +51,59 @@ pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, V
         let found = rank(app, filter, &keys, &page).await?;
         return Ok((page, found));
     }
+    if let (BY_NUMBER, Some(number)) = (hint, number) {
+        let found = list_by_number(app, filter, &number, &page).await?;
+        return Ok((page, found));
+    }
     let list = List { hint: Some(hint), ..page.list(filter) };
+    let found = app.collection::<StoredProduct>().list(list).await?;
+    let placed = |product: StoredProduct| (position(&keys, product.get(), 0.0), product);
+    Ok((page, found.into_iter().map(placed).collect()))
+}
+
+/// A page in the order of a number, which the index has; see [`crate::domains::attributes`].
+async fn list_by_number(
+    app: &App,
+    filter: Document,
+    number: &attributes::Condition,
+    page: &Page,
+) -> Result<Vec<Placed>> {
+    page.demand_forward()?;
+    let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
+    let between = Some(number.between(&NUMBERS, page)?);
+    let list = List { filter, limit, between, hint: Some(BY_NUMBER), ..List::default() };
+    let found = app.collection::<StoredProduct>().list(list).await?;
+    let placed = |product: StoredProduct| {
+        let numbers = product.get().numbers.get()?;
+        let own = numbers.iter().find(|own| own.key == number.key);
+        let value = own.map_or(Bson::Null, |own| own.value.into());
+        Ok((vec![value, product.get().sku.into()], product))
+    };
+    found.into_iter().map(placed).collect()
+}
+
+/// A page of the other products of the same type to which a product's first contributor contributed in the same role,
+/// newest first. A product without contributors has none.
+///
+/// # Errors
+/// `BadInput` with the invalid argument, or an error of the read.
+pub async fn related(
+    app: &App,
+    product: &ProductView<'_>,
+    paging: Paging,
+) -> Result<(Page, Vec<Placed>)> {
+    let keys = vec![("issued", -1), ("_id", 1)];
+    let list = format!("products related to {}", product.sku);
+    let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
+    let contributors = product.contributors.get()?;
+    let Some(first) = contributors.first() else { return Ok((page, Vec::new())) };
+    let filter = doc! {
+        "contributors": { "$elemMatch": { "personId": first.person_id, "role": first.role } },
+        "type": product.kind,
+        "_id": { "$ne": product.sku },
+        "deletedAt": { "$exists": false },
+    };
+    let list = List { hint: Some("credited"), ..page.list(filter) };
     let found = app.collection::<StoredProduct>().list(list).await?;
     let placed = |product: StoredProduct| (position(&keys, product.get(), 0.0), product);
     Ok((page, found.into_iter().map(placed).collect()))
@@ -106,20 +160,8 @@ fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
             let filter = doc! { "type": "album", "details.genres": genre };
             ("genre", Some(("issued", -1)), filter)
         }
-        ProductsBy::Credited(CreditFilter { by, role, kind }) => {
-            let (hint, mut part) = match by {
-                CreditedPerson::PersonId(id) => {
-                    // No person has an empty `_id`.
-                    let id = input::id(NodeKind::PERSON, &id).unwrap_or_default();
-                    ("credited", doc! { "personId": id })
-                }
-                CreditedPerson::Name(name) => {
-                    let name = input::verbatim("by.credited.by.name", &name, 1..=200)?;
-                    ("credited_name", doc! { "name": name })
-                }
-            };
-            part.insert("role", role.as_str());
-            let filter = doc! { "contributors": { "$elemMatch": part }, "type": kind.as_str() };
+        ProductsBy::Credited(filter) => {
+            let (hint, filter) = credited("by.credited", filter)?;
             (hint, Some(("issued", -1)), filter)
         }
         ProductsBy::TitleStartsWith(TitleFilter { prefix, kind }) => {
@@ -131,38 +173,19 @@ fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
             };
             (hint, Some(("titleKey", 1)), filter)
         }
-        ProductsBy::Text(TextFilter { query, language }) => {
-            let query = input::verbatim("by.text.query", &query, 1..=200)?;
-            let language = LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale);
-            let filter = doc! { "$text": { "$search": query, "$language": language } };
-            ("text", Some((SCORE, -1)), filter)
-        }
+        ProductsBy::Text(filter) => ("text", Some((SCORE, -1)), words(app, "by.text", filter)?),
         ProductsBy::Category(filter) => {
-            let (name, hint, field, path) = match filter {
-                CategoryFilter::Exact(path) => ("exact", "category", "categories.path", path),
-                CategoryFilter::Children(path) => {
-                    ("children", "category_children", "categories.parentPath", path)
-                }
-                CategoryFilter::Subtree(path) => {
-                    ("subtree", "category_subtree", "categories.within", path)
-                }
-            };
-            input::path(&format!("by.category.{name}"), &path)?;
-            (hint, Some(("titleKey", 1)), doc! { field: path })
+            let (hint, filter) = category_filter("by.category", filter)?;
+            (hint, Some(("titleKey", 1)), filter)
         }
-        ProductsBy::Property(mut properties) => {
-            if !(1..=5).contains(&properties.len()) {
-                return Err(InvalidInput::new("by.property", "takes 1 to 5 properties"));
-            }
-            each(5, valid)("by.property", &mut properties)?;
-            let one = |PropertyInput { key, value }| doc! { "$elemMatch": { "key": key, "value": value } };
-            let all: Vec<Document> = properties.into_iter().map(one).collect();
-            ("property", None, doc! { "properties": { "$all": all } })
+        ProductsBy::Property(properties) => {
+            ("property", None, with_properties("by.property", properties)?)
         }
         ProductsBy::Metadata(filter) => {
             let having = crate::domains::metadata::operations::having;
             ("metadata", None, having(cx.requester, "by.metadata", filter)?)
         }
+        ProductsBy::Where(conditions) => return combined(app, *conditions),
         ProductsBy::PriceBetween(PriceRange { currency, min, max }) => {
             let price = range("by.priceBetween", [min.0, max.0], AMOUNT)?;
             let filter =
@@ -186,13 +209,17 @@ fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
 }
 
 /// Checks a range: its minimum isn't negative, and its maximum is between the minimum and `most`.
-fn range(field: &str, [min, max]: [i64; 2], most: i64) -> Result<[i64; 2], InvalidInput> {
+pub(super) fn range(
+    field: &str,
+    [min, max]: [i64; 2],
+    most: i64,
+) -> Result<[i64; 2], InvalidInput> {
     input::within(&format!("{field}.min"), min, 0..=most)?;
     input::within(&format!("{field}.max"), max, min..=most)?;
     Ok([min, max])
 }
 
-fn between([min, max]: [i64; 2]) -> Document {
+pub(super) fn between([min, max]: [i64; 2]) -> Document {
     doc! { "$gte": min, "$lte": max }
 }
 

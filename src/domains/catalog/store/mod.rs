@@ -1,12 +1,14 @@
 //! MongoDB access of the catalog. The guarded writes are values: the caller adds its attempt and sends them.
 
+mod combined;
 mod edit;
 mod flow;
 mod invariants;
 mod lists;
+mod search;
 
-pub(super) use self::{edit::*, flow::*, invariants::*};
-pub use lists::list;
+pub(super) use self::{edit::*, flow::*, invariants::*, search::*};
+pub use lists::{list, related};
 
 use super::documents::{Pricing, ProductDocument};
 use crate::{app::App, domains::categories::CategoryCopy, error::Result, mongo::prelude::*};
@@ -75,6 +77,8 @@ pub(super) enum NotChanged {
     FullPerson,
     /// The product has the maximum number of contributors.
     FullProduct,
+    /// The product has the maximum number of slugs.
+    FullSlugs,
     /// Too many outbox entries aren't applied yet.
     Busy,
 }

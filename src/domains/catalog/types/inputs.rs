@@ -1,9 +1,14 @@
 //! Inputs of the catalog's mutations. The lines of `docgate import products` have the same shape.
 
+use std::collections::HashSet;
+
 use async_graphql::OneofObject;
 use serde::{Deserialize, Serialize};
 
-use crate::graphql::{declared::valid, prelude::*};
+use crate::graphql::{
+    declared::{each, valid},
+    prelude::*,
+};
 
 /// Maximum number of categories of a product.
 pub(crate) const CATEGORIES: usize = 20;
@@ -13,6 +18,8 @@ const PRICE: i64 = 100_000_000_000;
 pub(crate) const WEIGHT: i64 = 1_000_000_000;
 /// Maximum length of a side, in millimetres.
 const SIDE: i64 = 1_000_000;
+/// Maximum number of other languages.
+const TRANSLATIONS: usize = 20;
 /// Types with fields of their own.
 const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
@@ -24,7 +31,7 @@ input! {
         /// later.
         pub sku: ID where product_key,
         /// Title, description and the other data that `updateProduct` replaces as a whole.
-        pub content: ProductContentInput where nested(),
+        pub content: ProductContentInput where content,
         /// List price, retail price and currency.
         pub pricing: PricingInput where pricing,
         /// Global ids of the product's categories, at most 20.
@@ -41,6 +48,10 @@ input! {
         /// Language of title and description. Text search stems words by the rules of this language; without one,
         /// by those of the site's language.
         pub language: Option<LocaleTag>,
+        /// Title and description in other languages than `language`, at most 20, each language once.
+        #[graphql(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub translations: Vec<ProductTranslationInput> where each(TRANSLATIONS, nested()),
         /// Amazon Standard Identification Number: ten capital letters or digits.
         pub asin: Option<String> where optional(asin()),
         /// Release date. Products without one come last in lists that are sorted newest first.
@@ -49,6 +60,16 @@ input! {
         pub shipping: Option<ShippingInput> where optional(nested()),
         /// Data that depends on the type of the product. The field that is given determines the type.
         pub details: ProductDetailsInput where details,
+    }
+
+    /// Title and description of a product in another language.
+    pub struct ProductTranslationInput: Deserialize {
+        /// Language, with a region if the text is for that region only.
+        pub locale: LocaleTag,
+        /// Title in this language, 1 to 300 characters.
+        pub title: String where text(1..=300),
+        /// Description in plain text, up to 10,000 characters. Default: that of another language is shown.
+        pub description: Option<String> where optional(text(0..=10_000)),
     }
 
     /// Weight and size of the parcel.
@@ -121,6 +142,10 @@ input! {
 
     /// Fields that only books have.
     pub struct BookInput: Deserialize {
+        /// Genres, at most 20 of 1 to 50 characters each.
+        #[graphql(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub genres: Vec<String> where each(20, text(1..=50)),
         /// ISBN-10 or ISBN-13, with or without hyphens.
         pub isbn: Option<String> where optional(isbn),
         /// Number of pages, 1 to 100,000.
@@ -137,6 +162,19 @@ input! {
         #[graphql(default)]
         #[serde(default)]
         pub properties: Vec<PropertyInput> where each(50, nested()),
+        /// Numeric properties of the product, such as a length, at most 50. Each key is given once. Lists of products
+        /// are filtered by their ranges.
+        #[graphql(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub numbers: Vec<NumberInput> where one_per_key,
+    }
+
+    /// Numeric property of a product: a key with a number.
+    pub struct NumberInput: Deserialize {
+        /// Key, such as `length`, 1 to 64 characters.
+        pub key: String where text(1..=64),
+        /// Number in double precision. It can't be NaN or infinite.
+        pub value: f64 where finite,
     }
 
     /// Property of a product: a key with a value.
@@ -167,7 +205,7 @@ input! {
         /// refused with `Conflict`.
         pub version: ID where verbatim(1..=128),
         /// The complete new content. Fields that are left out are removed from the product.
-        pub content: ProductContentInput where nested(),
+        pub content: ProductContentInput where content,
     }
 
     /// Input of `setProductPrice`. At least one of the two prices is given.
@@ -211,6 +249,38 @@ input! {
         /// Role of the person, such as `author`.
         pub role: Slug,
     }
+}
+
+/// Numbers, at most one of each key.
+fn one_per_key(field: &str, numbers: &mut Vec<NumberInput>) -> Result<(), InvalidInput> {
+    each(50, valid)(field, numbers)?;
+    let mut keys = HashSet::new();
+    match numbers.iter().position(|number| !keys.insert(&number.key)) {
+        Some(at) => Err(InvalidInput::new(&format!("{field}.{at}.key"), "is given twice")),
+        None => Ok(()),
+    }
+}
+
+/// A number that can be compared with others.
+pub(crate) fn finite(field: &str, number: &mut f64) -> Result<(), InvalidInput> {
+    if number.is_finite() {
+        return Ok(());
+    }
+    Err(InvalidInput::new(field, "isn't a finite number"))
+}
+
+/// The content of a product, each language once.
+pub(crate) fn content(field: &str, content: &mut ProductContentInput) -> Result<(), InvalidInput> {
+    valid(field, content)?;
+    let mut languages: Vec<&LocaleTag> = content.language.iter().collect();
+    for (position, translation) in content.translations.iter().enumerate() {
+        if languages.contains(&&translation.locale) {
+            let field = format!("{field}.translations.{position}.locale");
+            return Err(InvalidInput::new(&field, "stands there twice"));
+        }
+        languages.push(&translation.locale);
+    }
+    Ok(())
 }
 
 fn product_key(field: &str, sku: &mut ID) -> Result<(), InvalidInput> {

@@ -2,7 +2,7 @@
 
 use async_graphql::{InputObject, OneofObject};
 
-use super::inputs::PropertyInput;
+use super::{combined::ProductsWhere, inputs::PropertyInput};
 use crate::{domains::metadata::MetadataFilter, graphql::prelude::*};
 
 /// Filter and sort order of a list of products; exactly one field is given. There is no free-form filter,
@@ -35,6 +35,8 @@ pub enum ProductsBy {
     /// the ranges, so keep them narrow.
     #[graphql(name = "box")]
     Within(PriceAndWeightBox),
+    /// Products that meet several conditions, in one of several orders. Without conditions: all products.
+    Where(Box<ProductsWhere>),
 }
 
 /// Contributor, role and product type that must all match.

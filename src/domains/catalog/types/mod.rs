@@ -1,10 +1,12 @@
 //! GraphQL types of the catalog.
 
+mod combined;
 mod inputs;
 mod lists;
 mod product;
+mod search;
 
-pub use self::{inputs::*, lists::*, product::*};
+pub use self::{combined::*, inputs::*, lists::*, product::*, search::*};
 use crate::graphql::prelude::*;
 
 // The product is an object of its type.

@@ -1,22 +1,32 @@
 //! Products as clients see them. The fields that all products have are generated for each type.
 
+use std::iter;
+
 use async_graphql::Result;
 
-use super::super::{
-    DISCUSSED,
-    documents::{Pricing, Shipping},
-    view::{ContributorView, DetailsView, ProductProperty, ProductView, StoredProduct, Track},
+use super::{
+    super::{
+        DISCUSSED,
+        documents::{Pricing, Shipping},
+        operations,
+        view::{
+            ContributorView, DetailsView, ProductNumber, ProductProperty, ProductTranslationView,
+            ProductView, StoredProduct, Track,
+        },
+    },
+    TotalCount,
 };
 use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
         comments::Discussion,
-        inventory::{self, Stock},
+        images::{self, Image},
+        inventory::{self, Availability, Stock},
         metadata::Metadata,
         people::{self, Person},
     },
     engine::caching::cache_control,
-    graphql::{interface::interface, prelude::*},
+    graphql::{interface::interface, page::ConnectionWith, prelude::*},
     mongo::lazy_document::Owned,
 };
 
@@ -45,6 +55,47 @@ impl Shown {
     fn metadata(&self, cx: Cx<'_>) -> Result<Metadata> {
         let stored = self.product().meta.get()?.map(|Owned(stored)| stored);
         Ok(Metadata::of(cx, stored.as_ref()))
+    }
+
+    /// A text of the product in another language than its own, with that language; `None` if the text in its own
+    /// language is shown.
+    fn translated<'a>(
+        &'a self,
+        of: impl Fn(&ProductTranslationView<'a>) -> Option<&'a str>,
+    ) -> Result<Option<(&'a str, LocaleTag)>> {
+        let Some(locale) = &self.locale else { return Ok(None) };
+        let translations = self.product().translations.get()?;
+        if translations.is_empty() {
+            return Ok(None);
+        }
+        let own = self.product().language.get()?;
+        // A product whose language is unknown has an empty tag, which nobody asks for.
+        let own = own.as_ref().map_or("", LocaleTag::as_str);
+        let others = translations.iter().filter_map(|other| Some((&other.locale, of(other)?)));
+        let others = others.map(|(tag, text)| (tag.as_str(), Some((text, tag))));
+        let all: Vec<_> = iter::once((own, None)).chain(others).collect();
+        let found = name_in(all.iter().copied(), Some(locale), own).flatten();
+        Ok(found.map(|(text, tag)| (text, tag.clone())))
+    }
+
+    /// The title in the language that was asked for, and that language if it isn't the product's own.
+    fn title(&self) -> Result<(&str, Option<LocaleTag>)> {
+        let translated = self.translated(|other| Some(other.title))?;
+        Ok(translated.map_or((self.product().title, None), |(title, tag)| (title, Some(tag))))
+    }
+
+    fn description(&self) -> Result<&str> {
+        let translated = self.translated(|other| other.description)?;
+        let own = || self.product().description.unwrap_or_default();
+        Ok(translated.map_or_else(own, |(description, _)| description))
+    }
+
+    /// The language of the title that is shown.
+    fn language(&self) -> Result<Option<LocaleTag>> {
+        match self.title()? {
+            (_, None) => Ok(self.product().language.get()?),
+            (_, other) => Ok(other),
+        }
     }
 
     fn discussion(&self) -> Result<Option<Discussion>> {
@@ -86,15 +137,28 @@ macro_rules! product_types {
                 pub id: ID = NodeKind::PRODUCT.id($shown.0.product().sku),
                 /// SKU, the key of the product in the catalog, in stock, in carts and in orders.
                 sku: ID = $shown.0.product().sku.into(),
+                /// Slug for the product's URL, for `product(by: {slug})`. Null until `setProductSlug` sets one.
+                slug: Option<&str> = $shown.0.product().slug,
+                /// Slugs that the product had before. `product(by: {slug})` finds it by each of them too.
+                former_slugs?: Vec<&str> = {
+                    let product = $shown.0.product();
+                    let former = |slug: &&str| product.slug != Some(*slug);
+                    product.slugs.get()?.into_iter().filter(former).collect()
+                },
                 /// Type of the product: `album`, `film`, `book` or any other.
                 #[graphql(name = "type")]
                 kind: &str = $shown.0.product().kind,
-                /// Title as it is displayed, 1 to 300 characters, in the language `language`.
-                title: &str = $shown.0.product().title,
-                /// Description in plain text; may be empty.
-                description: &str = $shown.0.product().description.unwrap_or_default(),
-                /// Language of title and description; null if unknown.
-                language?: Option<LocaleTag> = $shown.0.product().language.get()?,
+                /// Title as it is displayed, 1 to 300 characters, in the language `language`: for exactly the tag of the
+                /// `locale` argument of the field that returned the product, else for the language without region, else
+                /// for another region of the language, else in the product's own language, also without `locale`.
+                title?: &str = $shown.0.title()?.0,
+                /// Description in plain text; may be empty. Its language is chosen as that of the title, among the
+                /// languages that have a description.
+                description?: &str = $shown.0.description()?,
+                /// Language of the title that is shown; null if unknown.
+                language?: Option<LocaleTag> = $shown.0.language()?,
+                /// Title and description in other languages than the product's own.
+                translations?: Vec<ProductTranslationView<'_>> = $shown.0.product().translations.get()?,
                 /// Amazon Standard Identification Number; null if the product has none.
                 asin: Option<&str> = $shown.0.product().asin,
                 /// Release date; null if unknown.
@@ -111,10 +175,34 @@ macro_rules! product_types {
                     let found = inventory::operations::stock_of(app(context), sku, generation);
                     found.await?.map(Stock::from)
                 },
+                /// Whether the product can be ordered now. In a list one command reads it for all products. Null if the
+                /// product was just deleted.
+                #[graphql(directive = cache_control::apply(0))]
+                availability(context)?: Option<Availability> = {
+                    let ProductView { sku, generation, .. } = $shown.0.product();
+                    inventory::operations::availability(app(context), sku, generation).await?
+                },
                 /// Categories that the product is in; empty if it is in none.
                 categories?: Vec<ProductCategory<'_>> = $shown.0.categories()?,
                 /// People who contributed to the product, with their roles.
                 contributors?: Vec<ContributorView<'_>> = $shown.0.product().contributors.get()?,
+                /// Other products of the same type to which the first contributor of this one contributed in the same
+                /// role, newest release first. Empty if the product has no contributors.
+                related(context)?: ConnectionWith<Product, TotalCount> = {
+                    let (product, locale) = ($shown.0.product(), &$shown.0.locale);
+                    let page = operations::related(app(context), product, paging(context)?);
+                    let (page, found) = page.await?;
+                    let position = |(position, _): &(Vec<_>, _)| position.clone();
+                    let node = |(_, product)| Product::of(product, locale.clone());
+                    page.connection_with(found, position, node, TotalCount::UNKNOWN)
+                },
+                /// Pictures of the product in order, without those that the caller can't see; at most 20.
+                #[graphql(directive = cache_control::apply(0))]
+                images(context)?: Vec<Image> = {
+                    let images = $shown.0.product().images.get()?;
+                    let images = images.iter().map(|one| (one.asset_id, one.alternative_text));
+                    images::shown(cx(context), images).await?
+                },
                 /// Discussion of the product with its newest comments; null if none was opened.
                 discussion?: Option<Discussion> = $shown.0.discussion()?,
                 /// Metadata of the product: pairs that the site adds to it.
@@ -152,8 +240,10 @@ product_types! {
         aspect_ratio?: Option<&str> = shown.0.details()?.aspect_ratio,
     }
 
-    /// A product of the type `book`, with its ISBN and number of pages.
+    /// A product of the type `book`, with its genres, ISBN and number of pages.
     Book {
+        /// Genres of the book, in the order in which the merchant gave them. Empty if none is stored.
+        genres?: Vec<&str> = shown.0.details()?.genres,
         /// ISBN-10 or ISBN-13 without hyphens; null if the book has none.
         isbn?: Option<&str> = shown.0.details()?.isbn,
         /// Number of pages; null if unknown.
@@ -164,6 +254,8 @@ product_types! {
     GenericProduct {
         /// Properties such as a colour, as the merchant gave them. Empty if there are none.
         properties?: Vec<ProductProperty<'_>> = shown.0.product().properties.get()?,
+        /// Numeric properties such as a length, as the merchant gave them. Empty if there are none.
+        numbers?: Vec<ProductNumber<'_>> = shown.0.product().numbers.get()?,
     }
 }
 

@@ -52,6 +52,7 @@ where
         slug,
         names,
         meta: None,
+        images: None,
         input: op.input.clone(),
         v: Version,
     };

@@ -9,6 +9,7 @@ use crate::{
         audiences,
         comments::{self, DiscussionSummary},
         identities::Author,
+        images::ImageRef,
         metadata::{METADATA, MetadataPairs},
     },
     flow::tree::TreeFields,
@@ -135,6 +136,8 @@ document! {
         pub summary?: String,
         /// Of blogs and galleries: a line below the title.
         pub subtitle?: String,
+        /// Pictures of the content.
+        pub images?: Vec<ImageRef>,
     }
 
     /// The fields of a draft that make a version.

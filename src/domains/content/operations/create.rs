@@ -8,7 +8,10 @@ use super::super::{
     types::{CreateContentInput, CreateContentResult, ReaderRole, Shown},
 };
 use crate::{
-    domains::identities::{self, Author},
+    domains::{
+        identities::{self, Author},
+        images,
+    },
     flow::tree::{TreeFields, path_below},
     graphql::prelude::*,
     mongo::Version,
@@ -22,6 +25,13 @@ pub async fn create_content(
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let op = &cx.op(&[subject, "createContent"], input.idempotency_key.as_ref(), &**input);
     let text = input.text.of_kind(input.kind.into())?;
+    let images = text.detail.images.as_deref().unwrap_or_default();
+    if let Err(refused) = images::check(cx, images).await {
+        // A repeat is answered even if an asset is gone.
+        if Nodes::over(&cx).find(&op.id).await?.is_none() {
+            return Err(refused);
+        }
+    }
     let author = match &input.author_name {
         Some(name) => Author { id: subject.to_owned(), name: name.clone() },
         None => identities::operations::author(&cx, subject).await?,

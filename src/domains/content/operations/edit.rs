@@ -8,7 +8,7 @@ use super::super::{
         RestoreContentResult, Shown,
     },
 };
-use crate::{graphql::prelude::*, mongo::Version};
+use crate::{domains::images, graphql::prelude::*, mongo::Version};
 
 /// Maximum number of former versions of one content.
 pub const REVISIONS: i64 = 50;
@@ -21,7 +21,15 @@ pub async fn edit_content(
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     replace(cx, subject, &input.content_id, &input.version, |node| {
         let text = input.text.of_kind(node.metadata.kind);
-        async move { Ok(text?) }
+        // A repeat is answered even if an asset is gone.
+        let is_new = node.metadata.version == *input.version;
+        async move {
+            let text = text?;
+            if is_new {
+                images::check(cx, text.detail.images.as_deref().unwrap_or_default()).await?;
+            }
+            Ok(text)
+        }
     })
     .await
 }

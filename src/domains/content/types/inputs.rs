@@ -11,7 +11,10 @@ use super::{
     parts::ReaderRole,
 };
 use crate::{
-    domains::metadata::MetadataFilter,
+    domains::{
+        images::{self, IMAGES, ImageInput},
+        metadata::MetadataFilter,
+    },
     graphql::{declared::verbatim, prelude::*, scalars::DateTime},
 };
 
@@ -71,6 +74,9 @@ input! {
         pub summary: Option<String> where optional(text(0..=2_000)),
         /// Subtitle, a line of up to 300 characters below the title; for blogs and galleries only.
         pub subtitle: Option<String> where optional(text(0..=300)),
+        /// Pictures of the content in order, at most 20. Default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub images: Option<Vec<ImageInput>> where optional(each(IMAGES, nested())),
     }
 
     /// Input of `createContent`: the type, the position, the draft and the readers of the new
@@ -226,6 +232,7 @@ impl ContentTextInput {
             let reason = "isn't a field of this type of content";
             Err(InvalidInput::new(&format!("text.{field}"), reason))
         };
+        let images = self.images.as_deref().map(images::stored).filter(|all| !all.is_empty());
         Ok(Text {
             title: self.title.clone(),
             language: self.language.clone(),
@@ -233,6 +240,7 @@ impl ContentTextInput {
                 body: self.body.clone().unwrap_or_default(),
                 summary: only("summary", &self.summary, &[BlogEntry])?,
                 subtitle: only("subtitle", &self.subtitle, &[Blog, Gallery])?,
+                images,
             },
         })
     }

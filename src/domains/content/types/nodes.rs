@@ -14,7 +14,11 @@ use super::{
 };
 use crate::{
     domains::{
-        assets::AssetDocument, audiences::may_see, comments::Discussion, metadata::Metadata,
+        assets::AssetDocument,
+        audiences::may_see,
+        comments::Discussion,
+        images::{self, Image},
+        metadata::Metadata,
     },
     graphql::{
         author::Author, interface::interface, is_selected, prelude::*, requester, scalars::DateTime,
@@ -220,6 +224,9 @@ macro_rules! content_types {
                 body: &str = &$shown.0.detail().body,
                 /// Text as HTML that is safe to display: scripts, forms and styles are removed.
                 html?: String = markdown::html(&$shown.0.detail().body).await?,
+                /// Pictures of the content in order, without those that the caller can't see; at most 20.
+                images(context)?: Vec<Image> =
+                    images::of(cx(context), $shown.0.detail().images.as_deref()).await?,
                 /// Tags, sorted.
                 tags: &[String] = &$shown.0.node.metadata.tags,
                 /// Roles that may read the content; an empty list permits everyone.

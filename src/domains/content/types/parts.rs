@@ -6,9 +6,12 @@ use super::super::{
     documents::{NodeDocument, RevisionDocument},
     markdown,
 };
-use crate::graphql::{
-    prelude::*,
-    scalars::{DateTime, int},
+use crate::{
+    domains::images::{self, Image},
+    graphql::{
+        prelude::*,
+        scalars::{DateTime, int},
+    },
 };
 
 /// Role that content can be restricted to. Editors and admins can read all content.
@@ -82,6 +85,9 @@ object! {
         summary: Option<&str> = draft.0.metadata.detail.summary.as_deref(),
         /// Subtitle of a blog or gallery; null if there is none, and for other types.
         subtitle: Option<&str> = draft.0.metadata.detail.subtitle.as_deref(),
+        /// Pictures of the draft in order.
+        images(context)?: Vec<Image> =
+            images::of(cx(context), draft.0.metadata.detail.images.as_deref()).await?,
         /// Time from which readers see the published version; it may be in the future. Null if nothing is
         /// published.
         live_at: Option<DateTime> = draft.0.live.as_ref().map(|live| live.at.into()),
@@ -112,6 +118,9 @@ object! {
         summary: Option<&str> = revision.version.text.detail.summary.as_deref(),
         /// Subtitle of a blog or gallery; null if there was none, and for other types.
         subtitle: Option<&str> = revision.version.text.detail.subtitle.as_deref(),
+        /// Pictures of this version in order, without those that are gone.
+        images(context)?: Vec<Image> =
+            images::of(cx(context), revision.version.text.detail.images.as_deref()).await?,
         /// Time at which this version was replaced.
         replaced_at: DateTime = revision.version.at.into(),
         /// Subject of the token of the editor who replaced this version.

@@ -8,6 +8,7 @@ use crate::{
     domains::{
         assets::{AssetDocument, DISCUSSED, FileFacts},
         comments::Discussion,
+        images::{self, Image},
         metadata::Metadata,
     },
     graphql::{
@@ -55,6 +56,12 @@ macro_rules! file_types {
                 body: &str = "",
                 /// Always empty: a file has no text.
                 html: &str = "",
+                /// The picture itself. Its alternative text is its description, or else its title. Empty for a video.
+                images: Vec<Image> = {
+                    let metadata = &$shown.0.metadata;
+                    let text = metadata.description.as_ref().unwrap_or(&metadata.title).clone();
+                    Image::of(&$shown.0, text).into_iter().collect()
+                },
                 /// Tags, sorted.
                 tags: &[String] = &$shown.0.metadata.tags,
                 /// Roles that may read the file; an empty list permits everyone.
@@ -79,7 +86,11 @@ macro_rules! file_types {
                 /// Always null, because files have no former versions. With an error unless the caller is an editor.
                 revisions by editor: Option<Connection<ContentRevision>> = None,
                 /// URL of the file, relative to the address of this gateway.
-                url: String = format!("/assets{}", $shown.0.metadata.path),
+                url(
+                    context,
+                    #[graphql(desc = "Width in pixels, for pictures; see `Image.url`. Default: the file itself.")]
+                    width: Option<i32>,
+                )?: String = images::url(context, &$shown.0, width)?,
                 /// Media type of the file, detected from its bytes.
                 media_type: Option<&str> = file_of(&$shown.0).map(|file| file.media_type.as_str()),
                 /// Width in pixels; null if unknown.

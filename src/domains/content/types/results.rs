@@ -6,18 +6,22 @@ use super::{
     super::documents,
     nodes::{Blog, BlogEntry, Content, Folder, Gallery, Page, Shown, from_shown},
 };
-use crate::graphql::{prelude::*, refusals::CHANGED};
+use crate::{
+    domains::images::NotAnImage,
+    graphql::{prelude::*, refusals::CHANGED},
+};
 
 result! {
     /// Result of `createContent`: the content, or a refusal. `NotFound`: there is no such parent.
     /// `AlreadyExists`: the parent has content with this slug. `Conflict`: this `idempotencyKey` was used with another
-    /// input, or its content was deleted.
+    /// input, or its content was deleted. `NotFound`: also, there is no such asset that the caller can see.
     pub enum CreateContentResult:
-        Page + BlogEntry + Folder + Blog + Gallery | NotFound | AlreadyExists | Conflict | InvalidInput;
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | AlreadyExists | NotAnImage | Conflict | InvalidInput;
 
-    /// Result of `editContent`: the content with the new draft, or a refusal.
+    /// Result of `editContent`: the content with the new draft, or a refusal. `NotFound`: there is no such content, or
+    /// no such asset that the caller can see.
     pub enum EditContentResult:
-        Page + BlogEntry + Folder + Blog + Gallery | NotFound | ContentConflict | InvalidInput;
+        Page + BlogEntry + Folder + Blog + Gallery | NotFound | ContentConflict | NotAnImage | InvalidInput;
 
     /// Result of `restoreContent`: the content with the restored draft, or a refusal. `NotFound`: there is no
     /// such content or version.

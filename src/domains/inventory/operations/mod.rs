@@ -1,8 +1,10 @@
 //! The business rules of the inventory.
 
+mod availability;
 mod forgetting;
 mod receipts;
 
+pub use availability::{availability, stocks_of};
 pub use forgetting::forget_sold;
 pub use receipts::receive_stock;
 pub(super) use receipts::{MAX, Refused, book};

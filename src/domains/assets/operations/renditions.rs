@@ -1,0 +1,227 @@
+//! Pictures in smaller sizes. A rendition is made when somebody asks for it first, and named by the asset from then on.
+//!
+//! Its blob is written within one attempt, which also commits it: until then no asset names the blob, and the search
+//! for unnamed blobs leaves blobs alone whose id is younger than `asset_stall_seconds`. Of two attempts the first one
+//! that commits is kept; the other one removes its blob.
+
+use futures_util::TryStreamExt;
+use mongodb::bson::oid::ObjectId;
+
+use super::{
+    super::{
+        documents::{AssetDocument, FileFacts, Rendition},
+        store,
+        view::{FileView, PictureView},
+    },
+    changes::{discard, settle},
+    pictures::{Smaller, format_of, smaller},
+    reservation::blob_of,
+    upload::new_blob,
+};
+use crate::{config::Config, domains::audiences::may_see, graphql::prelude::*};
+
+/// Maximum size of a file that is made smaller, in bytes: it is held in memory.
+const LARGEST: i64 = 64 << 20;
+
+/// What is sent for a file at a width.
+#[derive(Debug)]
+pub enum AtWidth {
+    /// This file: a rendition, or the file itself if it has no smaller one.
+    Ready(Box<FileFacts>),
+    /// A rendition that has to be made for this width; see [`render`].
+    Missing(i64),
+    /// The picture is too large to be made smaller.
+    TooLarge,
+}
+
+/// Why a rendition wasn't made.
+#[derive(Debug)]
+pub enum NotRendered {
+    /// The file isn't a picture that can be decoded, or has too many pixels.
+    Unreadable,
+    /// Another error, such as an unknown outcome.
+    Failed(Error),
+}
+
+impl From<Error> for NotRendered {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What an image needs of an asset.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    /// The asset's path.
+    path: String,
+    /// Media type of the file.
+    media_type: String,
+    /// Width of the file in pixels.
+    pub width: i64,
+    /// Height of the file in pixels.
+    pub height: i64,
+}
+
+impl Picture {
+    /// An asset as a picture, if it is one whose size is known.
+    pub fn of(asset: &AssetDocument) -> Option<Self> {
+        let file = asset.file.as_ref()?;
+        let (path, media_type) = (asset.metadata.path.clone(), file.media_type.clone());
+        Some(Self { path, media_type, width: file.width?, height: file.height? })
+    }
+
+    /// The path of the file as a URL, at a width if that is given.
+    pub fn url(&self, config: &Config, width: Option<i64>) -> String {
+        let width =
+            width.and_then(|wanted| width_for(config, &self.media_type, self.width, wanted));
+        let path = &self.path;
+        width.map_or_else(|| format!("/assets{path}"), |width| format!("/assets{path}?w={width}"))
+    }
+}
+
+/// The asset with this `_id` as a picture, if it is one whose size is known, and the caller may read it.
+///
+/// # Errors
+/// `Unread` or `Internal`.
+pub async fn picture(cx: Cx<'_>, id: &str) -> Result<Option<Picture>> {
+    let found = store::pictures(&cx).get_timed_by("_id", id).await?;
+    let Some((now, found)) = found else { return Ok(None) };
+    let PictureView { metadata, file, published_at, deleting, .. } = found.get();
+    let access: Vec<String> = metadata.access.iter().map(|&role| role.to_owned()).collect();
+    if deleting.is_some() || !may_see(cx.requester, &access, *published_at <= now) {
+        return Ok(None);
+    }
+    let sized = |file: &FileView<'_>| {
+        let (path, media_type) = (metadata.path.to_owned(), file.media_type.to_owned());
+        Some(Picture { path, media_type, width: file.width?, height: file.height? })
+    };
+    Ok(file.as_ref().and_then(sized))
+}
+
+/// The configured width for a wanted one: the next larger one. `None` if the file itself is sent: it isn't larger, no
+/// configured width is as large, or its format can't be made smaller.
+fn width_for(config: &Config, media_type: &str, own: i64, wanted: i64) -> Option<i64> {
+    format_of(media_type)?;
+    let widths = config.asset_widths.iter().map(|width| i64::from(*width));
+    widths.filter(|width| *width >= wanted).min().filter(|width| *width < own)
+}
+
+/// What is sent for a file at a wanted width.
+pub fn at_width(config: &Config, file: &FileFacts, wanted: i64) -> AtWidth {
+    let own = file.width.unwrap_or(0);
+    let Some(width) = width_for(config, &file.media_type, own, wanted) else {
+        return AtWidth::Ready(Box::new(file.clone()));
+    };
+    if let Some(made) = find(file, width) {
+        return AtWidth::Ready(Box::new(made));
+    }
+    let pixels = file.width.unwrap_or(0).saturating_mul(file.height.unwrap_or(0));
+    let is_too_large = u64::try_from(pixels).is_ok_and(|pixels| pixels > config.asset_pixels);
+    if is_too_large || file.length > LARGEST {
+        return AtWidth::TooLarge;
+    }
+    AtWidth::Missing(width)
+}
+
+fn find(file: &FileFacts, width: i64) -> Option<FileFacts> {
+    let made = file.renditions().iter().find(|made| made.wanted == width)?;
+    Some(file.rendered(made))
+}
+
+/// Makes the rendition of an asset's file for a configured width, and returns it as a file. If another attempt has made
+/// it first, that one is returned.
+///
+/// # Errors
+/// `Unavailable` also if the file was replaced or deleted meanwhile.
+pub async fn render(
+    app: &App,
+    id: &str,
+    file: &FileFacts,
+    width: i64,
+) -> Result<FileFacts, NotRendered> {
+    let small = compute(app, file, width).await?;
+    let attempt = app.begin().await?;
+    let blob = new_blob(app, &attempt);
+    let rendition = write(app, file, small, (blob, width), &attempt).await?;
+    let add = store::add_rendition(app, id, file.blob, &rendition).within(&attempt);
+    if add.held().await? {
+        return Ok(file.rendered(&rendition));
+    }
+    remove(app, id, blob).await;
+    let found = store::assets(app).get_settled(id).await?;
+    let now = found.as_ref().and_then(AssetDocument::visible_file);
+    let made = now.filter(|now| now.blob == file.blob).and_then(|now| find(now, width));
+    made.ok_or_else(|| Error::unavailable("the picture was changed meanwhile; try again").into())
+}
+
+/// Reads a picture, and computes the smaller one on a thread of its own.
+async fn compute(app: &App, file: &FileFacts, width: i64) -> Result<Smaller, NotRendered> {
+    let format = format_of(&file.media_type).ok_or(NotRendered::Unreadable)?;
+    let width = u32::try_from(width).map_err(|_| NotRendered::Unreadable)?;
+    let length = u64::try_from(file.length).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    let mut pieces = std::pin::pin!(store::chunks(app).read(file.blob, length, 0..length));
+    while let Some(piece) = pieces.try_next().await? {
+        bytes.extend_from_slice(&piece);
+    }
+    let pixels = app.config().asset_pixels;
+    let small = tokio::task::spawn_blocking(move || smaller(&bytes, format, width, pixels)).await;
+    // A parser of untrusted bytes: a panic in it doesn't affect the gateway.
+    match small {
+        Ok(Ok(small)) => Ok(small),
+        Ok(Err(fault)) => {
+            tracing::debug!(event = "picture_unreadable", %fault, "a picture can't be resized");
+            Err(NotRendered::Unreadable)
+        }
+        Err(_panicked) => Err(NotRendered::Unreadable),
+    }
+}
+
+/// Writes the blob of a rendition: its chunks, then its document.
+async fn write(
+    app: &App,
+    file: &FileFacts,
+    small: Smaller,
+    (blob, wanted): (ObjectId, i64),
+    attempt: &Attempt,
+) -> Result<Rendition> {
+    let mut writer = store::chunks(app).write(blob);
+    writer.write(&small.bytes).await?;
+    let written = writer.finish().await?;
+    let rendition = Rendition {
+        wanted,
+        width: small.width.into(),
+        height: small.height.into(),
+        blob,
+        length: i64::try_from(written.length).unwrap_or(i64::MAX),
+        digest: hex::encode(written.digest),
+        media_type: small.media_type.to_owned(),
+        at: attempt.now(),
+    };
+    let document = blob_of(&file.rendered(&rendition), Some((file.blob, wanted)));
+    let inserted = store::blobs(app).insert(document).await.decided()?;
+    inserted.map(|()| rendition).ok_or_else(|| Error::internal("a blob's id was taken"))
+}
+
+/// Removes the blob of a rendition that wasn't committed.
+async fn remove(app: &App, id: &str, blob: ObjectId) {
+    if let Err(error) = discard(app, blob).await {
+        tracing::warn!(
+            event = "asset_blob_removal_failed",
+            asset = id,
+            ?error,
+            "the blob of a rendition could not be removed; the sweep repeats it"
+        );
+    }
+}
+
+/// Removes the rendition with this blob, which is damaged. The next caller makes it again. Returns whether the asset
+/// had it.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: it can be repeated.
+pub async fn drop_rendition(app: &App, id: &str, blob: ObjectId) -> Result<bool> {
+    let Some(after) = store::drop_rendition(app, id, blob).after().await? else { return Ok(false) };
+    settle(app, &after).await;
+    Ok(true)
+}

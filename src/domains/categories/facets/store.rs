@@ -1,0 +1,189 @@
+//! Every MongoDB call of facets.
+
+use std::collections::BTreeSet;
+
+use mongodb::bson::deserialize_from_document;
+
+use super::documents::{CountedProduct, Counts, FacetsDocument};
+use crate::{
+    app::App,
+    error::{Error, Result},
+    flow::Attempt,
+    mongo::prelude::*,
+};
+
+/// Maximum number of products that one command lists.
+pub(super) const FOLLOWED: usize = 500;
+/// Maximum number of paths that one pass counts.
+pub(super) const COUNTED: i64 = 100;
+/// Maximum number of types and of contributors.
+const VALUES: i64 = 20;
+/// Maximum number of properties, each with its value.
+const PROPERTIES: i64 = 100;
+/// Maximum number of bands of prices, of all currencies.
+const BANDS: i64 = 200;
+
+fn all(app: &App) -> Collection<FacetsDocument> {
+    app.collection()
+}
+
+/// The facets of a path.
+pub(super) async fn find(app: &App, path: &str) -> Result<Option<FacetsDocument>> {
+    all(app).get(path).await
+}
+
+/// The facets that are to be counted, those that have waited longest first.
+pub(super) async fn list_dirty(app: &App) -> Result<Vec<FacetsDocument>> {
+    all(app).list_older(("dirtyAt", "dirty"), DateTime::MAX, COUNTED).await
+}
+
+/// All facets.
+pub(super) async fn list_all(app: &App) -> Result<Vec<FacetsDocument>> {
+    let mut found = Vec::new();
+    all(app).for_each(|facets| found.push(facets)).await?;
+    Ok(found)
+}
+
+/// Products whose changes facets haven't followed, those that have waited longest first.
+pub(super) async fn list_changed(app: &App) -> Result<Vec<CountedProduct>> {
+    let list = List {
+        filter: doc! { "facets.at": { "$lt": DateTime::MAX } },
+        limit: i64::try_from(FOLLOWED).unwrap_or(i64::MAX),
+        projection: Some(doc! { "incarnation": 1, "categories.within": 1, "facets": 1 }),
+        hint: Some("facets"),
+        ..List::default()
+    };
+    app.collection().list(list).await
+}
+
+/// Marks the facets of these paths as dirty. Returns `false` if another caller inserted one of them at the same time;
+/// then some may not be marked.
+pub(super) async fn mark(app: &App, paths: &BTreeSet<&str>) -> Result<bool> {
+    let next = doc! { "$add": [{ "$ifNull": ["$asked", 0_i64] }, 1_i64] };
+    let set = doc! {
+        "asked": { "$max": [next, { "$toLong": "$$NOW" }] },
+        "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
+        "v": 1,
+    };
+    let marked = |path: &&str| (doc! { "_id": *path }, vec![doc! { "$set": set.clone() }]);
+    Ok(all(app).upsert_each(paths.iter().map(marked).collect()).await?.is_empty())
+}
+
+/// Removes the marks with which the products were read.
+pub(super) async fn settle(app: &App, read: &[CountedProduct], attempt: &Attempt) -> Result<()> {
+    let settled = |product: &CountedProduct| {
+        let CountedProduct { sku, generation, facets, .. } = product;
+        let guard = doc! {
+            "_id": sku, "incarnation": generation, "facets.changes": facets.changes,
+        };
+        (guard, vec![doc! { "$set": { "facets.at": "$$REMOVE", "facets.left": [] } }])
+    };
+    let products = app.collection::<CountedProduct>();
+    products.update_each(read.iter().map(settled).collect(), attempt).await.map(|_all_held| ())
+}
+
+/// Writes counts that include the `asked` with which the facets were read, unless newer ones were written.
+pub(super) fn put(app: &App, read: &FacetsDocument, counts: &Counts) -> Guarded<FacetsDocument> {
+    let is_newest = doc! { "$eq": ["$asked", read.asked] };
+    let guard = doc! { "_id": &read.path, "counted": { "$not": { "$gte": read.asked } } };
+    all(app).set(
+        guard,
+        doc! {
+            "counts": literal(stored(counts)),
+            "counted": read.asked,
+            "countedAt": "$$NOW",
+            "dirtyAt": choose(is_newest, "$$REMOVE", "$dirtyAt"),
+        },
+    )
+}
+
+/// Removes the facets of a path without products, unless something was asked since they were read.
+pub(super) async fn remove(app: &App, read: &FacetsDocument) -> Result<bool> {
+    let unchanged = doc! { "_id": &read.path, "asked": read.asked };
+    Ok(all(app).remove(unchanged).await.decided()?.is_some())
+}
+
+/// Counts the products of a path: one range of an index that begins with `categories.within`.
+pub(super) async fn count(app: &App, path: &str) -> Result<Counts> {
+    let products = app.collection::<CountedProduct>();
+    let is_direct = doc! { "$in": [literal(path), array("categories.path")] };
+    let direct = doc! { "$sum": { "$cond": [is_direct, 1_i64, 0_i64] } };
+    let edges = doc! { "$lte": ["$$this", "$pricing.retail"] };
+    let band = doc! { "$max": filter(edges_of_bands(), edges) };
+    let first = |field: &str| doc! { "$ifNull": [{ "$first": field }, 0_i64] };
+    let shown = doc! { "$project": {
+        "total": first("$all.total"), "direct": first("$all.direct"),
+        "types": 1, "prices": 1, "contributors": 1, "properties": 1,
+    } };
+    let facets = doc! {
+        "all": [{ "$group": { "_id": null, "total": { "$sum": 1_i64 }, "direct": direct } }],
+        "types": frequent(vec![], doc! { "value": "$type" }, VALUES),
+        "prices": [
+            doc! { "$group": {
+                "_id": { "currency": "$pricing.currency", "min": band }, "count": { "$sum": 1_i64 },
+            } },
+            doc! { "$sort": { "_id.currency": 1, "_id.min": 1 } },
+            doc! { "$limit": BANDS },
+            doc! { "$replaceWith": { "$mergeObjects": ["$_id", { "count": "$count" }] } },
+        ],
+        "contributors": contributors(),
+        "properties": frequent(
+            once(doc! { "key": "$properties.key", "value": "$properties.value" }, "$properties"),
+            doc! { "key": "$_id.value.key", "value": "$_id.value.value" },
+            PROPERTIES,
+        ),
+    };
+    let within = doc! { "$match": { "categories.within": path } };
+    let found = products.aggregate(vec![within, doc! { "$facet": facets }, shown]).await?;
+    let Some(counts) = found.into_iter().next() else { return Ok(Counts::default()) };
+    deserialize_from_document(counts).map_err(Error::internal)
+}
+
+/// Stages: the values of an array's elements, each once for a product, as `_id.value`.
+fn once(value: Document, array: &str) -> Vec<Document> {
+    vec![doc! { "$unwind": array }, doc! { "$group": { "_id": { "sku": "$_id", "value": value } } }]
+}
+
+/// Stages: the most frequent values with their number, after `before`.
+fn frequent(before: Vec<Document>, value: Document, limit: i64) -> Vec<Document> {
+    let mut stages = before;
+    stages.extend([
+        doc! { "$group": { "_id": value, "count": { "$sum": 1_i64 } } },
+        doc! { "$sort": { "count": -1, "_id": 1 } },
+        doc! { "$limit": limit },
+        doc! { "$replaceWith": { "$mergeObjects": ["$_id", { "count": "$count" }] } },
+    ]);
+    stages
+}
+
+/// Stages: the most frequent contributors, each once for a product. Of several copies of a name it is the last in
+/// alphabetical order, until all of them have followed.
+fn contributors() -> Vec<Document> {
+    let person = doc! { "sku": "$_id", "person": "$contributors.personId" };
+    let name = |field: &str| doc! { "$max": field };
+    let shown = doc! { "_id": 0, "personId": "$_id", "name": 1, "count": 1 };
+    vec![
+        doc! { "$unwind": "$contributors" },
+        doc! { "$group": { "_id": person, "name": name("$contributors.name") } },
+        doc! { "$group": {
+            "_id": "$_id.person", "name": name("$name"), "count": { "$sum": 1_i64 },
+        } },
+        doc! { "$sort": { "count": -1, "_id": 1 } },
+        doc! { "$limit": VALUES },
+        doc! { "$project": shown },
+    ]
+}
+
+/// The lowest price of each band in minor units: 0, then 1, 2 and 5 times each power of ten from 100 on.
+pub(super) fn bands() -> impl Iterator<Item = i64> {
+    let powers = std::iter::successors(Some(100_i64), |power| power.checked_mul(10));
+    let edges = powers.take_while(|power| *power < HIGHEST);
+    std::iter::once(0).chain(edges.flat_map(|power| [power, 2 * power, 5 * power]))
+}
+
+/// Price above which there is one band.
+const HIGHEST: i64 = 1_000_000_000_000;
+
+fn edges_of_bands() -> Bson {
+    literal(bands().map(Bson::from).collect::<Vec<_>>())
+}

@@ -1,0 +1,176 @@
+//! Images: the pictures of products, people, categories and content, in order, each with a text that stands for it.
+//!
+//! A document names its pictures by the assets' `_id`s and keeps nothing else of them. Readers get the assets as they are
+//! now, those of a whole list by one command of the loader. So a moved asset has its new path, a replaced one its new
+//! size, and one that is gone or that the caller can't see isn't among the images. Nothing has to be copied.
+//!
+//! Content has its images in its versions: they are edited and published with its text. `setImages` sets those of the
+//! other kinds, which their rooms declare as [`Illustrated`].
+
+mod documents;
+mod store;
+
+use async_graphql::Context;
+use futures_util::future::try_join_all;
+
+use super::{
+    ROOMS,
+    assets::{
+        Asset, AssetDocument,
+        operations::{self, Picture},
+    },
+};
+use crate::{
+    graphql::{prelude::*, scalars::int},
+    mongo::condition::Condition,
+};
+pub use documents::{ImageRef, ImageView};
+pub use store::set;
+
+/// Maximum number of images of one object.
+pub const IMAGES: usize = 20;
+/// Maximum length of an alternative text, in characters.
+const TEXT: usize = 500;
+
+/// A kind of documents whose images `setImages` sets, as its room declares it. Their field `images` is a list of
+/// [`ImageRef`], and absent without images.
+#[derive(Debug)]
+pub struct Illustrated {
+    /// The kind of its global ids.
+    pub kind: NodeKind,
+    /// The collection of its documents.
+    pub collection: &'static str,
+    /// The condition that a document exists for those who change it.
+    pub exists: fn() -> Condition,
+}
+
+impl Illustrated {
+    /// The kind and the `_id` that a global id names.
+    pub fn of(id: &ID) -> Option<(&'static Self, String)> {
+        let mut kinds = ROOMS.iter().flat_map(|room| room.illustrated);
+        kinds.find_map(|of| Some((of, input::id(of.kind, id).ok()?)))
+    }
+}
+
+input! {
+    /// A picture that an object is to show.
+    pub struct ImageInput {
+        /// Global id of the asset. It has to be a picture whose size is known.
+        pub asset_id: ID where id(NodeKind::ASSET),
+        /// Text for readers who don't see the picture, up to 500 characters. Default: an empty text, for pictures that
+        /// only decorate.
+        pub alternative_text: Option<String> where optional(text(0..=TEXT)),
+    }
+}
+
+refusal! {
+    /// The asset isn't a picture whose size is known.
+    struct NotAnImage as "NOT_AN_IMAGE" {
+        /// Global id of the asset.
+        pub asset_id: ID,
+    }
+}
+
+/// The pictures of a checked input, as they are stored.
+pub fn stored(images: &[ImageInput]) -> Vec<ImageRef> {
+    let image = |image: &ImageInput| ImageRef {
+        asset_id: image.asset_id.0.clone(),
+        alternative_text: image.alternative_text.clone().unwrap_or_default(),
+    };
+    images.iter().map(image).collect()
+}
+
+/// Checks that the caller can see the assets, and that they are pictures.
+///
+/// # Errors
+/// The refusal of the first one that isn't.
+pub async fn check<U>(cx: Cx<'_>, images: &[ImageRef]) -> Result<(), Stop<U>>
+where
+    U: From<NotFound> + From<NotAnImage>,
+{
+    let found = images.iter().map(|image| operations::asset_by_id(cx, &image.asset_id));
+    for (image, found) in images.iter().zip(try_join_all(found).await?) {
+        let id = NodeKind::ASSET.id(&image.asset_id);
+        let found = found.ok_or_else(|| NotFound::of(NodeKind::ASSET, &image.asset_id))?;
+        if Picture::of(&found).is_none() {
+            let message = format!("the asset {:?} isn't a picture whose size is known", id.0);
+            return Err(NotAnImage::because(message, id).into());
+        }
+    }
+    Ok(())
+}
+
+/// The images of these assets and alternative texts that the caller can see, in order.
+pub async fn shown(
+    cx: Cx<'_>,
+    images: impl IntoIterator<Item = (&str, &str)>,
+) -> Result<Vec<Image>> {
+    let read = images.into_iter().map(|(asset, text)| async move {
+        let found = operations::picture(cx, asset).await?;
+        let (asset_id, alternative_text) = (asset.to_owned(), text.to_owned());
+        Ok::<_, Error>(found.map(|picture| Image { asset_id, picture, alternative_text }))
+    });
+    Ok(try_join_all(read).await?.into_iter().flatten().collect())
+}
+
+/// The images of a document that the caller can see, in order.
+pub async fn of(cx: Cx<'_>, images: Option<&[ImageRef]>) -> Result<Vec<Image>> {
+    let images = images.unwrap_or_default().iter();
+    shown(cx, images.map(|image| (image.asset_id.as_str(), image.alternative_text.as_str()))).await
+}
+
+/// The argument `width` of a field.
+fn checked(width: Option<i32>) -> Result<Option<i64>> {
+    if width.is_some_and(|width| width < 1) {
+        return Err(Error::bad_input("width", "must be 1 or more"));
+    }
+    Ok(width.map(i64::from))
+}
+
+/// The URL of a file at a width, for the argument `width` of a field.
+pub fn url(context: &Context<'_>, asset: &AssetDocument, width: Option<i32>) -> Result<String> {
+    let width = checked(width)?;
+    let picture = Picture::of(asset);
+    let url = picture.map(|picture| picture.url(app(context).config(), width));
+    Ok(url.unwrap_or_else(|| format!("/assets{}", asset.metadata.path)))
+}
+
+/// A picture of an object: an asset with a text that stands for it.
+#[derive(Debug, Clone)]
+pub struct Image {
+    /// `_id` of the asset.
+    asset_id: String,
+    picture: Picture,
+    alternative_text: String,
+}
+
+impl Image {
+    /// The asset as an image, if it is a picture whose size is known.
+    pub fn of(asset: &AssetDocument, alternative_text: String) -> Option<Self> {
+        Some(Self { asset_id: asset.id.clone(), picture: Picture::of(asset)?, alternative_text })
+    }
+}
+
+object! {
+    /// A picture of an object. It is the asset as it is now: if the asset is moved or its file is replaced, the image
+    /// follows; if it is deleted, the image isn't listed any more.
+    impl Image as image {
+        /// URL of the file, relative to the address of this gateway.
+        url(
+            context,
+            #[graphql(desc = "Width in pixels. The URL is that of the picture in this width, or in the next larger one \
+                              that the gateway makes. Default, and if the file isn't wider or its format can't be \
+                              resized: the file itself.")]
+            width: Option<i32>,
+        )?: String = image.picture.url(app(context).config(), checked(width)?),
+        /// Width of the file in pixels, as it is stored; a camera may have been turned.
+        width: i32 = int(image.picture.width),
+        /// Height of the file in pixels, as it is stored.
+        height: i32 = int(image.picture.height),
+        /// Text for readers who don't see the picture; empty if it only decorates.
+        alternative_text: &str = &image.alternative_text,
+        /// The asset itself, with its title and the data of its file; null if it was just deleted.
+        asset(context)?: Option<Asset> =
+            operations::asset_by_id(cx(context), &image.asset_id).await?.map(Asset::from),
+    }
+}

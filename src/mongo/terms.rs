@@ -1,0 +1,297 @@
+//! Documents that are found by the beginnings of their words, and by words with a typing error.
+//!
+//! A document holds its words and the variants of its most important ones ([`words`](super::words)), each in an array with
+//! an index. A word that is being typed is a range of the first index. Variants are values in the second one. Nothing that
+//! somebody typed becomes a regular expression.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use mongodb::bson::{Document, doc};
+
+use super::{
+    Collection, Stored,
+    collection::List,
+    expression::{both, literal, starts_with, stored},
+    indexes::Index,
+    stored::document,
+    words::{folded, is_corrected, is_near, is_of_word, variants, words},
+};
+use crate::error::Error;
+
+/// Maximum number of words of a document. Those of its names come first.
+const WORDS: usize = 500;
+/// Maximum number of words of a document in which typing errors are found.
+const CORRECTED: usize = 50;
+/// Maximum number of words of a typed text. Others are ignored.
+const TYPED: usize = 8;
+/// Documents per command when terms are corrected.
+const BATCH: i64 = 250;
+/// `maxTimeMS` of a correction.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Maximum number of documents that are compared with a text that has a typing error.
+const CANDIDATES: i64 = 100;
+
+document! {
+    /// The words by which a document is found.
+    #[derive(Default, PartialEq, Eq)]
+    pub struct Terms {
+        /// Its words in lower case and without accents, sorted, at most 500.
+        #[serde(default)]
+        pub words: Vec<String>,
+        /// Digests of the variants of the words of its names: of each word, and of each word without one letter.
+        #[serde(default)]
+        pub typos: Vec<i32>,
+    }
+}
+
+impl Terms {
+    /// Name of the index of the words. Its second field is the order of documents with the same word.
+    pub const BY_WORD: &'static str = "words";
+    /// The index of the variants.
+    pub const BY_VARIANT: Index =
+        Index::plain("typos", "search.typos", "suggestions for a word with a typing error");
+
+    /// The terms of a document with these names and other texts. Typing errors are found in words of names only.
+    pub fn of<'a>(
+        names: impl Iterator<Item = &'a str>,
+        others: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let (mut kept, mut typos) = (BTreeSet::new(), BTreeSet::new());
+        let mut corrected = 0;
+        for word in names.flat_map(words) {
+            if kept.len() < WORDS && !kept.contains(&word) {
+                if corrected < CORRECTED && is_corrected(&word) {
+                    corrected += 1;
+                    typos.append(&mut variants(&word));
+                }
+                kept.insert(word);
+            }
+        }
+        for word in others.flat_map(words) {
+            if kept.len() < WORDS {
+                kept.insert(word);
+            }
+        }
+        Self { words: kept.into_iter().collect(), typos: typos.into_iter().collect() }
+    }
+}
+
+/// A document type with [`Terms`], stored as `search`.
+pub trait Termed: Stored {
+    /// Its terms, as far as they were read.
+    fn terms(&self) -> Option<&Terms>;
+}
+
+/// A text that is being typed, in words. The last word may be the beginning of one.
+#[derive(Debug, Clone)]
+pub struct Typed {
+    words: Vec<String>,
+    /// Whether the last word may go on.
+    is_open: bool,
+}
+
+/// A word of a typed text.
+#[derive(Debug, Clone, Copy)]
+struct Word<'a> {
+    word: &'a str,
+    is_open: bool,
+}
+
+impl Typed {
+    /// The words of a text. A character behind the last word completes it.
+    pub fn of(text: &str) -> Self {
+        let mut words = words(text);
+        let is_open = words.len() <= TYPED && folded(text).ends_with(is_of_word);
+        words.truncate(TYPED);
+        Self { words, is_open }
+    }
+
+    fn each(&self) -> impl DoubleEndedIterator<Item = Word<'_>> {
+        let last = self.words.len().saturating_sub(1);
+        self.words.iter().enumerate().map(move |(at, word)| Word {
+            word: word.as_str(),
+            is_open: self.is_open && at == last,
+        })
+    }
+
+    /// Documents that have all the words.
+    fn filter(&self) -> Document {
+        let has = |Word { word, is_open }: Word<'_>| {
+            let word = if is_open {
+                doc! { "$elemMatch": starts_with(word) }
+            } else {
+                doc! { "$eq": word }
+            };
+            doc! { "search.words": word }
+        };
+        self.each().map(has).fold(Document::new(), both)
+    }
+
+    /// Documents that may have a word which is one error away from the longest typed one; `None` if no typed word is
+    /// corrected.
+    fn near(&self) -> Option<Document> {
+        let corrected = self.each().rev().filter(|typed| is_corrected(typed.word));
+        let longest = corrected.max_by_key(|typed| typed.word.chars().count())?;
+        let variants: Vec<i32> = variants(longest.word).into_iter().collect();
+        Some(doc! { "search.typos": { "$in": variants } })
+    }
+
+    /// The text as it is found in these terms, and the number of its words that were corrected; `None` if one of the words
+    /// isn't there.
+    fn found_in(&self, terms: &Terms) -> Option<(usize, String)> {
+        let (mut corrected, mut text) = (0, Vec::new());
+        for typed in self.each() {
+            if terms.words.iter().any(|word| typed.is(word)) {
+                text.push(typed.word);
+                continue;
+            }
+            let word = terms.words.iter().find(|word| typed.is_nearly(word))?;
+            corrected += 1;
+            text.push(word);
+        }
+        Some((corrected, text.join(" ")))
+    }
+}
+
+impl Word<'_> {
+    fn is(self, word: &str) -> bool {
+        if self.is_open { word.starts_with(self.word) } else { word == self.word }
+    }
+
+    fn is_nearly(self, word: &str) -> bool {
+        is_corrected(self.word) && is_corrected(word) && is_near(self.word, word)
+    }
+}
+
+/// A document that was found, and the text that was searched instead of the typed one if it had errors.
+pub type Suggested<T> = (T, Option<String>);
+
+impl<T: Termed> Collection<T> {
+    /// The first documents that have all words of a text and meet `condition`, by the first word that begins so. If there
+    /// are none, those whose names have the words with at most one typing error each. `fields` are the fields of `T` but
+    /// for its terms.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn suggest(
+        &self,
+        typed: &Typed,
+        limit: i64,
+        fields: &[&str],
+        condition: Document,
+    ) -> Result<Vec<Suggested<T>>, Error> {
+        if typed.words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut projection: Document =
+            fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect();
+        let list = List {
+            filter: both(condition.clone(), typed.filter()),
+            limit,
+            projection: Some(projection.clone()),
+            // The order is that of the index. A sort by an element of an array couldn't use it.
+            hint: Some(Terms::BY_WORD),
+            ..List::default()
+        };
+        let found = self.list(list).await?;
+        if !found.is_empty() {
+            return Ok(found.into_iter().map(|found| (found, None)).collect());
+        }
+        let Some(near) = typed.near() else { return Ok(Vec::new()) };
+        projection.insert("search.words", 1);
+        let list = List {
+            filter: both(condition, near),
+            limit: CANDIDATES,
+            projection: Some(projection),
+            hint: Some(Terms::BY_VARIANT.name),
+            ..List::default()
+        };
+        let candidates = self.list(list).await?.into_iter();
+        let mut found: Vec<_> = candidates
+            .filter_map(|found| {
+                let (corrected, text) = typed.found_in(found.terms()?)?;
+                Some((corrected, found, text))
+            })
+            .collect();
+        found.sort_by_key(|(corrected, ..)| *corrected);
+        found.truncate(usize::try_from(limit).unwrap_or_default());
+        let suggested = |(corrected, found, text)| (found, (corrected > 0).then_some(text));
+        Ok(found.into_iter().map(suggested).collect())
+    }
+}
+
+impl<T: Stored> Collection<T> {
+    /// Corrects the terms of all documents, in the order of `_id`. `outdated` returns the terms of a document that has
+    /// others, and a filter that matches as long as these follow from it. Returns the number of documents that had
+    /// others. It may be interrupted and repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been corrected.
+    pub async fn correct_terms(
+        &self,
+        id: impl Fn(&T) -> &str,
+        outdated: impl Fn(&T) -> Option<(Document, Terms)>,
+    ) -> Result<u64, Error> {
+        let (mut last, mut corrected) = (String::new(), 0);
+        loop {
+            let list = List {
+                filter: doc! { "_id": { "$gt": &last } },
+                sort: doc! { "_id": 1 },
+                limit: BATCH,
+                hint: Some("_id_"),
+                ..List::default()
+            };
+            let found = self.list(list).await?;
+            let Some(end) = found.last() else { return Ok(corrected) };
+            last = id(end).to_owned();
+            let update = |(filter, terms): (Document, Terms)| {
+                (filter, vec![doc! { "$set": { "search": literal(stored(&terms)) } }])
+            };
+            let updates: Vec<_> = found.iter().filter_map(&outdated).map(update).collect();
+            corrected += u64::try_from(updates.len()).unwrap_or(u64::MAX);
+            // A document that doesn't match any more was changed since by a gateway, which stores its terms.
+            self.update_all(updates, LIMIT).await?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(name: &str) -> Terms {
+        Terms::of([name].into_iter(), ["Part Two"].into_iter())
+    }
+
+    fn found(text: &str, name: &str) -> Option<String> {
+        Typed::of(text).found_in(&terms(name)).map(|(_, text)| text)
+    }
+
+    #[test]
+    fn only_the_last_word_may_go_on() {
+        assert_eq!(
+            Typed::of("Lov").filter(),
+            doc! { "search.words": { "$elemMatch": { "$gte": "lov", "$lt": "low" } } }
+        );
+        assert_eq!(Typed::of("love ").filter(), doc! { "search.words": { "$eq": "love" } });
+        let is = |text| found(text, "A Love Supreme").is_some();
+        assert!(is("sup") && is("a lo") && is("love sup") && is("supreme love"));
+        assert!(!is("lov supreme") && !is("lo ") && !is("upreme"));
+    }
+
+    #[test]
+    fn each_word_may_have_an_error() {
+        let name = "A Love Supreme";
+        assert_eq!(found("lvoe suprene", name).as_deref(), Some("love supreme"));
+        assert_eq!(found("love surpene", name), None);
+        assert_eq!(found("lovv", name).as_deref(), Some("love"));
+        assert_eq!(found("lve", name), None, "short words aren't corrected");
+    }
+
+    #[test]
+    fn typing_errors_are_found_in_names_only() {
+        let of = terms("Love");
+        assert_eq!(of.words, ["love", "part", "two"]);
+        assert_eq!(of.typos.len(), 5);
+    }
+}

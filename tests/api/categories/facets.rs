@@ -1,0 +1,342 @@
+//! Facets: the counts of a category's page follow its products, whatever happens to these.
+
+use docgate::{
+    background,
+    domains::{self, ROOMS},
+};
+use mongodb::bson::doc;
+use serde_json::{Value, json};
+
+use super::{ask, music};
+use crate::{
+    catalog::{self, change, create, person},
+    support::{Client, Gateway, commands, cuts, proxy::Cut, short_bounds},
+};
+
+const FACETS: &str = "query($path: String!) { category(by: { path: $path }) { facets {
+    countedAt total direct types { value count } prices { currency min max count }
+    contributors { personId name count } properties { key values { value count } } } } }";
+
+/// Lets the sweep of categories follow what changed.
+pub(crate) async fn follow(gateway: &Gateway) {
+    let rooms = || ROOMS.iter().copied().filter(|room| room.name == "categories");
+    for _ in 0..20 {
+        let swept = background::sweep_each(&gateway.app, rooms()).await.expect("a sweep");
+        if swept.finished == 0 {
+            return;
+        }
+    }
+    panic!("the sweep never comes to an end");
+}
+
+async fn facets(gateway: &Gateway, path: &str) -> Value {
+    let category = gateway.anonymous().field(FACETS, json!({ "path": path })).await;
+    category["facets"].clone()
+}
+
+/// The number of products of the category and of everything below it.
+async fn total(gateway: &Gateway, path: &str) -> Value {
+    facets(gateway, path).await["total"].clone()
+}
+
+/// A generic product in these categories.
+fn thing(sku: &str, price: i64, colours: &[&str], categories: &[&String]) -> Value {
+    let colours = colours.iter().map(|colour| json!({ "key": "colour", "value": colour }));
+    let generic = json!({ "type": "thing", "properties": colours.collect::<Vec<_>>() });
+    json!({
+        "sku": sku,
+        "content": { "title": sku, "details": { "generic": generic } },
+        "pricing": { "list": price, "retail": price, "currency": "EUR" },
+        "categoryIds": categories,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_has_its_counts_in_one_document() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let [music, jazz, bop, film] = music(&gateway).await;
+    let nothing = facets(&gateway, "/music").await;
+    assert_eq!(
+        nothing,
+        json!({ "countedAt": null, "total": 0, "direct": 0, "types": [], "prices": [],
+            "contributors": [], "properties": [] })
+    );
+    for input in [
+        thing("a", 50, &["red"], &[&jazz]),
+        thing("b", 199, &["red", "blue"], &[&bop, &music]),
+        thing("c", 200, &["blue"], &[&music]),
+        thing("d", 200, &["red"], &[&film]),
+    ] {
+        create(&merchant, input).await;
+    }
+    let mut book = thing("e", 100_000_000_000, &[], &[&bop]);
+    book["content"]["details"] = json!({ "book": {} });
+    create(&merchant, book).await;
+    let someone = person(&merchant, "Someone").await;
+    for (sku, role) in [("a", "author"), ("a", "editor"), ("c", "author")] {
+        let credit = json!({ "sku": sku, "personId": someone, "role": role });
+        change(&merchant, "creditPerson", credit).await;
+    }
+    gateway.assert_sound().await;
+    follow(&gateway).await;
+    gateway.assert_sound().await;
+
+    let mut found = facets(&gateway, "/music").await;
+    assert!(found["countedAt"].is_string(), "{found:#}");
+    found["countedAt"] = Value::Null;
+    let band = |min: i64, max: Value, count: i32| json!({ "currency": "EUR", "min": min, "max": max, "count": count });
+    assert_eq!(
+        found,
+        json!({
+            "countedAt": null,
+            "total": 4,
+            "direct": 2,
+            "types": [{ "value": "thing", "count": 3 }, { "value": "book", "count": 1 }],
+            "prices": [
+                band(0, json!(99), 1),
+                band(100, json!(199), 1),
+                band(200, json!(499), 1),
+                band(100_000_000_000, json!(199_999_999_999_i64), 1),
+            ],
+            "contributors": [{ "personId": someone, "name": "Someone", "count": 2 }],
+            "properties": [{ "key": "colour",
+                "values": [{ "value": "blue", "count": 2 }, { "value": "red", "count": 2 }] }],
+        }),
+        "{found:#}"
+    );
+    assert_eq!(total(&gateway, "/music/jazz").await, 3);
+    assert_eq!(total(&gateway, "/film").await, 1);
+    let response = gateway.anonymous().explained(FACETS, json!({ "path": "/music" })).await;
+    let mut sent = commands(&response);
+    sent.sort();
+    assert_eq!(sent, ["find categories", "find categoryFacets"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn they_follow_every_kind_of_change() {
+    let gateway = Gateway::with(short_bounds).await;
+    let merchant = gateway.merchant();
+    let [music, jazz, bop, film] = music(&gateway).await;
+    for (sku, category) in [("a", &jazz), ("b", &bop), ("c", &film)] {
+        create(&merchant, thing(sku, 150, &["red"], &[category])).await;
+    }
+    let someone = person(&merchant, "Someone").await;
+    let credit = json!({ "sku": "b", "personId": someone, "role": "author" });
+    change(&merchant, "creditPerson", credit.clone()).await;
+    let totals = async |expected: [(&str, i32); 3]| {
+        gateway.assert_sound().await;
+        follow(&gateway).await;
+        gateway.assert_sound().await;
+        for (path, count) in expected {
+            assert_eq!(total(&gateway, path).await, count, "{path}");
+        }
+    };
+    totals([("/music", 2), ("/music/jazz", 2), ("/film", 1)]).await;
+
+    // A price.
+    change(&merchant, "setProductPrice", json!({ "sku": "b", "list": 700, "retail": 600 })).await;
+    totals([("/music", 2), ("/music/jazz", 2), ("/film", 1)]).await;
+    let prices = facets(&gateway, "/music").await["prices"].clone();
+    let bands: Vec<_> = prices.as_array().expect("bands").iter().map(|one| &one["min"]).collect();
+    assert_eq!(bands, [&json!(100), &json!(500)]);
+
+    // The categories of a product.
+    let input = json!({ "sku": "a", "categoryIds": [film] });
+    change(&merchant, "categorizeProduct", input).await;
+    totals([("/music", 1), ("/music/jazz", 1), ("/film", 2)]).await;
+
+    // A content.
+    let version = catalog::product(&gateway, "a").await["version"].clone();
+    let content = json!({ "title": "A", "details": { "book": {} } });
+    let input = json!({ "sku": "a", "version": version, "content": content });
+    change(&merchant, "updateProduct", input).await;
+    totals([("/music", 1), ("/music/jazz", 1), ("/film", 2)]).await;
+    let types = facets(&gateway, "/film").await["types"].clone();
+    assert_eq!(types, json!([{ "value": "book", "count": 1 }, { "value": "thing", "count": 1 }]));
+
+    // A name, and the end of a credit.
+    let rename = "mutation($id: ID!) { renamePerson(input: { personId: $id, name: \"Another\" }) {
+        __typename } }";
+    merchant.field(rename, json!({ "id": someone })).await;
+    totals([("/music", 1), ("/music/jazz", 1), ("/film", 2)]).await;
+    assert_eq!(facets(&gateway, "/music").await["contributors"][0]["name"], "Another");
+    change(&merchant, "uncreditPerson", credit).await;
+    totals([("/music", 1), ("/music/jazz", 1), ("/film", 2)]).await;
+    assert_eq!(facets(&gateway, "/music").await["contributors"], json!([]));
+
+    // A move of a category, also back, before anything was followed.
+    let moved = |parent: &String| json!({ "categoryId": jazz, "parentId": parent });
+    ask(&merchant, "moveCategory", moved(&film)).await;
+    totals([("/music", 0), ("/film", 3), ("/film/jazz", 1)]).await;
+    ask(&merchant, "moveCategory", moved(&music)).await;
+    ask(&merchant, "moveCategory", moved(&film)).await;
+    ask(&merchant, "moveCategory", moved(&music)).await;
+    totals([("/music", 1), ("/music/jazz", 1), ("/film", 2)]).await;
+    let slug = json!({ "categoryId": film, "slug": "films" });
+    ask(&merchant, "changeCategorySlug", slug).await;
+    totals([("/music", 1), ("/music/jazz", 1), ("/films", 2)]).await;
+
+    // A deletion, and another product of the same SKU.
+    let delete = "mutation($sku: ID!) { deleteProduct(input: { sku: $sku }) { __typename } }";
+    merchant.field(delete, json!({ "sku": "b" })).await;
+    totals([("/music", 0), ("/music/jazz", 0), ("/films", 2)]).await;
+    gateway.sweep().await;
+    create(&merchant, thing("b", 1, &[], &[&bop])).await;
+    totals([("/music", 1), ("/music/jazz", 1), ("/films", 2)]).await;
+
+    // What a product left before it was followed isn't forgotten.
+    for categories in [vec![&music], vec![&film], vec![], vec![&bop], vec![&film]] {
+        let input = json!({ "sku": "b", "categoryIds": categories });
+        change(&merchant, "categorizeProduct", input).await;
+        // Another product's change has its path counted in between.
+        let input = json!({ "sku": "c", "list": 9, "retail": 9 });
+        change(&merchant, "setProductPrice", input).await;
+        gateway.assert_sound().await;
+    }
+    totals([("/music", 0), ("/music/jazz", 0), ("/films", 3)]).await;
+
+    // An import.
+    let mut line = thing("d", 5, &["green"], &[]);
+    line.as_object_mut().expect("a line").remove("categoryIds");
+    line["categories"] = json!(["/music/jazz/bop"]);
+    let lines: Vec<docgate::domains::catalog::ImportProduct> =
+        serde_json::from_value(json!([line])).expect("lines");
+    let said = docgate::domains::catalog::operations::import(&gateway.app, &lines).await;
+    assert!(said.expect("imported")[0].is_ok());
+    totals([("/music", 1), ("/music/jazz", 1), ("/films", 3)]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_that_is_in_no_category_has_no_mark() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    create(&merchant, thing("a", 100, &[], &[])).await;
+    change(&merchant, "setProductPrice", json!({ "sku": "a", "list": 9, "retail": 9 })).await;
+    let products = gateway.stored("products").await;
+    assert!(!products[0].contains_key("facets"), "{products:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sweep_may_be_cut_at_each_of_its_writes() {
+    let gateway = Gateway::behind_proxy(short_bounds).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let merchant = gateway.merchant();
+    let [_, jazz, _, film] = music(&gateway).await;
+    create(&merchant, thing("a", 100, &[], &[&jazz])).await;
+    follow(&gateway).await;
+    let rooms = || ROOMS.iter().copied().filter(|room| room.name == "categories");
+    for how in [Cut::Refused, Cut::ReplyLost, Cut::BeforeForwarding] {
+        // Marks, settles, and counts of two or three paths.
+        for at in 0..5 {
+            let place = if at % 2 == 0 { &film } else { &jazz };
+            let input = json!({ "sku": "a", "categoryIds": [place] });
+            change(&merchant, "categorizeProduct", input).await;
+            proxy.count_only(|seen| {
+                ["categoryFacets", "products"].contains(&seen.collection.as_str())
+                    && ["update", "delete", "findAndModify"].contains(&seen.command.as_str())
+            });
+            proxy.cut_with_retries(at, how);
+            // Whatever becomes of it.
+            background::sweep_each(&gateway.app, rooms()).await.ok();
+            proxy.heal();
+            let sibling = gateway.sibling().await;
+            sibling.assert_sound().await;
+            follow(&sibling).await;
+            sibling.assert_sound().await;
+            let [in_jazz, in_film] = if at % 2 == 0 { [0, 1] } else { [1, 0] };
+            assert_eq!(total(&sibling, "/music").await, in_jazz, "{how:?} at {at}");
+            assert_eq!(total(&sibling, "/film").await, in_film, "{how:?} at {at}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_is_cut_anywhere_is_followed() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let merchant = gateway.merchant();
+            let [from, to] = ["from", "to"].map(|name| format!("{name}-{n}"));
+            let from = catalog::category(&merchant, &from, None).await;
+            let to = catalog::category(&merchant, &to, None).await;
+            create(&merchant, thing(&format!("t-{n}"), 100, &[], &[&from])).await;
+            (format!("t-{n}"), format!("/to-{n}"), to)
+        },
+        async |gateway, (sku, _, to)| {
+            let query = "mutation($input: CategorizeProductInput!) {
+                categorizeProduct(input: $input) { __typename } }";
+            let input = json!({ "input": { "sku": sku, "categoryIds": [to] } });
+            gateway.merchant().send(query, input).await.ok();
+        },
+        async |gateway, case| {
+            let (sku, path, _) = &case.subject;
+            let categories = catalog::product(gateway, sku).await["categories"].clone();
+            assert_eq!(categories[0]["path"], json!(path), "{case:?}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_gateways_change_and_follow_at_once() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let [music, jazz, bop, film] = music(&gateway).await;
+    for number in 0..6 {
+        create(&merchant, thing(&format!("t-{number}"), 100, &[], &[&jazz])).await;
+    }
+    let sibling = gateway.sibling().await;
+    let places = [music, jazz, bop, film];
+    let changes = async |client: Client, begin: usize| {
+        for number in begin..begin + 30 {
+            let sku = format!("t-{}", number % 6);
+            let input = json!({ "sku": sku, "categoryIds": [places[number * 7 % 4]] });
+            change(&client, "categorizeProduct", input).await;
+            let input = json!({ "sku": sku, "list": 900, "retail": number * 13 });
+            change(&client, "setProductPrice", input).await;
+        }
+    };
+    let sweeps = async |gateway: &Gateway| {
+        let rooms = || ROOMS.iter().copied().filter(|room| room.name == "categories");
+        for _ in 0..30 {
+            // Both may insert the same document, or one may overtake the other.
+            background::sweep_each(&gateway.app, rooms()).await.ok();
+        }
+    };
+    tokio::join!(
+        changes(gateway.merchant(), 0),
+        changes(sibling.merchant(), 3),
+        sweeps(&gateway),
+        sweeps(&sibling),
+    );
+    gateway.assert_sound().await;
+    follow(&gateway).await;
+    gateway.assert_sound().await;
+    let all = [total(&gateway, "/music").await, total(&gateway, "/film").await];
+    let sum: i64 = all.iter().filter_map(Value::as_i64).sum();
+    assert_eq!(sum, 6, "{all:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let [_, jazz, ..] = music(&gateway).await;
+    create(&merchant, thing("a", 100, &["red"], &[&jazz])).await;
+    follow(&gateway).await;
+    let stored = gateway.database.collection::<mongodb::bson::Document>("categoryFacets");
+    let wrong = doc! { "$set": { "counts.total": 7_i64 } };
+    stored.update_one(doc! { "_id": "/music" }, wrong).await.expect("changed");
+    stored.delete_one(doc! { "_id": "/music/jazz" }).await.expect("removed");
+    let rooms = ROOMS.iter().copied().filter(|room| room.name == "categories");
+    let report = domains::check_each(&gateway.app, rooms).await.expect("the check runs");
+    let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
+    assert_eq!(broken.len(), 1, "{broken:#?}");
+    let repaired = domains::repair(&gateway.app).await.expect("the repair runs");
+    assert_eq!(repaired, ["the facets of /music", "the facets of /music/jazz"]);
+    assert!(domains::repair(&gateway.app).await.expect("the repair runs").is_empty());
+    assert_eq!(total(&gateway, "/music").await, 1);
+    assert_eq!(total(&gateway, "/music/jazz").await, 1);
+    gateway.assert_sound().await;
+}

@@ -1,13 +1,14 @@
 //! Shipments: packed, unpacked, shipped and delivered, in parts.
 
-use docgate::graphql::node_id::NodeKind;
+use docgate::{graphql::node_id::NodeKind, invariants::Report};
 use futures_util::future::join_all;
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{Subject, adjust, cancel, order_query, shop, subject};
+use super::{Subject, adjust, cancel, shop, subject};
 use crate::{
-    shop::{settled, stock, stored},
-    support::{Client, Gateway, cuts, short_bounds},
+    shop::{balance, placed, settled, stock, stored},
+    support::{Client, Gateway, cuts, key, short_bounds},
 };
 
 /// What merchants and customers see of an order's fulfilment.
@@ -190,7 +191,7 @@ async fn what_is_shipped_stays_in_the_order() {
     assert_eq!(adjust(&shopper, &order, "a", 2, "less").await["__typename"], "Order");
     assert_eq!(adjust(&shopper, &order, "b", 0, "none").await["__typename"], "Order");
     assert_eq!(stock(&gateway, "a").await, (98, 0, 2));
-    assert_eq!(crate::shop::balance(&gateway, &purse).await, 800);
+    assert_eq!(balance(&gateway, &purse).await, 800);
     settled(&gateway).await;
     gateway.assert_sound().await;
 }
@@ -213,7 +214,7 @@ async fn a_cancelled_order_is_unpacked() {
         let refused = change(&gateway.merchant(), name, &order, input).await;
         assert_eq!(refused["code"], "ORDER_NOT_OPEN", "{name}");
     }
-    assert_eq!(crate::shop::balance(&gateway, &purse).await, 1_000);
+    assert_eq!(balance(&gateway, &purse).await, 1_000);
     settled(&gateway).await;
     gateway.assert_sound().await;
 }
@@ -224,9 +225,9 @@ async fn of_two_at_once_each_piece_goes_once() {
     let (shopper, _, order) = shop(&gateway).await;
     let (one, two) = (gateway.merchant(), gateway.user("another", &["merchant"]));
     // Two merchants pack everything, one of them with repeats.
-    let key = json!({ "idempotencyKey": "pack" });
+    let once = json!({ "idempotencyKey": "pack" });
     let calls =
-        [&one, &one, &one, &two].map(|client| change(client, "packOrder", &order, key.clone()));
+        [&one, &one, &one, &two].map(|client| change(client, "packOrder", &order, once.clone()));
     let answers = join_all(calls).await;
     let number = answers.iter().filter(|answer| answer["__typename"] == "Order").count();
     let refused = answers.iter().filter(|answer| answer["code"] == "TOO_MANY_PIECES").count();
@@ -273,19 +274,35 @@ async fn cut_at_any_command_an_order_is_packed_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_release_before_left_behind_is_repaired() {
     let gateway = Gateway::start().await;
-    let (_, _, order) = shop(&gateway).await;
+    let (shopper, purse, order) = shop(&gateway).await;
     shipped(&gateway, &order, "a", 3).await;
     shipped(&gateway, &order, "b", 1).await;
+    let another = placed(&shopper, &purse, &[("a", 1)]).await;
+    settled(&gateway).await;
     gateway.assert_sound().await;
-    let one = mongodb::bson::doc! { "_id": crate::support::key(&order) };
-    let outdated = mongodb::bson::doc! { "$unset": { "stage": 1 } };
-    gateway.raw("orders").update_one(one, outdated).await.expect("an update");
-    let report = docgate::domains::check(&gateway.app).await.expect("a check");
-    assert!(report.rules.iter().any(|(_, broken)| !broken.is_empty()));
-    docgate::domains::repair(&gateway.app).await.expect("a repair");
+    // The stage that such a release doesn't know, and an order that it has placed.
+    let set = async |id: &str, update: Document| {
+        let changed = gateway.raw("orders").update_one(doc! { "_id": key(id) }, update).await;
+        changed.expect("an update");
+    };
+    set(&order, doc! { "$set": { "stage": "PACKED" } }).await;
+    let number = stored(&gateway, "orders", &another).await;
+    let number = number.get_str("number").expect("a number").to_owned();
+    set(&another, doc! { "$unset": { "stage": 1, "number": 1 } }).await;
+    let claim = gateway.raw("orderNumbers").delete_one(doc! { "_id": &number }).await;
+    assert_eq!(claim.expect("a removal").deleted_count, 1);
+    let room = docgate::domains::ROOMS.iter().find(|room| room.name == "orders").expect("a room");
+    let mut report = Report::default();
+    room.check.expect("a check")(&gateway.app, &mut report).await.expect("checked");
+    let broken: Vec<_> = report.rules.iter().flat_map(|(_, broken)| broken).collect();
+    assert_eq!(broken.len(), 1, "an order without a stage is none: {broken:#?}");
+    let repair = room.repair.expect("a repair");
+    assert_eq!(repair(&gateway.app).await.expect("repaired").len(), 3);
+    assert_eq!(repair(&gateway.app).await.expect("repaired").len(), 0);
     gateway.assert_sound().await;
-    let seen = gateway.merchant().field(&order_query(), json!({ "id": order })).await;
-    assert_eq!(seen["state"], "PLACED");
     let document = stored(&gateway, "orders", &order).await;
     assert_eq!(document.get_str("stage").expect("a stage"), "SHIPPED");
+    let document = stored(&gateway, "orders", &another).await;
+    assert_eq!(document.get_str("stage").expect("a stage"), "PLACED");
+    assert_eq!(document.get_str("number").expect("a number"), number, "it follows from the id");
 }

@@ -197,6 +197,8 @@ settings! {
         pub booking_keep_seconds: u64 = 2_592_000,
         /// Maximum number of reservations of one SKU. Shopping stops reserving at half of it.
         pub reservations_per_sku: u32 = 1_000,
+        /// Time after the delivery of a shipment within which customers can ask for its return, in days.
+        pub return_days: u32 = 30,
 
         /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
         /// is acknowledged after a majority holds it.

@@ -80,6 +80,7 @@ broadcasts! {
     }
     // Shop.
     "inventory" {
+        find "available" = "list: low stock",
         find "sweepAt" = "sweep: reservations and their marks",
         find "deletionDue" = "sweep: deletions that the catalog hasn't followed",
         update "" = "walk: corrects the times of sweeps by ranges of `_id`",
@@ -96,6 +97,11 @@ broadcasts! {
         find "owner" = "list: the orders of their owner",
         find "outbox.at" = "sweep: what is still to be given",
         find "raises.deadline" = "sweep: raises that were cut",
+        find "stage" = "list: the orders of a stage",
+        find "lines.sku" = "list: the orders of a SKU",
+        find "returnRequestedAt" = "list: the orders with a return to be decided on",
+        find "deleted" = "list: all orders",
+        find "placedAt" = "list: new orders",
     }
     "accounts" {
         find "owner" = "list: the accounts of their owner",

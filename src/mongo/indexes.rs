@@ -41,6 +41,8 @@ pub enum Kind {
     Where(&'static str),
     /// Contains only documents that have the named field; no two of them have the same keys.
     UniqueWhere(&'static str),
+    /// Contains only documents whose named field is a number below this one.
+    Below(&'static str, i64),
     /// Full text, stemmed in the language that the named field holds.
     Text(&'static str),
     /// `2d`, with both coordinates between these bounds.
@@ -82,6 +84,16 @@ impl Index {
     /// An index of one field, of the documents that have it; no two have the same value.
     pub const fn unique_of(name: &'static str, field: &'static str, serves: &'static str) -> Self {
         Self::new(name, field, Kind::UniqueWhere(field), serves)
+    }
+
+    /// A partial index of the documents whose `field` is below `most`. A read that names a lower bound can use it.
+    pub const fn below(
+        name: &'static str,
+        keys: &'static str,
+        (field, most): (&'static str, i64),
+        serves: &'static str,
+    ) -> Self {
+        Self::new(name, keys, Kind::Below(field, most), serves)
     }
 
     /// A full text index, stemmed in the language that the field `language` holds.
@@ -141,6 +153,9 @@ impl Index {
             Kind::Where(field) | Kind::UniqueWhere(field) => {
                 options.unique = matches!(self.kind, Kind::UniqueWhere(_)).then_some(true);
                 options.partial_filter_expression = Some(doc! { field: { "$exists": true } });
+            }
+            Kind::Below(field, most) => {
+                options.partial_filter_expression = Some(doc! { field: { "$lt": most } });
             }
             Kind::Text(language) => {
                 let weights = self.keys.split(' ').filter_map(|key| {

@@ -6,6 +6,7 @@ mod client;
 mod cut;
 mod discussions;
 mod events;
+mod fulfilment;
 mod goods;
 mod hits;
 mod jobs;

@@ -19,6 +19,14 @@ queries! {
         context,
         #[graphql(desc = "SKU of the product.")] sku: ID,
     ): Option<Stock> = operations::stock(app(context), &sku).await?.map(Stock::from),
+
+    /// Stock that is low: SKUs with fewer free pieces than `below`, the fewest first. A SKU that never had a receipt isn't
+    /// listed.
+    low_stock(
+        context,
+        #[graphql(desc = "Number of pieces, 1 to 1,000.")] below: i32,
+    ) by merchant: Connection<Stock> =
+        operations::low_stock(cx(context), below, paging(context)?).await?,
 }
 
 mutations! {

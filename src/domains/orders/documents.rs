@@ -1,5 +1,7 @@
 //! The documents of orders as MongoDB stores them.
 
+mod fulfilment;
+
 use async_graphql::Enum;
 
 use crate::{
@@ -7,6 +9,9 @@ use crate::{
     flow::{Op, OpRecord},
     graphql::scalars::CurrencyCode,
     mongo::prelude::*,
+};
+pub(super) use fulfilment::{
+    Note, OrderReturn, Pieces, ReturnState, Shipment, ShipmentState, Stage,
 };
 
 document! {
@@ -16,6 +21,8 @@ document! {
         pub id as "_id": String,
         /// The cart that was checked out.
         pub cart_id: String,
+        /// The number by which people name it. Orders of earlier releases have none.
+        pub number?: String,
         /// Subject of the shopper, if the cart had an owner.
         pub owner?: String,
         /// State; the diagram is in the room's `mod.rs`.
@@ -43,6 +50,21 @@ document! {
         pub outbox: Vec<Due>,
         /// Raises of lines for which stock and money are being reserved.
         pub raises: Vec<Raise>,
+        /// State together with its fulfilment. Every commit computes it; orders of earlier releases have none.
+        pub stage?: Stage,
+        /// Shipments, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub shipments: Vec<Shipment>,
+        /// Number of the last shipment, if there was one.
+        pub last_shipment?: i32,
+        /// Returns, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub returns: Vec<OrderReturn>,
+        /// Server time of the oldest return that isn't decided. Every commit computes it.
+        pub return_requested_at?: DateTime,
+        /// Notes of merchants, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub notes: Vec<Note>,
         /// Records of applied ops.
         pub ops: Vec<OpRecord>,
         /// Its metadata.
@@ -58,7 +80,28 @@ document! {
         of_field("outbox_at", "outbox.at",
             "the sweep of what is still to be given, or was given a while ago"),
         of_field("raises_deadline", "raises.deadline", "the sweep of raises that were cut"),
+        plain("placed", "-placedAt -_id", "orders, and orderPlaced"),
+        of("stage_placed", "stage -placedAt -_id", "stage", "orders by stage"),
+        plain("sku_placed", "lines.sku -placedAt -_id", "orders by SKU"),
+        of("return_placed", "-placedAt -_id", "returnRequestedAt", "orders with a return to be decided on"),
     }
+
+    /// The order that has a number, for good.
+    pub(super) struct OrderNumberDocument {
+        /// The number.
+        pub(super) id as "_id": String,
+        /// `_id` of the order.
+        pub(super) order: String,
+        pub(super) v: Version<1>,
+    } in "orderNumbers" {
+    }
+
+    /// The part of an order by which new orders are found.
+    pub(super) struct PlacedOrder {
+        pub(super) id as "_id": String,
+        /// See [`OrderDocument::placed_at`].
+        pub(super) placed_at: DateTime,
+    } in OrderDocument;
 
     /// How far an order has come: from `PLACED` to `CANCELLING` and `CANCELLED`, and never back.
     #[derive(Enum)]

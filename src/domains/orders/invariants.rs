@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     documents::{OrderDocument, OrderState},
+    fulfilment,
     store::orders,
 };
 use crate::{
@@ -28,6 +29,10 @@ struct Orders {
     sold: HashMap<String, i64>,
     /// Faults within single orders.
     broken: Vec<String>,
+    /// Number of each order that has one.
+    numbers: HashMap<String, String>,
+    /// Faults of their shipments and returns.
+    unsound: Vec<String>,
     /// Holder names of the orders with a raise or an outbox entry.
     raising: HashSet<String>,
     /// Per payment, what orders and provider say of it.
@@ -50,6 +55,8 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let rule =
         "orders: the total is the sum of the lines, and what was paid less what was refunded";
     report.add(rule, found.broken.drain(..));
+    report.add(fulfilment::RULE, found.unsound.drain(..));
+    fulfilment::check_numbers(app, std::mem::take(&mut found.numbers), report).await?;
     check_carts(app, &found, report).await?;
     check_stock(app, &mut found, report).await?;
     check_payments(app, found, report).await
@@ -64,6 +71,12 @@ impl Orders {
         if !(order.raises.is_empty() && order.outbox.is_empty()) {
             self.raising.insert(carts::order_as_holder(&order.id));
         }
+        if let Some(number) = &order.number
+            && let Some(other) = self.numbers.insert(number.clone(), order.id.clone())
+        {
+            self.unsound.push(format!("orders {other} and {} have the number {number}", order.id));
+        }
+        self.unsound.extend(fulfilment::faults(order));
         let lines = &order.lines;
         let sum: i64 = lines.iter().map(|line| line.quantity * line.unit_price).sum();
         let kept: i64 = order.payments.iter().map(|own| own.amount - own.refunded).sum();

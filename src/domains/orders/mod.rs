@@ -72,14 +72,28 @@
 //! that of a checkout. The ledger remembers the cart or order of each payment, so the sweep voids only an
 //! authorisation that belongs to none.
 //!
+//! **Numbers.** A number is a document of its own, whose `_id` is the number and that has the order's id. It is inserted
+//! beside the order, whose checkout has decided then. A number that another order has is passed over, and the order gets the
+//! next one. A deleted order keeps its number.
+//!
+//! **Fulfilment.** Shipments and returns are parts of the order. Packing, shipping, delivering, and the request and refusal
+//! of a return are commits that owe nothing. An accepted return is a lowering of its lines, and owes what a lowering owes.
+//! So of each SKU, the line's quantity is what is to be packed, what is packed, and what was sent and hasn't come back.
+//! Cancelling is refused while a piece is sent, and lowering below what is packed or sent. `stage` and
+//! `returnRequestedAt` are computed by every commit, for the lists of merchants. Releases before them leave them as they are
+//! when they change an order; `docgate check --repair` computes them anew, and gives orders of such releases their numbers. Notes are outside of the revision: customers don't see
+//! them.
+//!
 //! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!
 //! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
 //! to one and have the same owner; the total is the sum of the lines, and equals what was paid less what is
 //! to be refunded (zero once an order is cancelled); captures and refunds of the provider equal those of the
-//! orders, except for refunds that are due.
+//! orders, except for refunds that are due; no line has fewer pieces than are packed or sent, and no shipment has fewer than
+//! its returns.
 
 mod documents;
+mod fulfilment;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;
@@ -98,6 +112,7 @@ use crate::{
     mongo::condition::is_absent,
 };
 pub use documents::OrderDocument;
+use documents::OrderNumberDocument;
 pub use types::Order;
 
 impl NodeKind {
@@ -112,9 +127,10 @@ pub const ROOM: Room = Room {
     metadata: &[MetadataOwner::of::<OrderDocument>(NodeKind::ORDER, Role::Merchant, || {
         is_absent("deleted")
     })],
-    documents: &[documented::<OrderDocument>()],
-    collections: &[declared::<OrderDocument>()],
+    documents: &[documented::<OrderDocument>(), documented::<OrderNumberDocument>()],
+    collections: &[declared::<OrderDocument>(), declared::<OrderNumberDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(fulfilment::repair(app))),
     ..Room::new("orders")
 };

@@ -1,7 +1,11 @@
 //! GraphQL types of orders and of the checkout.
 
+mod fulfilment;
+mod shown;
+
 use async_graphql::SimpleObject;
 
+pub use self::{fulfilment::*, shown::*};
 use super::documents::{self, OrderDocument, OrderState};
 use crate::{
     domains::{
@@ -22,6 +26,9 @@ object! {
         /// Global id of the order. The id of an order that was placed without signing in is a capability: whoever
         /// knows it can see and change the order.
         pub id: ID = NodeKind::ORDER.id(&order.id),
+        /// The number by which people name the order, such as `7K3M-Q9TX-2`. The last symbol is a check symbol. Null for orders
+        /// of earlier releases of docgate.
+        number: Option<&str> = order.number.as_deref(),
         /// Global id of the cart that was checked out.
         cart_id: ID = NodeKind::CART.id(&order.cart_id),
         /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of
@@ -32,6 +39,15 @@ object! {
         },
         /// How far the order has come. Only a `PLACED` order can be changed or cancelled.
         state: OrderState = order.state,
+        /// State of the order together with its fulfilment.
+        stage: OrderStage = OrderStage::of(order),
+        /// Parcels of the order, oldest first.
+        shipments: Vec<Shipment> = order.shipments.iter().map(Shipment::from).collect(),
+        /// Returns of the order, oldest first.
+        returns: Vec<OrderReturn> = order.returns.iter().map(OrderReturn::from).collect(),
+        /// Notes of merchants on the order, oldest first. Null, with an error, unless the caller is a merchant.
+        notes by merchant: Option<Vec<OrderNote>> =
+            Some(order.notes.iter().map(OrderNote::from).collect()),
         /// Lines of the order. Lines whose quantity was lowered to zero are left out.
         lines: Vec<OrderLine> = {
             let lines = order.lines.iter().filter(|line| line.quantity > 0);
@@ -139,14 +155,15 @@ result! {
 
     /// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
     /// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used
-    /// with another input.
+    /// with another input. `OrderShipped`: the line would have fewer pieces than are packed or shipped.
     pub enum AdjustOrderLineResult:
-        OrderDocument => Order | NotFound | OrderNotOpen | InsufficientStock | PaymentDeclined |
+        OrderDocument => Order | NotFound | OrderNotOpen | OrderShipped | InsufficientStock | PaymentDeclined |
         Conflict | InvalidInput;
 
-    /// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal.
+    /// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal. `OrderShipped`: a part of the order is
+    /// shipped.
     pub enum CancelOrderResult:
-        OrderDocument => Order | NotFound | OrderNotOpen | Conflict | InvalidInput;
+        OrderDocument => Order | NotFound | OrderNotOpen | OrderShipped | Conflict | InvalidInput;
 
     /// Result of `deleteOrder`: the id of the deleted order, or a refusal. `InUse`: the order isn't `CANCELLED`.
     pub enum DeleteOrderResult:

@@ -1,9 +1,11 @@
 //! The business rules of the inventory.
 
 mod forgetting;
+mod low;
 mod receipts;
 
 pub use forgetting::forget_sold;
+pub use low::low_stock;
 pub use receipts::receive_stock;
 pub(super) use receipts::{MAX, Refused, book};
 

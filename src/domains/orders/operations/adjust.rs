@@ -7,7 +7,7 @@ use super::{
         store::{self, Decision, orders},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    Changed, begin, demand_room, outbox, too_many_holders,
+    Changed, begin, demand_room, fulfilment, outbox, too_many_holders,
 };
 use crate::{
     domains::{
@@ -80,6 +80,7 @@ impl Call<'_> {
         let decided = if i64::from(self.input.quantity) > line.quantity {
             self.raise(order, line, attempt).await?
         } else {
+            fulfilment::demand_left(order, sku, i64::from(self.input.quantity))?;
             let decision = lowered(order, line, i64::from(self.input.quantity));
             store::decide(app, &decision, op).after().await?
         };
@@ -165,7 +166,7 @@ impl Call<'_> {
 
 /// The decision of a lowered line: its goods are restocked, and its price is refunded, from the newest
 /// payment on.
-fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
+pub(super) fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
     let (mut order, quantity) = (order.clone(), line.quantity - to);
     let mut owed = Vec::new();
     if quantity > 0 {

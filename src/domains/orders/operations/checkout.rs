@@ -5,11 +5,11 @@ use futures_util::future::join_all;
 
 use super::{
     super::{
-        documents::{OrderDocument, OrderLine, OrderPayment, OrderState},
+        documents::{OrderDocument, OrderLine, OrderPayment, OrderState, Stage},
         store::orders,
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
-    Changed, too_many_holders,
+    Changed, number, too_many_holders,
 };
 use crate::{
     app::App,
@@ -301,7 +301,7 @@ impl<'a> Run<'a> {
     /// background. Returns the order if this call inserted it.
     async fn go_forward(self) -> Result<Option<OrderDocument>, Error> {
         let Self { app, cart, checkout, attempt, .. } = self;
-        let (orders, order) = (orders(app), self.placed());
+        let order = self.placed();
         // The checkout's reservations have its id as their tag; these applies have a tag of their own.
         let tag = &format!("{}:sold", checkout.id);
         let holder = Holder { app, name: &cart.id, tag, attempt };
@@ -315,19 +315,19 @@ impl<'a> Run<'a> {
             payments::capture(app, &checkout.payment_id).await
         };
         let (written, captured, sold) = tokio::join!(
-            orders.insert(order.clone()),
+            number::place(app, order),
             capture,
             holder.apply_each(&lines, Destination::Sold),
         );
         captured?;
         sold?;
-        let written = written.decided()?;
+        let written = written?;
         decider::complete(app, &cart.id, checkout).held().await?;
         let (own, cart, attempt) = (app.clone(), cart.clone(), *attempt);
         app.in_background("releasing the stock entries of a checked-out cart", async move {
             carts::operations::release_after_checkout(&own, &cart, &attempt).await
         });
-        Ok(written.map(|()| order))
+        Ok(written)
     }
 
     /// The order document of the checkout.
@@ -345,6 +345,8 @@ impl<'a> Run<'a> {
         OrderDocument {
             id: checkout.id.clone(),
             cart_id: cart.id.clone(),
+            // `number::place` gives it one.
+            number: None,
             owner: cart.owner.clone(),
             state: OrderState::Placed,
             deleted: false,
@@ -357,6 +359,12 @@ impl<'a> Run<'a> {
             payer: checkout.payment.clone(),
             outbox: Vec::new(),
             raises: Vec::new(),
+            stage: Some(Stage::Placed),
+            shipments: Vec::new(),
+            last_shipment: None,
+            returns: Vec::new(),
+            return_requested_at: None,
+            notes: Vec::new(),
             ops: Vec::new(),
             meta: None,
             placed_at: attempt.now(),

@@ -2,17 +2,29 @@
 
 mod adjust;
 mod checkout;
+mod fulfilment;
+mod lists;
+mod notes;
+mod number;
 mod outbox;
+mod placing;
+mod returns;
 mod unclaimed;
 
 pub use adjust::adjust_order_line;
 pub(super) use adjust::undo_raise;
 pub use checkout::checkout_cart;
 pub(super) use checkout::recover;
+pub use fulfilment::{deliver_order, pack_order, ship_order, unpack_order};
+pub use lists::{order_by, orders as orders_by};
+pub use notes::note_order;
+pub(super) use number::renumber;
 pub(super) use outbox::settle;
+pub use placing::order_placed;
+pub use returns::{accept_return, refuse_return, request_return};
 
 use super::{
-    documents::{Action, OrderDocument, OrderState},
+    documents::{Action, OrderDocument, OrderState, Shipment},
     store::{self, Decision, orders},
     types::{
         CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, DeletedOrder,
@@ -58,6 +70,7 @@ pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<Cancel
         if order.state != OrderState::Placed {
             return Err(OrderNotOpen::of(&order).into());
         }
+        fulfilment::demand_unsent(&order)?;
         demand_room(&cx, &order, &attempt)?;
         let decided = store::decide(&cx, &cancelled(order), op).after().await?;
         let Some(order) = decided else { return Ok(Step::Again) };
@@ -77,6 +90,8 @@ fn cancelled(mut order: OrderDocument) -> Decision {
         owed.push(Action::Refund { payment: payment.id.clone(), amount });
         payment.refunded = payment.amount;
     }
+    // What is packed is unpacked. Shipments that were sent have come back as a whole, and stay on record.
+    order.shipments.retain(Shipment::is_sent);
     // An order that owes nothing is cancelled at once.
     order.state = if owed.is_empty() { OrderState::Cancelled } else { OrderState::Cancelling };
     Decision { order, owed, raise: None }

@@ -35,9 +35,10 @@
 use futures_util::future::join_all;
 
 use super::{
-    super::{documents::OrderDocument, store::orders, types::CheckoutCartResult},
+    super::{documents::OrderDocument, types::CheckoutCartResult},
     Changed,
     checkout::{Run, charge_of, ordered},
+    number,
 };
 use crate::{
     domains::{
@@ -132,12 +133,11 @@ impl Run<'_> {
     /// Inserts the order and the payment. Returns the order if this call inserted it.
     async fn write(self) -> Result<(Option<OrderDocument>, Recorded), Error> {
         let Self { app, cart, checkout, attempt, .. } = self;
-        let (orders, order, charge) = (orders(app), self.placed(), charge_of(cart, checkout));
+        let (order, charge) = (self.placed(), charge_of(cart, checkout));
         let by = checkout.owner.as_deref();
         let record = payments::record(app, &charge, checkout.tag(), by, attempt);
-        let (written, recorded) = tokio::join!(orders.insert(order.clone()), record);
-        let written = written.decided()?;
-        Ok((written.map(|()| order), recorded?))
+        let (written, recorded) = tokio::join!(number::place(app, order), record);
+        Ok((written?, recorded?))
     }
 
     /// Step 4.

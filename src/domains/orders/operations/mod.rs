@@ -2,6 +2,7 @@
 
 mod adjust;
 mod checkout;
+mod discount;
 mod outbox;
 mod unclaimed;
 
@@ -66,7 +67,8 @@ pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<Cancel
     .await
 }
 
-/// The decision of a cancellation: every line is restocked, and the rest of every payment is refunded.
+/// The decision of a cancellation: every line is restocked, the rest of every payment is refunded, and what was spent of a
+/// voucher is given back.
 fn cancelled(mut order: OrderDocument) -> Decision {
     let mut owed = Vec::new();
     for line in order.lines.iter().filter(|line| line.quantity > 0) {
@@ -76,6 +78,9 @@ fn cancelled(mut order: OrderDocument) -> Decision {
         let amount = payment.amount - payment.refunded;
         owed.push(Action::Refund { payment: payment.id.clone(), amount });
         payment.refunded = payment.amount;
+    }
+    if let Some(discount) = &order.discount {
+        owed.push(Action::GiveBack { voucher: discount.hold.clone() });
     }
     // An order that owes nothing is cancelled at once.
     order.state = if owed.is_empty() { OrderState::Cancelled } else { OrderState::Cancelling };

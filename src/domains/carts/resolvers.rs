@@ -103,6 +103,10 @@ mutations! {
     /// Creates a voucher. Its terms never change.
     create_voucher(CreateVoucherInput) -> CreateVoucherResult by merchant;
 
+    /// Ends a voucher: no checkout can use it from now on. Orders that used it keep their discount. Repeatable: a voucher
+    /// whose time is over is returned as it is.
+    end_voucher(EndVoucherInput) -> EndVoucherResult by merchant;
+
     /// Cancels an active cart for good and releases its reserved stock. Repeatable: cancelling a cancelled
     /// cart returns it. Allowed for the owner and the role `service`, and for everyone if the cart has no
     /// owner.
@@ -129,7 +133,10 @@ impl CartsSubscription {
     ) -> Result<impl Stream<Item = Result<Cart>> + use<>> {
         // No cart has an empty `_id`: the first read ends the stream.
         let of = ("carts", input::id(NodeKind::CART, &cart_id).unwrap_or_default());
-        let visible = |cart: &Cart| (cart.0.state, cart.0.modified_at);
+        let visible = |cart: &Cart| {
+            let shown = &cart.0;
+            (shown.state, shown.modified_at, shown.lines.clone(), shown.voucher.clone())
+        };
         Ok(follow(context, of, cart_id, visible, |cx, id| Box::pin(operations::cart(cx, id))))
     }
 }

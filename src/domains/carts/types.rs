@@ -5,7 +5,7 @@ pub use super::addresses::types::{
 };
 pub use super::vouchers::types::{
     ApplyVoucherInput, ApplyVoucherResult, CreateVoucherInput, CreateVoucherResult,
-    RemoveVoucherInput, RemoveVoucherResult,
+    EndVoucherInput, EndVoucherResult, RemoveVoucherInput, RemoveVoucherResult,
 };
 use super::{
     MAX_QUANTITY,

@@ -274,6 +274,27 @@ async fn a_voucher_that_expires_in_between_is_refused_and_nothing_is_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_voucher_that_was_ended_is_used_by_no_checkout() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    created(&gateway, "LEAKED", json!({ "percent": 100 })).await;
+    let guest = gateway.anonymous();
+    let id = cart(&guest, "AT_CHECKOUT", &[("a", 1)]).await;
+    applied(&guest, &id, "LEAKED").await;
+    let end = "mutation($code: String!) { endVoucher(input: {code: $code}) { __typename \
+        ... on Voucher { voucherCode validUntil } ... on UserError { code } } }";
+    let first = gateway.merchant().field(end, json!({ "code": "leaked" })).await;
+    assert_eq!(first["voucherCode"], "LEAKED", "{first:#}");
+    assert!(first["validUntil"].is_string(), "{first:#}");
+    assert_eq!(gateway.merchant().field(end, json!({ "code": "leaked" })).await, first);
+    assert_eq!(gateway.merchant().field(end, json!({ "code": "no" })).await["code"], "NOT_FOUND");
+    assert_eq!(gateway.shopper("ann").error_code(end, json!({ "code": "no" })).await, "FORBIDDEN");
+    assert_eq!(checkout(&guest, &id, "none", "op").await["fault"], "EXPIRED");
+    assert_eq!(apply(&guest, &id, "LEAKED", None).await["fault"], "EXPIRED");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_change_of_the_voucher_changes_nothing_more() {
     let gateway = Gateway::start().await;
     stocked(&gateway, "a", 100, 10).await;

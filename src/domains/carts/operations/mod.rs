@@ -16,7 +16,7 @@ pub use voucher::{apply_voucher, remove_voucher};
 
 pub use super::{
     addresses::operations::{my_addresses, remove_address, save_address},
-    vouchers::operations::{create_voucher, voucher},
+    vouchers::operations::{create_voucher, end_voucher, voucher},
 };
 use super::{
     documents::{CartDocument, CartState},

@@ -3,7 +3,7 @@
 use crate::{graphql::scalars::CurrencyCode, mongo::prelude::*};
 
 document! {
-    /// One voucher. Its terms never change.
+    /// One voucher. Its terms never change, but it can be ended.
     pub struct VoucherDocument {
         /// Its code, in capitals.
         pub code as "_id": String,

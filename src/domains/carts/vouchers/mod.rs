@@ -12,7 +12,7 @@
 //! ```
 //!
 //! - `applyVoucher` copies the voucher's terms to the cart, and reserves nothing. The terms of a voucher never change. So
-//!   the cart's discount follows from the cart alone.
+//!   the cart's discount follows from the cart alone. Only its end does, by `endVoucher`, and the cart has no copy of it.
 //! - The checkout *reserves* the discount under its own tag, before the stock. The guard has the dates, the budget and the
 //!   customer's limit, so any number of callers can't overspend them. The decision of the checkout is guarded by the
 //!   voucher's code as it was read.

@@ -3,7 +3,10 @@
 use super::{
     documents::{AppliedVoucher, Uses, VoucherCustomerDocument, VoucherDocument, VoucherHold},
     store::{self, NotDone, NotReserved, vouchers},
-    types::{CreateVoucherInput, CreateVoucherResult, VoucherFault, VoucherRefused, normal_code},
+    types::{
+        CreateVoucherInput, CreateVoucherResult, EndVoucherInput, EndVoucherResult, VoucherFault,
+        VoucherRefused, normal_code,
+    },
 };
 use crate::{
     graphql::{prelude::*, refusals::CurrencyMismatch},
@@ -71,6 +74,19 @@ pub async fn create_voucher(
         Some(own) if own.op == op.id => Err(Conflict::other_input().into()),
         _ => Err(AlreadyExists::new("voucher", &*input.code).into()),
     }
+}
+
+/// Ends a voucher: from now on no checkout can reserve it. A repeat is safe without an idempotency key.
+pub async fn end_voucher(
+    cx: Cx<'_>,
+    input: EndVoucherInput,
+) -> Result<VoucherDocument, Stop<EndVoucherResult>> {
+    let input = input.checked()?;
+    if let Some(ended) = store::end(&cx, &input.code).after().await? {
+        return Ok(ended);
+    }
+    let found = vouchers(&cx).get_settled(&input.code).await?;
+    Ok(found.ok_or_else(|| NotFound::new("voucher", input.code.as_str()))?)
 }
 
 /// The voucher with this code.

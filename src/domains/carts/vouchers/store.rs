@@ -111,6 +111,12 @@ pub(super) fn returning(id: &str, tag: &str, amount: i64) -> Change<NotDone> {
     Change::ruled(id, rules, moved(amount, 0, -1, marks))
 }
 
+/// Ends a voucher now, unless its time is over already.
+pub(super) fn end(app: &App, code: &str) -> Guarded<VoucherDocument> {
+    let is_open = is_past("validUntil").negated().guard();
+    vouchers(app).set(both(doc! { "_id": code }, is_open), doc! { "validUntil": "$$NOW" })
+}
+
 /// Removes the mark of a return that its order has settled long enough ago.
 pub(super) fn forget_return<T: Uses>(app: &App, id: &str, tag: &str) -> Guarded<T> {
     let left = without("$marks", "tag", tag);

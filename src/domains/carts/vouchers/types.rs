@@ -109,7 +109,7 @@ object! {
 }
 
 input! {
-    /// Input of `createVoucher`: the code, what it takes off, and its bounds. Its terms never change.
+    /// Input of `createVoucher`: the code, what it takes off, and its bounds. Its terms never change; `endVoucher` ends it.
     pub struct CreateVoucherInput {
         /// Code that shoppers enter: 1 to 64 letters, digits, `-` or `_`. Its letters become capital.
         pub code: String where code,
@@ -134,6 +134,12 @@ input! {
         pub minimum: Option<Long> where optional(within(0..=MAX_AMOUNT)),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the voucher of the first call.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
+    }
+
+    /// Input of `endVoucher`: the code of the voucher to end.
+    pub struct EndVoucherInput {
+        /// Code of the voucher, in any case.
+        pub code: String where code,
     }
 
     /// Input of `applyVoucher`: the cart and the code.
@@ -162,6 +168,10 @@ result! {
     /// this `idempotencyKey` was used with another input.
     pub enum CreateVoucherResult:
         VoucherDocument => Voucher | AlreadyExists | Conflict | InvalidInput;
+
+    /// Result of `endVoucher`: the voucher, which can't be used any more, or a refusal. `NotFound`: there is no such voucher.
+    pub enum EndVoucherResult:
+        VoucherDocument => Voucher | NotFound | InvalidInput;
 
     /// Result of `applyVoucher`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist for this caller,
     /// or there is no such voucher. `Conflict`: this `idempotencyKey` was used with another input.

@@ -56,7 +56,8 @@ struct Books {
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut found = Orders::default();
     orders(app).for_each(|order| found.note(&order)).await?;
-    let rule = "orders: the total is the sum of the lines less the discount, and what was paid less what was refunded";
+    let rule = "orders: the total is the sum of the lines less the discount, and what was paid less \
+                what was refunded";
     report.add(rule, found.broken.drain(..));
     check_carts(app, &found, report).await?;
     check_stock(app, &mut found, report).await?;

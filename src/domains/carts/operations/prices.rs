@@ -12,7 +12,7 @@ use super::{
     Changed,
     lines::change,
 };
-use crate::{domains::catalog::operations as catalog, graphql::prelude::*};
+use crate::{domains::catalog::operations as catalog, graphql::prelude::*, mongo::batched};
 
 /// A line whose product has another price now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(in super::super) async fn price_now(
 /// The read failed.
 pub async fn changed_prices(app: &App, cart: &CartDocument) -> Result<Vec<ChangedPrice>> {
     let reads = cart.lines.iter().map(|line| price_now(app, &line.sku, cart.currency));
-    let now = try_join_all(reads).await?;
+    let now = batched(try_join_all(reads)).await?;
     let changed = |(line, now): (&CartLine, Option<i64>)| {
         let price_now = now.filter(|now| *now != line.unit_price)?;
         Some(ChangedPrice { sku: line.sku.clone(), unit_price: line.unit_price, price_now })

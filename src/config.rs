@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use checks::is_web_address;
 pub use choices::{
-    Compression, Concern, Consistency, DiscussionLayout, DocumentsMode, LogFormat, PaymentProvider,
-    SeriesEngine, Weekday,
+    ChangedPrices, Compression, Concern, Consistency, DiscussionLayout, DocumentsMode, LogFormat,
+    PaymentProvider, SeriesEngine, Weekday,
 };
 pub use read::unread;
 
@@ -191,6 +191,8 @@ settings! {
         pub reservation_seconds: u64 = 3_600,
         /// Whether expired carts are kept (`true`) or removed.
         pub cart_keep_expired: bool = true,
+        /// What a checkout does about a price that has changed since its line was added.
+        pub checkout_changed_prices: ChangedPrices = ChangedPrices::Charge,
         /// Idle time after which a booking expires and its seats become free, in seconds.
         pub booking_idle_seconds: u64 = 600,
         /// How long a booking that was cancelled or has expired is kept, in seconds.

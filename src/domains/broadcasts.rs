@@ -93,6 +93,12 @@ broadcasts! {
         find "state" = "sweep: idle carts, and flows that were cut",
         find "outbox.at" = "sweep: stock that is still to be returned",
     }
+    "vouchers" {
+        find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
+    }
+    "voucherCustomers" {
+        find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
+    }
     "orders" {
         find "owner" = "list: the orders of their owner",
         find "outbox.at" = "sweep: what is still to be given",

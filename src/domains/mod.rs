@@ -180,6 +180,7 @@ root! {
 root! {
     /// Subscription fields of all rooms.
     MergedSubscription pub struct Subscription as "Subscription" by of_subscription:
+        carts::CartsSubscription,
         comments::CommentsSubscription,
         game::GameSubscription,
         hits::HitsSubscription,

@@ -172,7 +172,7 @@ impl<T: Stored> Collection<T> {
         let Some(document) = self.get_settled(&change.id).await? else {
             return Ok(Some(Verdict::Missing));
         };
-        let reason = change.broken(&document, attempt.now()).cloned();
+        let reason = change.broken(&document, attempt.clock()).cloned();
         if let Some(reason) = reason {
             return Ok(Some(Verdict::Refused(reason, document)));
         }

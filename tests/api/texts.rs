@@ -140,6 +140,29 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             json!({ "currency": "EUR", "policy": "RESERVE", "idempotencyKey": "op" }),
             &["/idempotencyKey"],
         ),
+        (
+            "createVoucher",
+            json!({ "code": "A", "percent": 1, "currency": "EUR", "idempotencyKey": "op" }),
+            &["/code", "/idempotencyKey"],
+        ),
+        (
+            "applyVoucher",
+            json!({ "cartId": NodeKind::CART.id("a"), "code": "A", "idempotencyKey": "op" }),
+            &["/code", "/idempotencyKey"],
+        ),
+        (
+            "acceptPrices",
+            json!({ "cartId": NodeKind::CART.id("a"), "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
+        (
+            "saveAddress",
+            json!({
+                "label": "Label", "idempotencyKey": "op",
+                "address": { "name": "Name", "street": "Street 1", "city": "City", "country": "DE" },
+            }),
+            &["/label", "/address/name", "/address/street", "/address/city", "/idempotencyKey"],
+        ),
     ]
 }
 

@@ -19,6 +19,7 @@ mod site;
 mod theaters;
 mod ticker;
 mod traffic;
+mod vouchers;
 mod world;
 
 use docgate_demo::{people::Cast, products, random::Random, tree};
@@ -71,6 +72,7 @@ pub(super) async fn fill(
     let people = goods::create_people(&client, &cast, &steps).await?;
     goods::create_products(&app, &products, &people, &steps).await?;
     goods::add_stock(&client, &products, &steps).await?;
+    vouchers::create(&client, &steps).await?;
 
     people::create(&app, count, &steps).await?;
     messages::send(&client, &steps).await?;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     MAX_LINES, MAX_QUANTITY,
     documents::{CartDocument, CartState},
-    order_of_holder, store,
+    order_of_holder, store, vouchers,
 };
 use crate::{
     app::App,
@@ -42,7 +42,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.add(rule, unsound);
     let rule = "carts: the stock reserves what active carts hold; closed carts hold nothing";
     report.add(rule, unequal);
-    Ok(())
+    vouchers::invariants::check(app, report).await
 }
 
 fn unsound_lines(cart: &CartDocument) -> Vec<String> {

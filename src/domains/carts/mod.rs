@@ -57,6 +57,13 @@
 //! `claimCart`, or when their checkout is paid. From then on only the owner and services may read and change it, and
 //! only the owner may check it out. Every change of lines is guarded by the owner as read.
 //!
+//! # Prices and vouchers
+//!
+//! A line keeps the price at which it was added. `CartLine.priceNow` shows the product's present one, and `acceptPrices`
+//! takes over those of all lines by one update, guarded by the lines as read. What the checkout does about a changed price
+//! is a setting (`checkout_changed_prices`). A voucher is applied by a change like those of lines; `vouchers` describes
+//! how a checkout reserves it.
+//!
 //! # Removal
 //!
 //! If so configured, an expired cart is removed when its reservations and their marks are gone. A repeated
@@ -79,6 +86,7 @@
 //! Invariants: one line per SKU; `0 ≤ reserved ≤ quantity`; the reservations of an active cart equal what its lines
 //! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
 
+pub mod addresses;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -87,6 +95,7 @@ mod row;
 mod store;
 mod sweep;
 pub mod types;
+pub mod vouchers;
 
 use super::{
     Room,
@@ -94,11 +103,13 @@ use super::{
     room::{declared, documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
+use addresses::AddressBookDocument;
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Return, total,
 };
 pub(crate) use types::line;
 pub use types::{Cart, CartNotActive};
+use vouchers::{VoucherCustomerDocument, VoucherDocument};
 
 /// Maximum quantity of one product in a cart.
 pub const MAX_QUANTITY: i64 = 10_000;
@@ -136,9 +147,20 @@ pub const ROOM: Room = Room {
     }),
     nodes: &[node_type!(CART: Cart, |cx, id| operations::cart(cx, id))],
     rows: &[row::LINES],
-    documents: &[documented::<CartDocument>()],
-    collections: &[declared::<CartDocument>()],
+    documents: &[
+        documented::<CartDocument>(),
+        documented::<AddressBookDocument>(),
+        documented::<VoucherDocument>(),
+        documented::<VoucherCustomerDocument>(),
+    ],
+    collections: &[
+        declared::<CartDocument>(),
+        declared::<AddressBookDocument>(),
+        declared::<VoucherDocument>(),
+        declared::<VoucherCustomerDocument>(),
+    ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(vouchers::invariants::repair(app))),
     ..Room::new("carts")
 };

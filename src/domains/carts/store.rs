@@ -6,7 +6,8 @@ use mongodb::bson::{Bson, DateTime, Document, bson, doc};
 
 use super::{
     MAX_CHANGES, MAX_LINES, MAX_QUANTITY,
-    documents::{CartDocument, CartLine, CartState, Checkout},
+    documents::{CartDocument, CartLine, CartState, Checkout, total},
+    vouchers::AppliedVoucher,
 };
 use crate::{
     app::App,
@@ -126,14 +127,15 @@ pub(super) async fn remove_expired(app: &App, id: &str) -> Result<bool, Error> {
 
 /// ACTIVE → PENDING: the lines are frozen for a checkout. The guard: there are lines, nothing is still to be
 /// returned, no other checkout was begun since `checkouts` was read, the owner is as it was read, and the
-/// lines still have the total for which the payer was checked.
+/// lines and the voucher still have the total for which the payer was checked.
 pub fn freeze(app: &App, cart: &CartDocument, checkout: &Checkout) -> Guarded<CartDocument> {
     let line = doc! { "$multiply": ["$$this.quantity", "$$this.unitPrice"] };
     let guard = doc! {
         "_id": &cart.id,
         "owner": cart.owner.as_deref(),
         // A sum of Longs, so an exact Long.
-        "$expr": { "$eq": [{ "$sum": map("$lines", line) }, checkout.total] },
+        "$expr": { "$eq": [{ "$sum": map("$lines", line) }, total(&cart.lines)] },
+        "voucher.code": voucher_of(cart),
         "state": CartState::Active,
         "lines.0": { "$exists": true },
         "outbox": { "$size": 0 },
@@ -167,20 +169,12 @@ pub fn pay(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocument> {
 const DECIDED: &str = "DECIDED";
 
 /// ACTIVE → PAID at once: the commit of a checkout without a claim, for which everything is reserved. From here it only
-/// goes forward. The guard: nothing is still to be returned, and the owner and the lines are as they were read, with
-/// what is reserved and their prices. The cart now belongs to the caller who checked it out.
+/// goes forward. The guard: nothing is still to be returned, and the owner, the voucher and the lines are as they were
+/// read, with what is reserved and their prices. The cart now belongs to the caller who checked it out.
 pub(super) fn decide(cart: &CartDocument, checkout: &Checkout) -> Change {
-    let fields = ["$$this.sku", "$$this.quantity", "$$this.held", "$$this.unitPrice"];
-    let as_read = |line: &CartLine| -> Bson {
-        let CartLine { sku, quantity, reserved, unit_price, .. } = line;
-        vec![Bson::from(sku), (*quantity).into(), (*reserved).into(), (*unit_price).into()].into()
-    };
-    let lines: Vec<Bson> = cart.lines.iter().map(as_read).collect();
-    let now = map("$lines", fields.map(Bson::from).to_vec());
-    let guard = doc! {
-        "outbox": { "$size": 0 },
-        "$expr": { "$eq": [now, literal(lines)] },
-    };
+    let mut guard = lines_as_read(cart);
+    guard.insert("outbox", doc! { "$size": 0 });
+    guard.insert("voucher.code", voucher_of(cart));
     let mut set = doc! {
         "state": DECIDED, "checkout": literal(stored(checkout)), "modifiedAt": "$$NOW",
     };
@@ -188,6 +182,37 @@ pub(super) fn decide(cart: &CartDocument, checkout: &Checkout) -> Change {
         set.insert("owner", literal(owner));
     }
     Change::new(&cart.id, both(active_as_read(cart), guard), set)
+}
+
+/// Guard: the lines are as they were read, with what is reserved and their prices.
+fn lines_as_read(cart: &CartDocument) -> Document {
+    let fields = ["$$this.sku", "$$this.quantity", "$$this.held", "$$this.unitPrice"];
+    let as_read = |line: &CartLine| -> Bson {
+        let CartLine { sku, quantity, reserved, unit_price, .. } = line;
+        vec![Bson::from(sku), (*quantity).into(), (*reserved).into(), (*unit_price).into()].into()
+    };
+    let lines: Vec<Bson> = cart.lines.iter().map(as_read).collect();
+    let now = map("$lines", fields.map(Bson::from).to_vec());
+    doc! { "$expr": { "$eq": [now, literal(lines)] } }
+}
+
+/// Code of the cart's voucher, for a guard. The terms of a code never change.
+fn voucher_of(cart: &CartDocument) -> Option<&str> {
+    cart.voucher.as_ref().map(|voucher| voucher.code.as_str())
+}
+
+/// New prices of lines, guarded by the lines as they were read.
+pub(super) fn set_prices(cart: &CartDocument, lines: &[CartLine]) -> Change {
+    let lines: Vec<Bson> = lines.iter().map(stored).collect();
+    changed_lines(cart, lines_as_read(cart), doc! { "lines": literal(lines) })
+}
+
+/// Another voucher, or none, guarded by the voucher and the lines as they were read.
+pub(super) fn set_voucher(cart: &CartDocument, voucher: Option<&AppliedVoucher>) -> Change {
+    let mut guard = lines_as_read(cart);
+    guard.insert("voucher.code", voucher_of(cart));
+    let voucher = voucher.map_or_else(|| "$$REMOVE".into(), |voucher| literal(stored(voucher)));
+    changed_lines(cart, guard, doc! { "voucher": voucher })
 }
 
 /// PAID → COMPLETE, after everything that the checkout owed was applied.

@@ -38,6 +38,7 @@ use super::{
     documents::{CartDocument, CartState},
     operations, order_of_holder,
     store::{self, CARTS, carts},
+    vouchers,
 };
 use crate::{
     app::App,
@@ -69,6 +70,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.count("stock without its time", inventory::correct_next(app).await);
     let done = sweep_reservations(app, sweep).await;
     sweep.note("reservations", done);
+    vouchers::sweep(app, sweep).await;
     if !config.cart_keep_expired {
         let expired = store::list_untouched(app, CartState::Expired, unchanged_before).await;
         sweep

@@ -5,7 +5,11 @@ mod fulfilment;
 use async_graphql::Enum;
 
 use crate::{
-    domains::{carts::Address, metadata::MetadataPairs, paying::Payment},
+    domains::{
+        carts::{Address, vouchers::VoucherHold},
+        metadata::MetadataPairs,
+        paying::Payment,
+    },
     flow::{Op, OpRecord},
     graphql::scalars::CurrencyCode,
     mongo::prelude::*,
@@ -36,8 +40,10 @@ document! {
         pub currency: CurrencyCode,
         /// Lines in the cart's order. A removed line has quantity 0.
         pub lines: Vec<OrderLine>,
-        /// Sum of the lines, in minor units.
+        /// Sum of the lines less the discount, in minor units.
         pub total: i64,
+        /// What a voucher takes off, if the cart had one.
+        pub discount?: OrderDiscount,
         /// Committed payments, oldest first.
         pub payments: Vec<OrderPayment>,
         /// Shipping address.
@@ -128,6 +134,15 @@ document! {
         pub unit_price: i64,
     }
 
+    /// What a voucher takes off an order.
+    #[derive(PartialEq, Eq)]
+    pub struct OrderDiscount {
+        /// What the checkout spent of the voucher. It is given back if the order is cancelled.
+        pub hold: VoucherHold,
+        /// What is taken off the lines as they are now, in minor units: at most what was spent.
+        pub amount: i64,
+    }
+
     /// One payment of an order: that of the checkout, or of a raised line.
     #[derive(PartialEq, Eq)]
     pub struct OrderPayment {
@@ -141,6 +156,11 @@ document! {
 }
 
 impl OrderDocument {
+    /// What is taken off the lines, in minor units.
+    pub fn taken_off(&self) -> i64 {
+        self.discount.as_ref().map_or(0, |discount| discount.amount)
+    }
+
     /// The outbox entries that aren't settled.
     pub fn owed(&self) -> impl Iterator<Item = &Due> {
         self.outbox.iter().filter(|due| due.settled.is_none())
@@ -214,6 +234,11 @@ pub enum Action {
         payment: String,
         /// Amount in minor units.
         amount: i64,
+    },
+    /// Gives back what was spent of a voucher.
+    GiveBack {
+        /// What was spent.
+        voucher: VoucherHold,
     },
 }
 

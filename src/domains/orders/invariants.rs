@@ -1,6 +1,13 @@
 //! Invariants of orders and checkouts, for `docgate check`.
 
-use std::collections::{HashMap, HashSet};
+mod vouchers;
+
+use std::{
+    collections::{HashMap, HashSet},
+    mem,
+};
+
+use vouchers::Vouchers;
 
 use super::{
     documents::{OrderDocument, OrderState},
@@ -37,6 +44,8 @@ struct Orders {
     raising: HashSet<String>,
     /// Per payment, what orders and provider say of it.
     books: HashMap<String, Books>,
+    /// What orders have of vouchers.
+    vouchers: Vouchers,
 }
 
 /// Comparison of a payment between its order and its provider.
@@ -52,13 +61,14 @@ struct Books {
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut found = Orders::default();
     orders(app).for_each(|order| found.note(&order)).await?;
-    let rule =
-        "orders: the total is the sum of the lines, and what was paid less what was refunded";
+    let rule = "orders: the total is the sum of the lines less the discount, and what was paid less \
+                what was refunded";
     report.add(rule, found.broken.drain(..));
     report.add(fulfilment::RULE, found.unsound.drain(..));
     fulfilment::check_numbers(app, std::mem::take(&mut found.numbers), report).await?;
     check_carts(app, &found, report).await?;
     check_stock(app, &mut found, report).await?;
+    mem::take(&mut found.vouchers).check(app, &found.carts, report).await?;
     check_payments(app, found, report).await
 }
 
@@ -81,10 +91,13 @@ impl Orders {
         let sum: i64 = lines.iter().map(|line| line.quantity * line.unit_price).sum();
         let kept: i64 = order.payments.iter().map(|own| own.amount - own.refunded).sum();
         let due = if order.state == OrderState::Placed { order.total } else { 0 };
-        if sum != order.total || kept != due {
+        let off = order.taken_off();
+        if sum - off != order.total || kept != due || off < 0 {
             let (id, total) = (&order.id, order.total);
-            self.broken.push(format!("order {id}: total {total}, lines {sum}, paid {kept}"));
+            let parts = format!("total {total}, lines {sum}, discount {off}, paid {kept}");
+            self.broken.push(format!("order {id}: {parts}"));
         }
+        self.vouchers.note(order);
         if order.state == OrderState::Placed {
             for line in lines {
                 *self.sold.entry(line.sku.clone()).or_default() += line.quantity;

@@ -41,6 +41,10 @@
 //! applied. After the checkout's deadline it can't be applied any more, and the sweep or a repeat aborts the
 //! checkout. An authorisation with an unknown outcome can be voided at once, because its void leaves a tombstone.
 //!
+//! **Vouchers.** A cart with a voucher reserves its discount in the same step as stock and money, under the same tag, and
+//! before the stock. It is released where the stock is released, and spent before COMPLETE. A cancelled order gives it back
+//! by an entry of its outbox (`operations/discount.rs`; the steps are in the carts' `vouchers`).
+//!
 //! **Ownership.** A cart without an owner gets the caller who checks it out with a token as its owner. The
 //! checkout records that caller, guarded by the cart's owner as it was read. The commit writes
 //! it as the cart's owner, and the order has the same owner. A checkout that is aborted leaves the owner
@@ -87,7 +91,7 @@
 //! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!
 //! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
-//! to one and have the same owner; the total is the sum of the lines, and equals what was paid less what is
+//! to one and have the same owner; the total is the sum of the lines less the discount, and equals what was paid less what is
 //! to be refunded (zero once an order is cancelled); captures and refunds of the provider equal those of the
 //! orders, except for refunds that are due; no line has fewer pieces than are packed or sent, and no shipment has fewer than
 //! its returns.

@@ -9,7 +9,7 @@ use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// A decision that was computed from an order as it was read.
 pub(super) struct Decision {
-    /// The order with its new state, lines, total and payments.
+    /// The order with its new state, lines, total, discount and payments.
     pub(super) order: OrderDocument,
     /// What it owes for that.
     pub(super) owed: Vec<Action>,
@@ -51,6 +51,9 @@ pub(super) fn decide(
         "outbox": append("$outbox", owed.iter().enumerate().map(due).collect()),
     };
     set.extend(fulfilment(order));
+    if let Some(discount) = &order.discount {
+        set.insert("discount", literal(stored(discount)));
+    }
     if let Some(raise) = raise {
         set.insert("raises", without("$raises", "tag", raise));
     }

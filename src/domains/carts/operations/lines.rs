@@ -103,7 +103,7 @@ pub(super) fn setting(cx: Cx<'_>, input: &Checked<SetCartLineQuantityInput>) -> 
 }
 
 /// Changes an active cart once per op. `step` is tried until its change is committed.
-async fn change<'a, U, S>(
+pub(super) async fn change<'a, U, S>(
     cx: Cx<'a>,
     id: &str,
     op: &'a Op,
@@ -153,6 +153,15 @@ pub(super) struct Ready {
 }
 
 impl Call<'_> {
+    /// Commits a change for which nothing is reserved.
+    pub(super) async fn commit_change(&self, change: Change) -> Result<Step<CartDocument>, Error> {
+        let Self { cx, op, attempt, cart } = self;
+        let tag = &op.tag(&cart.ops);
+        let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
+        let nothing = None::<std::future::Ready<Result<(), Error>>>;
+        Ok(Step::or_again(carts(cx).commit(this_try, change, nothing).await?))
+    }
+
     /// Reserves the pieces of an addition.
     pub(super) async fn add(
         &self,

@@ -3,12 +3,21 @@
 pub mod checkout;
 mod closing;
 mod lines;
+mod prices;
 mod row;
+mod voucher;
 
 pub use closing::{cancel_cart, carry_out_outbox, close, expire, release_after_checkout};
 pub use lines::{add_cart_line, remove_cart_line, set_cart_line_quantity};
+pub(super) use prices::price_now;
+pub use prices::{ChangedPrice, accept_prices, changed_prices};
 pub use row::{LineChange, LineInput, change_lines};
+pub use voucher::{apply_voucher, remove_voucher};
 
+pub use super::{
+    addresses::operations::{my_addresses, remove_address, save_address},
+    vouchers::operations::{create_voucher, end_voucher, voucher},
+};
 use super::{
     documents::{CartDocument, CartState},
     store::{self, carts},
@@ -54,6 +63,7 @@ pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResu
         lines: Vec::new(),
         ops: Vec::new(),
         outbox: Vec::new(),
+        voucher: None,
         checkout: None,
         checkouts: 0,
         opened_at: attempt.now(),

@@ -9,7 +9,7 @@ use super::{
         store::orders,
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
-    Changed, number, too_many_holders,
+    Changed, discount, number, too_many_holders,
 };
 use crate::{
     app::App,
@@ -58,10 +58,12 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
                 (CartState::Active, _) if cart.lines.is_empty() => {
                     Err(CartEmpty::because("the cart has no lines").into())
                 }
-                (CartState::Active, _) if needs_no_provider(&cx, carts::total(&cart.lines)) => {
+                (CartState::Active, _) if needs_no_provider(&cx, cart.total()) => {
+                    discount::check_prices(&cx, &cart).await?;
                     check_out_at_once(cx, input, op, (&cart, payer.as_ref()), &attempt).await
                 }
                 (CartState::Active, _) => {
+                    discount::check_prices(&cx, &cart).await?;
                     let Some(cart) = freeze(cx, input, op, &cart, &attempt).await? else {
                         return Ok(Step::Again);
                     };
@@ -117,7 +119,7 @@ fn checkout_of(
         cart.lines.iter().map(|CartLine { sku, quantity, reserved, unit_price, .. }| {
             format!("{quantity} {reserved} {unit_price} {sku}")
         });
-    let lines: Vec<String> = lines.collect();
+    let lines: Vec<String> = lines.chain(discount::part_of_tag(cart)).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let tag = is_unclaimed.then(|| format!("{}/{}", op.tag(&cart.ops), cx.ids().derived(&lines)));
     let number = cart.checkouts.to_string();
@@ -131,7 +133,8 @@ fn checkout_of(
         input: op.input.clone(),
         shipping: input.shipping.clone(),
         payment: Payment::from(&input.payment),
-        total: carts::total(&cart.lines),
+        total: cart.total(),
+        voucher: discount::hold_of(cart, cx.requester.subject.as_deref()),
         deadline: attempt.deadline(),
         tag,
     }
@@ -249,6 +252,9 @@ impl<'a> Run<'a> {
     pub(super) async fn reserve_missing(
         self,
     ) -> Result<Result<bool, Stop<CheckoutCartResult>>, Error> {
+        if let Some(lack) = self.reserve_voucher().await? {
+            return Ok(Err(lack));
+        }
         let (app, missing, cap) =
             (self.app, self.missing(), self.app.config().reservations_per_sku);
         let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();
@@ -293,6 +299,7 @@ impl<'a> Run<'a> {
         let releases =
             lines.map(|(line, _)| inventory::release(app, &line.sku, &cart.id, &checkout.id));
         join_all(releases).await.into_iter().collect::<Result<(), Error>>()?;
+        self.release_voucher().await?;
         decider::reactivate(app, &cart.id, checkout).held().await?;
         Ok(true)
     }
@@ -314,13 +321,15 @@ impl<'a> Run<'a> {
             }
             payments::capture(app, &checkout.payment_id).await
         };
-        let (written, captured, sold) = tokio::join!(
+        let (written, captured, sold, spent) = tokio::join!(
             number::place(app, order),
             capture,
             holder.apply_each(&lines, Destination::Sold),
+            self.spend_voucher(),
         );
         captured?;
         sold?;
+        spent?;
         let written = written?;
         decider::complete(app, &cart.id, checkout).held().await?;
         let (own, cart, attempt) = (app.clone(), cart.clone(), *attempt);
@@ -354,6 +363,7 @@ impl<'a> Run<'a> {
             currency: cart.currency,
             lines: cart.lines.iter().map(line).collect(),
             total: checkout.total,
+            discount: self.discount(),
             payments: payment.into_iter().collect(),
             shipping: checkout.shipping.clone(),
             payer: checkout.payment.clone(),

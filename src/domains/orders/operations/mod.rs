@@ -2,6 +2,7 @@
 
 mod adjust;
 mod checkout;
+mod discount;
 mod fulfilment;
 mod lists;
 mod notes;
@@ -79,7 +80,8 @@ pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<Cancel
     .await
 }
 
-/// The decision of a cancellation: every line is restocked, and the rest of every payment is refunded.
+/// The decision of a cancellation: every line is restocked, the rest of every payment is refunded, and what was spent of a
+/// voucher is given back.
 fn cancelled(mut order: OrderDocument) -> Decision {
     let mut owed = Vec::new();
     for line in order.lines.iter().filter(|line| line.quantity > 0) {
@@ -89,6 +91,9 @@ fn cancelled(mut order: OrderDocument) -> Decision {
         let amount = payment.amount - payment.refunded;
         owed.push(Action::Refund { payment: payment.id.clone(), amount });
         payment.refunded = payment.amount;
+    }
+    if let Some(discount) = &order.discount {
+        owed.push(Action::GiveBack { voucher: discount.hold.clone() });
     }
     // What is packed is unpacked. Shipments that were sent have come back as a whole, and stay on record.
     order.shipments.retain(Shipment::is_sent);

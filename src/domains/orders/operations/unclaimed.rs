@@ -96,8 +96,10 @@ impl Run<'_> {
         let goods =
             lines.map(|(line, _)| inventory::release(app, &line.sku, &cart.id, checkout.tag()));
         let charge = charge_of(cart, checkout);
-        let (goods, money) = tokio::join!(join_all(goods), payments::release(app, &charge));
+        let (goods, money, voucher) =
+            tokio::join!(join_all(goods), payments::release(app, &charge), self.release_voucher(),);
         goods.into_iter().collect::<Result<(), Error>>()?;
+        voucher?;
         money.map(|()| true)
     }
 
@@ -147,12 +149,14 @@ impl Run<'_> {
         let holder = Holder { app, name: &cart.id, tag: checkout.tag(), attempt };
         let lines: Vec<_> =
             cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
-        let (sold, credited) = tokio::join!(
+        let (sold, credited, spent) = tokio::join!(
             holder.apply_each(&lines, Destination::Sold),
             payments::credit(app, &checkout.payment_id, recorded, attempt),
+            self.spend_voucher(),
         );
         let sold = sold?;
         credited?;
+        spent?;
         let completed = decider::complete(app, &cart.id, checkout).held().await?;
         // The rules of forgetting; see the head of this file.
         if took && is_inserter && sold == Sends::Once && completed {

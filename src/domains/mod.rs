@@ -244,6 +244,13 @@ pub fn collections(config: &Config) -> Vec<Declared> {
     own.into_iter().chain(rooms.copied()).collect()
 }
 
+/// What [`collections`] returns, and the collections of months that there are.
+pub fn indexed(config: &Config) -> Vec<Declared> {
+    let later = switched_on(config).flat_map(|room| room.later);
+    let monthly = later.filter(|later| later.made == Made::Monthly).map(Later::declared);
+    collections(config).into_iter().chain(monthly).collect()
+}
+
 /// The documents of every collection of the rooms that are switched on, each with its room; those of docgate itself have
 /// none.
 pub fn documents(config: &Config) -> Vec<(Option<&'static Room>, Documented)> {

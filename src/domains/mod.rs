@@ -11,6 +11,8 @@
 //! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document.
 //! `payments` has no documents; it has a file for each provider.
 //!
+//! Beside the rooms there is what several of them share: [`baskets`] and their [`checkout`], [`delivery`], [`trees`], [`paying`].
+//!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, `theater → payments`, and
 //! `{content, game, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are
@@ -42,7 +44,9 @@ pub mod topics;
 pub mod transfers;
 
 pub mod audiences;
+pub mod baskets;
 pub mod broadcasts;
+pub mod checkout;
 pub mod delivery;
 pub mod nodes;
 pub mod paying;

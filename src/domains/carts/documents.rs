@@ -84,24 +84,6 @@ document! {
     }
 }
 
-impl CartState {
-    /// Whether the cart is active or can become active again.
-    pub const fn may_become_active(self) -> bool {
-        matches!(self, Self::Active | Self::Pending | Self::Voiding)
-    }
-
-    /// Whether nothing changes any more.
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Complete | Self::Expired | Self::Cancelled)
-    }
-}
-
-impl From<CartState> for Bson {
-    fn from(state: CartState) -> Self {
-        Self::String(state.to_string())
-    }
-}
-
 document! {
     /// One SKU in the cart, with the price at which it was added.
     #[derive(PartialEq, Eq)]
@@ -162,13 +144,6 @@ document! {
         pub total: i64,
         /// Deadline of the attempt that began it, on the server's clock.
         pub deadline: DateTime,
-    }
-}
-
-impl Checkout {
-    /// Tag under which it reserves.
-    pub fn tag(&self) -> &str {
-        self.tag.as_deref().unwrap_or(&self.id)
     }
 }
 

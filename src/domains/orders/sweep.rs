@@ -24,35 +24,16 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         operations::undo_raise(app, &order, &raise).await
     };
     sweep.each(raises, |(order, _)| order.clone(), undo).await;
-    let owing = sweep_owing(app, unchanged_before, sweep).await;
-    sweep.note("orders that owe something", owing);
+    let list = |from| store::list_owing(app, from, unchanged_before, BATCH);
+    let oldest = |order: &OrderDocument, from: DateTime| {
+        order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
+    };
+    let settle = |order: OrderDocument| async move {
+        operations::settle(app, &order.id, unchanged_before).await
+    };
+    let (owing, id) = ("orders that owe something", |order: &OrderDocument| order.id.clone());
+    sweep.each_page(owing, BATCH, list, oldest, id, settle).await;
     checkout::sweep_authorisations::<SaleOfCart>(app, sweep).await;
-}
-
-/// Applies and settles what orders owe. Deferred entries, such as a refund that the merchant's account can't
-/// cover, stay at the front of the list; the pass continues behind them.
-async fn sweep_owing(
-    app: &App,
-    unchanged_before: DateTime,
-    sweep: &mut Sweep,
-) -> Result<(), Error> {
-    let mut from = DateTime::from_millis(0);
-    loop {
-        let owing = store::list_owing(app, from, unchanged_before, BATCH).await?;
-        let oldest = |order: &OrderDocument| {
-            order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
-        };
-        let last = owing.iter().filter_map(oldest).max();
-        let is_full = i64::try_from(owing.len()) == Ok(BATCH);
-        let settle = |order: OrderDocument| async move {
-            operations::settle(app, &order.id, unchanged_before).await
-        };
-        sweep.each(Ok(owing), |order| order.id.clone(), settle).await;
-        match last {
-            Some(last) if is_full && last > from => from = last,
-            _ => return Ok(()),
-        }
-    }
 }
 
 /// Raises whose attempt has ended, each with the id of its order.

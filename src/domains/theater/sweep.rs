@@ -30,28 +30,18 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     checkout::sweep_holds::<SaleOfSeats>(app, sweep).await;
     checkout::sweep_authorisations::<SaleOfSeats>(app, sweep).await;
     baskets::sweep::<BookingDocument>(app, sweep).await;
-    let done = sweep_screenings(app, sweep).await;
-    sweep.note("holds", done);
-    let done = sweep_receipts(app, sweep).await;
-    sweep.note("refunds", done);
+    sweep_screenings(app, sweep).await;
+    sweep_receipts(app, sweep).await;
 }
 
-/// Looks at the holds of each screening that it hasn't looked at before, page by page, and removes old marks of refunds.
-async fn sweep_screenings(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
-    let (before, mut from) = (sweep.unchanged_before(), DateTime::from_millis(0));
-    loop {
-        let found = store::list_to_sweep(app, from, before, BATCH).await?;
-        let is_full = i64::try_from(found.len()) == Ok(BATCH);
-        let last = found.last().map(|screening| screening.sweep_at);
-        let look =
-            |screening: SweptScreening| async move { look_at(app, &screening, before).await };
-        sweep.each(Ok(found), |screening| screening.id.clone(), look).await;
-        match last {
-            // A page whose documents all have one time would be read again for ever.
-            Some(last) if is_full && last > from => from = last,
-            _ => return Ok(()),
-        }
-    }
+/// Looks at the holds of each screening that it hasn't looked at before, and removes old marks of refunds.
+async fn sweep_screenings(app: &App, sweep: &mut Sweep) {
+    let before = sweep.unchanged_before();
+    let list = |from| store::list_to_sweep(app, from, before, BATCH);
+    let at = |screening: &SweptScreening, _| Some(screening.sweep_at);
+    let look = |screening: SweptScreening| async move { look_at(app, &screening, before).await };
+    let id = |screening: &SweptScreening| screening.id.clone();
+    sweep.each_page("holds", BATCH, list, at, id, look).await;
 }
 
 /// What becomes of a hold.
@@ -121,23 +111,16 @@ async fn read_all(app: &App, ids: &[&str]) -> Result<Vec<BookingDocument>, Error
     bookings(app).list(List::of_ids(ids)).await
 }
 
-/// Carries on with cancelled receipts. A refund that the provider can't pay now stays at the front of the list; the pass
-/// continues behind it.
-async fn sweep_receipts(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
-    let (before, mut from) = (sweep.unchanged_before(), DateTime::from_millis(0));
-    loop {
-        let found = store::list_cancelling(app, from, before, BATCH).await?;
-        let is_full = i64::try_from(found.len()) == Ok(BATCH);
-        let last = found.last().and_then(|receipt| receipt.cancelling_at);
-        let settle = |receipt: ReceiptDocument| async move {
-            let attempt = app.begin().await?;
-            let now = operations::carry_on(app, receipt, &attempt).await?;
-            Ok(now.cancelling_at.is_none())
-        };
-        sweep.each(Ok(found), |receipt| receipt.id.clone(), settle).await;
-        match last {
-            Some(last) if is_full && last > from => from = last,
-            _ => return Ok(()),
-        }
-    }
+/// Carries on with cancelled receipts.
+async fn sweep_receipts(app: &App, sweep: &mut Sweep) {
+    let before = sweep.unchanged_before();
+    let list = |from| store::list_cancelling(app, from, before, BATCH);
+    let at = |receipt: &ReceiptDocument, _| receipt.cancelling_at;
+    let settle = |receipt: ReceiptDocument| async move {
+        let attempt = app.begin().await?;
+        let now = operations::carry_on(app, receipt, &attempt).await?;
+        Ok(now.cancelling_at.is_none())
+    };
+    let id = |receipt: &ReceiptDocument| receipt.id.clone();
+    sweep.each_page("refunds", BATCH, list, at, id, settle).await;
 }

@@ -277,6 +277,8 @@ impl Drop for Turn<'_> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     #[test]
@@ -299,7 +301,7 @@ mod tests {
         let first = turns.wait(Client(1)).await.ok();
         assert!(first.is_some());
         let mut second = Box::pin(turns.wait(Client(1)));
-        assert!(futures_util::poll!(second.as_mut()).is_pending(), "its share is one turn");
+        assert!(second.as_mut().now_or_never().is_none(), "its share is one turn");
         assert!(turns.wait(Client(2)).await.is_ok(), "another client has room");
         drop(first);
         assert!(second.await.is_ok());

@@ -120,6 +120,9 @@ pub trait Sale: Copy + Send + Sync + 'static {
     fn claim_ended(_run: Run<'_, Self>) {}
 }
 
+/// The baskets of a room. A derived `Copy` of [`Run`] asks nothing of them because of this name.
+type BasketOf<S> = <S as Sale>::Basket;
+
 /// The stored checkouts of a room.
 pub type Record<S> = <<S as Sale>::Basket as Basket>::Checkout;
 
@@ -141,23 +144,16 @@ pub struct Begun {
 }
 
 /// A checkout, as an attempt carries it out.
+#[derive(Clone, Copy)]
 pub struct Run<'a, S: Sale> {
     pub app: &'a App,
-    pub basket: &'a S::Basket,
+    pub basket: &'a BasketOf<S>,
     pub checkout: &'a Record<S>,
     pub terms: Terms<'a>,
     pub attempt: &'a Attempt,
     /// Whether this attempt reserved everything itself; see [`Sale::reserve`].
     took: bool,
 }
-
-impl<S: Sale> Clone for Run<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S: Sale> Copy for Run<'_, S> {}
 
 /// A call of the mutation that checks out.
 #[derive(Debug)]

@@ -80,7 +80,8 @@ impl<S: Sale> Run<'_, S> {
             }
             payments::capture(app, terms.payment_id).await
         };
-        let (placed, captured, sold) = tokio::join!(self.insert(), capture, S::sell(self));
+        let (placed, captured, sold) =
+            tokio::join!(S::place(app, S::placed(self)), capture, S::sell(self));
         captured?;
         sold?;
         let placed = placed?;

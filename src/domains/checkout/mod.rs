@@ -79,9 +79,23 @@ pub trait Sale: Copy + Send + Sync + 'static {
     ///
     /// # Errors
     /// Why it can't be checked out.
-    fn parts(basket: &Self::Basket, attempt: &Attempt) -> Result<Vec<String>, Stop<Self::Refused>>;
+    fn parts(
+        cx: Cx<'_>,
+        basket: &Self::Basket,
+        attempt: &Attempt,
+    ) -> impl Future<Output = Result<Vec<String>, Stop<Self::Refused>>> + Send;
     /// The document that a checkout places.
     fn placed(run: Run<'_, Self>) -> Self::Placed;
+    /// Inserts what is placed. Returns it if this call inserted it.
+    ///
+    /// # Errors
+    /// The outcome is unknown.
+    fn place(
+        app: &App,
+        placed: Self::Placed,
+    ) -> impl Future<Output = Result<Option<Self::Placed>>> + Send {
+        insert(app, placed)
+    }
     /// Whether the placed document was deleted since.
     fn is_deleted(_placed: &Self::Placed) -> bool {
         false
@@ -171,7 +185,7 @@ pub struct Call<'a> {
 /// A refusal, which left the basket as it was; or the outcome is unknown.
 pub async fn check_out<S: Sale>(
     call: &Call<'_>,
-    record: impl Fn(Begun) -> Record<S> + Sync,
+    record: impl Fn(Begun, &S::Basket) -> Record<S> + Sync,
 ) -> Placed<S> {
     let (cx, op, record) = (call.cx, call.op, &record);
     let read = || async move {
@@ -223,11 +237,12 @@ async fn try_out<S: Sale>(
     basket: &S::Basket,
     payer: Option<&AccountDocument>,
     attempt: &Attempt,
-    record: &(impl Fn(Begun) -> Record<S> + Sync),
+    record: &(impl Fn(Begun, &S::Basket) -> Record<S> + Sync),
 ) -> Result<Step<S::Placed>, Stop<S::Refused>> {
-    let parts = S::parts(basket, attempt)?;
+    let parts = S::parts(*cx, basket, attempt).await?;
     let at_once = needs_no_provider(cx, basket.total());
-    let checkout = record(begun::<S>(*cx, op, basket, &parts, at_once, payment, attempt));
+    let begun = begun::<S>(*cx, op, basket, &parts, at_once, payment, attempt);
+    let checkout = record(begun, basket);
     let run = Run::<S>::of(cx, basket, &checkout, attempt);
     if at_once {
         payments::check_payer(*cx, &run.charge(), payer)?;
@@ -275,6 +290,12 @@ fn begun<S: Sale>(
     }
 }
 
+/// Inserts a document. Returns it if this call inserted it.
+async fn insert<T: Stored + Clone>(app: &App, placed: T) -> Result<Option<T>> {
+    let inserted = app.collection().insert(placed.clone()).await;
+    Ok(inserted.decided()?.map(|()| placed))
+}
+
 impl<'a, S: Sale> Run<'a, S> {
     fn new(app: &'a App, basket: &'a S::Basket, attempt: &'a Attempt) -> Result<Self> {
         let checkout = basket.checkout();
@@ -305,13 +326,6 @@ impl<'a, S: Sale> Run<'a, S> {
         let placed = self.app.collection::<S::Placed>().get_settled(id).await?;
         let placed = placed.filter(|placed| !S::is_deleted(placed));
         Ok(placed.ok_or_else(|| NotFound::of(S::PLACED, id))?)
-    }
-
-    /// Inserts what is placed. Returns it if this call inserted it.
-    async fn insert(self) -> Result<Option<S::Placed>> {
-        let placed = S::placed(self);
-        let inserted = self.app.collection().insert(placed.clone()).await;
-        Ok(inserted.decided()?.map(|()| placed))
     }
 
     /// Finishes an interrupted checkout: aborts it if it isn't paid, else applies what it owes.

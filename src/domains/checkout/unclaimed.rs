@@ -127,7 +127,7 @@ impl<S: Sale> Run<'_, S> {
         let Self { app, terms, attempt, .. } = self;
         let charge = self.charge();
         let record = payments::record(app, &charge, terms.reserves_under(), terms.owner, attempt);
-        let (placed, recorded) = tokio::join!(self.insert(), record);
+        let (placed, recorded) = tokio::join!(S::place(app, S::placed(self)), record);
         Ok((placed?, recorded?))
     }
 

@@ -31,7 +31,7 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
     let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
     let call = Call { cx, id: &input.cart_id, op, payment: Payment::from(&input.payment) };
-    checkout::check_out::<SaleOfCart>(&call, |begun| checkout_of(begun, input)).await
+    checkout::check_out::<SaleOfCart>(&call, |begun, _cart| checkout_of(begun, input)).await
 }
 
 /// The stored checkout.
@@ -74,7 +74,11 @@ impl Sale for SaleOfCart {
         }
     }
 
-    fn parts(cart: &CartDocument, _: &Attempt) -> Result<Vec<String>, Stop<CheckoutCartResult>> {
+    async fn parts(
+        _cx: Cx<'_>,
+        cart: &CartDocument,
+        _attempt: &Attempt,
+    ) -> Result<Vec<String>, Stop<CheckoutCartResult>> {
         if cart.lines.is_empty() {
             return Err(CartEmpty::because("the cart has no lines").into());
         }

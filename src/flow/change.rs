@@ -105,6 +105,16 @@ pub enum Verdict<T, R, A = Sends> {
     Missing,
 }
 
+impl<T, R, A> Verdict<T, R, A> {
+    /// What was applied, if it was.
+    pub fn applied(self) -> Option<A> {
+        match self {
+            Self::Applied(applied) => Some(applied),
+            Self::Refused(..) | Self::Missing => None,
+        }
+    }
+}
+
 impl<T: Stored> Collection<T> {
     /// The guarded write of a change.
     pub fn change<R>(&self, change: Change<R>) -> Guarded<T> {

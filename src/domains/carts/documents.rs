@@ -87,24 +87,6 @@ document! {
     }
 }
 
-impl CartState {
-    /// Whether the cart is active or can become active again.
-    pub const fn may_become_active(self) -> bool {
-        matches!(self, Self::Active | Self::Pending | Self::Voiding)
-    }
-
-    /// Whether nothing changes any more.
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Complete | Self::Expired | Self::Cancelled)
-    }
-}
-
-impl From<CartState> for Bson {
-    fn from(state: CartState) -> Self {
-        Self::String(state.to_string())
-    }
-}
-
 document! {
     /// One SKU in the cart, with the price at which it was added.
     #[derive(PartialEq, Eq)]
@@ -170,13 +152,6 @@ document! {
     }
 }
 
-impl Checkout {
-    /// Tag under which it reserves.
-    pub fn tag(&self) -> &str {
-        self.tag.as_deref().unwrap_or(&self.id)
-    }
-}
-
 input! {
     /// Postal address of the recipient.
     #[derive(Default, PartialEq, Eq, Deserialize, SimpleObject)]
@@ -204,11 +179,6 @@ impl CartDocument {
     pub fn discount(&self) -> i64 {
         let goods = total(&self.lines);
         self.voucher.as_ref().map_or(0, |voucher| voucher.discount(goods))
-    }
-
-    /// What is to be paid: the sum of the lines less the discount, in minor units.
-    pub fn total(&self) -> i64 {
-        total(&self.lines) - self.discount()
     }
 
     /// Replaces the line of this SKU, or adds it as the last one.

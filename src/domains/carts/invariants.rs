@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::inventory::{self, Reservation},
+    domains::{
+        baskets::Basket as _,
+        inventory::{self, Reservation},
+    },
     error::Error,
     invariants::Report,
 };
@@ -77,7 +80,7 @@ fn unequal_reservations(cart: &CartDocument, reserved: &mut Reserved) -> Vec<Str
     let mut broken = Vec::new();
     for (sku, due) in due {
         let found = reserved.remove(&(cart.id.clone(), sku.to_owned())).unwrap_or_default();
-        if (is_active || cart.state.is_final()) && found != due {
+        if (is_active || cart.state().is_final()) && found != due {
             let CartDocument { id, state, .. } = cart;
             broken.push(format!("{state} cart {id:?} holds {found} of {sku:?}, not {due}"));
         }

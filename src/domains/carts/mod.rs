@@ -1,18 +1,6 @@
 //! Carts hold the products that a shopper intends to buy, and reserve stock for them.
 //!
-//! ```text
-//!                 openCart                checkoutCart
-//!                     │            ┌───────────────────▶ PENDING ──▶ PAID ──▶ COMPLETE
-//!                     ▼            │                        │     ▲
-//!   add, set, remove  ACTIVE ──────┘◀─────── VOIDING ◀──────┘     │
-//!                     │ └─────────────────────────────────────────┘
-//!                     │    │
-//!           cancelCart│    │idle for too long (sweep)
-//!                     ▼    ▼
-//!             CANCELLING   EXPIRING        outbox applied, then everything returned
-//!                     ▼    ▼
-//!              CANCELLED   EXPIRED ──▶ removed, if so configured
-//! ```
+//! A cart is a [basket](super::baskets), which has the diagram of its states. An expired cart is removed, if so configured.
 //!
 //! The cart is the decider of its flows; stock is only a receiver. Each cart has one entry per SKU in the stock:
 //! a *reservation*, with its quantity and the marks of the reserves and applies that changed it. The field
@@ -49,7 +37,7 @@
 //! A checkout goes from ACTIVE to PAID at once, or through PENDING if an outside provider authorises the payment. The
 //! first commit is a change of an active cart like the others: guarded by ACTIVE, by the lines as read, by the op and its
 //! tag, and by the deadline. The second is guarded by PENDING and the checkout's id. It needs no deadline, because an abort
-//! changes the state to VOIDING first. The flows are described in the room of orders.
+//! changes the state to VOIDING first. The flows are those of all [baskets](super::checkout).
 //!
 //! # Ownership
 //!

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     domains::{
+        baskets::Basket as _,
         inventory::InsufficientStock,
         orders::{self, Order},
     },

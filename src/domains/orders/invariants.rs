@@ -132,7 +132,7 @@ async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<
             report.broken(format!("cart {cart} has the orders {order} and {other}"));
         }
     }
-    carts::operations::checkout::for_each(app, |cart| {
+    carts::operations::for_each(app, |cart| {
         let checkout = cart.checkout.as_ref().map(|checkout| checkout.id.as_str());
         let order = of_cart.remove(cart.id.as_str());
         if cart.state == CartState::Complete && (order.is_none() || order != checkout) {

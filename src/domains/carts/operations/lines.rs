@@ -30,10 +30,11 @@ use super::{
             RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
         },
     },
-    Changed, begin, carry_out_outbox,
+    Changed,
 };
 use crate::{
     domains::{
+        baskets::{Basket as _, begin},
         catalog::operations::{self as catalog, Offer},
         inventory::{
             InsufficientStock,
@@ -117,7 +118,7 @@ where
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
         if op.is_committed(&cart.ops)? {
             // The earlier call may have been interrupted before it returned stock.
-            carry_out_outbox(&cx, &cart, &attempt).await?;
+            cart.carry_out_outbox(&cx, &attempt).await?;
             return Ok(Step::Done(cart));
         }
         if cart.state != CartState::Active {
@@ -255,7 +256,7 @@ impl Call<'_> {
         let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
         let after = carts(cx).commit(this_try, change.clone(), undo).await?;
         if let Some(after) = after.as_ref().filter(|_| *is_lower) {
-            carry_out_outbox(cx, after, attempt).await?;
+            after.carry_out_outbox(cx, attempt).await?;
         }
         Ok(Step::or_again(after))
     }

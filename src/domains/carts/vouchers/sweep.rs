@@ -10,10 +10,12 @@ use super::{
     store,
 };
 use crate::{
-    domains::carts::{
-        documents::{CartDocument, CartState},
-        operations::checkout as decider,
-        store::carts,
+    domains::{
+        baskets::Basket as _,
+        carts::{
+            documents::{CartDocument, CartState},
+            store::{self as cart_store, carts},
+        },
     },
     flow::Sweep,
     graphql::prelude::*,
@@ -55,7 +57,10 @@ async fn end_reservation<T: Uses>(app: &App, uses: &T, mark: &VoucherMark) -> Re
     let VoucherMark { tag, amount, .. } = mark;
     let cart_id = mark.cart.as_deref().unwrap_or_default();
     let cart = carts(app).get_settled(cart_id).await?;
-    let is_own = |cart: &CartDocument| cart.checkout.as_ref().is_some_and(|own| own.tag() == tag);
+    let is_own = |cart: &CartDocument| {
+        let own = cart.checkout.as_ref().map(CartDocument::terms);
+        own.is_some_and(|own| own.reserves_under() == tag)
+    };
     match cart.filter(is_own).map(|cart| cart.state) {
         Some(CartState::Complete) => {
             let attempt = app.begin().await?;
@@ -64,7 +69,7 @@ async fn end_reservation<T: Uses>(app: &App, uses: &T, mark: &VoucherMark) -> Re
         }
         // Its checkout is finished or undone by the sweep of orders.
         Some(CartState::Pending | CartState::Voiding | CartState::Paid) => Ok(false),
-        _ if !decider::abort_tag(app, cart_id, tag).await? => Ok(false),
+        _ if !carts(app).abort(cart_id, tag, cart_store::bounds(app)).await? => Ok(false),
         _ => {
             let releasing = store::releasing(uses.id(), tag, *amount);
             app.collection::<T>().change(releasing).held().await

@@ -5,16 +5,19 @@ use super::{
         documents::{OrderDiscount, OrderDocument},
         types::{CheckoutCartResult, PricesChanged},
     },
-    checkout::Run,
+    checkout::SaleOfCart,
 };
 use crate::{
     config::ChangedPrices,
-    domains::carts::{
-        self, CartDocument,
-        vouchers::{
-            VoucherHold,
-            operations::{self as vouchers, VoucherStep},
+    domains::{
+        carts::{
+            self, CartDocument,
+            vouchers::{
+                VoucherHold,
+                operations::{self as vouchers, VoucherStep},
+            },
         },
+        checkout::Run,
     },
     graphql::prelude::*,
 };
@@ -62,16 +65,16 @@ fn kept(discount: i64, goods: i64, by: i64) -> i64 {
     i64::try_from(part).unwrap_or(discount)
 }
 
-impl Run<'_> {
+impl Run<'_, SaleOfCart> {
     fn voucher_step(&self) -> Option<VoucherStep<'_>> {
         let hold = self.checkout.voucher.as_ref()?;
-        Some(VoucherStep { app: self.app, hold, tag: self.checkout.tag() })
+        Some(VoucherStep { app: self.app, hold, tag: self.terms.reserves_under() })
     }
 
     /// Reserves the discount. `Some` is the reason why the checkout has to be aborted.
     pub(super) async fn reserve_voucher(self) -> Result<Option<Stop<CheckoutCartResult>>> {
         let Some(step) = self.voucher_step() else { return Ok(None) };
-        Ok(step.reserve(&self.cart.id, self.attempt).await?.map(Stop::from))
+        Ok(step.reserve(&self.basket.id, self.attempt).await?.map(Stop::from))
     }
 
     /// Releases the discount, after the checkout was aborted.

@@ -10,12 +10,11 @@ mod number;
 mod outbox;
 mod placing;
 mod returns;
-mod unclaimed;
 
 pub use adjust::adjust_order_line;
 pub(super) use adjust::undo_raise;
+pub(super) use checkout::SaleOfCart;
 pub use checkout::checkout_cart;
-pub(super) use checkout::recover;
 pub use fulfilment::{deliver_order, pack_order, ship_order, unpack_order};
 pub use lists::{order_by, orders as orders_by};
 pub use notes::note_order;
@@ -150,7 +149,7 @@ fn too_many_holders() -> Error {
 }
 
 /// Whether the authorisation belongs to the order or to a raise of it.
-pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool> {
+async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool> {
     Ok(orders(app).get_settled(order).await?.is_some_and(|order| {
         order.payments.iter().any(|own| own.id == payment)
             || order.raises.iter().any(|raise| raise.payment_id() == payment)

@@ -1,6 +1,6 @@
 //! Orders after the checkout: seen, adjusted, cancelled, removed.
 
-mod fulfilment;
+pub mod fulfilment;
 mod lists;
 mod numbers;
 mod placing;

@@ -4,6 +4,7 @@ mod addresses;
 mod flows;
 mod live;
 mod prices;
+mod returns;
 mod vouchers;
 
 use mongodb::bson::doc;

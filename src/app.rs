@@ -278,6 +278,12 @@ impl Ids {
         BASE64.encode(&self.mac(parts)[..9])
     }
 
+    /// 64 bits that are derived from `parts`, for numbers that nobody can guess.
+    pub fn bits(&self, parts: &[&str]) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.mac(parts);
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+
     fn mac(&self, parts: &[&str]) -> [u8; 32] {
         self.hashed(parts).finalize().into_bytes().into()
     }

@@ -3,23 +3,19 @@
 
 mod checks;
 mod choices;
+mod load;
 mod read;
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 pub use checks::is_web_address;
 pub use choices::{
-    Compression, Concern, Consistency, DiscussionLayout, DocumentsMode, LogFormat, PaymentProvider,
-    SeriesEngine, Weekday,
+    ChangedPrices, Compression, Concern, Consistency, DiscussionLayout, DocumentsMode, LogFormat,
+    PaymentProvider, SeriesEngine, Weekday,
 };
+pub use load::Faults;
 pub use read::unread;
 
 /// Declares the settings, each with its default.
@@ -191,6 +187,8 @@ settings! {
         pub reservation_seconds: u64 = 3_600,
         /// Whether expired carts are kept (`true`) or removed.
         pub cart_keep_expired: bool = true,
+        /// What a checkout does about a price that has changed since its line was added.
+        pub checkout_changed_prices: ChangedPrices = ChangedPrices::Charge,
         /// Idle time after which a booking expires and its seats become free, in seconds.
         pub booking_idle_seconds: u64 = 600,
         /// How long a booking that was cancelled or has expired is kept, in seconds.
@@ -199,6 +197,8 @@ settings! {
         pub reservations_per_sku: u32 = 1_000,
         /// Number of free pieces up to which a product's availability is `LOW`.
         pub low_stock: u32 = 5,
+        /// Time after the delivery of a shipment within which customers can ask for its return, in days.
+        pub return_days: u32 = 30,
 
         /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
         /// is acknowledged after a majority holds it.
@@ -347,78 +347,3 @@ settings! {
 
 /// Maximum size of a connection's read buffer in bytes, unless `head_bytes` is larger.
 pub const BUFFER: usize = 64 << 10;
-
-/// All faults of a configuration, displayed as one message.
-#[derive(Debug)]
-pub struct Faults(Vec<String>);
-
-impl std::fmt::Display for Faults {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut text = String::from("the configuration can't be used:");
-        for fault in &self.0 {
-            write!(text, "\n  - {fault}")?;
-        }
-        formatter.write_str(&text)
-    }
-}
-
-impl std::error::Error for Faults {}
-
-impl Config {
-    /// Loads the configuration of a gateway from file, environment and flags, in rising precedence. `flags`
-    /// serialize to key and value pairs.
-    ///
-    /// # Errors
-    /// Lists every key that is unknown, can't be parsed, or conflicts with other keys.
-    pub fn load(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        Self::load_with(file, flags, |_| Vec::new())
-    }
-
-    /// Like [`Self::load`]; `further` returns additional faults, such as those of a file that a key names.
-    ///
-    /// # Errors
-    /// As [`Self::load`], and the faults of `further`.
-    pub fn load_with(
-        file: Option<&Path>,
-        flags: impl Serialize,
-        further: impl FnOnce(&Self) -> Vec<String>,
-    ) -> Result<Self, Faults> {
-        let (config, mut faults) = read::read(file, flags)?;
-        faults.extend(config.database_faults());
-        faults.extend(config.faults());
-        faults.extend(further(&config));
-        config.without(faults)
-    }
-
-    /// Like [`Self::load`], for a command that only uses the database: other settings of a gateway may be
-    /// missing.
-    pub fn load_for_database(
-        file: Option<&Path>,
-        flags: impl Serialize,
-        further: impl FnOnce(&Self) -> Vec<String>,
-    ) -> Result<Self, Faults> {
-        let (config, mut faults) = read::read(file, flags)?;
-        faults.extend(config.database_faults());
-        faults.extend(further(&config));
-        config.without(faults)
-    }
-
-    /// Like [`Self::load`], for a command that only reads some keys: any key may be missing, but present keys
-    /// must parse.
-    pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        let (config, faults) = read::read(file, flags)?;
-        config.without(faults)
-    }
-
-    fn without(self, faults: Vec<String>) -> Result<Self, Faults> {
-        if faults.is_empty() { Ok(self) } else { Err(Faults(faults)) }
-    }
-
-    /// The grace period: the time after the start of an attempt from which none of its writes can be applied
-    /// any more.
-    pub fn grace_period(&self) -> Duration {
-        Duration::from_millis(
-            self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
-        )
-    }
-}

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::{catalog, collections, inventory, people},
+    domains::{catalog, indexed, inventory, people},
     mongo::{
         Placement,
         indexes::{self, Planned, Step},
@@ -87,7 +87,7 @@ impl Plan {
         logging::begin(config.log_format, logging::TOOL)?;
         let planned = on_database(&config, async |database| {
             let placement = Placement::new(&config, &database);
-            Ok(indexes::plan(&placement, &collections(&config)).await?)
+            Ok(indexes::plan(&placement, &indexed(&config)).await?)
         });
         let plan = planned.await?;
         let mut rows = vec![["COLLECTION", "INDEX", "STATE", "SERVES"].map(str::to_owned)];
@@ -124,7 +124,7 @@ impl Apply {
                 terminal::say(format_args!("{}.{}: {done}", what.collection, what.name));
             };
             let app = App::new(config.clone(), database);
-            indexes::apply(app.placement(), &collections(&config), self.drop, tell).await?;
+            indexes::apply(app.placement(), &indexed(&config), self.drop, tell).await?;
             follow_site_locale(&app).await?;
             correct_terms(&app).await?;
             correct_stock(&app).await
@@ -190,7 +190,7 @@ fn state(step: &Step) -> &'static str {
 }
 
 fn row(planned: &Planned, state: &str) -> [String; 4] {
-    [planned.collection.into(), planned.name.clone(), state.into(), planned.serves.into()]
+    [planned.collection.to_string(), planned.name.clone(), state.into(), planned.serves.into()]
 }
 
 fn complaint(there_is_one: bool) -> ExitCode {

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::collections,
+    domains::{collections, indexed},
     edge::Edge,
     metrics::Metrics,
     mongo::{
@@ -185,7 +185,7 @@ async fn warn_of_places(config: &Config, placement: &Placement) -> Result<(), Fa
 /// Logs one warning with the names of missing or different indexes: reads without their index are slow, and
 /// some fail.
 async fn warn_of_indexes(config: &Config, placement: &Placement) -> Result<(), Failure> {
-    let plan = indexes::plan(placement, &collections(config)).await?;
+    let plan = indexes::plan(placement, &indexed(config)).await?;
     let incomplete =
         plan.iter().filter(|planned| matches!(planned.step, Step::Create | Step::Differs));
     let names: Vec<String> =

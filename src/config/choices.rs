@@ -14,6 +14,16 @@ pub enum PaymentProvider {
     None,
 }
 
+/// What a checkout does about a price that has changed since its line was added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangedPrices {
+    /// It charges the line's price.
+    Charge,
+    /// It is refused, and names the lines.
+    Refuse,
+}
+
 /// Storage layout of a discussion's comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

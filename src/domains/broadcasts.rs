@@ -96,6 +96,7 @@ broadcasts! {
     }
     // Shop.
     "inventory" {
+        find "available" = "list: low stock",
         find "sweepAt" = "sweep: reservations and their marks",
         find "deletionDue" = "sweep: deletions that the catalog hasn't followed",
         update "" = "walk: corrects the times of sweeps by ranges of `_id`",
@@ -108,10 +109,21 @@ broadcasts! {
         find "state" = "sweep: idle carts, and flows that were cut",
         find "outbox.at" = "sweep: stock that is still to be returned",
     }
+    "vouchers" {
+        find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
+    }
+    "voucherCustomers" {
+        find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
+    }
     "orders" {
         find "owner" = "list: the orders of their owner",
         find "outbox.at" = "sweep: what is still to be given",
         find "raises.deadline" = "sweep: raises that were cut",
+        find "stage" = "list: the orders of a stage",
+        find "lines.sku" = "list: the orders of a SKU",
+        find "returnRequestedAt" = "list: the orders with a return to be decided on",
+        find "deleted" = "list: all orders",
+        find "placedAt" = "list: new orders",
     }
     "accounts" {
         find "owner" = "list: the accounts of their owner",

@@ -12,6 +12,8 @@
 //! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document.
 //! `payments` has no documents; it has a file for each provider.
 //!
+//! Beside the rooms there is what several of them share: [`baskets`] and their [`checkout`], [`delivery`], [`trees`], [`paying`].
+//!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, `theater → payments`, and
 //! `{content, game, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are
@@ -44,7 +46,9 @@ pub mod transfers;
 
 pub mod attributes;
 pub mod audiences;
+pub mod baskets;
 pub mod broadcasts;
+pub mod checkout;
 pub mod counted;
 pub mod delivery;
 pub mod images;
@@ -186,6 +190,7 @@ root! {
 root! {
     /// Subscription fields of all rooms.
     MergedSubscription pub struct Subscription as "Subscription" by of_subscription:
+        carts::CartsSubscription,
         comments::CommentsSubscription,
         game::GameSubscription,
         hits::HitsSubscription,
@@ -260,6 +265,13 @@ pub fn collections(config: &Config) -> Vec<Declared> {
         room::declared::<ErasureDocument>(),
     ];
     own.into_iter().chain(rooms.copied()).collect()
+}
+
+/// What [`collections`] returns, and the collections of months that there are.
+pub fn indexed(config: &Config) -> Vec<Declared> {
+    let later = switched_on(config).flat_map(|room| room.later);
+    let monthly = later.filter(|later| later.made == Made::Monthly).map(Later::declared);
+    collections(config).into_iter().chain(monthly).collect()
 }
 
 /// The documents of every collection of the rooms that are switched on, each with its room; those of docgate itself have

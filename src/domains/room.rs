@@ -188,6 +188,8 @@ pub struct Later {
     pub group: Group,
     /// How a cluster divides each of them.
     pub shard_key: ShardKey,
+    /// The indexes of each of them.
+    pub indexes: &'static [Index],
     /// What they are.
     pub made: Made,
 }
@@ -206,7 +208,13 @@ pub enum Made {
 impl Later {
     /// Collections of the documents of `T`.
     pub(crate) const fn of<T: Stored>(name: &'static str, made: Made) -> Self {
-        Self { name, group: T::GROUP, shard_key: T::SHARD_KEY, made }
+        Self { name, group: T::GROUP, shard_key: T::SHARD_KEY, indexes: T::INDEXES, made }
+    }
+
+    /// Those that exist, with their indexes.
+    pub(super) fn declared(&self) -> Declared {
+        let Self { name, group, shard_key, indexes, .. } = *self;
+        Declared { name, indexes, group, shard_key }
     }
 
     /// Whether a collection with this name is one of them.

@@ -144,6 +144,7 @@ fn properties(kind: Kind) -> String {
         Kind::Unique => "unique".to_owned(),
         Kind::Where(field) => format!("documents with `{field}`"),
         Kind::UniqueWhere(field) => format!("unique, documents with `{field}`"),
+        Kind::Below(field, most) => format!("documents with `{field}` below {most}"),
         Kind::Text(language) => format!("full text in the language `{language}`"),
         Kind::Plane(least, most) => format!("plane from {least} to {most}"),
         Kind::Expiry => "MongoDB removes a document after this time".to_owned(),

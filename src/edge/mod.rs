@@ -26,7 +26,6 @@ mod received_bytes;
 mod repoll;
 mod response_writer;
 mod server;
-mod shares;
 mod traces;
 mod trusted_documents;
 mod uploads;
@@ -46,7 +45,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use tower_service::Service as _;
 
-use crate::{app::App, config::Config, domains, schema::GatewaySchema};
+use crate::{app::App, config::Config, domains, graphql::shares, schema::GatewaySchema};
 
 pub use explorer::DemoTokens;
 

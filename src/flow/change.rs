@@ -105,6 +105,16 @@ pub enum Verdict<T, R, A = Sends> {
     Missing,
 }
 
+impl<T, R, A> Verdict<T, R, A> {
+    /// What was applied, if it was.
+    pub fn applied(self) -> Option<A> {
+        match self {
+            Self::Applied(applied) => Some(applied),
+            Self::Refused(..) | Self::Missing => None,
+        }
+    }
+}
+
 impl<T: Stored> Collection<T> {
     /// The guarded write of a change.
     pub fn change<R>(&self, change: Change<R>) -> Guarded<T> {
@@ -172,7 +182,7 @@ impl<T: Stored> Collection<T> {
         let Some(document) = self.get_settled(&change.id).await? else {
             return Ok(Some(Verdict::Missing));
         };
-        let reason = change.broken(&document, attempt.now()).cloned();
+        let reason = change.broken(&document, attempt.clock()).cloned();
         if let Some(reason) = reason {
             return Ok(Some(Verdict::Refused(reason, document)));
         }

@@ -47,6 +47,7 @@
 //! - [`Try`]: one try of an op within an attempt
 //! - [`Collection::commit`] and [`Collection::abort`]: the commit of a change, and the abort of a tag
 //! - [`Sweep`]: the clock and the result of one pass of a room's sweep, which finishes what was interrupted
+//! - [`decision`]: flows whose decider is inserted by the commit, and exists only if they were decided
 //! - [`lease`]: one holder at a time, until a deadline on the server's clock
 //! - [`tree`]: documents that carry copies of their ancestors' values
 //!
@@ -67,6 +68,7 @@
 mod attempt;
 mod change;
 mod decide;
+pub mod decision;
 pub mod lease;
 mod ops;
 mod sweep;

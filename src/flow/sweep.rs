@@ -71,6 +71,38 @@ impl Sweep {
         }
     }
 
+    /// Finishes the items of a list page by page, for items that can stay at the front of the list, such as a refund that
+    /// can't be paid now. `list` reads a page of up to `limit` items from a time on, oldest first, and `at` returns the time of an
+    /// item. The next page begins at the last time of the one before.
+    pub async fn each_page<T, L, F>(
+        &mut self,
+        what: &str,
+        limit: i64,
+        mut list: impl FnMut(DateTime) -> L,
+        at: impl Fn(&T, DateTime) -> Option<DateTime>,
+        name: impl Fn(&T) -> String,
+        mut finish: impl FnMut(T) -> F,
+    ) where
+        L: Future<Output = Result<Vec<T>, Error>>,
+        F: Future<Output = Result<bool, Error>>,
+    {
+        let mut from = DateTime::from_millis(0);
+        loop {
+            let found = match list(from).await {
+                Ok(found) => found,
+                Err(error) => return self.note(what, Err(error)),
+            };
+            let is_full = i64::try_from(found.len()) == Ok(limit);
+            let last = found.iter().filter_map(|item| at(item, from)).max();
+            self.each(Ok(found), &name, &mut finish).await;
+            match last {
+                // A page whose items all have one time would be read again for ever.
+                Some(last) if is_full && last > from => from = last,
+                _ => return,
+            }
+        }
+    }
+
     /// Adds the result of one item: whether it was finished.
     pub fn add(&mut self, what: &str, done: Result<bool, Error>) {
         self.count(what, done.map(u64::from));

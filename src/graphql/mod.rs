@@ -16,6 +16,7 @@
 //! - [`page`]: connections with keyset cursors
 //! - [`upload`]: files in a request
 //! - [`node_id`]: opaque global ids
+//! - [`shares`]: limits of the gateway, and the share of each client
 //! - [`shared`]: objects that many subscribers get, resolved once per operation
 //! - [`subscription`]: the state of one document after each change
 //! - [`errors`]: conversion of errors for the client
@@ -37,6 +38,7 @@ pub mod refusals;
 pub mod requester;
 pub mod scalars;
 pub mod shared;
+pub mod shares;
 pub mod subscription;
 pub mod text;
 pub mod upload;

@@ -155,13 +155,16 @@ fn upgrade<T: Stored>(document: &mut Document) {
 
 /// Decodes a stored document, after it was upgraded in memory.
 pub(super) fn read<T: Stored>(stored: &RawDocumentBuf) -> Result<T, Error> {
-    let (version, newest) = (version_of(stored), newest(T::UPGRADES));
-    if version >= newest {
+    let newest = newest(T::UPGRADES);
+    // Finding the version in the bytes costs each read a pass over them, so a type without upgrades looks for it only after
+    // an error.
+    if T::UPGRADES.is_empty() || version_of(stored) >= newest {
         // A newer document may differ in any field, so another one may be met before its version.
-        let is_newer = |error: &Error| version > newest && matches!(error, Error::Internal(_));
-        return decode(stored).map_err(|error| match error {
-            error if is_newer(&error) => newer(version, newest),
-            error => error,
+        return decode(stored).map_err(|error| match version_of(stored) {
+            version if version > newest && matches!(error, Error::Internal(_)) => {
+                newer(version, newest)
+            }
+            _ => error,
         });
     }
     let mut document = decode(stored)?;

@@ -15,6 +15,7 @@
 //! - `queue`: the queue of a batcher, and when it is sent
 //! - `scheduling`: how a future queues the items of batchers
 //! - `loader`: reads by key and of the server's clock, batched over all requests
+//! - `reader`: the command of a batch of reads by key
 //! - `lookup`: the kinds of reads by key that the loader batches
 //! - [`counts`]: counters with many writers, batched over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
@@ -42,7 +43,7 @@
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`lazy_document`]: documents of which only the selected fields are decoded
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
-//! - [`indexes`]: declared indexes against existing ones
+//! - [`indexes`]: declared indexes, and `index_plan`: their comparison with existing ones
 //! - [`shards`]: the shard keys of collections
 //! - [`observe`]: the commands that a request sent
 //! - [`explain`]: execution statistics of a read
@@ -63,6 +64,7 @@ pub mod explain;
 pub mod expression;
 pub mod gridfs;
 pub mod guarded;
+mod index_plan;
 pub mod indexes;
 mod inserter;
 pub mod keyset;
@@ -79,6 +81,7 @@ pub mod prelude;
 mod queue;
 pub mod raw_bson;
 mod raw_writes;
+mod reader;
 pub mod restoring;
 pub mod rings;
 pub mod rollup;

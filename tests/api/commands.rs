@@ -71,6 +71,7 @@ async fn a_checkout() {
         // The decision.
         "findAndModify carts",
         "insert orders",
+        "insert orderNumbers",
         "insert transfers",
         // After the answer: goods and money move. This order is the first to pay the merchant.
         "update inventory",
@@ -108,7 +109,7 @@ async fn sixteen_checkouts_of_one_sku() {
     base.assert_sound().await;
 }
 
-/// Of twelve commands seven are sent before the answer, four deep: the reads, the reservations, the decision, the inserts.
+/// Of thirteen commands eight are sent before the answer, four deep: the reads, the reservations, the decision, the inserts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkout_of_three_lines_that_are_not_reserved() {
     let base = Gateway::start().await;
@@ -131,6 +132,7 @@ async fn a_checkout_of_three_lines_that_are_not_reserved() {
         "update accounts",
         "findAndModify carts",
         "insert orders",
+        "insert orderNumbers",
         "insert transfers",
         // After the answer.
         "update inventory",

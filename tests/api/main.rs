@@ -13,6 +13,7 @@ mod answers;
 mod assets;
 mod attacks;
 mod auth;
+mod buying;
 mod carts;
 mod catalog;
 mod categories;

@@ -1,5 +1,11 @@
 //! Orders after the checkout: seen, adjusted, cancelled, removed.
 
+pub mod fulfilment;
+mod lists;
+mod numbers;
+mod placing;
+mod returns;
+
 use std::time::Duration;
 
 use docgate::graphql::node_id::NodeKind;

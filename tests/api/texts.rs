@@ -144,6 +144,29 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             json!({ "currency": "EUR", "policy": "RESERVE", "idempotencyKey": "op" }),
             &["/idempotencyKey"],
         ),
+        (
+            "createVoucher",
+            json!({ "code": "A", "percent": 1, "currency": "EUR", "idempotencyKey": "op" }),
+            &["/code", "/idempotencyKey"],
+        ),
+        (
+            "applyVoucher",
+            json!({ "cartId": NodeKind::CART.id("a"), "code": "A", "idempotencyKey": "op" }),
+            &["/code", "/idempotencyKey"],
+        ),
+        (
+            "acceptPrices",
+            json!({ "cartId": NodeKind::CART.id("a"), "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
+        (
+            "saveAddress",
+            json!({
+                "label": "Label", "idempotencyKey": "op",
+                "address": { "name": "Name", "street": "Street 1", "city": "City", "country": "DE" },
+            }),
+            &["/label", "/address/name", "/address/street", "/address/city", "/idempotencyKey"],
+        ),
     ]
 }
 
@@ -273,6 +296,35 @@ fn texts_of_theaters() -> Vec<(&'static str, Value, &'static [&'static str])> {
     ]
 }
 
+/// The same of orders.
+fn texts_of_orders() -> Vec<(&'static str, Value, &'static [&'static str])> {
+    let order = NodeKind::ORDER.id("a");
+    vec![
+        (
+            "shipOrder",
+            json!({
+                "orderId": order, "shipmentNumber": 1, "carrier": "Post", "tracking": "1", "idempotencyKey": "op",
+            }),
+            &["/carrier", "/tracking", "/idempotencyKey"],
+        ),
+        (
+            "requestReturn",
+            json!({ "orderId": order, "shipmentNumber": 1, "reason": "Why", "idempotencyKey": "op" }),
+            &["/reason", "/idempotencyKey"],
+        ),
+        (
+            "refuseReturn",
+            json!({ "orderId": order, "returnNumber": 1, "answer": "No", "idempotencyKey": "op" }),
+            &["/answer", "/idempotencyKey"],
+        ),
+        (
+            "noteOrder",
+            json!({ "orderId": order, "text": "Note", "idempotencyKey": "op" }),
+            &["/text", "/idempotencyKey"],
+        ),
+    ]
+}
+
 /// The same of the game.
 fn texts_of_the_game() -> Vec<(&'static str, Value, &'static [&'static str])> {
     vec![
@@ -306,8 +358,13 @@ fn with(input: &Value, place: &str, text: &str) -> Value {
 async fn a_text_of_which_nothing_is_seen_is_refused_by_its_field() {
     let gateway = Gateway::start().await;
     let client = writer(&gateway);
-    let texts =
-        [texts(&gateway).await, texts_of_people(), texts_of_theaters(), texts_of_the_game()];
+    let texts = [
+        texts(&gateway).await,
+        texts_of_people(),
+        texts_of_theaters(),
+        texts_of_orders(),
+        texts_of_the_game(),
+    ];
     let texts = texts.concat();
     let before = gateway.snapshot().await;
     for (name, input, places) in &texts {

@@ -7,6 +7,7 @@ mod covers;
 mod cut;
 mod discussions;
 mod events;
+mod fulfilment;
 mod goods;
 mod hits;
 mod jobs;
@@ -19,6 +20,7 @@ mod site;
 mod theaters;
 mod ticker;
 mod traffic;
+mod vouchers;
 mod world;
 
 use docgate_demo::{people::Cast, products, random::Random, tree};
@@ -74,6 +76,7 @@ pub(super) async fn fill(
     goods::create_products(&app, &products, &people, &steps).await?;
     goods::add_stock(&client, &products, &steps).await?;
     covers.hang(&client, &products, &people, &steps).await?;
+    vouchers::create(&client, &steps).await?;
 
     people::create(&app, count, &steps).await?;
     messages::send(&client, &steps).await?;

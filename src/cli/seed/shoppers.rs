@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{
     SHOPPER, Steps,
     client::{DemoClient, someone},
+    fulfilment,
     goods::{AT_ONCE, text},
 };
 use crate::{
@@ -238,13 +239,14 @@ impl Visits<'_> {
         each(count, steps.begin("active carts", count), work).await
     }
 
-    /// Creates orders; some are changed afterwards, some cancelled.
+    /// Creates orders; some are changed afterwards, some cancelled, and the merchant fulfils some.
     pub(super) async fn place_orders(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             let shopper = self.shopper(number);
             let cart = self.cart(&shopper.who, "order", number).await?;
             let order = check_out(self.client, shopper, None, &cart, number).await?;
-            self.change_order(&shopper.who, &order, number).await
+            self.change_order(&shopper.who, &order, number).await?;
+            fulfilment::fulfil(self.client, &shopper.who, &order, number).await
         };
         each(count, steps.begin("orders", count), work).await
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use async_graphql::{Enum, SimpleObject};
 
+use super::vouchers::{AppliedVoucher, VoucherHold};
 use crate::{
     domains::paying::Payment,
     flow::{Decider, OpRecord},
@@ -30,6 +31,8 @@ document! {
         pub ops: Vec<OpRecord>,
         /// Stock that is still to be returned to the shelf.
         pub outbox: Vec<Return>,
+        /// The voucher that its next checkout uses.
+        pub voucher?: AppliedVoucher,
         /// The checkout in progress, or the one that closed the cart.
         pub checkout?: Checkout,
         /// Number of checkouts that were begun. It is part of the next checkout's id.
@@ -81,24 +84,6 @@ document! {
         Cancelling,
         /// The shopper cancelled the cart. Its stock was returned.
         Cancelled,
-    }
-}
-
-impl CartState {
-    /// Whether the cart is active or can become active again.
-    pub const fn may_become_active(self) -> bool {
-        matches!(self, Self::Active | Self::Pending | Self::Voiding)
-    }
-
-    /// Whether nothing changes any more.
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Complete | Self::Expired | Self::Cancelled)
-    }
-}
-
-impl From<CartState> for Bson {
-    fn from(state: CartState) -> Self {
-        Self::String(state.to_string())
     }
 }
 
@@ -158,17 +143,12 @@ document! {
         pub input: String,
         pub shipping: Address,
         pub payment: Payment,
-        /// Sum of the frozen lines, in minor units.
+        /// What is to be paid, in minor units: the sum of the frozen lines less the discount of the voucher.
         pub total: i64,
+        /// What it reserves of the cart's voucher.
+        pub voucher?: VoucherHold,
         /// Deadline of the attempt that began it, on the server's clock.
         pub deadline: DateTime,
-    }
-}
-
-impl Checkout {
-    /// Tag under which it reserves.
-    pub fn tag(&self) -> &str {
-        self.tag.as_deref().unwrap_or(&self.id)
     }
 }
 
@@ -195,6 +175,12 @@ impl Decider for CartDocument {
 }
 
 impl CartDocument {
+    /// What the voucher takes off the lines, in minor units.
+    pub fn discount(&self) -> i64 {
+        let goods = total(&self.lines);
+        self.voucher.as_ref().map_or(0, |voucher| voucher.discount(goods))
+    }
+
     /// Replaces the line of this SKU, or adds it as the last one.
     pub(super) fn put_line(&mut self, line: CartLine) {
         match self.lines.iter_mut().find(|old| old.sku == line.sku) {

@@ -5,11 +5,14 @@ use std::collections::{HashMap, HashSet};
 use super::{
     MAX_LINES, MAX_QUANTITY,
     documents::{CartDocument, CartState},
-    order_of_holder, store,
+    order_of_holder, store, vouchers,
 };
 use crate::{
     app::App,
-    domains::inventory::{self, Reservation},
+    domains::{
+        baskets::Basket as _,
+        inventory::{self, Reservation},
+    },
     error::Error,
     invariants::Report,
 };
@@ -42,7 +45,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.add(rule, unsound);
     let rule = "carts: the stock reserves what active carts hold; closed carts hold nothing";
     report.add(rule, unequal);
-    Ok(())
+    vouchers::invariants::check(app, report).await
 }
 
 fn unsound_lines(cart: &CartDocument) -> Vec<String> {
@@ -77,7 +80,7 @@ fn unequal_reservations(cart: &CartDocument, reserved: &mut Reserved) -> Vec<Str
     let mut broken = Vec::new();
     for (sku, due) in due {
         let found = reserved.remove(&(cart.id.clone(), sku.to_owned())).unwrap_or_default();
-        if (is_active || cart.state.is_final()) && found != due {
+        if (is_active || cart.state().is_final()) && found != due {
             let CartDocument { id, state, .. } = cart;
             broken.push(format!("{state} cart {id:?} holds {found} of {sku:?}, not {due}"));
         }

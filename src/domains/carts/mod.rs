@@ -1,18 +1,6 @@
 //! Carts hold the products that a shopper intends to buy, and reserve stock for them.
 //!
-//! ```text
-//!                 openCart                checkoutCart
-//!                     │            ┌───────────────────▶ PENDING ──▶ PAID ──▶ COMPLETE
-//!                     ▼            │                        │     ▲
-//!   add, set, remove  ACTIVE ──────┘◀─────── VOIDING ◀──────┘     │
-//!                     │ └─────────────────────────────────────────┘
-//!                     │    │
-//!           cancelCart│    │idle for too long (sweep)
-//!                     ▼    ▼
-//!             CANCELLING   EXPIRING        outbox applied, then everything returned
-//!                     ▼    ▼
-//!              CANCELLED   EXPIRED ──▶ removed, if so configured
-//! ```
+//! A cart is a [basket](super::baskets), which has the diagram of its states. An expired cart is removed, if so configured.
 //!
 //! The cart is the decider of its flows; stock is only a receiver. Each cart has one entry per SKU in the stock:
 //! a *reservation*, with its quantity and the marks of the reserves and applies that changed it. The field
@@ -49,13 +37,20 @@
 //! A checkout goes from ACTIVE to PAID at once, or through PENDING if an outside provider authorises the payment. The
 //! first commit is a change of an active cart like the others: guarded by ACTIVE, by the lines as read, by the op and its
 //! tag, and by the deadline. The second is guarded by PENDING and the checkout's id. It needs no deadline, because an abort
-//! changes the state to VOIDING first. The flows are described in the room of orders.
+//! changes the state to VOIDING first. The flows are those of all [baskets](super::checkout).
 //!
 //! # Ownership
 //!
 //! A cart without an owner may be used by anyone who knows its id. A caller with a token takes it over with
 //! `claimCart`, or when their checkout is paid. From then on only the owner and services may read and change it, and
 //! only the owner may check it out. Every change of lines is guarded by the owner as read.
+//!
+//! # Prices and vouchers
+//!
+//! A line keeps the price at which it was added. `CartLine.priceNow` shows the product's present one, and `acceptPrices`
+//! takes over those of all lines by one update, guarded by the lines as read. What the checkout does about a changed price
+//! is a setting (`checkout_changed_prices`). A voucher is applied by a change like those of lines; `vouchers` describes
+//! how a checkout reserves it.
 //!
 //! # Removal
 //!
@@ -79,6 +74,7 @@
 //! Invariants: one line per SKU; `0 ≤ reserved ≤ quantity`; the reservations of an active cart equal what its lines
 //! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
 
+pub mod addresses;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -88,6 +84,7 @@ mod row;
 mod store;
 mod sweep;
 pub mod types;
+pub mod vouchers;
 
 use super::{
     Room,
@@ -95,11 +92,13 @@ use super::{
     room::{declared, documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
+use addresses::AddressBookDocument;
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Return, total,
 };
 pub(crate) use types::line;
 pub use types::{Cart, CartNotActive};
+use vouchers::{VoucherCustomerDocument, VoucherDocument};
 
 /// Maximum quantity of one product in a cart.
 pub const MAX_QUANTITY: i64 = 10_000;
@@ -137,11 +136,22 @@ pub const ROOM: Room = Room {
     }),
     nodes: &[node_type!(CART: Cart, |cx, id| operations::cart(cx, id))],
     rows: &[row::LINES],
-    documents: &[documented::<CartDocument>()],
-    collections: &[declared::<CartDocument>()],
+    documents: &[
+        documented::<CartDocument>(),
+        documented::<AddressBookDocument>(),
+        documented::<VoucherDocument>(),
+        documented::<VoucherCustomerDocument>(),
+    ],
+    collections: &[
+        declared::<CartDocument>(),
+        declared::<AddressBookDocument>(),
+        declared::<VoucherDocument>(),
+        declared::<VoucherCustomerDocument>(),
+    ],
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(vouchers::invariants::repair(app))),
     ..Room::new("carts")
 };

@@ -4,28 +4,38 @@ use super::{operations::cancel_cart, store::carts, types::CancelCartInput};
 use crate::{
     domains::persons::{self, Erasing},
     graphql::prelude::*,
-    mongo::personal::{Blank, Field, Find, Personal},
+    mongo::personal::{BEHIND_A_COLON, Blank, Field, Find, Personal},
 };
 
 /// See [`Room::personal`](crate::domains::Room::personal).
-pub(super) const PERSONAL: &[Personal] = &[Personal::of(
-    "carts",
-    Find::Index("owner", "owner_modified"),
-    &[
-        Field::replaces("owner"),
-        Field::blanks(
-            "checkout.owner",
-            &[
-                ("shipping", Blank::EmptyFields(&["name", "street", "city", "country"])),
-                ("payment.token", Blank::Nothing),
-            ],
-        ),
-    ],
-)
-// Its flow writes the owner to the order.
-.unless(&["state"], |cart, _| {
-    !matches!(cart.get_str("state"), Ok("COMPLETE" | "EXPIRED" | "CANCELLED"))
-})];
+pub(super) const PERSONAL: &[Personal] = &[
+    Personal::of(
+        "carts",
+        Find::Index("owner", "owner_modified"),
+        &[
+            Field::replaces("owner"),
+            Field::blanks(
+                "checkout.owner",
+                &[
+                    ("shipping", Blank::EmptyFields(&["name", "street", "city", "country"])),
+                    ("payment.token", Blank::Nothing),
+                ],
+            ),
+            Field::replaces("checkout.voucher.customer"),
+        ],
+    )
+    // Its flow writes the owner to the order.
+    .unless(&["state"], |cart, _| {
+        !matches!(cart.get_str("state"), Ok("COMPLETE" | "EXPIRED" | "CANCELLED"))
+    }),
+    Personal::of("addressBooks", Find::Id, &[Field::removes("_id")]),
+    Personal::of("vouchers", Find::Walk, &[Field::replaces("createdBy")]),
+    Personal::of("voucherCustomers", Find::Walk, &[Field::removes("_id").within(BEHIND_A_COLON)])
+        // A checkout has reserved a use.
+        .unless(&["reservedUses"], |uses, _| {
+            uses.get_i64("reservedUses").is_ok_and(|uses| uses > 0)
+        }),
+];
 
 /// Cancels the person's carts, which returns the stock that they hold. One that is being checked out is left to the next run.
 pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {

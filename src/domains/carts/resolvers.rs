@@ -1,7 +1,10 @@
 //! Resolvers: they translate between GraphQL and the operations of the carts.
 
-use super::operations;
-use crate::graphql::prelude::*;
+use async_graphql::{Context, Result, Subscription};
+use futures_util::Stream;
+
+use super::{operations, vouchers::Voucher};
+use crate::graphql::{prelude::*, subscription::follow};
 
 queries! {
     /// Query fields.
@@ -15,6 +18,19 @@ queries! {
         context,
         #[graphql(desc = "Global id of the cart.")] id: ID,
     ): Option<Cart> = operations::cart(cx(context), &id).await?.map(Cart::from),
+
+    /// A voucher by its code, with what was used of it. Null if there is none.
+    voucher(
+        context,
+        #[graphql(desc = "Code of the voucher, in any case.")] code: String,
+    ) by merchant: Option<Voucher> =
+        operations::voucher(cx(context), &code).await?.map(Voucher::from),
+
+    /// The caller's saved addresses, at most 20. Nobody else sees them.
+    my_addresses(context) by signed_in: Vec<SavedAddress> = {
+        let book = operations::my_addresses(cx(context)).await?;
+        book.addresses.into_iter().map(SavedAddress::from).collect()
+    },
 
     /// The caller's active cart, on whatever device it was opened. If there are several, the one that was
     /// changed last. Null if there is none; `openCart` opens one.
@@ -58,10 +74,69 @@ mutations! {
     /// Who: everyone.
     remove_cart_line(RemoveCartLineInput) -> RemoveCartLineResult;
 
+    /// Sets the lines of an active cart to the present prices of their products. The line of a product that was deleted, or
+    /// whose price is in another currency now, keeps its price. Allowed for the owner and the role `service`, and for
+    /// everyone if the cart has no owner.
+    ///
+    /// Who: everyone.
+    accept_prices(AcceptPricesInput) -> AcceptPricesResult;
+
+    /// Applies a voucher to an active cart. Nothing is reserved: the checkout decides whether the voucher can be used.
+    /// Allowed for the owner and the role `service`, and for everyone if the cart has no owner.
+    ///
+    /// Who: everyone.
+    apply_voucher(ApplyVoucherInput) -> ApplyVoucherResult;
+
+    /// Removes the voucher of an active cart. A cart without one is returned as it is. Allowed for the owner and the role
+    /// `service`, and for everyone if the cart has no owner.
+    ///
+    /// Who: everyone.
+    remove_voucher(RemoveVoucherInput) -> RemoveVoucherResult;
+
+    /// Saves an address of the caller under a label, or replaces the one with this label. Orders keep the address that
+    /// they were placed with.
+    save_address(SaveAddressInput) -> SaveAddressResult by signed_in;
+
+    /// Removes a saved address of the caller.
+    remove_address(RemoveAddressInput) -> RemoveAddressResult by signed_in;
+
+    /// Creates a voucher. Its terms never change.
+    create_voucher(CreateVoucherInput) -> CreateVoucherResult by merchant;
+
+    /// Ends a voucher: no checkout can use it from now on. Orders that used it keep their discount. Repeatable: a voucher
+    /// whose time is over is returned as it is.
+    end_voucher(EndVoucherInput) -> EndVoucherResult by merchant;
+
     /// Cancels an active cart for good and releases its reserved stock. Repeatable: cancelling a cancelled
     /// cart returns it. Allowed for the owner and the role `service`, and for everyone if the cart has no
     /// owner.
     ///
     /// Who: everyone.
     cancel_cart(CancelCartInput) -> CancelCartResult;
+}
+
+/// Subscription fields.
+#[derive(Default)]
+pub struct CartsSubscription;
+
+#[Subscription]
+impl CartsSubscription {
+    /// A cart: the current state first, then each new state after a change. A change of a product's price is no change of
+    /// the cart. The stream ends when the cart is removed or isn't visible to the caller any more, and at once if it isn't
+    /// visible to the caller (see `cart`).
+    ///
+    /// Who: everyone.
+    async fn cart_changed(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Global id of the cart.")] cart_id: ID,
+    ) -> Result<impl Stream<Item = Result<Cart>> + use<>> {
+        // No cart has an empty `_id`: the first read ends the stream.
+        let of = ("carts", input::id(NodeKind::CART, &cart_id).unwrap_or_default());
+        let visible = |cart: &Cart| {
+            let shown = &cart.0;
+            (shown.state, shown.modified_at, shown.lines.clone(), shown.voucher.clone())
+        };
+        Ok(follow(context, of, cart_id, visible, |cx, id| Box::pin(operations::cart(cx, id))))
+    }
 }

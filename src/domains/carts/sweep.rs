@@ -35,15 +35,19 @@ use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{CartDocument, CartState},
-    operations, order_of_holder,
-    store::{self, CARTS, carts},
+    documents::CartDocument,
+    order_of_holder,
+    store::{self, carts},
+    vouchers,
 };
 use crate::{
     app::App,
-    domains::inventory::{
-        Reservation, Tag,
-        operations::{self as inventory, BEGINNING},
+    domains::{
+        baskets::{self, Basket as _, State},
+        inventory::{
+            Reservation, Tag,
+            operations::{self as inventory, BEGINNING},
+        },
     },
     error::Error,
     flow::Sweep,
@@ -56,40 +60,21 @@ const BATCH: usize = 100;
 /// Finishes interrupted flows, and expires idle carts.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let (config, unchanged_before) = (app.config(), sweep.unchanged_before());
-    let idle = sweep.earlier(Duration::from_secs(config.cart_idle_seconds));
-    let id = |cart: &CartDocument| cart.id.clone();
-    let owing = carts(app).list_older(("outbox.at", "outbox_at"), unchanged_before, CARTS).await;
-    sweep.each(owing, id, |cart| async move { carry_out(app, &cart.id).await }).await;
-    for state in [CartState::Cancelling, CartState::Expiring] {
-        let closing = store::list_untouched(app, state, unchanged_before).await;
-        sweep.each(closing, id, |cart| async move { finish_closing(app, &cart.id).await }).await;
-    }
-    let idle = store::list_untouched(app, CartState::Active, idle).await;
-    sweep.each(idle, id, |cart| async move { operations::expire(app, &cart.id).await }).await;
+    baskets::sweep::<CartDocument>(app, sweep).await;
     sweep.count("stock without its time", inventory::correct_next(app).await);
     let done = sweep_reservations(app, sweep).await;
     sweep.note("reservations", done);
+    vouchers::sweep(app, sweep).await;
     if !config.cart_keep_expired {
-        let expired = store::list_untouched(app, CartState::Expired, unchanged_before).await;
+        let expired = baskets::list_untouched(app, State::Expired, unchanged_before).await;
         sweep
-            .each(expired, id, |cart| async move { remove(app, &cart, unchanged_before).await })
+            .each(
+                expired,
+                |cart: &CartDocument| cart.id.clone(),
+                |cart| async move { remove(app, &cart, unchanged_before).await },
+            )
             .await;
     }
-}
-
-async fn carry_out(app: &App, id: &str) -> Result<bool, Error> {
-    let (attempt, Some(cart)) = app.begin_with::<CartDocument>(id).await? else { return Ok(false) };
-    operations::carry_out_outbox(app, &cart, &attempt).await?;
-    Ok(!cart.outbox.is_empty())
-}
-
-async fn finish_closing(app: &App, id: &str) -> Result<bool, Error> {
-    let (attempt, Some(cart)) = app.begin_with::<CartDocument>(id).await? else { return Ok(false) };
-    let is_closing = matches!(cart.state, CartState::Cancelling | CartState::Expiring);
-    if is_closing {
-        operations::close(app, &cart, &attempt).await?;
-    }
-    Ok(is_closing)
 }
 
 /// Removes an expired cart once the inventory has no entry of it. What remains is reconciled first.
@@ -151,8 +136,8 @@ impl Reconciliation<'_> {
             Some(cart)
                 if cart.modified_at < self.unchanged_before && at < self.unchanged_before =>
             {
-                match cart.state {
-                    CartState::Active if cart.outbox.iter().all(|due| due.sku != self.sku) => {
+                match cart.state() {
+                    State::Active if cart.outbox.iter().all(|due| due.sku != self.sku) => {
                         self.with_active(cart).await
                     }
                     state if state.is_final() => self.with_ended().await,

@@ -1,11 +1,21 @@
 //! GraphQL types of carts.
 
+pub use super::addresses::types::{
+    RemoveAddressInput, RemoveAddressResult, SaveAddressInput, SaveAddressResult, SavedAddress,
+};
+pub use super::vouchers::types::{
+    ApplyVoucherInput, ApplyVoucherResult, CreateVoucherInput, CreateVoucherResult,
+    EndVoucherInput, EndVoucherResult, RemoveVoucherInput, RemoveVoucherResult,
+};
 use super::{
     MAX_QUANTITY,
     documents::{self, CartDocument, CartPolicy, CartState},
+    operations,
+    vouchers::types::CartVoucher,
 };
 use crate::{
     domains::{
+        baskets::Basket as _,
         inventory::InsufficientStock,
         orders::{self, Order},
     },
@@ -88,7 +98,14 @@ object! {
         lines: Vec<CartLine> =
             cart.lines.iter().map(|line| CartLine::of(line, cart.currency)).collect(),
         /// Sum of the totals of all lines.
-        total: Money = Money::new(documents::total(&cart.lines), cart.currency),
+        goods: Money = Money::new(documents::total(&cart.lines), cart.currency),
+        /// The voucher of the cart. Null if it has none. `applyVoucher` applies one.
+        voucher: Option<CartVoucher> = CartVoucher::of(cart),
+        /// What the voucher takes off `goods`. The checkout reserves it, and is refused if the voucher can't be used any
+        /// more.
+        discount: Money = Money::new(cart.0.discount(), cart.currency),
+        /// What is to be paid: `goods` less `discount`.
+        total: Money = Money::new(cart.0.total(), cart.currency),
         /// Time at which the cart was opened.
         opened_at: DateTime = cart.opened_at.into(),
         /// Time of the last change. An active cart that isn't changed for `cart_idle_seconds` (by default 1800)
@@ -119,6 +136,20 @@ line! {
         /// Number of these pieces that are reserved for the cart. The checkout takes the other ones from stock,
         /// if they are still available then.
         held: i32 = int(shown.line.reserved),
+        /// Price of one piece of the product now. Null if the product was deleted, or its price is in another currency.
+        price_now(context)?: Option<Money> =
+            shown.present_price(app(context)).await?.map(|price| Money::new(price, shown.currency)),
+        /// Whether `priceNow` differs from `unitPrice`. `acceptPrices` takes over the present prices.
+        price_changed(context)?: bool = {
+            let now = shown.present_price(app(context)).await?;
+            now.is_some_and(|now| now != shown.line.unit_price)
+        },
+    }
+}
+
+impl CartLine {
+    async fn present_price(&self, app: &App) -> Result<Option<i64>> {
+        operations::price_now(app, &self.line.sku, self.currency).await
     }
 }
 
@@ -179,6 +210,14 @@ input! {
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
+    /// Input of `acceptPrices`: the cart whose lines get the present prices of their products.
+    pub struct AcceptPricesInput {
+        /// Global id of the cart.
+        pub cart_id: ID where id(NodeKind::CART),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't accept prices that changed in between.
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
+    }
+
     /// Input of `cancelCart`: the active cart to cancel.
     pub struct CancelCartInput {
         /// Global id of the cart.
@@ -213,6 +252,12 @@ result! {
     /// Result of `removeCartLine`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist
     /// for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
     pub enum RemoveCartLineResult:
+        CartDocument => Cart | NotFound | CartNotActive | Conflict | InvalidInput;
+
+    /// Result of `acceptPrices`: the cart with the present prices, or a refusal. `NotFound`: the cart doesn't exist for this
+    /// caller. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, a product costs
+    /// more than a cart can add up.
+    pub enum AcceptPricesResult:
         CartDocument => Cart | NotFound | CartNotActive | Conflict | InvalidInput;
 
     /// Result of `cancelCart`: the cancelled cart, or a refusal. `CartNotActive`: the cart is being checked out,

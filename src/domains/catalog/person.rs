@@ -9,4 +9,5 @@ use crate::{
 pub(super) const PERSONAL: &[Personal] = &[
     // Comments that are embedded in what they are on.
     Personal::copies("products", Find::Walk, comments::EMBEDDED),
+    Personal::nothing("productSlugs", "slugs of products"),
 ];

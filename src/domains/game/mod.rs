@@ -21,8 +21,8 @@
 //!   sweep: mark without a decision ──▶ insert of the move (VOID) ──▶ undo
 //! ```
 //!
-//! The move is the decider, but it is inserted only when everything was taken. `operations/moving.rs` has the steps, their
-//! guards and why they are safe. What is taken stays in its document, marked as leaving; it also stands at the receiver, marked
+//! The move is the decider, but it is inserted only when everything was taken. `src/flow/decision/mod.rs` has the steps, their
+//! guards and why they are safe; `operations/moving.rs` has what they send. What is taken stays in its document, marked as leaving; it also stands at the receiver, marked
 //! as arriving. So each document has all that a cut move needs to be given or undone, and room is reserved without a counter.
 //!
 //! Picking up, dropping and gifts demand that both sides are at one place, by the guards of their takes. An exit is part of the

@@ -130,6 +130,8 @@ impl Stored for StockDocument {
             "deletionDue",
             "the sweep of deletions that the catalog hasn't followed",
         ),
+        // The stock of most products is above it, and their writes leave the index alone.
+        Index::below("low", "available _id", ("available", LOW), "lowStock"),
     ];
 
     const UPGRADES: &'static [Upgrade] = &[Upgrade {
@@ -147,6 +149,9 @@ impl Stored for StockDocument {
         Some(Derived { field: SWEEP_AT, value: sweep_at, delay })
     }
 }
+
+/// The list of low stock has only SKUs with fewer free pieces than this.
+pub(super) const LOW: i64 = 1_000;
 
 document! {
     /// The part of a stock document that the sweep of reservations reads.

@@ -31,6 +31,14 @@ queries! {
         let found = operations::stocks_of(app(context), &skus).await?;
         found.into_iter().map(|stock| stock.map(Stock::from)).collect()
     },
+
+    /// Stock that is low: SKUs with fewer free pieces than `below`, the fewest first. A SKU that never had a receipt isn't
+    /// listed.
+    low_stock(
+        context,
+        #[graphql(desc = "Number of pieces, 1 to 1,000.")] below: i32,
+    ) by merchant: Connection<Stock> =
+        operations::low_stock(cx(context), below, paging(context)?).await?,
 }
 
 mutations! {

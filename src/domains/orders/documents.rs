@@ -1,12 +1,21 @@
 //! The documents of orders as MongoDB stores them.
 
+mod fulfilment;
+
 use async_graphql::Enum;
 
 use crate::{
-    domains::{carts::Address, metadata::MetadataPairs, paying::Payment},
+    domains::{
+        carts::{Address, vouchers::VoucherHold},
+        metadata::MetadataPairs,
+        paying::Payment,
+    },
     flow::{Op, OpRecord},
     graphql::scalars::CurrencyCode,
     mongo::prelude::*,
+};
+pub(super) use fulfilment::{
+    Note, OrderReturn, Pieces, ReturnState, Shipment, ShipmentState, Stage,
 };
 
 document! {
@@ -16,6 +25,8 @@ document! {
         pub id as "_id": String,
         /// The cart that was checked out.
         pub cart_id: String,
+        /// The number by which people name it. Orders of earlier releases have none.
+        pub number?: String,
         /// Subject of the shopper, if the cart had an owner.
         pub owner?: String,
         /// State; the diagram is in the room's `mod.rs`.
@@ -29,8 +40,10 @@ document! {
         pub currency: CurrencyCode,
         /// Lines in the cart's order. A removed line has quantity 0.
         pub lines: Vec<OrderLine>,
-        /// Sum of the lines, in minor units.
+        /// Sum of the lines less the discount, in minor units.
         pub total: i64,
+        /// What a voucher takes off, if the cart had one.
+        pub discount?: OrderDiscount,
         /// Committed payments, oldest first.
         pub payments: Vec<OrderPayment>,
         /// Shipping address.
@@ -43,6 +56,21 @@ document! {
         pub outbox: Vec<Due>,
         /// Raises of lines for which stock and money are being reserved.
         pub raises: Vec<Raise>,
+        /// State together with its fulfilment. Every commit computes it; orders of earlier releases have none.
+        pub stage?: Stage,
+        /// Shipments, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub shipments: Vec<Shipment>,
+        /// Number of the last shipment, if there was one.
+        pub last_shipment?: i32,
+        /// Returns, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub returns: Vec<OrderReturn>,
+        /// Server time of the oldest return that isn't decided. Every commit computes it.
+        pub return_requested_at?: DateTime,
+        /// Notes of merchants, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub notes: Vec<Note>,
         /// Records of applied ops.
         pub ops: Vec<OpRecord>,
         /// Its metadata.
@@ -58,7 +86,28 @@ document! {
         of_field("outbox_at", "outbox.at",
             "the sweep of what is still to be given, or was given a while ago"),
         of_field("raises_deadline", "raises.deadline", "the sweep of raises that were cut"),
+        plain("placed", "-placedAt -_id", "orders, and orderPlaced"),
+        of("stage_placed", "stage -placedAt -_id", "stage", "orders by stage"),
+        plain("sku_placed", "lines.sku -placedAt -_id", "orders by SKU"),
+        of("return_placed", "-placedAt -_id", "returnRequestedAt", "orders with a return to be decided on"),
     }
+
+    /// The order that has a number, for good.
+    pub(super) struct OrderNumberDocument {
+        /// The number.
+        pub(super) id as "_id": String,
+        /// `_id` of the order.
+        pub(super) order: String,
+        pub(super) v: Version<1>,
+    } in "orderNumbers" {
+    }
+
+    /// The part of an order by which new orders are found.
+    pub(super) struct PlacedOrder {
+        pub(super) id as "_id": String,
+        /// See [`OrderDocument::placed_at`].
+        pub(super) placed_at: DateTime,
+    } in OrderDocument;
 
     /// How far an order has come: from `PLACED` to `CANCELLING` and `CANCELLED`, and never back.
     #[derive(Enum)]
@@ -85,6 +134,15 @@ document! {
         pub unit_price: i64,
     }
 
+    /// What a voucher takes off an order.
+    #[derive(PartialEq, Eq)]
+    pub struct OrderDiscount {
+        /// What the checkout spent of the voucher. It is given back if the order is cancelled.
+        pub hold: VoucherHold,
+        /// What is taken off the lines as they are now, in minor units: at most what was spent.
+        pub amount: i64,
+    }
+
     /// One payment of an order: that of the checkout, or of a raised line.
     #[derive(PartialEq, Eq)]
     pub struct OrderPayment {
@@ -98,6 +156,11 @@ document! {
 }
 
 impl OrderDocument {
+    /// What is taken off the lines, in minor units.
+    pub fn taken_off(&self) -> i64 {
+        self.discount.as_ref().map_or(0, |discount| discount.amount)
+    }
+
     /// The outbox entries that aren't settled.
     pub fn owed(&self) -> impl Iterator<Item = &Due> {
         self.outbox.iter().filter(|due| due.settled.is_none())
@@ -171,6 +234,11 @@ pub enum Action {
         payment: String,
         /// Amount in minor units.
         amount: i64,
+    },
+    /// Gives back what was spent of a voucher.
+    GiveBack {
+        /// What was spent.
+        voucher: VoucherHold,
     },
 }
 

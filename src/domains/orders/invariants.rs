@@ -1,9 +1,17 @@
 //! Invariants of orders and checkouts, for `docgate check`.
 
-use std::collections::{HashMap, HashSet};
+mod vouchers;
+
+use std::{
+    collections::{HashMap, HashSet},
+    mem,
+};
+
+use vouchers::Vouchers;
 
 use super::{
     documents::{OrderDocument, OrderState},
+    fulfilment,
     store::orders,
 };
 use crate::{
@@ -28,10 +36,16 @@ struct Orders {
     sold: HashMap<String, i64>,
     /// Faults within single orders.
     broken: Vec<String>,
+    /// Number of each order that has one.
+    numbers: HashMap<String, String>,
+    /// Faults of their shipments and returns.
+    unsound: Vec<String>,
     /// Holder names of the orders with a raise or an outbox entry.
     raising: HashSet<String>,
     /// Per payment, what orders and provider say of it.
     books: HashMap<String, Books>,
+    /// What orders have of vouchers.
+    vouchers: Vouchers,
 }
 
 /// Comparison of a payment between its order and its provider.
@@ -47,11 +61,14 @@ struct Books {
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut found = Orders::default();
     orders(app).for_each(|order| found.note(&order)).await?;
-    let rule =
-        "orders: the total is the sum of the lines, and what was paid less what was refunded";
+    let rule = "orders: the total is the sum of the lines less the discount, and what was paid less \
+                what was refunded";
     report.add(rule, found.broken.drain(..));
+    report.add(fulfilment::RULE, found.unsound.drain(..));
+    fulfilment::check_numbers(app, std::mem::take(&mut found.numbers), report).await?;
     check_carts(app, &found, report).await?;
     check_stock(app, &mut found, report).await?;
+    mem::take(&mut found.vouchers).check(app, &found.carts, report).await?;
     check_payments(app, found, report).await
 }
 
@@ -64,14 +81,23 @@ impl Orders {
         if !(order.raises.is_empty() && order.outbox.is_empty()) {
             self.raising.insert(carts::order_as_holder(&order.id));
         }
+        if let Some(number) = &order.number
+            && let Some(other) = self.numbers.insert(number.clone(), order.id.clone())
+        {
+            self.unsound.push(format!("orders {other} and {} have the number {number}", order.id));
+        }
+        self.unsound.extend(fulfilment::faults(order));
         let lines = &order.lines;
         let sum: i64 = lines.iter().map(|line| line.quantity * line.unit_price).sum();
         let kept: i64 = order.payments.iter().map(|own| own.amount - own.refunded).sum();
         let due = if order.state == OrderState::Placed { order.total } else { 0 };
-        if sum != order.total || kept != due {
+        let off = order.taken_off();
+        if sum - off != order.total || kept != due || off < 0 {
             let (id, total) = (&order.id, order.total);
-            self.broken.push(format!("order {id}: total {total}, lines {sum}, paid {kept}"));
+            let parts = format!("total {total}, lines {sum}, discount {off}, paid {kept}");
+            self.broken.push(format!("order {id}: {parts}"));
         }
+        self.vouchers.note(order);
         if order.state == OrderState::Placed {
             for line in lines {
                 *self.sold.entry(line.sku.clone()).or_default() += line.quantity;
@@ -106,7 +132,7 @@ async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<
             report.broken(format!("cart {cart} has the orders {order} and {other}"));
         }
     }
-    carts::operations::checkout::for_each(app, |cart| {
+    carts::operations::for_each(app, |cart| {
         let checkout = cart.checkout.as_ref().map(|checkout| checkout.id.as_str());
         let order = of_cart.remove(cart.id.as_str());
         if cart.state == CartState::Complete && (order.is_none() || order != checkout) {

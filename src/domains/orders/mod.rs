@@ -1,50 +1,22 @@
 //! Orders and the checkout that creates them: the collection `orders`, and the flow over carts, inventory and
 //! payments.
 //!
-//! **Checkout.** The cart is the decider. The order's `_id` is the checkout's. There are two flows: one with a claim on
-//! the cart, where an outside provider (`http`) authorises the payment, and one without, for all other payments.
+//! **Checkout.** The cart is the decider. The order's `_id` is the checkout's. The flow is that of all
+//! [baskets](super::checkout), with a claim on the cart or without one; `tests/models` checks the one without.
+//! `operations/checkout.rs` has what differs: stock that the cart doesn't hold is reserved first, and the stock of all lines is
+//! moved to `sold`. A hold of money has no document but its mark on the payer's account, so the sweep looks for old holds.
 //!
-//! *Without a claim.* `tests/models` checks this flow. Its tag is `{op}/{digest of the input}/{number}/{digest of the
-//! lines as read}`; the ids of order and payment are derived from it. *Reserve*: stock that the cart doesn't hold, and
-//! the payer's money, side by side. *Commit*: one update of the ACTIVE cart makes it PAID, guarded by the lines as they
-//! were read, and records the op, so that an abort of the tag is refused from then on. Then order and payment are
-//! inserted, and the caller is answered. *Apply*, behind the answer: the goods are sold under the same tag, and the
-//! merchant is credited. *Settle*: COMPLETE. An *abort* marks the tag as void on the cart, then releases stock and money.
-//! A hold of money has no document but its mark on the payer's account, so the sweep of orders looks for old holds.
+//! Marks of stock stay until two grace periods after COMPLETE, or until the attempt that sold the goods forgets its
+//! reservations: what is reserved again after that is never sold, and the sweep returns it.
 //!
-//! Marks of money stay until no attempt that has read the ACTIVE cart can write any more: otherwise it could hold money
-//! again under the tag that has decided, and nothing would return it. The payment's claim ends one grace period after the
-//! checkout's deadline; the payer's mark is removed under a later claim. Marks of stock stay until two grace periods after
-//! COMPLETE, or until the attempt that sold the goods forgets its reservations: what is reserved again after that is never
-//! sold, and the sweep returns it. `operations/unclaimed.rs` has the rules.
+//! A cart that is PAID without a claim is stored as `DECIDED`, and shown as PAID. Sweeps of versions without this flow would
+//! sell the goods of a stored `PAID` cart again, under their own tag. They don't look for the new value.
 //!
-//! Such a cart is stored as `DECIDED`, and shown as PAID. Sweeps of versions without this flow would sell the goods of a
-//! stored `PAID` cart again, under their own tag. They don't look for the new value.
+//! After a checkout with a claim, the stock that the cart holds beyond its lines is returned in the background.
 //!
-//! *With a claim*, which also recovers checkouts of earlier versions:
-//!
-//! ```text
-//!           freeze                 pay                    complete
-//!   ACTIVE ─────────▶ PENDING ──────────────▶ PAID ─────────────────────▶ COMPLETE
-//!     ▲                  │ short, declined,     the order, stock to sold,
-//!     │                  ▼ timed out            the money captured
-//!     └────────────── VOIDING
-//!       money voided,
-//!       stock released
-//! ```
-//!
-//! *Reserve*: in PENDING, stock that the cart doesn't hold (tag: the checkout's id), then the money. The
-//! authorisation has its own id, which the freeze records: a reader of the payment must not be able to derive the
-//! order's id. *Commit*: PENDING → PAID; the abort is PENDING → VOIDING. *Apply*: insert the order, move the
-//! stock to `sold`, capture the money. *Settle*: COMPLETE; then the remaining stock of the cart's reservations is
-//! returned. If the outcome of a reserve of stock is unknown, the attempt stops, because the reserve may still be
-//! applied. After the checkout's deadline it can't be applied any more, and the sweep or a repeat aborts the
-//! checkout. An authorisation with an unknown outcome can be voided at once, because its void leaves a tombstone.
-//!
-//! **Ownership.** A cart without an owner gets the caller who checks it out with a token as its owner. The
-//! checkout records that caller, guarded by the cart's owner as it was read. The commit writes
-//! it as the cart's owner, and the order has the same owner. A checkout that is aborted leaves the owner
-//! unchanged.
+//! **Vouchers.** A cart with a voucher reserves its discount in the same step as stock and money, under the same tag, and
+//! before the stock. It is released where the stock is released, and spent before COMPLETE. A cancelled order gives it back
+//! by an entry of its outbox (`operations/discount.rs`; the steps are in the carts' `vouchers`).
 //!
 //! **An order** is the decider of its own changes:
 //!
@@ -72,14 +44,28 @@
 //! that of a checkout. The ledger remembers the cart or order of each payment, so the sweep voids only an
 //! authorisation that belongs to none.
 //!
+//! **Numbers.** A number is a document of its own, whose `_id` is the number and that has the order's id. It is inserted
+//! beside the order, whose checkout has decided then. A number that another order has is passed over, and the order gets the
+//! next one. A deleted order keeps its number.
+//!
+//! **Fulfilment.** Shipments and returns are parts of the order. Packing, shipping, delivering, and the request and refusal
+//! of a return are commits that owe nothing. An accepted return is a lowering of its lines, and owes what a lowering owes.
+//! So of each SKU, the line's quantity is what is to be packed, what is packed, and what was sent and hasn't come back.
+//! Cancelling is refused while a piece is sent, and lowering below what is packed or sent. `stage` and
+//! `returnRequestedAt` are computed by every commit, for the lists of merchants. Releases before them leave them as they are
+//! when they change an order; `docgate check --repair` computes them anew, and gives orders of such releases their numbers. Notes are outside of the revision: customers don't see
+//! them.
+//!
 //! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!
 //! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
-//! to one and have the same owner; the total is the sum of the lines, and equals what was paid less what is
+//! to one and have the same owner; the total is the sum of the lines less the discount, and equals what was paid less what is
 //! to be refunded (zero once an order is cancelled); captures and refunds of the provider equal those of the
-//! orders, except for refunds that are due.
+//! orders, except for refunds that are due; no line has fewer pieces than are packed or sent, and no shipment has fewer than
+//! its returns.
 
 mod documents;
+mod fulfilment;
 pub mod invariants;
 pub mod operations;
 mod person;
@@ -99,6 +85,7 @@ use crate::{
     mongo::condition::is_absent,
 };
 pub use documents::OrderDocument;
+use documents::OrderNumberDocument;
 pub use types::Order;
 
 impl NodeKind {
@@ -113,10 +100,11 @@ pub const ROOM: Room = Room {
     metadata: &[MetadataOwner::of::<OrderDocument>(NodeKind::ORDER, Role::Merchant, || {
         is_absent("deleted")
     })],
-    documents: &[documented::<OrderDocument>()],
-    collections: &[declared::<OrderDocument>()],
+    documents: &[documented::<OrderDocument>(), documented::<OrderNumberDocument>()],
+    collections: &[declared::<OrderDocument>(), declared::<OrderNumberDocument>()],
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(fulfilment::repair(app))),
     ..Room::new("orders")
 };

@@ -3,15 +3,24 @@
 use crate::mongo::personal::{Blank, Field, Find, Personal};
 
 /// See [`Room::personal`](crate::domains::Room::personal).
-pub(super) const PERSONAL: &[Personal] = &[Personal::of(
-    "orders",
-    Find::Index("owner", "owner_placed"),
-    &[Field::blanks(
-        "owner",
+pub(super) const PERSONAL: &[Personal] = &[
+    Personal::of(
+        "orders",
+        Find::Index("owner", "owner_placed"),
         &[
-            ("shipping", Blank::EmptyFields(&["name", "street", "city", "country"])),
-            ("payer.token", Blank::Nothing),
-            ("meta", Blank::Nothing),
+            Field::blanks(
+                "owner",
+                &[
+                    ("shipping", Blank::EmptyFields(&["name", "street", "city", "country"])),
+                    ("payer.token", Blank::Nothing),
+                    ("notes", Blank::Nothing),
+                    ("meta", Blank::Nothing),
+                ],
+            ),
+            Field::replaces("discount.hold.customer"),
+            Field::replaces("outbox[].give.voucher.customer"),
         ],
-    )],
-)];
+    ),
+    Personal::of("orders", Find::Walk, &[Field::replaces("notes[].author")]),
+    Personal::nothing("orderNumbers", "numbers of orders"),
+];

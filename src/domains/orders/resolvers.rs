@@ -4,21 +4,35 @@ use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
 use super::{operations, types::Order};
-use crate::graphql::{prelude::*, subscription::follow};
+use crate::graphql::{
+    prelude::*,
+    scalars::DateTime,
+    subscription::{Progress, follow},
+};
 
 queries! {
     /// Query fields.
     pub struct OrdersQuery;
 
-    /// An order by its global id. Null if it doesn't exist or isn't visible to the caller. An order is
-    /// visible to its owner and to merchants; an order that was placed without signing in is visible to
+    /// An order by its global id or its number; give either `id` or `by`. Null if it doesn't exist or isn't visible to the
+    /// caller. An order is visible to its owner and to merchants; an order that was placed without signing in is visible to
     /// everyone who knows its id.
     ///
     /// Who: everyone.
     order(
         context,
-        #[graphql(desc = "Global id of the order.")] id: ID,
-    ): Option<Order> = operations::order(cx(context), &id).await?.map(Order::from),
+        #[graphql(desc = "Global id of the order.")] id: Option<ID>,
+        #[graphql(desc = "Global id or number of the order.")] by: Option<OrderBy>,
+    ): Option<Order> =
+        operations::order_by(cx(context), id.as_ref(), by.as_ref()).await?.map(Order::from),
+
+    /// Orders of all customers, newest first, by one of the filters that are served by an index. `stage: PLACED` lists what is
+    /// to be packed, `PACKED` what is to be shipped.
+    orders(
+        context,
+        #[graphql(desc = "Filter. Default: all orders.")] by: Option<OrdersBy>,
+    ) by merchant: Connection<Order> =
+        operations::orders_by(cx(context), &by.unwrap_or_default(), paging(context)?).await?,
 
     /// Orders of the caller, newest first.
     my_orders(context) by signed_in: Connection<Order> =
@@ -41,20 +55,51 @@ mutations! {
     /// stock and refunds their price. Raising takes pieces from stock and collects their price first. A
     /// refund that can't be paid yet is shown in `refundDue`. Allowed for the owner and for merchants, and
     /// for everyone if the order was placed without signing in. If the order is paid from an account of
-    /// docgate, only the owner of that account can raise a line.
+    /// docgate, only the owner of that account can raise a line. Pieces that are packed or shipped stay: see
+    /// `requestReturn`.
     ///
     /// Who: everyone.
     adjust_order_line(AdjustOrderLineInput) -> AdjustOrderLineResult;
 
     /// Cancels an order: puts its goods back into stock and refunds what wasn't refunded yet. A refund that
     /// can't be paid yet is shown in `refundDue`. The order is `CANCELLING` until everything is refunded.
-    /// Allowed for the owner and for merchants, and for everyone if the order was placed without signing in.
+    /// Packed shipments are undone. It is refused with `OrderShipped` if a part of the order is shipped. Allowed for the owner
+    /// and for merchants, and for everyone if the order was placed without signing in.
     ///
     /// Who: everyone.
     cancel_order(CancelOrderInput) -> CancelOrderResult;
 
     /// Deletes a cancelled order for good. It is refused with `InUse` unless the order is `CANCELLED`.
     delete_order(DeleteOrderInput) -> DeleteOrderResult by admin;
+
+    /// Packs pieces of a `PLACED` order as a new shipment. An order can have several.
+    pack_order(PackOrderInput) -> PackOrderResult by merchant;
+
+    /// Undoes a packed shipment that isn't shipped. Its pieces are to be packed again.
+    unpack_order(UnpackOrderInput) -> UnpackOrderResult by merchant;
+
+    /// Records that a packed shipment was handed to its carrier. From then on its pieces can't be cancelled.
+    ship_order(ShipOrderInput) -> ShipOrderResult by merchant;
+
+    /// Records that a shipment has arrived.
+    deliver_order(DeliverOrderInput) -> DeliverOrderResult by merchant;
+
+    /// Asks a merchant to take pieces of a shipment back. It is possible from the time at which the shipment is shipped, and
+    /// for as long after its arrival as the operator has set. Allowed for the owner and for merchants, and for everyone if the
+    /// order was placed without signing in.
+    ///
+    /// Who: everyone.
+    request_return(RequestReturnInput) -> RequestReturnResult;
+
+    /// Accepts a return whose pieces have come back: puts them into stock and refunds their price. A refund that can't be paid
+    /// yet is shown in `refundDue`.
+    accept_return(AcceptReturnInput) -> AcceptReturnResult by merchant;
+
+    /// Refuses a return. The customer keeps the pieces, and can request their return again.
+    refuse_return(RefuseReturnInput) -> RefuseReturnResult by merchant;
+
+    /// Adds a note that only merchants see. An order has at most 50.
+    note_order(NoteOrderInput) -> NoteOrderResult by merchant;
 }
 
 /// Subscription fields.
@@ -76,5 +121,22 @@ impl OrdersSubscription {
         let of = ("orders", input::id(NodeKind::ORDER, &order_id).unwrap_or_default());
         let visible = |order: &Order| (order.0.state, order.0.changed_at);
         Ok(follow(context, of, order_id, visible, |cx, id| Box::pin(operations::order(cx, id))))
+    }
+    /// Each order when it is placed. With `from`, the orders placed since then come first, oldest first, and some from shortly
+    /// before, because an order may arrive later than one that was placed after it. A client that resumes gives the `placedAt`
+    /// of the last order that it got, and skips orders that it knows.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn order_placed(
+        &self,
+        context: &Context<'_>,
+        #[graphql(
+            desc = "Time from which orders are sent. Default: only orders that are placed from now on."
+        )]
+        from: Option<DateTime>,
+    ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
+        let from = from.map(|DateTime(from)| from);
+        Ok(operations::order_placed(cx(context), from, Progress::of(context)))
     }
 }

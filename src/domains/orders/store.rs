@@ -1,11 +1,15 @@
 //! MongoDB access of the orders.
 
-use super::documents::{Action, Due, OrderDocument, OrderState, Raise};
+mod lists;
+
+pub(super) use lists::{NEWEST, list_placed, listed};
+
+use super::documents::{Action, Due, Note, OrderDocument, OrderState, Raise, Stage};
 use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// A decision that was computed from an order as it was read.
 pub(super) struct Decision {
-    /// The order with its new state, lines, total and payments.
+    /// The order with its new state, lines, total, discount and payments.
     pub(super) order: OrderDocument,
     /// What it owes for that.
     pub(super) owed: Vec<Action>,
@@ -46,10 +50,70 @@ pub(super) fn decide(
         "payments": literal(stored(&order.payments)),
         "outbox": append("$outbox", owed.iter().enumerate().map(due).collect()),
     };
+    set.extend(fulfilment(order));
+    if let Some(discount) = &order.discount {
+        set.insert("discount", literal(stored(discount)));
+    }
     if let Some(raise) = raise {
         set.insert("raises", without("$raises", "tag", raise));
     }
     orders(app).change(revised(&order.id, as_read(order), set).committing(op, &op.id, app.bounds()))
+}
+
+/// The fields of an order's fulfilment, for a pipeline update. A field without a value is removed.
+fn fulfilment(order: &OrderDocument) -> Document {
+    let list = |list: Bson| match list {
+        Bson::Array(list) if list.is_empty() => Bson::from("$$REMOVE"),
+        list => literal(list),
+    };
+    let mut set = derived(order);
+    set.insert("shipments", list(stored(&order.shipments)));
+    set.insert("lastShipment", given(order.last_shipment.as_ref()));
+    set.insert("returns", list(stored(&order.returns)));
+    set
+}
+
+/// The fields that follow from the others of an order, for a pipeline update.
+fn derived(order: &OrderDocument) -> Document {
+    doc! {
+        "stage": stored(&order.reached()),
+        "returnRequestedAt": given(order.oldest_request().as_ref()),
+    }
+}
+
+/// The value; it removes the field if there is none.
+fn given(value: Option<&impl Serialize>) -> Bson {
+    value.map_or_else(|| Bson::from("$$REMOVE"), |value| literal(stored(value)))
+}
+
+/// Gives an order another number than the one with which it was inserted. No other change writes the number.
+pub(super) fn renumber(app: &App, order: &OrderDocument) -> Guarded<OrderDocument> {
+    let number = given(order.number.as_ref());
+    orders(app)
+        .set(doc! { "_id": &order.id, "deleted": { "$ne": true } }, doc! { "number": number })
+}
+
+/// Corrects the derived fields of an order, unless it has changed since it was read.
+pub(super) fn derive(app: &App, order: &OrderDocument) -> Guarded<OrderDocument> {
+    orders(app).change(revised(&order.id, as_read(order), derived(order)))
+}
+
+/// Adds a note, once per op, if there is room for it. Customers don't see notes, so neither revision nor time of the last
+/// change change.
+pub(super) fn add_note(
+    app: &App,
+    id: &str,
+    note: &Note,
+    op: &Op,
+    most: usize,
+) -> Guarded<OrderDocument> {
+    let has_room = doc! { "$lt": [{ "$size": array("notes") }, count(most)] };
+    let guard = all(vec![has_room, doc! { "$ne": ["$deleted", true] }]);
+    let note = whole(doc! {
+        "author": literal(note.author.as_str()), "text": literal(note.text.as_str()), "at": "$$NOW",
+    });
+    let set = doc! { "notes": append(array("notes"), vec![note]) };
+    orders(app).change(Change::new(id, guard, set).committing(op, &op.id, app.bounds()))
 }
 
 /// Records a raise before anything is reserved for it.
@@ -98,7 +162,8 @@ pub(super) fn settle(
     let update = vec![
         doc! { "$set": { "outbox": map("$outbox", noted) } },
         doc! { "$set": {
-            "state": choose(is_done, stored(&OrderState::Cancelled), "$state"),
+            "state": choose(is_done.clone(), stored(&OrderState::Cancelled), "$state"),
+            "stage": choose(is_done, stored(&Stage::Cancelled), "$stage"),
             "changedAt": "$$NOW",
         } },
     ];
@@ -129,6 +194,7 @@ pub(super) fn leave_tombstone(app: &App, id: &str) -> Guarded<OrderDocument> {
         "cartId": "$cartId",
         "state": "$state",
         "deleted": true,
+        "stage": stored(&Stage::Deleted),
         "revision": { "$add": ["$revision", 1] },
         "currency": "$currency",
         "lines": [],

@@ -1,11 +1,18 @@
 //! GraphQL types of orders and of the checkout.
 
+mod fulfilment;
+mod shown;
+
 use async_graphql::SimpleObject;
 
+pub use self::{fulfilment::*, shown::*};
 use super::documents::{self, OrderDocument, OrderState};
 use crate::{
     domains::{
-        carts::{self, Address, Cart, CartNotActive, MAX_QUANTITY, line},
+        carts::{
+            self, Address, Cart, CartNotActive, MAX_QUANTITY, line, operations::ChangedPrice,
+            vouchers::VoucherRefused,
+        },
         inventory::InsufficientStock,
         metadata::Metadata,
         paying::{PaymentDeclined, PaymentInput},
@@ -22,6 +29,9 @@ object! {
         /// Global id of the order. The id of an order that was placed without signing in is a capability: whoever
         /// knows it can see and change the order.
         pub id: ID = NodeKind::ORDER.id(&order.id),
+        /// The number by which people name the order, such as `7K3M-Q9TX-2`. The last symbol is a check symbol. Null for orders
+        /// of earlier releases of docgate.
+        number: Option<&str> = order.number.as_deref(),
         /// Global id of the cart that was checked out.
         cart_id: ID = NodeKind::CART.id(&order.cart_id),
         /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of
@@ -32,12 +42,27 @@ object! {
         },
         /// How far the order has come. Only a `PLACED` order can be changed or cancelled.
         state: OrderState = order.state,
+        /// State of the order together with its fulfilment.
+        stage: OrderStage = OrderStage::of(order),
+        /// Parcels of the order, oldest first.
+        shipments: Vec<Shipment> = order.shipments.iter().map(Shipment::from).collect(),
+        /// Returns of the order, oldest first.
+        returns: Vec<OrderReturn> = order.returns.iter().map(OrderReturn::from).collect(),
+        /// Notes of merchants on the order, oldest first. Null, with an error, unless the caller is a merchant.
+        notes by merchant: Option<Vec<OrderNote>> =
+            Some(order.notes.iter().map(OrderNote::from).collect()),
         /// Lines of the order. Lines whose quantity was lowered to zero are left out.
         lines: Vec<OrderLine> = {
             let lines = order.lines.iter().filter(|line| line.quantity > 0);
             lines.map(|line| OrderLine::of(line, order.currency)).collect()
         },
-        /// Sum of the totals of all lines.
+        /// What the voucher of the cart takes off the lines. If a line is lowered, its part of the discount is lowered too;
+        /// a line that is raised costs its full price.
+        discount: Money = order.money(order.taken_off()),
+        /// Code of the voucher. Null if the cart had none, or it took nothing off.
+        discount_code: Option<&str> =
+            order.discount.as_ref().map(|discount| discount.hold.code.as_str()),
+        /// Sum of the totals of all lines, less the discount.
         total: Money = order.money(order.total),
         /// Sum of all payments: the one of the checkout and those of raised lines. Refunds aren't subtracted.
         paid: Money = order.money(order.payments.iter().map(|payment| payment.amount).sum()),
@@ -134,19 +159,20 @@ result! {
     /// checkout. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the account
     /// can't pay this order.
     pub enum CheckoutCartResult:
-        OrderDocument => Order | NotFound | CartNotActive | CartEmpty | CheckoutShort |
-        PaymentDeclined | Conflict | InvalidInput;
+        OrderDocument => Order | NotFound | CartNotActive | CartEmpty | PricesChanged |
+        VoucherRefused | CheckoutShort | PaymentDeclined | Conflict | InvalidInput;
 
     /// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
     /// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used
-    /// with another input.
+    /// with another input. `OrderShipped`: the line would have fewer pieces than are packed or shipped.
     pub enum AdjustOrderLineResult:
-        OrderDocument => Order | NotFound | OrderNotOpen | InsufficientStock | PaymentDeclined |
+        OrderDocument => Order | NotFound | OrderNotOpen | OrderShipped | InsufficientStock | PaymentDeclined |
         Conflict | InvalidInput;
 
-    /// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal.
+    /// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal. `OrderShipped`: a part of the order is
+    /// shipped.
     pub enum CancelOrderResult:
-        OrderDocument => Order | NotFound | OrderNotOpen | Conflict | InvalidInput;
+        OrderDocument => Order | NotFound | OrderNotOpen | OrderShipped | Conflict | InvalidInput;
 
     /// Result of `deleteOrder`: the id of the deleted order, or a refusal. `InUse`: the order isn't `CANCELLED`.
     pub enum DeleteOrderResult:
@@ -156,6 +182,13 @@ result! {
 refusal! {
     /// The cart has no lines.
     struct CartEmpty as "CART_EMPTY" {
+    }
+
+    /// The prices of some products have changed since they were put into the cart, and the operator doesn't let a checkout
+    /// charge the former ones. `acceptPrices` takes over the present ones.
+    struct PricesChanged as "PRICES_CHANGED" {
+        /// Every line whose product has another price now.
+        pub changed_lines: Vec<ChangedLine>,
     }
 
     /// The available stock doesn't cover some lines of the cart. No stock was taken, nothing was paid, and the
@@ -178,6 +211,31 @@ impl CheckoutShort {
         let skus: Vec<String> = lines.iter().map(|line| format!("{:?}", line.sku.0)).collect();
         let message = format!("not enough stock of: {}", skus.join(", "));
         Self::because(message, lines)
+    }
+}
+
+/// A cart line whose product has another price now.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct ChangedLine {
+    /// SKU of the product.
+    pub sku: ID,
+    /// Price of one piece in the cart.
+    pub unit_price: Money,
+    /// Price of one piece now.
+    pub price_now: Money,
+}
+
+impl PricesChanged {
+    /// A refusal because of these lines.
+    pub fn new(lines: Vec<ChangedPrice>, currency: CurrencyCode) -> Self {
+        let skus: Vec<String> = lines.iter().map(|line| format!("{:?}", line.sku)).collect();
+        let message = format!("other prices than in the cart: {}", skus.join(", "));
+        let line = |ChangedPrice { sku, unit_price, price_now }| ChangedLine {
+            sku: ID(sku),
+            unit_price: Money::new(unit_price, currency),
+            price_now: Money::new(price_now, currency),
+        };
+        Self::because(message, lines.into_iter().map(line).collect())
     }
 }
 

@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::payments::{self, of_seats},
+    domains::{
+        baskets::Basket as _,
+        payments::{self, of_seats},
+    },
     error::Error,
     invariants::Report,
 };
@@ -113,7 +116,7 @@ fn unequal_holds(booking: &BookingDocument, taken: &mut Taken) -> Vec<String> {
     for release in &booking.outbox {
         due.insert((release.screening_id.clone(), release.tag.clone()), release.seats.clone());
     }
-    let is_judged = *state == BookingState::Active || state.is_final();
+    let is_judged = *state == BookingState::Active || booking.state().is_final();
     let mut broken = Vec::new();
     for (key, seats) in due {
         let found = taken.held.remove(&key).map(|(_, seats)| seats);

@@ -17,31 +17,15 @@
 //!
 //! # Bookings
 //!
-//! The booking is the decider of its holds and of its checkout:
-//!
-//! ```text
-//!               openBooking          checkoutBooking
-//!                    │            ┌───────────────────▶ PENDING ──▶ PAID ──▶ COMPLETE
-//!                    ▼            │                        │     ▲
-//!   hold, release    ACTIVE ──────┘◀─────── VOIDING ◀──────┘     │
-//!                    │ └─────────────────────────────────────────┘
-//!                    │    │
-//!       cancelBooking│    │idle for too long (sweep)
-//!                    ▼    ▼
-//!            CANCELLING   EXPIRING        everything freed
-//!                    ▼    ▼
-//!             CANCELLED   EXPIRED
-//! ```
+//! The booking is the decider of its holds and of its checkout. It is a [basket](super::baskets), which has the diagram of its
+//! states:
 //!
 //! - **Holding**: read the booking and the screening's plan, hold the seats under a tag, then commit on the booking. If
 //!   the commit is refused, the tag is marked void on the booking, then the seats are freed.
 //! - **Releasing**: commit on the booking, which moves the hold to the outbox; then free and settle.
 //! - **Closing**: CANCELLING or EXPIRING ends all commits. Then all holds are freed. A hold whose commit comes too late is
 //!   freed by its own attempt or by the sweep.
-//! - **Checkout**: `operations/checkout.rs`.
-//!
-//! A booking without an owner may be used by anyone who knows its id. A caller with a token who checks it out becomes its
-//! owner, and that of the receipt.
+//! - **Checkout**: that of all [baskets](super::checkout). `operations/checkout.rs` has what differs.
 //!
 //! # Receipts
 //!

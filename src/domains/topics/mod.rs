@@ -55,6 +55,7 @@ pub const ROOM: Room = Room {
         name: "topic_*",
         group: Group::Core,
         shard_key: ShardKey::unsharded("MongoDB can't shard capped collections"),
+        indexes: &[],
         made: Made::Random,
     }],
     personal: person::PERSONAL,

@@ -220,6 +220,15 @@ pub const BEHIND_A_SPACE: Key = Key {
     },
 };
 
+/// Values of the form `OTHER:SUBJECT`, in which the first part has no colon.
+pub const BEHIND_A_COLON: Key = Key {
+    is_of: |value, subject| value.split_once(':').is_some_and(|(_, named)| named == subject),
+    with: |value, _, other| {
+        let first = value.split_once(':').map_or("", |(first, _)| first);
+        format!("{first}:{other}")
+    },
+};
+
 /// Values of two subjects, in the form `LENGTH FIRST SECOND` with the length of the first one in bytes.
 pub const ONE_OF_TWO: Key = Key {
     is_of: |value, subject| {
@@ -253,5 +262,7 @@ mod tests {
         assert!((BEHIND_A_SPACE.is_of)("id a b", "a b"));
         assert!(!(BEHIND_A_SPACE.is_of)("id a b", "b"));
         assert_eq!((BEHIND_A_SPACE.with)("id a b", "a b", "x"), "id x");
+        assert!((BEHIND_A_COLON.is_of)("id:a:b", "a:b"));
+        assert_eq!((BEHIND_A_COLON.with)("id:a:b", "a:b", "x"), "id:x");
     }
 }

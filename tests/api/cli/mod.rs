@@ -337,6 +337,22 @@ async fn indexes_are_planned_built_and_dropped_only_when_told() {
     assert!(!names.contains(&"sold_1".to_owned()));
 }
 
+/// The events of a month are in a collection of their own, which is created when it is needed.
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_of_months_are_planned_and_built() {
+    let name = fresh_name();
+    assert_eq!(done(on(&name, &["indexes", "apply"])).0, 0);
+    let month = database(&name).await.collection::<mongodb::bson::Document>("events_2024_02");
+    month.insert_one(doc! { "_id": "one", "v": 1 }).await.expect("inserted");
+    let (code, table, _) = done(on(&name, &["indexes", "plan"]));
+    assert_eq!(code, 1, "{table}");
+    assert!(table.contains("events_2024_02") && table.contains(" 3 missing"), "{table}");
+    assert_eq!(done(on(&name, &["indexes", "apply"])).0, 0);
+    assert_eq!(month.list_index_names().await.expect("names").len(), 4);
+    let (code, table, _) = done(on(&name, &["indexes", "plan"]));
+    assert_eq!(code, 0, "{table}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn check_tells_what_is_broken() {
     let name = fresh_name();

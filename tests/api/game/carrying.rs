@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{World, arrows, born, carried, descriptions, item, mint, quiet, seen};
-use crate::support::Gateway;
+use crate::support::{Gateway, cuts};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thing_is_picked_up_dropped_and_given() {
@@ -116,6 +116,32 @@ async fn no_bag_gets_into_itself() {
     let after = player.plays("takeFromContainer", out).await;
     assert_eq!(descriptions(&after["inventory"]).len(), 3, "{after:#}");
     gateway.assert_sound().await;
+}
+
+/// Of its own containers a character takes by one read of itself and of the move, and one update.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thing_is_taken_out_of_an_own_bag_by_one_read_of_each_document() {
+    let base = Gateway::start().await;
+    let World { hall, .. } = World::new(&base).await;
+    let ann = born(&base, "ann", &hall).await;
+    let bag = item(&base, "bag", json!({ "capacity": 5 })).await;
+    let stone = item(&base, "stone", json!({})).await;
+    let own = json!({ "characterId": ann });
+    let (bag, stone) = (mint(&base, &bag, own.clone()).await, mint(&base, &stone, own).await);
+    let put = json!({ "characterId": ann, "thingId": stone, "containerId": bag });
+    base.player("ann").made("putInContainer", put).await;
+    quiet(&base).await;
+    let out = json!({ "characterId": ann, "thingId": stone, "idempotencyKey": "out" });
+    let sent = cuts::sent(&base, async |gateway| {
+        let after = gateway.player("ann").plays("takeFromContainer", out.clone()).await;
+        assert_eq!(descriptions(&after["inventory"]).len(), 2, "{after:#}");
+    });
+    let sent = sent.await;
+    let mut sent: Vec<_> =
+        sent.iter().map(|seen| format!("{} {}", seen.command, seen.collection)).collect();
+    sent.sort();
+    assert_eq!(sent, ["find characters", "find moves", "findAndModify characters"]);
+    base.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -76,8 +76,10 @@ export class Examples {
       assert.ok(values[name], name);
       assert.ok(said.includes(`${name} is from the answer to`), `${name}: ${said}`);
     }
-    // Of a discussion and of messages nothing is told but what is new.
-    if (query.startsWith("subscription")) return this.follow(!/commentAdded|messageArrived/.test(query));
+    // Of a discussion, of messages and of orders nothing is told but what is new.
+    if (query.startsWith("subscription")) {
+      return this.follow(!/commentAdded|messageArrived|orderPlaced/.test(query));
+    }
     for (const [field, value] of Object.entries(await this.run())) {
       assert.ok(value !== null && !value.code, `${field}: ${JSON.stringify(value)}`);
     }

@@ -30,10 +30,11 @@ use super::{
             RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
         },
     },
-    Changed, begin, carry_out_outbox,
+    Changed,
 };
 use crate::{
     domains::{
+        baskets::{Basket as _, begin},
         catalog::operations::{self as catalog, Offer},
         inventory::{
             InsufficientStock,
@@ -103,7 +104,7 @@ pub(super) fn setting(cx: Cx<'_>, input: &Checked<SetCartLineQuantityInput>) -> 
 }
 
 /// Changes an active cart once per op. `step` is tried until its change is committed.
-async fn change<'a, U, S>(
+pub(super) async fn change<'a, U, S>(
     cx: Cx<'a>,
     id: &str,
     op: &'a Op,
@@ -117,7 +118,7 @@ where
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
         if op.is_committed(&cart.ops)? {
             // The earlier call may have been interrupted before it returned stock.
-            carry_out_outbox(&cx, &cart, &attempt).await?;
+            cart.carry_out_outbox(&cx, &attempt).await?;
             return Ok(Step::Done(cart));
         }
         if cart.state != CartState::Active {
@@ -153,6 +154,15 @@ pub(super) struct Ready {
 }
 
 impl Call<'_> {
+    /// Commits a change for which nothing is reserved.
+    pub(super) async fn commit_change(&self, change: Change) -> Result<Step<CartDocument>, Error> {
+        let Self { cx, op, attempt, cart } = self;
+        let tag = &op.tag(&cart.ops);
+        let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
+        let nothing = None::<std::future::Ready<Result<(), Error>>>;
+        Ok(Step::or_again(carts(cx).commit(this_try, change, nothing).await?))
+    }
+
     /// Reserves the pieces of an addition.
     pub(super) async fn add(
         &self,
@@ -246,7 +256,7 @@ impl Call<'_> {
         let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
         let after = carts(cx).commit(this_try, change.clone(), undo).await?;
         if let Some(after) = after.as_ref().filter(|_| *is_lower) {
-            carry_out_outbox(cx, after, attempt).await?;
+            after.carry_out_outbox(cx, attempt).await?;
         }
         Ok(Step::or_again(after))
     }

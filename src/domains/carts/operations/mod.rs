@@ -1,20 +1,34 @@
-//! The business rules of carts.
+//! The business rules of carts. Opening, cancelling and the sweep of idle carts are those of all
+//! [baskets](crate::domains::baskets).
 
-pub mod checkout;
-mod closing;
+mod holding;
 mod lines;
+mod prices;
 mod row;
+mod voucher;
 
-pub use closing::{cancel_cart, carry_out_outbox, close, expire, release_after_checkout};
+pub use super::store::for_each;
+pub use holding::release_after_checkout;
 pub use lines::{add_cart_line, remove_cart_line, set_cart_line_quantity};
+pub(super) use prices::price_now;
+pub use prices::{ChangedPrice, accept_prices, changed_prices};
 pub use row::{LineChange, LineInput, change_lines};
+pub use voucher::{apply_voucher, remove_voucher};
 
+pub use super::{
+    addresses::operations::{my_addresses, remove_address, save_address},
+    vouchers::operations::{create_voucher, end_voucher, voucher},
+};
 use super::{
     documents::{CartDocument, CartState},
     store::{self, carts},
-    types::{CartNotActive, ClaimCartInput, ClaimCartResult, OpenCartInput, OpenCartResult},
+    types::{
+        CancelCartInput, CancelCartResult, CartNotActive, ClaimCartInput, ClaimCartResult,
+        OpenCartInput, OpenCartResult,
+    },
 };
 use crate::{
+    domains::baskets::{self, may_use},
     error::Error,
     flow::{Attempt, Step, decide},
     graphql::{
@@ -22,8 +36,7 @@ use crate::{
         declared::Input,
         input,
         node_id::NodeKind,
-        refusals::{Conflict, InvalidInput, NotFound, Stop},
-        requester::{Requester, Role},
+        refusals::{NotFound, Stop},
     },
     mongo::Version,
 };
@@ -31,22 +44,11 @@ use crate::{
 /// What a mutation of a cart returns.
 type Changed<U> = Result<CartDocument, Stop<U>>;
 
-/// Opens an empty cart. It belongs to the caller if there is a token; otherwise its id is the capability to
-/// use it. With an idempotency key the cart's `_id` is derived from it, so a repeat finds the same cart. A
-/// repeat doesn't open another cart after that one was closed, since it may be a delayed call.
+/// Opens an empty cart.
 pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResult> {
     let input = input.checked()?;
-    let owner = cx.requester.subject.clone();
-    if owner.is_none() && input.idempotency_key.is_some() {
-        // Idempotency keys are scoped by subject. All anonymous callers would share one scope, and so the cart.
-        let reason = "takes a signed-in caller; without a token leave it out";
-        return Err(InvalidInput::new("idempotencyKey", reason).into());
-    }
-    let scope = [owner.as_deref().unwrap_or_default(), "openCart"];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &());
-    let attempt = cx.begin().await?;
-    let cart = CartDocument {
-        id: op.id,
+    let make = |id, owner, now| CartDocument {
+        id,
         owner,
         policy: input.policy,
         currency: input.currency,
@@ -54,30 +56,21 @@ pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResu
         lines: Vec::new(),
         ops: Vec::new(),
         outbox: Vec::new(),
+        voucher: None,
         checkout: None,
         checkouts: 0,
-        opened_at: attempt.now(),
-        modified_at: attempt.now(),
+        opened_at: now,
+        modified_at: now,
         v: Version,
     };
-    if carts(&cx).insert(cart.clone()).await.decided()?.is_some() {
-        return Ok(cart);
-    }
-    // The `_id` is taken: this op was applied before.
-    match carts(&cx).get_settled(&cart.id).await? {
-        Some(opened) if (opened.policy, opened.currency) != (input.policy, input.currency) => {
-            Err(Conflict::other_input().into())
-        }
-        Some(opened) if !opened.state.may_become_active() => {
-            let state = opened.state;
-            let message = format!(
-                "the cart that this idempotency key opened is {state}; open another one with a new key"
-            );
-            Err(CartNotActive::because(message, state).into())
-        }
-        Some(opened) => Ok(opened),
-        None => Err(Error::unavailable("the cart was removed at the same time").into()),
-    }
+    let is_same =
+        |opened: &CartDocument| (opened.policy, opened.currency) == (input.policy, input.currency);
+    baskets::open(cx, "openCart", input.idempotency_key.as_ref(), make, is_same).await
+}
+
+/// Cancels the cart and returns the stock that it holds.
+pub async fn cancel_cart(cx: Cx<'_>, input: CancelCartInput) -> Changed<CancelCartResult> {
+    baskets::cancel(cx, &input.checked()?.cart_id).await
 }
 
 /// Returns the cart if the caller may read it.
@@ -108,19 +101,4 @@ pub async fn claim_cart(cx: Cx<'_>, input: ClaimCartInput) -> Changed<ClaimCartR
         }
     })
     .await
-}
-
-/// Whether the caller may use the cart. A cart without an owner may be used by anyone who knows its id.
-fn may_use(cart: &CartDocument, requester: &Requester) -> bool {
-    cart.owner.as_deref().is_none_or(|owner| requester.is(owner)) || requester.has(Role::Service)
-}
-
-/// Begins an attempt with the cart as its first read. `NotFound` if this caller may not use it.
-async fn begin<U: From<NotFound>>(
-    cx: Cx<'_>,
-    id: &str,
-) -> Result<(Attempt, CartDocument), Stop<U>> {
-    let (attempt, cart) = cx.begin_with(id).await?;
-    let cart = cart.filter(|cart| may_use(cart, cx.requester));
-    Ok((attempt, cart.ok_or_else(|| NotFound::of(NodeKind::CART, id))?))
 }

@@ -20,12 +20,13 @@ use super::{
         store::{self, carts},
         types::{AddCartLineInput, AddCartLineResult, CartNotActive, SetCartLineQuantityInput},
     },
-    carry_out_outbox,
     lines::{Call, Ready, addition, setting},
-    may_use,
 };
 use crate::{
-    domains::inventory::operations as inventory,
+    domains::{
+        baskets::{Basket as _, may_use},
+        inventory::operations as inventory,
+    },
     error::Error,
     flow::{Attempt, Change, Op, Step, decide},
     graphql::{
@@ -152,7 +153,7 @@ async fn change_all(
     };
     let returned = match &committed {
         Ok(after) if prepared.iter().any(is_returning) => {
-            carry_out_outbox(&cx, after.as_ref().unwrap_or(cart), &attempt).await
+            after.as_ref().unwrap_or(cart).carry_out_outbox(&cx, &attempt).await
         }
         _ => Ok(()),
     };

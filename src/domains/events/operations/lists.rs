@@ -1,6 +1,6 @@
 //! Lists and counts of events, over the months that they cross.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mongodb::bson::DateTime as Moment;
 
@@ -12,9 +12,12 @@ use super::{
         types::{Event, EventsBy, RequestsOfDay, RequestsOfPage, check_line, check_text},
     },
     Times,
-    shares::{Most, Used},
 };
-use crate::graphql::{prelude::*, scalars::DateTime};
+use crate::graphql::{
+    prelude::*,
+    scalars::DateTime,
+    shares::{Clients, Shares},
+};
 
 /// Number of months of a range from which on those with a collection are looked up first.
 const FEW: usize = 2;
@@ -23,7 +26,9 @@ const DAYS: i64 = 31;
 /// Pages of each day, if the caller doesn't say.
 const PAGES: i32 = 20;
 /// Maximum number of these counts of a gateway at once.
-const AT_ONCE: Most = Most { all: 2, each: 1 };
+const AT_ONCE: usize = 2;
+/// Part of it that one subject may have, in per cent.
+const EACH: usize = 50;
 
 /// The end of the times that a list can name.
 const END: i64 = 253_402_300_800_000;
@@ -121,7 +126,7 @@ pub(in super::super) struct Counted<'a> {
 
 /// The counts that run in this gateway.
 #[derive(Default)]
-struct Running(Arc<Used>);
+struct Running(OnceLock<Arc<Shares>>);
 
 /// Requests by day and page.
 ///
@@ -145,8 +150,11 @@ pub(in super::super) async fn requests_by_day_and_page(
     if !(1..=100).contains(&pages) {
         return Err(Error::bad_input("pagesPerDay", "must be between 1 and 100"));
     }
-    let running = Arc::clone(&cx.shared::<Running>().0);
-    let _permit = running.permit(AT_ONCE, cx.requester.subject()?, 1)?;
+    cx.requester.subject()?;
+    let (running, client) =
+        (cx.shared::<Running>(), cx.shared::<Clients>().of_caller(cx.requester));
+    let running = running.0.get_or_init(|| Shares::of(AT_ONCE, EACH));
+    let _permit = running.acquire(Some(client)).map_err(|_reached| Error::Overloaded)?;
     let months = months(&cx, [begin, end]).await?;
     let most = cx.config().events_counted;
     let mut left = most;

@@ -2,15 +2,16 @@
 
 mod lists;
 pub(super) mod months;
-mod shares;
 
 pub(super) use lists::{Counted, events, requests_by_day_and_page};
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use futures_util::future::try_join_all;
 use mongodb::bson::{DateTime, RawDocumentBuf};
-use shares::{Most, Used};
 
 use super::{
     calendar::{DAY, Month},
@@ -28,6 +29,7 @@ use crate::{
         cx::Cx,
         declared::Input,
         refusals::{Conflict, InvalidInput, Stop},
+        shares::{Clients, Shares},
     },
     mongo::{Group, Outcome, Version},
 };
@@ -134,7 +136,7 @@ pub async fn log_events(
     let valid = input.events.len() - failures.len();
     let Some(concern) = concern else {
         if valid > 0 {
-            hand_over(&cx, subject, months, bytes)?;
+            hand_over(&cx, months, bytes)?;
         }
         return Ok(EventsLogged::new(valid, durability, failures));
     };
@@ -164,7 +166,7 @@ async fn first_call(app: &App, call: CallDocument) -> Result<DateTime, Stop<LogE
 
 /// Size of the events that this gateway logs and for which nobody waits, in bytes.
 #[derive(Default)]
-struct Backlog(Arc<Used>);
+struct Backlog(OnceLock<Arc<Shares>>);
 
 /// Maximum of it.
 const BACKLOG: usize = 32 << 20;
@@ -172,10 +174,13 @@ const BACKLOG: usize = 32 << 20;
 const PER_CALL: usize = 1 << 10;
 
 /// Logs events for which nobody waits. If they can't be logged, they are lost.
-fn hand_over(cx: &Cx<'_>, subject: &str, months: ByMonth, bytes: usize) -> Result<(), Error> {
-    let most = Most { all: BACKLOG, each: BACKLOG / 100 * cx.config().client_share_percent };
-    let used = Arc::clone(&cx.shared::<Backlog>().0);
-    let permit = used.permit(most, subject, bytes + PER_CALL)?;
+fn hand_over(cx: &Cx<'_>, months: ByMonth, bytes: usize) -> Result<(), Error> {
+    let (backlog, client) =
+        (cx.shared::<Backlog>(), cx.shared::<Clients>().of_caller(cx.requester));
+    let percent = cx.config().client_share_percent;
+    let backlog = backlog.0.get_or_init(|| Shares::of(BACKLOG, percent));
+    let permit = backlog.acquire_units(Some(client), bytes + PER_CALL);
+    let permit = permit.map_err(|_reached| Error::Overloaded)?;
     let app = cx.app.clone();
     cx.tasks().spawn(async move {
         let count: usize = months.values().map(Vec::len).sum();

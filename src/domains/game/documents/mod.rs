@@ -5,7 +5,7 @@ mod parts;
 use async_graphql::SimpleObject;
 
 pub(super) use self::parts::{Direction, EquipmentSlot, Exit, PlayerEntry, RoomCopy, ThingRecord};
-use crate::{graphql::declared::input, mongo::prelude::*};
+use crate::{flow::decision::Decided, graphql::declared::input, mongo::prelude::*};
 
 /// Maximum number of stacks of things that a character carries, or that lie at a place.
 pub(super) const THINGS: usize = 100;
@@ -213,6 +213,25 @@ document! {
         pub max_health: i64,
         pub mana: i64,
         pub max_mana: i64,
+    }
+}
+
+impl From<Decided<Holder>> for MoveDocument {
+    fn from(decided: Decided<Holder>) -> Self {
+        let Decided { id, after, input, attempt, is_void, receivers, at, open_at, expires_at } =
+            decided;
+        let state = if is_void { MoveState::Void } else { MoveState::Committed };
+        let holders = receivers;
+        Self { id, input, attempt, state, after, holders, at, open_at, expires_at, v: Version }
+    }
+}
+
+impl From<MoveDocument> for Decided<Holder> {
+    fn from(stored: MoveDocument) -> Self {
+        let MoveDocument { id, input, attempt, state, after, holders, at, open_at, .. } = stored;
+        let (is_void, receivers) = (state == MoveState::Void, holders);
+        let expires_at = stored.expires_at;
+        Self { id, after, input, attempt, is_void, receivers, at, open_at, expires_at }
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
         things,
         types::{ForSale, InsufficientGold, NoRoom, Refuses, ThingWorn, Why},
     },
-    moving::{Carried, Known, Mover, Next, finish, is_alive, known},
+    moving::{Carried, Known, Next, carry, finish, is_alive, known},
 };
 use crate::{
     graphql::prelude::*,
@@ -33,6 +33,65 @@ pub(super) struct Call<'a> {
     pub(super) owner: Option<&'a str>,
 }
 
+/// What a try of a call reads: the character, and the decision about the op's first move.
+pub(super) type ForCall = (Option<CharacterDocument>, Option<MoveDocument>);
+
+impl Call<'_> {
+    /// Begins an attempt with its first read.
+    pub(super) async fn begin(self) -> Result<(Attempt, ForCall)> {
+        if self.is_keyed {
+            let read = store::begin_with_move(&self.cx, self.actor, &self.op.id);
+            let (attempt, found, decided) = read.await?;
+            return Ok((attempt, (found, decided)));
+        }
+        let (attempt, found) = self.cx.begin_with(self.actor).await?;
+        Ok((attempt, (found, None)))
+    }
+
+    /// The character, if the caller may act with it.
+    pub(super) fn actor_of(
+        self,
+        found: Option<CharacterDocument>,
+    ) -> Result<CharacterDocument, Why> {
+        let may_act =
+            |found: &CharacterDocument| self.owner.is_none_or(|owner| found.owner == owner);
+        let found = found.filter(|found| is_alive(found) && may_act(found));
+        found.ok_or_else(|| no_character(self.actor))
+    }
+
+    /// Makes the move of the op, unless it was made before. `plan` returns its parts from the character.
+    pub(super) async fn try_out<U, S>(
+        self,
+        attempt: &Attempt,
+        found: CharacterDocument,
+        decided: Option<MoveDocument>,
+        plan: impl FnOnce(CharacterDocument) -> S,
+    ) -> Result<Step<CharacterDocument>, Stop<U>>
+    where
+        U: Refuses + From<Conflict>,
+        S: Future<Output = Result<Vec<Part>, Stop<U>>>,
+    {
+        let Self { cx, op, actor, .. } = self;
+        match known(&cx, op, decided).await? {
+            Known::Committed(decided) => {
+                finish(&cx, &decided).await?;
+                let after = characters(&cx).get_settled(actor).await?;
+                Ok(Step::Done(after.ok_or_else(|| no_character(actor))?))
+            }
+            Known::OtherInput => Err(OtherInput.into()),
+            Known::Fresh(next) => {
+                let parts = plan(found).await?;
+                Ok(match make::<U>(&cx, attempt, op, &next, parts).await? {
+                    Carried::Given(Some(after)) => Step::Done(*after),
+                    Carried::Given(None) => return Err(no_character(actor).into()),
+                    Carried::Again => Step::Again,
+                    Carried::Wait => Step::Wait,
+                })
+            }
+        }
+    }
+}
+
 /// Acts with a character, once per op. `plan` returns the parts of the move from the character as it was read; the first
 /// of them is the character's.
 pub(super) async fn act<U, S>(
@@ -43,42 +102,10 @@ where
     U: Refuses + From<Conflict>,
     S: Future<Output = Result<Vec<Part>, Stop<U>>>,
 {
-    let Call { cx, op, is_keyed, actor, owner } = call;
-    let read = || async move {
-        let (attempt, found, decided) = if is_keyed {
-            store::begin_with_move(&cx, actor, &op.id).await?
-        } else {
-            let (attempt, found) = cx.begin_with(actor).await?;
-            (attempt, found, None)
-        };
-        Ok((attempt, (found, decided)))
-    };
-    let plan = &plan;
-    decide(read, |attempt: Attempt, read: (Option<CharacterDocument>, Option<MoveDocument>)| {
-        let (found, decided) = read;
-        async move {
-            let may_act =
-                |found: &CharacterDocument| owner.is_none_or(|owner| found.owner == owner);
-            let found = found.filter(|found| is_alive(found) && may_act(found));
-            let found = found.ok_or_else(|| no_character(actor))?;
-            match known(&cx, op, decided).await? {
-                Known::Committed(decided) => {
-                    finish(&cx, &decided).await?;
-                    let after = characters(&cx).get_settled(actor).await?;
-                    Ok(Step::Done(after.ok_or_else(|| no_character(actor))?))
-                }
-                Known::OtherInput => Err(OtherInput.into()),
-                Known::Fresh(next) => {
-                    let parts = plan(found).await?;
-                    Ok(match make::<U>(&cx, &attempt, op, &next, parts).await? {
-                        Carried::Given(Some(after)) => Step::Done(*after),
-                        Carried::Given(None) => return Err(no_character(actor).into()),
-                        Carried::Again => Step::Again,
-                        Carried::Wait => Step::Wait,
-                    })
-                }
-            }
-        }
+    let (plan, read) = (&plan, || async move { Ok(call.begin().await?) });
+    decide(read, |attempt: Attempt, (found, decided): ForCall| async move {
+        let found = call.actor_of(found)?;
+        call.try_out(&attempt, found, decided, plan).await
     })
     .await
 }
@@ -99,7 +126,7 @@ pub(super) async fn make<U: Refuses>(
             };
         }
     }
-    Ok(Mover { app, attempt, op }.carry(next, parts).await?)
+    Ok(carry(app, attempt, op, next, parts).await?)
 }
 
 /// The refusal for this reason; `None` if another move is in the way.

@@ -17,10 +17,7 @@ use super::{
 use crate::graphql::prelude::*;
 
 pub use self::{actions::*, characters::*, live::place_changed, wearing::*, world::*};
-pub(super) use self::{
-    copies::spread,
-    moving::{finish, resolve},
-};
+pub(super) use self::{copies::spread, moving::Moves};
 
 /// A character, for its player and for the game's masters.
 pub async fn character(cx: Cx<'_>, id: &str) -> Result<Option<CharacterDocument>> {

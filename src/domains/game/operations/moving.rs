@@ -1,223 +1,197 @@
-//! Moves: things, gold and characters go from one document to another.
-//!
-//! | step | command | guard | deadline | if its outcome is unknown |
-//! |---|---|---|---|---|
-//! | take | update of each document | the rules of its part; the try isn't marked | yes | the sweep voids the move, and undoes |
-//! | decide | insert of the move | its id is free | no | a repeat or the sweep reads it |
-//! | give | update of each document | the try is marked | no | a repeat or the sweep gives |
-//! | settle | update of the move | it is open | no | the sweep settles |
-//! | void | insert of the move as void | its id is free | no | it is repeated |
-//! | undo | update of each document | the try is marked | no | the sweep undoes |
-//!
-//! Each attempt has a random *try*, under which only it takes. So once its takes were answered, none can arrive any more,
-//! and giving and undoing remove the mark. If the connection broke and a take was sent twice, the attempt stops, and the
-//! sweep undoes it after its deadline.
-//!
-//! The insert of the move decides which try is committed. An attempt that can't take everything undoes what it has taken: no
-//! other can commit its try. The sweep can't know whether an attempt still means to insert. So it first inserts the move as
-//! void. The op can then be repeated under the next id. The void moves of an op are remembered longer than its committed one:
-//! otherwise a repeat would find the first id free.
+//! Moves: things, gold and characters go from one document to another. They are flows with a
+//! [decision](crate::flow::decision), which has the steps, their guards and why they are safe. Here are their statements.
 
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::try_join_all;
 
 use super::{
     super::{
         documents::{
-            CharacterDocument, CharacterState, Holder, HolderKind, Mark, MoveDocument, MoveState,
-            RoomCopy,
+            CharacterDocument, CharacterState, Holder, HolderKind, Mark, MoveDocument, RoomCopy,
         },
         store::{self, Found, Part, characters, moves, places},
     },
     copies::{spread, spread_soon},
 };
 use crate::{
+    flow::{
+        Bounds,
+        decision::{self, Decided, Statements},
+    },
     graphql::prelude::*,
-    mongo::{Version, batched, guarded::Sends, unhurried},
+    mongo::{Collection, batched, guarded::Sends, prelude::DateTime, unhurried},
 };
 
-/// Maximum number of moves of one op that the sweep has voided.
-const MAX_VOID: usize = 100;
-
+pub(super) use decision::Next;
 /// Whether a move of an op was committed before.
-pub(super) enum Known {
-    /// It wasn't.
-    Fresh(Next),
-    /// It was.
-    Committed(MoveDocument),
-    /// Another op with the same idempotency key was.
-    OtherInput,
-}
-
-/// The move that an op makes next.
-#[derive(Debug)]
-pub(super) struct Next {
-    /// Its `_id`.
-    pub(super) id: String,
-    /// Ids of the op's moves before, which are void.
-    after: Vec<String>,
-}
-
-/// What became of an attempt at a move.
-pub(super) enum Carried {
-    /// It is committed and given. Contains the first of its documents, if that is a character.
-    Given(Option<Box<CharacterDocument>>),
-    /// Something was changed meanwhile: the documents have to be read again.
-    Again,
-    /// Another move is in the way.
-    Wait,
-}
-
-/// The id of an op's move after `number` void ones.
-fn move_id(app: &App, op: &Op, number: usize) -> String {
-    match number {
-        0 => op.id.clone(),
-        number => app.ids().derived(&["move", &op.id, &number.to_string()]),
-    }
-}
+pub(super) type Known = decision::Known<Holder>;
+/// What became of an attempt at a move. Contains the first of its documents, if that is a character.
+pub(super) type Carried = decision::Carried<Option<Box<CharacterDocument>>>;
 
 /// Whether the op was committed. `first` is what was read of its first move.
 pub(super) async fn known(app: &App, op: &Op, first: Option<MoveDocument>) -> Result<Known> {
-    let (mut found, mut after) = (first, Vec::new());
-    for number in 0..MAX_VOID {
-        let id = move_id(app, op, number);
-        if number > 0 {
-            found = moves(app).get_settled(&id).await?;
-        }
-        match found.take() {
-            None => return Ok(Known::Fresh(Next { id, after })),
-            Some(decided) if decided.state == MoveState::Void => after.push(id),
-            Some(decided) if decided.input == op.input => return Ok(Known::Committed(decided)),
-            Some(_) => return Ok(Known::OtherInput),
-        }
-    }
-    Err(Error::unavailable("too many calls with this idempotency key were cut"))
+    decision::known(Moves(app), op, first).await
 }
 
-/// An attempt at a move.
+/// Gives what isn't given yet of a committed move, and settles it.
+pub(super) async fn finish(app: &App, decided: &Decided<Holder>) -> Result<()> {
+    decision::finish(Moves(app), decided).await
+}
+
+/// Takes all parts, commits the move under this id, and gives them. The caller has checked the parts against what was
+/// read.
+pub(super) async fn carry(
+    app: &App,
+    attempt: &Attempt,
+    op: &Op,
+    next: &Next,
+    mut parts: Vec<Part>,
+) -> Result<Carried> {
+    let carried = decision::carry(Moves(app), op, next, attempt, &mut parts).await?;
+    if let Carried::Given(_) = &carried {
+        let holders: Vec<_> = parts.iter().map(Moves::receiver).collect();
+        spread_soon(app, &holders);
+        let (own, next) = (app.clone(), next.clone());
+        let settle = async move { decision::settle_behind(Moves(&own), &next).await };
+        app.in_background("settling a move", unhurried(settle));
+    }
+    Ok(carried)
+}
+
+/// The statements of moves.
 #[derive(Clone, Copy)]
-pub(super) struct Mover<'a> {
-    pub(super) app: &'a App,
-    pub(super) attempt: &'a Attempt,
-    pub(super) op: &'a Op,
-}
+pub(in super::super) struct Moves<'a>(pub(in super::super) &'a App);
 
-impl Mover<'_> {
-    /// Takes all parts, commits the move under this id, and gives them. The caller has checked the parts against what was
-    /// read.
-    pub(super) async fn carry(self, next: &Next, mut parts: Vec<Part>) -> Result<Carried> {
-        let Mover { app, attempt, op } = self;
-        let Next { id, after } = next;
-        let is_of_op = |mark: &Mark| mark.of == *id;
-        if parts.iter().any(|part| part.found.marks().iter().any(is_of_op)) {
-            // Another attempt at it isn't finished.
-            return Ok(Carried::Wait);
-        }
-        if !store::remember_void(app, after, attempt.now()).await? {
-            // One of them was forgotten meanwhile, and has been made anew.
-            return Ok(Carried::Again);
-        }
-        let own = app.ids().random();
-        for part in &mut parts {
-            (part.mark.of, part.mark.attempt) = (id.clone(), own.clone());
-        }
-        let taken = batched(join_all(parts.iter().map(|part| self.take(part)))).await;
-        let taken = taken.into_iter().collect::<Result<Vec<bool>>>()?;
-        let holders: Vec<_> = parts.iter().map(|part| part.found.holder()).collect();
-        let marks: Vec<_> = parts.iter().map(|part| part.mark.clone()).collect();
-        if taken.contains(&false) {
-            undo_taken(app, &holders, &marks, &taken).await?;
-            let is_born = |(part, taken): (&Part, &bool)| part.mark.begins == Some(true) && !taken;
-            // A newborn that is there already belongs to a cut attempt, which the sweep resolves.
-            let waits = parts.iter().zip(&taken).any(is_born);
-            return Ok(if waits { Carried::Wait } else { Carried::Again });
-        }
-        let decided = MoveDocument {
-            id: id.clone(),
-            after: after.clone(),
-            input: op.input.clone(),
-            attempt: own,
-            state: MoveState::Committed,
-            holders: holders.clone(),
-            at: attempt.now(),
-            open_at: Some(attempt.now()),
-            expires_at: None,
-            v: Version,
-        };
-        if moves(app).insert(decided).await.decided()?.is_none() {
-            // A repeat has committed it, or the sweep has voided it.
-            undo_taken(app, &holders, &marks, &taken).await?;
-            return Ok(Carried::Again);
-        }
-        let room = parts.iter().find_map(|part| room_of(part, &parts));
-        let first = self.give_all(&holders, &marks, room.as_ref()).await?;
-        finish_soon(app, next, &holders);
-        Ok(Carried::Given(first))
+impl Statements for Moves<'_> {
+    type Decision = MoveDocument;
+    type Receiver = Holder;
+    type Part = Part;
+    type Mark = Mark;
+    type Given = Option<Box<CharacterDocument>>;
+
+    fn decisions(self) -> Collection<MoveDocument> {
+        moves(self.0)
     }
 
-    /// Takes a part. Returns whether its rules held.
-    async fn take(self, part: &Part) -> Result<bool> {
-        let Self { app, attempt, .. } = self;
-        let sends = match &part.found {
+    fn bounds(self) -> Bounds {
+        self.0.bounds()
+    }
+
+    fn random(self) -> String {
+        self.0.ids().random()
+    }
+
+    fn derived(self, op: &Op, number: usize) -> String {
+        self.0.ids().derived(&["move", &op.id, &number.to_string()])
+    }
+
+    fn receiver(part: &Part) -> Holder {
+        part.found.holder()
+    }
+
+    fn marks_as_read(part: &Part) -> &[Mark] {
+        part.found.marks()
+    }
+
+    fn mark(part: &Part) -> &Mark {
+        &part.mark
+    }
+
+    fn name(part: &mut Part, decision: &str, attempt: &str) {
+        (part.mark.of, part.mark.attempt) = (decision.to_owned(), attempt.to_owned());
+    }
+
+    fn named(mark: &Mark) -> [&str; 2] {
+        [&mark.of, &mark.attempt]
+    }
+
+    fn marked_at(mark: &Mark) -> Option<DateTime> {
+        mark.at
+    }
+
+    fn creates(mark: &Mark) -> bool {
+        mark.begins == Some(true)
+    }
+
+    /// Characters first; see [`Self::give_all`].
+    fn in_order(holders: &[Holder]) -> Vec<&Holder> {
+        let is_place = |holder: &&Holder| holder.kind == HolderKind::Place;
+        let (there, gone): (Vec<_>, Vec<_>) = holders.iter().partition(is_place);
+        gone.into_iter().chain(there).collect()
+    }
+
+    async fn take(self, part: &Part, attempt: &Attempt) -> Result<Option<Sends>> {
+        let Self(app) = self;
+        Ok(match &part.found {
             Found::Newborn(character) => {
                 let at = Some(attempt.now());
                 let mark = Mark { at, begins: Some(true), ..part.mark.clone() };
                 let character =
                     CharacterDocument { marks: vec![mark], marked_at: at, ..(**character).clone() };
-                return Ok(characters(app).insert(character).await.decided()?.is_some());
+                let inserted = characters(app).insert(character).await.decided()?;
+                inserted.map(|()| Sends::Once)
             }
-            Found::Character(_) => match characters(app).write(&part.take(), attempt).await? {
-                Verdict::Applied(sends) => sends,
-                Verdict::Refused(..) | Verdict::Missing => return Ok(false),
-            },
-            Found::Place(_) => match places(app).write(&part.take(), attempt).await? {
-                Verdict::Applied(sends) => sends,
-                Verdict::Refused(..) | Verdict::Missing => return Ok(false),
-            },
-        };
-        if sends == Sends::Twice {
-            return Err(Error::unavailable(
-                "a part of a move was taken by a command that was sent twice",
-            ));
-        }
-        Ok(true)
+            Found::Character(_) => characters(app).write(&part.take(), attempt).await?.applied(),
+            Found::Place(_) => places(app).write(&part.take(), attempt).await?.applied(),
+        })
     }
 
-    /// Gives all parts of a committed move. A character comes to a place before the place has it: so the place's next copy
-    /// reaches it.
-    async fn give_all(
-        self,
-        holders: &[Holder],
-        marks: &[Mark],
-        room: Option<&RoomCopy>,
-    ) -> Result<Option<Box<CharacterDocument>>> {
-        let app = self.app;
-        let (Some((first, others)), Some((mark, other_marks))) =
-            (holders.split_first(), marks.split_first())
-        else {
+    /// A character comes to a place before the place has it: so the place's next copy reaches it.
+    async fn give_all(self, parts: &[Part]) -> Result<Self::Given> {
+        let Self(app) = self;
+        let room = parts.iter().find_map(|part| room_of(part, parts));
+        let (room, Some((first, others))) = (room.as_ref(), parts.split_first()) else {
             return Ok(None);
         };
         let rest = async {
-            let each = others.iter().zip(other_marks);
-            try_join_all(each.map(|(holder, mark)| give(app, holder, mark, room))).await
+            let each = others.iter();
+            let given = each
+                .map(|part| async move { give(app, &part.found.holder(), &part.mark, room).await });
+            try_join_all(given).await
         };
+        let (holder, mark) = (&first.found.holder(), &first.mark);
         if mark.to.is_some() || mark.begins == Some(true) {
-            let after = give_first(app, first, mark, room).await?;
+            let after = give_first(app, holder, mark, room).await?;
             batched(rest).await?;
             return Ok(after);
         }
-        let (after, _) =
-            batched(async { tokio::try_join!(give_first(app, first, mark, room), rest) }).await?;
-        Ok(after)
+        let given = async { tokio::try_join!(give_first(app, holder, mark, room), rest) };
+        batched(given).await.map(|(after, _)| after)
     }
-}
 
-/// Undoes the parts that were taken.
-async fn undo_taken(app: &App, holders: &[Holder], marks: &[Mark], taken: &[bool]) -> Result<()> {
-    let all = holders.iter().zip(marks).zip(taken).filter(|(_, taken)| **taken);
-    let undone = all.map(|((holder, mark), _)| undo(app, holder, mark));
-    batched(try_join_all(undone)).await?;
-    spread_soon(app, holders);
-    Ok(())
+    async fn give(self, holder: &Holder, mark: &Mark) -> Result<()> {
+        let Self(app) = self;
+        let room = match &mark.to {
+            Some(to) => places(app).get_settled(to).await?.as_ref().map(RoomCopy::of),
+            None => None,
+        };
+        give(app, holder, mark, room.as_ref()).await.map(drop)
+    }
+
+    async fn undo(self, holder: &Holder, mark: &Mark) -> Result<bool> {
+        let Self(app) = self;
+        match holder.kind {
+            HolderKind::Character if mark.begins == Some(true) => {
+                store::remove_character(app, &holder.id, mark).await
+            }
+            HolderKind::Character => characters(app).change(store::undo(holder, mark)).held().await,
+            HolderKind::Place => places(app).change(store::undo(holder, mark)).held().await,
+        }
+    }
+
+    async fn marks(self, holder: &Holder) -> Result<Vec<Mark>> {
+        Ok(store::marks_of(self.0, holder.kind, &holder.id).await?.unwrap_or_default())
+    }
+
+    fn undone(self, holders: &[Holder]) {
+        spread_soon(self.0, holders);
+    }
+
+    async fn finished(self, holders: &[Holder]) -> Result<()> {
+        for holder in holders.iter().filter(|holder| holder.kind == HolderKind::Place) {
+            spread(self.0, &holder.id).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Copy of the place that the character of a part goes to.
@@ -262,89 +236,6 @@ async fn give(app: &App, holder: &Holder, mark: &Mark, room: Option<&RoomCopy>) 
         }
         HolderKind::Place => places(app).change(store::give(holder, mark, None)).held().await,
     }
-}
-
-/// Undoes a part of a try that is never committed.
-async fn undo(app: &App, holder: &Holder, mark: &Mark) -> Result<bool> {
-    match holder.kind {
-        HolderKind::Character if mark.begins == Some(true) => {
-            store::remove_character(app, &holder.id, mark).await
-        }
-        HolderKind::Character => characters(app).change(store::undo(holder, mark)).held().await,
-        HolderKind::Place => places(app).change(store::undo(holder, mark)).held().await,
-    }
-}
-
-/// Gives what isn't given yet of a committed move, and settles it.
-pub(in super::super) async fn finish(app: &App, decided: &MoveDocument) -> Result<()> {
-    if decided.open_at.is_none() {
-        return Ok(());
-    }
-    let is_place = |holder: &&Holder| holder.kind == HolderKind::Place;
-    let (there, gone): (Vec<_>, Vec<_>) = decided.holders.iter().partition(is_place);
-    // Characters first; see `give_all`.
-    for holder in gone.into_iter().chain(there) {
-        let marks = store::marks_of(app, holder.kind, &holder.id).await?.unwrap_or_default();
-        let Some(mark) = marks.into_iter().find(|mark| mark.attempt == decided.attempt) else {
-            continue;
-        };
-        let room = match &mark.to {
-            Some(to) => places(app).get_settled(to).await?.as_ref().map(RoomCopy::of),
-            None => None,
-        };
-        give(app, holder, &mark, room.as_ref()).await?;
-    }
-    store::remember_void(app, &decided.after, decided.at).await?;
-    store::settle(app, &decided.id).held().await?;
-    for holder in decided.holders.iter().filter(is_place) {
-        spread(app, &holder.id).await?;
-    }
-    Ok(())
-}
-
-/// Resolves the mark of an attempt that is over, whatever its move has become. Returns whether it was still there.
-pub(in super::super) async fn resolve(
-    app: &App,
-    holder: &Holder,
-    mark: &Mark,
-    attempt: &Attempt,
-) -> Result<bool> {
-    let decided = match moves(app).get_settled(&mark.of).await? {
-        Some(decided) => decided,
-        None if store::void(app, &mark.of, attempt.now()).await? => {
-            return undo(app, holder, mark).await;
-        }
-        None => {
-            let decided = moves(app).get_settled(&mark.of).await?;
-            decided.ok_or_else(|| Error::unavailable("a decision isn't settled yet"))?
-        }
-    };
-    if decided.state == MoveState::Void || decided.attempt != mark.attempt {
-        return undo(app, holder, mark).await;
-    }
-    if decided.open_at.is_none() && mark.begins == Some(true) {
-        // Everything was given: this is a late copy of the insert of a character that may be deleted since.
-        return store::remove_character(app, &holder.id, mark).await;
-    }
-    let open_at = decided.open_at.or(Some(decided.at));
-    finish(app, &MoveDocument { open_at, ..decided }).await.map(|()| true)
-}
-
-/// Settles a move, and brings copies up to date, behind the reply.
-fn finish_soon(app: &App, next: &Next, holders: &[Holder]) {
-    spread_soon(app, holders);
-    let (app, id, after) = (app.clone(), next.id.clone(), next.after.clone());
-    let settle = {
-        let app = app.clone();
-        async move {
-            if !after.is_empty() {
-                let attempt = app.begin().await?;
-                store::remember_void(&app, &after, attempt.now()).await?;
-            }
-            store::settle(&app, &id).held().await.map(drop)
-        }
-    };
-    app.in_background("settling a move", unhurried(settle));
 }
 
 /// Whether the character is seen by others.

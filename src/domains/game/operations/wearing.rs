@@ -4,15 +4,14 @@
 use super::{
     super::{
         documents::{CharacterDocument, EquipmentSlot, ThingRecord},
-        store::{self, characters},
-        things,
+        store, things,
         types::{
             ContainerCycle, EquipInput, EquipResult, NoRoom, PutInContainerInput,
             PutInContainerResult, SlotTaken, TakeFromContainerInput, TakeFromContainerResult,
             ThingWorn, UnequipInput, UnequipResult,
         },
     },
-    acting::{Call, Wanted, act, first_move, no_thing},
+    acting::{Call, ForCall, Wanted, no_thing},
     actions::{Acted, take_up},
     moving::is_alive,
 };
@@ -101,21 +100,21 @@ pub async fn take_from_container(
     let (actor, id) = (&*input.character_id, &*input.thing_id);
     let key = input.idempotency_key.as_ref();
     let op = &cx.op(&[subject, "takeFromContainer"], key, &**input);
-    // A repeat finds its move, also if the thing is in a container of the character since.
-    let is_made = key.is_some() && first_move(&cx, op).await?.is_some();
-    let carried = characters(&cx).get_settled(actor).await?;
-    let is_own = |found: &CharacterDocument| {
-        found.owner == subject && things::find(&found.inventory, id).is_some()
-    };
-    if !is_made && carried.is_some_and(|found| is_own(&found)) {
-        return rearrange(cx, subject, actor, |inventory| {
-            Ok(own_mut(inventory, id)?.inside.take().is_some())
-        })
-        .await;
-    }
     let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
     let wanted = Wanted { id, quantity: None, price: None };
-    act(call, |character| take_up(cx, character, wanted)).await
+    let take_out = |inventory: &mut Vec<ThingRecord>| {
+        Ok::<_, Stop<TakeFromContainerResult>>(own_mut(inventory, id)?.inside.take().is_some())
+    };
+    let (take_out, read) = (&take_out, || async move { Ok(call.begin().await?) });
+    decide(read, |attempt: Attempt, (found, decided): ForCall| async move {
+        let found = call.actor_of(found)?;
+        // A repeat finds its move, also if the thing is in a container of the character since.
+        if decided.is_none() && things::find(&found.inventory, id).is_some() {
+            return rearranged(cx, &attempt, found, take_out).await;
+        }
+        call.try_out(&attempt, found, decided, |character| take_up(cx, character, wanted)).await
+    })
+    .await
 }
 
 fn own<'a>(inventory: &'a [ThingRecord], id: &str) -> Result<&'a ThingRecord, NotFound> {
@@ -144,12 +143,22 @@ async fn rearrange<U: From<NotFound>>(
         Ok((attempt, found.ok_or_else(|| NotFound::of(NodeKind::CHARACTER, id))?))
     };
     decide(read, |attempt: Attempt, found: CharacterDocument| async move {
-        let mut inventory = found.inventory.clone();
-        if !change(&mut inventory)? {
-            return Ok(Step::Done(found));
-        }
-        let write = store::rearrange(&cx, &found, &inventory);
-        Ok(Step::or_again(write.within(&attempt).after().await?))
+        rearranged(cx, &attempt, found, change).await
     })
     .await
+}
+
+/// Changes the inventory of a character as it was read.
+async fn rearranged<U: From<NotFound>>(
+    cx: Cx<'_>,
+    attempt: &Attempt,
+    found: CharacterDocument,
+    change: impl Fn(&mut Vec<ThingRecord>) -> Result<bool, Stop<U>>,
+) -> Result<Step<CharacterDocument>, Stop<U>> {
+    let mut inventory = found.inventory.clone();
+    if !change(&mut inventory)? {
+        return Ok(Step::Done(found));
+    }
+    let write = store::rearrange(&cx, &found, &inventory);
+    Ok(Step::or_again(write.within(attempt).after().await?))
 }

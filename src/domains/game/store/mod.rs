@@ -6,7 +6,7 @@ pub(super) use parts::{Found, Part, Reason, Split, give, present, undo};
 
 use super::documents::{
     CharacterDocument, CharacterState, Exit, HolderKind, ItemDocument, Mark, MoveDocument,
-    MoveState, PlaceDocument, RoomCopy, ThingRecord,
+    PlaceDocument, RoomCopy, ThingRecord,
 };
 use crate::{
     graphql::prelude::*,
@@ -103,45 +103,6 @@ pub(super) fn end_spreading(app: &App, place: &PlaceDocument) -> Guarded<PlaceDo
     places(app).set(guard, doc! { "pendingAt": "$$REMOVE" })
 }
 
-/// Notes that everything of a move is given. Its decision is removed when its idempotency key is forgotten.
-pub(super) fn settle(app: &App, id: &str) -> Guarded<MoveDocument> {
-    let expires = doc! { "$add": ["$$NOW", millis(app.bounds().ops)] };
-    let set = doc! { "openAt": "$$REMOVE", "expiresAt": expires };
-    moves(app).set(doc! { "_id": id, "openAt": { "$exists": true } }, set)
-}
-
-/// Decides that no try of a move is committed. Refused if it is decided already.
-pub(super) async fn void(app: &App, id: &str, now: DateTime) -> Result<bool> {
-    let ops = app.bounds().ops;
-    let tombstone = MoveDocument {
-        id: id.to_owned(),
-        input: String::new(),
-        attempt: app.ids().random(),
-        state: MoveState::Void,
-        after: Vec::new(),
-        holders: Vec::new(),
-        at: now,
-        open_at: None,
-        expires_at: Some(crate::flow::later(now, ops)),
-        v: Version,
-    };
-    Ok(moves(app).insert(tombstone).await.decided()?.is_some())
-}
-
-/// Remembers void moves of an op for twice the time of idempotency keys from now on, so longer than its committed move. One
-/// that is forgotten already is made anew. Returns `false` if one of them was committed or voided again meanwhile.
-pub(super) async fn remember_void(app: &App, ids: &[String], now: DateTime) -> Result<bool> {
-    for id in ids {
-        let expires = doc! { "$add": ["$$NOW", millis(app.bounds().ops * 2)] };
-        let guard = doc! { "_id": id, "state": stored(&MoveState::Void) };
-        let is_known = moves(app).set(guard, doc! { "expiresAt": expires }).held().await?;
-        if !is_known && !void(app, id, now).await? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 /// Removes a character that never arrived, or that leaves, by its mark.
 pub(super) async fn remove_character(app: &App, id: &str, mark: &Mark) -> Result<bool> {
     let marked = doc! { "_id": id, "marks.try": &mark.attempt };
@@ -154,11 +115,6 @@ const SWEPT: i64 = 500;
 /// Documents with a mark from before `before`, the oldest first.
 pub(super) async fn list_marked<T: Stored>(app: &App, before: DateTime) -> Result<Vec<T>> {
     app.collection().list_older(("markedAt", "marked_at"), before, SWEPT).await
-}
-
-/// Committed moves from before `before` of which something isn't given.
-pub(super) async fn list_open(app: &App, before: DateTime) -> Result<Vec<MoveDocument>> {
-    moves(app).list_older(("openAt", "open_at"), before, SWEPT).await
 }
 
 /// Places whose copies are older since before `before`.

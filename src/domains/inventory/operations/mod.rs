@@ -2,10 +2,12 @@
 
 mod availability;
 mod forgetting;
+mod low;
 mod receipts;
 
 pub use availability::{availability, stocks_of};
 pub use forgetting::forget_sold;
+pub use low::low_stock;
 pub use receipts::receive_stock;
 pub(super) use receipts::{MAX, Refused, book};
 

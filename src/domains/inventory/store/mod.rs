@@ -19,6 +19,7 @@ use crate::{
     app::App,
     error::Error,
     flow::{Bounds, Change, Op, kept},
+    graphql::page::Page,
     mongo::{
         Collection,
         collection::List,
@@ -39,6 +40,17 @@ pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDo
 
 /// The counters, and the fields that decoding them needs.
 const COUNTERS: &[&str] = &["_id", "available", "sold", "received", "deleting", "deleted", "v"];
+
+/// A page of the SKUs with fewer free pieces than `below`, without those of deleted products.
+pub(super) async fn list_low(
+    app: &App,
+    below: i64,
+    page: &Page,
+) -> Result<Vec<StockDocument>, Error> {
+    let filter = doc! { "available": { "$lt": below }, "deleting": { "$ne": true } };
+    let projection = Some(COUNTERS.iter().map(|field| ((*field).to_owned(), 1.into())).collect());
+    stocks(app).list(List { projection, hint: Some("low"), ..page.list(filter) }).await
+}
 
 /// Number of op records after which they are moved to documents of their own.
 const HUNDRED: i64 = 100;

@@ -7,7 +7,7 @@ use super::{
         store::{self, Decision, orders},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    Changed, begin, demand_room, outbox, too_many_holders,
+    Changed, begin, demand_room, discount, fulfilment, outbox, too_many_holders,
 };
 use crate::{
     domains::{
@@ -80,6 +80,7 @@ impl Call<'_> {
         let decided = if i64::from(self.input.quantity) > line.quantity {
             self.raise(order, line, attempt).await?
         } else {
+            fulfilment::demand_left(order, sku, i64::from(self.input.quantity))?;
             let decision = lowered(order, line, i64::from(self.input.quantity));
             store::decide(app, &decision, op).after().await?
         };
@@ -163,15 +164,15 @@ impl Call<'_> {
     }
 }
 
-/// The decision of a lowered line: its goods are restocked, and its price is refunded, from the newest
-/// payment on.
-fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
+/// The decision of a lowered line: its goods are restocked, and its price less its part of the discount is refunded, from
+/// the newest payment on.
+pub(super) fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
     let (mut order, quantity) = (order.clone(), line.quantity - to);
     let mut owed = Vec::new();
     if quantity > 0 {
         owed.push(Action::Restock { sku: line.sku.clone(), quantity });
     }
-    let mut left = quantity * line.unit_price;
+    let mut left = discount::lower(&mut order, quantity * line.unit_price);
     order.total -= left;
     for payment in order.payments.iter_mut().rev() {
         let amount = left.min(payment.amount - payment.refunded);

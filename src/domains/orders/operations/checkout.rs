@@ -1,40 +1,27 @@
-//! The checkout flow: reserve, commit, apply and settle over a cart, the inventory and a payment. This is the one with a
-//! claim, for payments at an outside provider; `unclaimed` has the other.
+//! The checkout of a cart: what a cart's [checkout](crate::domains::checkout) reserves, sells and places. It reserves the stock
+//! that the cart doesn't hold, and moves all of its stock to `sold`. `discount` has the steps of its voucher.
 
 use futures_util::future::join_all;
 
 use super::{
     super::{
-        documents::{OrderDocument, OrderLine, OrderPayment, OrderState},
-        store::orders,
+        documents::{OrderDocument, OrderLine, OrderPayment, OrderState, Stage},
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
-    Changed, too_many_holders,
+    Changed, discount, has_payment, number, too_many_holders,
 };
 use crate::{
     app::App,
     domains::{
-        carts::{
-            self, CartDocument, CartLine, CartNotActive, CartState, Checkout,
-            operations::checkout as decider,
-        },
+        carts::{self, CartDocument, CartLine, Checkout},
+        checkout::{self, Begun, Call, Run, Sale},
         inventory::operations::{self as inventory, Destination, Holder, Reserved},
         paying::Payment,
-        payments::{
-            Charge,
-            operations::{self as payments, needs_no_provider, refused, void_charge},
-        },
-        transfers::AccountDocument,
+        payments::of_seats,
     },
     error::Error,
-    flow::{Attempt, Op, OtherInput, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        node_id::NodeKind,
-        refusals::{NotFound, Stop},
-        scalars::Money,
-    },
+    flow::Attempt,
+    graphql::{cx::Cx, declared::Input, node_id::NodeKind, refusals::Stop},
     mongo::{Version, guarded::Sends},
 };
 
@@ -43,325 +30,213 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
     let input = &input.checked()?;
     let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
-    let account = &Payment::from(&input.payment).account;
-    let read = || async move {
-        let payer = payments::payer(&cx, account.as_deref());
-        let (begun, payer) = tokio::join!(begin(cx, &input.cart_id), payer);
-        let (attempt, cart) = begun?;
-        Ok((attempt, (cart, payer?)))
-    };
-    decide(
-        read,
-        |attempt: Attempt, (cart, payer): (CartDocument, Option<AccountDocument>)| async move {
-            let own = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
-            match (cart.state, own) {
-                (CartState::Active, _) if cart.lines.is_empty() => {
-                    Err(CartEmpty::because("the cart has no lines").into())
-                }
-                (CartState::Active, _) if needs_no_provider(&cx, carts::total(&cart.lines)) => {
-                    check_out_at_once(cx, input, op, (&cart, payer.as_ref()), &attempt).await
-                }
-                (CartState::Active, _) => {
-                    let Some(cart) = freeze(cx, input, op, &cart, &attempt).await? else {
-                        return Ok(Step::Again);
-                    };
-                    Ok(Step::Done(Run::new(&cx, &cart, &attempt)?.carry_through().await?))
-                }
-                (state, None) => Err(CartNotActive::new(state).into()),
-                (_, Some(checkout)) if checkout.input != op.input => Err(OtherInput.into()),
-                (CartState::Complete, Some(checkout)) => {
-                    Ok(Step::Done(ordered(&cx, checkout).await?))
-                }
-                (CartState::Paid, Some(checkout)) if checkout.tag.is_some() => {
-                    Ok(Step::Done(Run::of(&cx, &cart, checkout, &attempt).place().await?))
-                }
-                (_, Some(checkout)) => {
-                    if !attempt.is_overdue(checkout.deadline) {
-                        return Ok(Step::Wait);
-                    }
-                    // Its attempt was interrupted, and none of its writes can still be applied.
-                    recover(&cx, &cart, &attempt).await?;
-                    Ok(Step::Again)
-                }
-            }
-        },
-    )
-    .await
+    let call = Call { cx, id: &input.cart_id, op, payment: Payment::from(&input.payment) };
+    checkout::check_out::<SaleOfCart>(&call, |begun, cart| checkout_of(begun, cart, input)).await
 }
 
-async fn begin(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<CheckoutCartResult>> {
-    let (attempt, cart) = decider::begin_with(&cx, id).await?;
-    let is_theirs =
-        |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| cx.requester.is(owner));
-    let cart = cart.filter(is_theirs).ok_or_else(|| NotFound::of(NodeKind::CART, id))?;
-    Ok((attempt, cart))
-}
-
-/// The current order of a completed checkout.
-pub(super) async fn ordered(app: &App, checkout: &Checkout) -> Changed<CheckoutCartResult> {
-    let order = orders(app).get_settled(&checkout.id).await?.filter(|order| !order.deleted);
-    Ok(order.ok_or_else(|| NotFound::of(NodeKind::ORDER, &checkout.id))?)
-}
-
-/// The checkout that an attempt begins, with or without a claim. The lines as they were read are part of the tag: other
-/// lines need other reservations and another amount.
-fn checkout_of(
-    cx: Cx<'_>,
-    input: &CheckoutCartInput,
-    op: &Op,
-    cart: &CartDocument,
-    attempt: &Attempt,
-    is_unclaimed: bool,
-) -> Checkout {
-    let lines =
-        cart.lines.iter().map(|CartLine { sku, quantity, reserved, unit_price, .. }| {
-            format!("{quantity} {reserved} {unit_price} {sku}")
-        });
-    let lines: Vec<String> = lines.collect();
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let tag = is_unclaimed.then(|| format!("{}/{}", op.tag(&cart.ops), cx.ids().derived(&lines)));
-    let number = cart.checkouts.to_string();
-    let name = tag.as_ref().map_or_else(|| [&*op.id, &number], |tag| [tag, ""]);
-    let derived = |what| cx.ids().derived(&[what, &cart.id, name[0], name[1]]);
+/// The stored checkout.
+fn checkout_of(begun: Begun, cart: &CartDocument, input: &CheckoutCartInput) -> Checkout {
+    let Begun { id, tag, payment_id, owner, op, input: digest, payment, total, deadline } = begun;
     Checkout {
-        id: derived("checkout"),
-        payment_id: derived("payment"),
-        owner: cx.requester.subject.clone(),
-        op: op.id.clone(),
-        input: op.input.clone(),
-        shipping: input.shipping.clone(),
-        payment: Payment::from(&input.payment),
-        total: carts::total(&cart.lines),
-        deadline: attempt.deadline(),
+        id,
         tag,
+        payment_id,
+        voucher: discount::hold_of(cart, owner.as_deref()),
+        owner,
+        op,
+        input: digest,
+        shipping: input.shipping.clone(),
+        payment,
+        total,
+        deadline,
     }
 }
 
-/// A try of a checkout without a claim, of the cart and the payer's account as they were read.
-async fn check_out_at_once(
-    cx: Cx<'_>,
-    input: &CheckoutCartInput,
-    op: &Op,
-    (cart, payer): (&CartDocument, Option<&AccountDocument>),
-    attempt: &Attempt,
-) -> Result<Step<OrderDocument>, Stop<CheckoutCartResult>> {
-    let checkout = checkout_of(cx, input, op, cart, attempt, true);
-    payments::check_payer(cx, &charge_of(cart, &checkout), payer)?;
-    carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
-    Run::of(&cx, cart, &checkout, attempt).check_out(op).await
-}
+/// The checkout of carts.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct SaleOfCart;
 
-/// Begins a checkout with a claim, for a payment at an outside provider: freezes the cart. Returns `None` if the cart
-/// changed.
-async fn freeze(
-    cx: Cx<'_>,
-    input: &CheckoutCartInput,
-    op: &Op,
-    cart: &CartDocument,
-    attempt: &Attempt,
-) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
-    let checkout = checkout_of(cx, input, op, cart, attempt, false);
-    carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
-    let frozen = decider::freeze(&cx, cart, &checkout).within(attempt).then_read().await?;
-    let is_ours = |cart: &CartDocument| {
-        cart.state == CartState::Pending
-            && cart.checkout.as_ref().is_some_and(|now| now.id == checkout.id)
-    };
-    Ok(frozen.filter(is_ours))
-}
+impl Sale for SaleOfCart {
+    type Basket = CartDocument;
+    type Placed = OrderDocument;
+    type Refused = CheckoutCartResult;
 
-pub(super) fn charge_of(cart: &CartDocument, checkout: &Checkout) -> Charge {
-    let total = Money::new(checkout.total, cart.currency);
-    Charge::new(&checkout.payment_id, cart.id.clone(), total, checkout.payment.clone())
-}
+    const PLACED: NodeKind = NodeKind::ORDER;
+    const IDS: [&'static str; 2] = ["checkout", "payment"];
+    const FINISHING: &'static str = "finishing a checkout";
 
-/// Finishes an interrupted checkout: aborts it if it isn't paid, else applies what it owes.
-///
-/// # Errors
-/// The outcome is unknown. The sweep or a repeat tries again.
-pub(in super::super) async fn recover(
-    app: &App,
-    cart: &CartDocument,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    let run = Run::new(app, cart, attempt)?;
-    match cart.state {
-        CartState::Pending | CartState::Voiding => run.undo().await.map(drop),
-        CartState::Paid if run.checkout.tag.is_some() => run.place_and_finish().await,
-        CartState::Paid => run.go_forward().await.map(drop),
-        _ => Ok(()),
-    }
-}
-
-/// The checkout of a cart, as an attempt carries it out.
-#[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
-    pub(super) app: &'a App,
-    pub(super) cart: &'a CartDocument,
-    pub(super) checkout: &'a Checkout,
-    pub(super) attempt: &'a Attempt,
-    /// Whether this attempt reserved all that the cart didn't hold, and no copy of a reserve is still on its way.
-    pub(super) took: bool,
-}
-
-impl<'a> Run<'a> {
-    fn new(app: &'a App, cart: &'a CartDocument, attempt: &'a Attempt) -> Result<Self, Error> {
-        let checkout = cart.checkout.as_ref();
-        let checkout = checkout.ok_or_else(|| Error::internal("a cart without its checkout"))?;
-        Ok(Self::of(app, cart, checkout, attempt))
+    fn recorded(name: &str) -> String {
+        name.to_owned()
     }
 
-    fn of(
-        app: &'a App,
-        cart: &'a CartDocument,
-        checkout: &'a Checkout,
-        attempt: &'a Attempt,
-    ) -> Self {
-        Self { app, cart, checkout, attempt, took: false }
+    fn basket_of(holder: &str) -> Option<&str> {
+        of_seats(holder).is_none().then_some(holder)
     }
 
-    /// Reserves stock and money, commits and applies. Only the attempt that froze the cart calls it. If the
-    /// outcome of a reservation of stock is unknown, the checkout must not be aborted yet.
-    async fn carry_through(self) -> Changed<CheckoutCartResult> {
-        let Self { app, cart, checkout, attempt, .. } = self;
-        let lack = match self.reserve_missing().await? {
-            Ok(_took) => refused(payments::authorise(app, &charge_of(cart, checkout)).await),
-            Err(lack) => Some(lack),
+    fn answers_for(holder: Option<&str>) -> bool {
+        holder.and_then(of_seats).is_none()
+    }
+
+    async fn has_payment(app: &App, holder: Option<&str>, payment: &str) -> Result<bool, Error> {
+        match (holder, holder.and_then(carts::order_of_holder)) {
+            (_, Some(order)) => has_payment(app, order, payment).await,
+            (Some(cart), None) => checkout::has_payment::<CartDocument>(app, cart, payment).await,
+            (None, None) => Ok(false),
+        }
+    }
+
+    async fn parts(
+        cx: Cx<'_>,
+        cart: &CartDocument,
+        _attempt: &Attempt,
+    ) -> Result<Vec<String>, Stop<CheckoutCartResult>> {
+        if cart.lines.is_empty() {
+            return Err(CartEmpty::because("the cart has no lines").into());
+        }
+        discount::check_prices(&cx, cart).await?;
+        let part = |line: &CartLine| {
+            let CartLine { sku, quantity, reserved, unit_price, .. } = line;
+            format!("{quantity} {reserved} {unit_price} {sku}")
         };
-        if let Some(lack) = lack {
-            let was_ours = self.undo().await?;
-            return Err(if was_ours { lack } else { attempt.overdue().into() });
-        }
-        let Some(paid) = decider::pay(app, &cart.id, checkout).then_read().await? else {
-            // A sweep or a repeat aborted the checkout, as this attempt is past its deadline.
-            return Err(attempt.overdue().into());
-        };
-        match Run::new(app, &paid, attempt)?.go_forward().await? {
-            Some(order) => Ok(order),
-            None => ordered(app, checkout).await,
+        Ok(cart.lines.iter().map(part).chain(discount::part_of_tag(cart)).collect())
+    }
+
+    fn placed(run: Run<'_, Self>) -> OrderDocument {
+        placed(run)
+    }
+
+    /// The order gets its number.
+    async fn place(app: &App, order: OrderDocument) -> Result<Option<OrderDocument>, Error> {
+        number::place(app, order).await
+    }
+
+    fn is_deleted(order: &OrderDocument) -> bool {
+        order.deleted
+    }
+
+    async fn reserve(run: Run<'_, Self>) -> Result<Result<bool, Stop<CheckoutCartResult>>, Error> {
+        match run.reserve_voucher().await? {
+            Some(lack) => Ok(Err(lack)),
+            None => reserve_missing(run).await,
         }
     }
 
-    /// Reserves the stock that isn't reserved for the cart yet, in one command. If that doesn't succeed for all lines, it
-    /// goes line by line in the order of SKUs. From the first short line on it only reads, so that every short
-    /// line is reported. Returns whether this attempt reserved everything itself and no copy of a reserve is still on its
-    /// way, or the reason why the checkout has to be aborted.
-    pub(super) async fn reserve_missing(
-        self,
-    ) -> Result<Result<bool, Stop<CheckoutCartResult>>, Error> {
-        let (app, missing, cap) =
-            (self.app, self.missing(), self.app.config().reservations_per_sku);
-        let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();
-        let (name, tag) = (&self.cart.id, self.checkout.tag());
-        let holder = Holder { app, name, tag, attempt: self.attempt };
-        if let Some(sends) = holder.reserve_each(&lines, cap).await? {
-            return Ok(Ok(sends == Sends::Once));
-        }
-        let mut short = Vec::new();
-        for (CartLine { sku, quantity, reserved, .. }, some) in missing {
-            let free = if short.is_empty() {
-                match holder.reserve(sku, some, cap).await? {
-                    Reserved::Reserved => None,
-                    Reserved::Short { available } => Some(available),
-                    Reserved::Full => return Ok(Err(too_many_holders().into())),
-                }
-            } else {
-                holder.shortage(sku, some).await?
-            };
-            short.extend(free.map(|free| ShortLine::new(sku, *quantity, reserved + free)));
-        }
-        Ok(if short.is_empty() { Ok(false) } else { Err(CheckoutShort::new(short).into()) })
+    async fn release(run: Run<'_, Self>) -> Result<(), Error> {
+        let Run { app, basket: cart, terms, .. } = run;
+        let releases = missing(cart)
+            .into_iter()
+            .map(|(line, _)| inventory::release(app, &line.sku, &cart.id, terms.reserves_under()));
+        let (goods, voucher) = tokio::join!(join_all(releases), run.release_voucher());
+        goods.into_iter().collect::<Result<(), Error>>()?;
+        voucher
     }
 
-    /// Lines whose quantity isn't wholly reserved, with the missing quantity, in the order of SKUs.
-    pub(super) fn missing(self) -> Vec<(&'a CartLine, i64)> {
-        let lines = self.cart.lines.iter().map(|line| (line, line.quantity - line.reserved));
-        let mut missing: Vec<_> = lines.filter(|(_, missing)| *missing > 0).collect();
-        missing.sort_by(|(left, _), (right, _)| left.sku.cmp(&right.sku));
-        missing
-    }
-
-    /// Aborts a checkout that isn't paid. Returns `false` if it is paid or already undone. Must not be called
-    /// while a reservation of stock has an unknown outcome: it may still be applied before the deadline.
-    async fn undo(self) -> Result<bool, Error> {
-        let Self { app, cart, checkout, .. } = self;
-        if !decider::abort(app, &cart.id, checkout).await? {
-            return Ok(false);
-        }
-        void_charge(app, &checkout.payment_id, checkout.total).await?;
-        let lines = self.missing().into_iter();
-        let releases =
-            lines.map(|(line, _)| inventory::release(app, &line.sku, &cart.id, &checkout.id));
-        join_all(releases).await.into_iter().collect::<Result<(), Error>>()?;
-        decider::reactivate(app, &cart.id, checkout).held().await?;
-        Ok(true)
-    }
-
-    /// Applies what a paid checkout owes and closes the cart. What the cart held beyond that is returned in the
-    /// background. Returns the order if this call inserted it.
-    async fn go_forward(self) -> Result<Option<OrderDocument>, Error> {
-        let Self { app, cart, checkout, attempt, .. } = self;
-        let (orders, order) = (orders(app), self.placed());
-        // The checkout's reservations have its id as their tag; these applies have a tag of their own.
-        let tag = &format!("{}:sold", checkout.id);
-        let holder = Holder { app, name: &cart.id, tag, attempt };
+    async fn sell(run: Run<'_, Self>) -> Result<Sends, Error> {
+        let Run { app, basket: cart, terms, attempt, .. } = run;
+        // The reservations of a checkout with a claim have its id as their tag; its applies have a tag of their own.
+        let tag = terms.tag.map_or_else(|| format!("{}:sold", terms.id), str::to_owned);
+        let holder = Holder { app, name: &cart.id, tag: &tag, attempt };
         let lines: Vec<_> =
             cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
-        let capture = async {
-            // A payment of zero doesn't exist at the provider.
-            if checkout.total == 0 {
-                return Ok(());
-            }
-            payments::capture(app, &checkout.payment_id).await
-        };
-        let (written, captured, sold) = tokio::join!(
-            orders.insert(order.clone()),
-            capture,
-            holder.apply_each(&lines, Destination::Sold),
-        );
-        captured?;
-        sold?;
-        let written = written.decided()?;
-        decider::complete(app, &cart.id, checkout).held().await?;
-        let (own, cart, attempt) = (app.clone(), cart.clone(), *attempt);
-        app.in_background("releasing the stock entries of a checked-out cart", async move {
-            carts::operations::release_after_checkout(&own, &cart, &attempt).await
-        });
-        Ok(written.map(|()| order))
+        let goods = holder.apply_each(&lines, Destination::Sold);
+        let (sold, spent) = tokio::join!(goods, run.spend_voucher());
+        spent?;
+        sold
     }
 
-    /// The order document of the checkout.
-    pub(super) fn placed(self) -> OrderDocument {
-        let Self { cart, checkout, attempt, .. } = self;
-        let line = |line: &CartLine| OrderLine {
-            sku: line.sku.clone(),
-            quantity: line.quantity,
-            title: line.title.clone(),
-            kind: line.kind.clone(),
-            unit_price: line.unit_price,
+    async fn forget(run: Run<'_, Self>) -> Result<(), Error> {
+        let Run { app, basket: cart, attempt, .. } = run;
+        let skus = cart.lines.iter().map(|line| line.sku.as_str());
+        inventory::forget_sold(app, &cart.id, skus, attempt).await
+    }
+
+    /// What the cart held beyond its lines is returned.
+    fn claim_ended(run: Run<'_, Self>) {
+        let (app, cart, attempt) = (run.app.clone(), run.basket.clone(), *run.attempt);
+        run.app.in_background("releasing the stock entries of a checked-out cart", async move {
+            carts::operations::release_after_checkout(&app, &cart, &attempt).await
+        });
+    }
+}
+
+/// Reserves the stock that isn't reserved for the cart yet, in one command. If that doesn't succeed for all lines, it
+/// goes line by line in the order of SKUs. From the first short line on it only reads, so that every short
+/// line is reported. Returns whether this attempt reserved everything itself and no copy of a reserve is still on its
+/// way, or the reason why the checkout has to be aborted.
+async fn reserve_missing(
+    run: Run<'_, SaleOfCart>,
+) -> Result<Result<bool, Stop<CheckoutCartResult>>, Error> {
+    let Run { app, basket: cart, terms, attempt, .. } = run;
+    let (missing, cap) = (missing(cart), app.config().reservations_per_sku);
+    let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();
+    let holder = Holder { app, name: &cart.id, tag: terms.reserves_under(), attempt };
+    if let Some(sends) = holder.reserve_each(&lines, cap).await? {
+        return Ok(Ok(sends == Sends::Once));
+    }
+    let mut short = Vec::new();
+    for (CartLine { sku, quantity, reserved, .. }, some) in missing {
+        let free = if short.is_empty() {
+            match holder.reserve(sku, some, cap).await? {
+                Reserved::Reserved => None,
+                Reserved::Short { available } => Some(available),
+                Reserved::Full => return Ok(Err(too_many_holders().into())),
+            }
+        } else {
+            holder.shortage(sku, some).await?
         };
-        let (id, amount) = (checkout.payment_id.clone(), checkout.total);
-        let payment = (amount > 0).then_some(OrderPayment { id, amount, refunded: 0 });
-        OrderDocument {
-            id: checkout.id.clone(),
-            cart_id: cart.id.clone(),
-            owner: cart.owner.clone(),
-            state: OrderState::Placed,
-            deleted: false,
-            revision: 1,
-            currency: cart.currency,
-            lines: cart.lines.iter().map(line).collect(),
-            total: checkout.total,
-            payments: payment.into_iter().collect(),
-            shipping: checkout.shipping.clone(),
-            payer: checkout.payment.clone(),
-            outbox: Vec::new(),
-            raises: Vec::new(),
-            ops: Vec::new(),
-            meta: None,
-            placed_at: attempt.now(),
-            changed_at: attempt.now(),
-            v: Version,
-        }
+        short.extend(free.map(|free| ShortLine::new(sku, *quantity, reserved + free)));
+    }
+    Ok(if short.is_empty() { Ok(false) } else { Err(CheckoutShort::new(short).into()) })
+}
+
+/// Lines whose quantity isn't wholly reserved, with the missing quantity, in the order of SKUs.
+fn missing(cart: &CartDocument) -> Vec<(&CartLine, i64)> {
+    let lines = cart.lines.iter().map(|line| (line, line.quantity - line.reserved));
+    let mut missing: Vec<_> = lines.filter(|(_, missing)| *missing > 0).collect();
+    missing.sort_by(|(left, _), (right, _)| left.sku.cmp(&right.sku));
+    missing
+}
+
+/// The order document of the checkout.
+fn placed(run: Run<'_, SaleOfCart>) -> OrderDocument {
+    let Run { basket: cart, checkout, attempt, .. } = run;
+    let line = |line: &CartLine| OrderLine {
+        sku: line.sku.clone(),
+        quantity: line.quantity,
+        title: line.title.clone(),
+        kind: line.kind.clone(),
+        unit_price: line.unit_price,
+    };
+    let (id, amount) = (checkout.payment_id.clone(), checkout.total);
+    let payment = (amount > 0).then_some(OrderPayment { id, amount, refunded: 0 });
+    OrderDocument {
+        id: checkout.id.clone(),
+        cart_id: cart.id.clone(),
+        // `number::place` gives it one.
+        number: None,
+        owner: cart.owner.clone(),
+        state: OrderState::Placed,
+        deleted: false,
+        revision: 1,
+        currency: cart.currency,
+        lines: cart.lines.iter().map(line).collect(),
+        total: checkout.total,
+        discount: run.discount(),
+        payments: payment.into_iter().collect(),
+        shipping: checkout.shipping.clone(),
+        payer: checkout.payment.clone(),
+        outbox: Vec::new(),
+        raises: Vec::new(),
+        stage: Some(Stage::Placed),
+        shipments: Vec::new(),
+        last_shipment: None,
+        returns: Vec::new(),
+        return_requested_at: None,
+        notes: Vec::new(),
+        ops: Vec::new(),
+        meta: None,
+        placed_at: attempt.now(),
+        changed_at: attempt.now(),
+        v: Version,
     }
 }

@@ -2,17 +2,29 @@
 
 mod adjust;
 mod checkout;
+mod discount;
+mod fulfilment;
+mod lists;
+mod notes;
+mod number;
 mod outbox;
-mod unclaimed;
+mod placing;
+mod returns;
 
 pub use adjust::adjust_order_line;
 pub(super) use adjust::undo_raise;
+pub(super) use checkout::SaleOfCart;
 pub use checkout::checkout_cart;
-pub(super) use checkout::recover;
+pub use fulfilment::{deliver_order, pack_order, ship_order, unpack_order};
+pub use lists::{order_by, orders as orders_by};
+pub use notes::note_order;
+pub(super) use number::renumber;
 pub(super) use outbox::settle;
+pub use placing::order_placed;
+pub use returns::{accept_return, refuse_return, request_return};
 
 use super::{
-    documents::{Action, OrderDocument, OrderState},
+    documents::{Action, OrderDocument, OrderState, Shipment},
     store::{self, Decision, orders},
     types::{
         CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, DeletedOrder,
@@ -58,6 +70,7 @@ pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<Cancel
         if order.state != OrderState::Placed {
             return Err(OrderNotOpen::of(&order).into());
         }
+        fulfilment::demand_unsent(&order)?;
         demand_room(&cx, &order, &attempt)?;
         let decided = store::decide(&cx, &cancelled(order), op).after().await?;
         let Some(order) = decided else { return Ok(Step::Again) };
@@ -66,7 +79,8 @@ pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<Cancel
     .await
 }
 
-/// The decision of a cancellation: every line is restocked, and the rest of every payment is refunded.
+/// The decision of a cancellation: every line is restocked, the rest of every payment is refunded, and what was spent of a
+/// voucher is given back.
 fn cancelled(mut order: OrderDocument) -> Decision {
     let mut owed = Vec::new();
     for line in order.lines.iter().filter(|line| line.quantity > 0) {
@@ -77,6 +91,11 @@ fn cancelled(mut order: OrderDocument) -> Decision {
         owed.push(Action::Refund { payment: payment.id.clone(), amount });
         payment.refunded = payment.amount;
     }
+    if let Some(discount) = &order.discount {
+        owed.push(Action::GiveBack { voucher: discount.hold.clone() });
+    }
+    // What is packed is unpacked. Shipments that were sent have come back as a whole, and stay on record.
+    order.shipments.retain(Shipment::is_sent);
     // An order that owes nothing is cancelled at once.
     order.state = if owed.is_empty() { OrderState::Cancelled } else { OrderState::Cancelling };
     Decision { order, owed, raise: None }
@@ -130,7 +149,7 @@ fn too_many_holders() -> Error {
 }
 
 /// Whether the authorisation belongs to the order or to a raise of it.
-pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool> {
+async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool> {
     Ok(orders(app).get_settled(order).await?.is_some_and(|order| {
         order.payments.iter().any(|own| own.id == payment)
             || order.raises.iter().any(|raise| raise.payment_id() == payment)

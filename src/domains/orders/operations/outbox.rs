@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::{
     domains::{
-        carts::order_as_holder,
+        carts::{order_as_holder, vouchers::operations::VoucherStep},
         inventory::operations::{self as inventory, Destination, Holder},
         payments::{Refund, operations as payments},
     },
@@ -133,6 +133,9 @@ async fn apply(app: &App, order: &OrderDocument, due: &Due, attempt: &Attempt) -
         }
         Action::Capture { payment } => payments::capture(app, payment).await?,
         Action::Restock { sku, quantity } => holder.restock(sku, *quantity).await?,
+        Action::GiveBack { voucher } => {
+            VoucherStep { app, hold: voucher, tag: &due.tag }.give_back(attempt).await?;
+        }
         Action::Refund { payment, amount } => {
             let amount = Money::new(*amount, order.currency);
             return Ok(
@@ -176,6 +179,9 @@ async fn retire(app: &App, order: &OrderDocument, before: DateTime) -> Result<bo
                 inventory::retire(app, sku, &holder, &tags, before).await?;
             }
             Action::Restock { sku, .. } => inventory::retire_restock(app, sku, &due.tag).await?,
+            Action::GiveBack { voucher } => {
+                VoucherStep { app, hold: voucher, tag: &due.tag }.forget_give_back().await?;
+            }
             // The provider keeps its records of payments for good.
             Action::Capture { .. } | Action::Refund { .. } => {}
         }

@@ -69,24 +69,6 @@ document! {
     }
 }
 
-impl BookingState {
-    /// Whether nothing changes any more.
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Complete | Self::Expired | Self::Cancelled)
-    }
-
-    /// Whether it is active or can become active again.
-    pub const fn may_become_active(self) -> bool {
-        matches!(self, Self::Active | Self::Pending | Self::Voiding)
-    }
-}
-
-impl From<BookingState> for Bson {
-    fn from(state: BookingState) -> Self {
-        Self::String(state.to_string())
-    }
-}
-
 document! {
     /// Seats of one screening that were taken by one call, at the prices of the screening.
     #[derive(PartialEq, Eq)]

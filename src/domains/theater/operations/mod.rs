@@ -3,15 +3,13 @@
 mod bookings;
 mod checkout;
 mod receipts;
-mod run;
 mod screenings;
 mod seats;
 mod theaters;
 
 pub use bookings::{booking, cancel_booking, open_booking};
-pub(super) use bookings::{carry_out_outbox, close, expire};
+pub(super) use checkout::SaleOfSeats;
 pub use checkout::checkout_booking;
-pub(super) use checkout::recover;
 pub(super) use receipts::carry_on;
 pub use receipts::{cancel_receipt, my_receipts, receipt};
 pub use screenings::{create_screening, screening, screenings, suggest_seats};

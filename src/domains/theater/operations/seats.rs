@@ -25,10 +25,11 @@ use super::{
             ReleaseSeatsResult, ScreeningBegun, SeatsTaken,
         },
     },
-    bookings::{Changed, begin, carry_out_outbox},
+    bookings::Changed,
     screenings::wanted,
 };
 use crate::{
+    domains::baskets::{Basket as _, begin},
     flow::Try,
     graphql::{declared::Checked, prelude::*, refusals::CurrencyMismatch},
 };
@@ -131,7 +132,7 @@ pub async fn release_seats(cx: Cx<'_>, input: ReleaseSeatsInput) -> Changed<Rele
     decide(read, |attempt: Attempt, booking: BookingDocument| async move {
         if op.is_committed(&booking.ops)? {
             // The earlier call may have been interrupted before it freed the seats.
-            carry_out_outbox(&cx, &booking, &attempt).await?;
+            booking.carry_out_outbox(&cx, &attempt).await?;
             return Ok(Step::Done(booking));
         }
         if booking.state != BookingState::Active {
@@ -143,7 +144,7 @@ pub async fn release_seats(cx: Cx<'_>, input: ReleaseSeatsInput) -> Changed<Rele
         let drop = store::drop_hold(&booking, hold).committing(op, &op.id, store::bounds(&cx));
         let after = bookings(&cx).change(drop).within(&attempt).then_read().await?;
         if let Some(after) = &after {
-            carry_out_outbox(&cx, after, &attempt).await?;
+            after.carry_out_outbox(&cx, &attempt).await?;
         }
         Ok(Step::or_again(after))
     })

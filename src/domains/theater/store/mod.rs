@@ -4,22 +4,19 @@ mod bookings;
 mod receipts;
 mod seats;
 
-pub(super) use bookings::{
-    CLOSED_PER_PASS, abort, add_hold, cancel, complete, decide, drop_hold, end, expire, freeze,
-    list_overdue, list_untouched, pay, reactivate, settle,
-};
+pub(super) use bookings::{add_hold, as_read, drop_hold, ended};
 pub(super) use receipts::{cancelling, list_cancelling, settle_refund};
 pub(super) use seats::{NotHeld, freeing, holding, keep, list_to_sweep, selling};
 
 use mongodb::error::ErrorKind;
 
 use super::{
-    MAX_CHANGES, NEAREST,
+    NEAREST,
     documents::{
         BookingDocument, Offer, ReceiptDocument, ScreeningDocument, SeatPlan, TheaterDocument,
     },
 };
-use crate::{flow::Bounds, graphql::prelude::*, mongo::prelude::*};
+use crate::{domains::baskets, flow::Bounds, graphql::prelude::*, mongo::prelude::*};
 
 pub(super) fn theaters(app: &App) -> Collection<TheaterDocument> {
     app.collection()
@@ -39,7 +36,7 @@ pub(super) fn receipts(app: &App) -> Collection<ReceiptDocument> {
 
 /// Limits of the flows and op records of bookings.
 pub(super) fn bounds(app: &App) -> Bounds {
-    app.bounds().remembering(MAX_CHANGES)
+    baskets::bounds::<BookingDocument>(app)
 }
 
 /// The part of a screening that doesn't change.

@@ -2,11 +2,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::{
     super::{
@@ -19,7 +19,10 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::shared::Shared,
+    graphql::{
+        shared::Shared,
+        shares::{Client, Turns},
+    },
     mongo::{
         Stored,
         rings::{BATCH, Ring},
@@ -28,7 +31,8 @@ use crate::{
 
 /// Pause before a ring is read again after an error, or because it is empty.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Number of reads of messages before a window that this gateway has under way at once. The others wait in their order.
+/// Number of reads of messages before a window that this gateway has under way at once, of which each client has a share.
+/// The others wait in their order.
 const READS: usize = 8;
 /// Number of responses that subscribers share, for each topic.
 const RESPONSES: usize = 4;
@@ -61,15 +65,17 @@ pub(super) struct Recent {
 }
 
 /// The topics with subscribers in this gateway, by ring.
+#[derive(Default)]
 pub(super) struct Channels {
     all: Mutex<HashMap<String, Arc<Channel>>>,
-    reads: Semaphore,
+    turns: OnceLock<Arc<Turns>>,
 }
 
-impl Default for Channels {
-    fn default() -> Self {
-        Self { all: Mutex::default(), reads: Semaphore::new(READS) }
-    }
+/// The reads of one subscriber before the window.
+pub(super) struct Reads {
+    ring: Ring,
+    turns: Arc<Turns>,
+    client: Client,
 }
 
 /// Number of subscribers to topics of this gateway.
@@ -155,6 +161,33 @@ impl Channel {
     }
 }
 
+impl Reads {
+    /// The reads of the ring by this client.
+    pub(super) fn new(app: &App, ring: Ring, client: Client) -> Self {
+        let percent = app.config().client_share_percent;
+        let channels = app.shared::<Channels>();
+        let turns = channels.turns.get_or_init(|| Arc::new(Turns::of(READS, percent)));
+        Self { ring, turns: Arc::clone(turns), client }
+    }
+
+    /// The messages after the one with this id, at most `most`; without an id the oldest ones. `None` if the ring doesn't
+    /// have it.
+    ///
+    /// # Errors
+    /// `Unread` or `Internal`.
+    pub(super) async fn read(
+        &self,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Option<Vec<MessageDocument>>, Error> {
+        let _turn = self.turns.wait(self.client).await?;
+        match after {
+            Some(id) => self.ring.after(id, most).await,
+            None => self.ring.oldest(most).await.map(Some),
+        }
+    }
+}
+
 impl Channels {
     /// Subscribes to a topic, whose ring is followed from then on.
     pub(super) fn subscribe(
@@ -174,24 +207,6 @@ impl Channels {
         drop(all);
         tokio::spawn(channels.follow(app.clone(), Arc::clone(&channel)));
         (channel, receiver)
-    }
-
-    /// The messages after the one with this id, at most `most`; without an id the oldest ones. `None` if the ring doesn't
-    /// have it.
-    ///
-    /// # Errors
-    /// `Unread` or `Internal`.
-    pub(super) async fn read(
-        &self,
-        ring: &Ring,
-        after: Option<&str>,
-        most: usize,
-    ) -> Result<Option<Vec<MessageDocument>>, Error> {
-        let _permit = self.reads.acquire().await.map_err(Error::internal)?;
-        match after {
-            Some(id) => ring.after(id, most).await,
-            None => ring.oldest(most).await.map(Some),
-        }
     }
 
     /// Reads a ring while the topic exists and has subscribers.

@@ -11,15 +11,20 @@ use super::{
         store,
         types::TopicMessages,
     },
-    channel::{Channel, Channels, Signal},
+    channel::{Channel, Channels, Reads, Signal},
     check_name, is_visible,
     window::{MOST, MOST_BYTES},
 };
 use crate::{
     app::App,
     error::Error,
-    graphql::{cx::Cx, input, shared::Shared, subscription::Progress},
-    mongo::rings::Ring,
+    graphql::{
+        cx::Cx,
+        input,
+        shared::Shared,
+        shares::{Client, Clients},
+        subscription::Progress,
+    },
 };
 
 /// Maximum number of characters of a position.
@@ -40,6 +45,7 @@ pub fn topic(
         input::verbatim("since", since, 1..=POSITION)?;
     }
     let (app, requester) = (cx.app.clone(), cx.requester.clone());
+    let client = app.shared::<Clients>().of_caller(&requester);
     Ok(async_stream::stream! {
         let topic = match super::ready(&app, &name).await {
             Ok(Some(topic)) if is_visible(&requester, &topic) => topic,
@@ -49,7 +55,7 @@ pub fn topic(
                 return;
             }
         };
-        let mut subscriber = Subscriber::new(&app, topic, since);
+        let mut subscriber = Subscriber::new(&app, topic, client, since);
         loop {
             match subscriber.next(&progress).await {
                 Ok(Some(messages)) => yield Ok(messages),
@@ -65,9 +71,8 @@ pub fn topic(
 
 /// One subscription.
 struct Subscriber {
-    channels: Arc<Channels>,
     channel: Arc<Channel>,
-    ring: Ring,
+    reads: Reads,
     signal: watch::Receiver<Signal>,
     place: Place,
 }
@@ -93,11 +98,10 @@ struct Older {
 }
 
 impl Subscriber {
-    fn new(app: &App, topic: TopicEntry, position: Option<String>) -> Self {
-        let ring = store::ring(app, &topic);
+    fn new(app: &App, topic: TopicEntry, client: Client, position: Option<String>) -> Self {
+        let reads = Reads::new(app, store::ring(app, &topic), client);
         let (channel, signal) = Channels::subscribe(app, topic);
-        let channels = app.shared::<Channels>();
-        Self { channels, channel, ring, signal, place: Place::Start(position) }
+        Self { channel, reads, signal, place: Place::Start(position) }
     }
 
     /// The next response; `None` at the end.
@@ -183,13 +187,13 @@ impl Subscriber {
             recent.window.end()
         };
         let (most, mut missed) = (*most, Some(0));
-        let found = match self.channels.read(&self.ring, Some(after), most).await? {
+        let found = match self.reads.read(Some(after), most).await? {
             Some(found) if found.is_empty() => return Ok(None),
             Some(found) => found,
             // Its message was overwritten, or was never there.
             None => {
                 missed = None;
-                self.channels.read(&self.ring, None, most).await?.unwrap_or_default()
+                self.reads.read(None, most).await?.unwrap_or_default()
             }
         };
         let (messages, most) = bounded(found, most);

@@ -1,0 +1,86 @@
+//! Loading of the configuration from its sources, with all faults reported together.
+
+use std::{
+    fmt::{self, Write as _},
+    path::Path,
+    time::Duration,
+};
+
+use serde::Serialize;
+
+use super::{Config, read};
+
+/// All faults of a configuration, displayed as one message.
+#[derive(Debug)]
+pub struct Faults(pub(super) Vec<String>);
+
+impl fmt::Display for Faults {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::from("the configuration can't be used:");
+        for fault in &self.0 {
+            write!(text, "\n  - {fault}")?;
+        }
+        formatter.write_str(&text)
+    }
+}
+
+impl std::error::Error for Faults {}
+
+impl Config {
+    /// Loads the configuration of a gateway from file, environment and flags, in rising precedence. `flags`
+    /// serialize to key and value pairs.
+    ///
+    /// # Errors
+    /// Lists every key that is unknown, can't be parsed, or conflicts with other keys.
+    pub fn load(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
+        Self::load_with(file, flags, |_| Vec::new())
+    }
+
+    /// Like [`Self::load`]; `further` returns additional faults, such as those of a file that a key names.
+    ///
+    /// # Errors
+    /// As [`Self::load`], and the faults of `further`.
+    pub fn load_with(
+        file: Option<&Path>,
+        flags: impl Serialize,
+        further: impl FnOnce(&Self) -> Vec<String>,
+    ) -> Result<Self, Faults> {
+        let (config, mut faults) = read::read(file, flags)?;
+        faults.extend(config.database_faults());
+        faults.extend(config.faults());
+        faults.extend(further(&config));
+        config.without(faults)
+    }
+
+    /// Like [`Self::load`], for a command that only uses the database: other settings of a gateway may be
+    /// missing.
+    pub fn load_for_database(
+        file: Option<&Path>,
+        flags: impl Serialize,
+        further: impl FnOnce(&Self) -> Vec<String>,
+    ) -> Result<Self, Faults> {
+        let (config, mut faults) = read::read(file, flags)?;
+        faults.extend(config.database_faults());
+        faults.extend(further(&config));
+        config.without(faults)
+    }
+
+    /// Like [`Self::load`], for a command that only reads some keys: any key may be missing, but present keys
+    /// must parse.
+    pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
+        let (config, faults) = read::read(file, flags)?;
+        config.without(faults)
+    }
+
+    fn without(self, faults: Vec<String>) -> Result<Self, Faults> {
+        if faults.is_empty() { Ok(self) } else { Err(Faults(faults)) }
+    }
+
+    /// The grace period: the time after the start of an attempt from which none of its writes can be applied
+    /// any more.
+    pub fn grace_period(&self) -> Duration {
+        Duration::from_millis(
+            self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
+        )
+    }
+}

@@ -1,0 +1,150 @@
+//! The beginning of baskets, and their end without a checkout: a basket is cancelled by its user, or expires.
+
+use std::time::Duration;
+
+use super::{
+    Basket, State,
+    store::{self, PER_PASS, baskets},
+};
+use crate::{flow::Sweep, graphql::prelude::*};
+
+/// Opens an empty basket. It belongs to the caller if there is a token; otherwise its id is the capability to use it. With
+/// an idempotency key the basket's `_id` is derived from it, so a repeat finds the same basket. A repeat doesn't open another
+/// one after that one was closed, since it may be a delayed call. `make` makes the basket of an `_id`, an owner and the time;
+/// `is_same` compares one that was opened before with the input.
+pub async fn open<B: Basket, U>(
+    cx: Cx<'_>,
+    mutation: &str,
+    idempotency_key: Option<&ID>,
+    make: impl FnOnce(String, Option<String>, mongodb::bson::DateTime) -> B,
+    is_same: impl FnOnce(&B) -> bool,
+) -> Result<B, Stop<U>>
+where
+    U: From<InvalidInput> + From<Conflict> + From<B::NotActive>,
+{
+    let owner = cx.requester.subject.clone();
+    if owner.is_none() && idempotency_key.is_some() {
+        // Idempotency keys are scoped by subject. All anonymous callers would share one scope, and so the basket.
+        let reason = "takes a signed-in caller; without a token leave it out";
+        return Err(InvalidInput::new("idempotencyKey", reason).into());
+    }
+    let op = cx.op(&[owner.as_deref().unwrap_or_default(), mutation], idempotency_key, &());
+    let attempt = cx.begin().await?;
+    let basket = make(op.id, owner, attempt.now());
+    if baskets(&cx).insert(basket.clone()).await.decided()?.is_some() {
+        return Ok(basket);
+    }
+    // The `_id` is taken: this op was applied before.
+    match baskets::<B>(&cx).get_settled(basket.id()).await? {
+        Some(opened) if !is_same(&opened) => Err(Conflict::other_input().into()),
+        Some(opened) if !opened.state().may_become_active() => {
+            let message = format!(
+                "the {} that this idempotency key opened is {}; open another one with a new key",
+                B::NAME,
+                opened.state()
+            );
+            Err(opened.not_active_because(message).into())
+        }
+        Some(opened) => Ok(opened),
+        None => {
+            Err(Error::unavailable(format!("the {} was removed at the same time", B::NAME)).into())
+        }
+    }
+}
+
+/// Whether the caller may use the basket. One without an owner may be used by anyone who knows its id.
+pub fn may_use(basket: &impl Basket, requester: &Requester) -> bool {
+    basket.owner().is_none_or(|owner| requester.is(owner)) || requester.has(Role::Service)
+}
+
+/// Begins an attempt with the basket as its first read. `NotFound` if this caller may not use it.
+pub async fn begin<B: Basket, U: From<NotFound>>(
+    cx: Cx<'_>,
+    id: &str,
+) -> Result<(Attempt, B), Stop<U>> {
+    let (attempt, basket) = cx.begin_with::<B>(id).await?;
+    let basket = basket.filter(|basket| may_use(basket, cx.requester));
+    Ok((attempt, basket.ok_or_else(|| NotFound::of(B::KIND, id))?))
+}
+
+/// Cancels a basket, and gives back what it holds. A repeat is safe without an idempotency key.
+pub async fn cancel<B: Basket, U>(cx: Cx<'_>, id: &str) -> Result<B, Stop<U>>
+where
+    U: From<NotFound> + From<B::NotActive>,
+{
+    let read = || begin(cx, id);
+    decide(read, |attempt: Attempt, basket: B| async move {
+        let basket = match basket.state() {
+            State::Active => store::cancel(&cx, &basket).within(&attempt).after().await?,
+            State::Cancelling => Some(basket),
+            State::Cancelled => return Ok(Step::Done(basket)),
+            _ => return Err(basket.not_active().into()),
+        };
+        let Some(basket) = basket else { return Ok(Step::Again) };
+        Ok(Step::Done(close(&cx, &basket, &attempt).await?))
+    })
+    .await
+}
+
+/// Expires a basket if it is still idle, and gives back what it holds. Returns whether it was idle.
+async fn expire<B: Basket>(app: &App, id: &str) -> Result<bool> {
+    // The attempt begins before the guarded write, whose reply has the outbox.
+    let attempt = app.begin().await?;
+    let expired = store::expire::<B>(app, id).within(&attempt).after().await?;
+    if let Some(basket) = &expired {
+        close(app, basket, &attempt).await?;
+    }
+    Ok(expired.is_some())
+}
+
+/// Finishes the closing of a basket that is CANCELLING or EXPIRING and was read within `attempt`. Nothing is committed on it
+/// any more, so its outbox is complete.
+async fn close<B: Basket>(app: &App, basket: &B, attempt: &Attempt) -> Result<B> {
+    let end = match basket.state() {
+        State::Cancelling => State::Cancelled,
+        State::Expiring => State::Expired,
+        _ => return Err(Error::internal(format!("a {} that isn't being closed", B::NAME))),
+    };
+    basket.give_back(app, attempt).await?;
+    if let Some(closed) = store::end(app, basket, end).after().await? {
+        return Ok(closed);
+    }
+    // Another attempt closed it first.
+    let closed = baskets::<B>(app).get_settled(basket.id()).await?;
+    closed.filter(|now| now.state() == end).ok_or_else(|| {
+        let name = B::NAME;
+        Error::unavailable(format!("the {name} was closed by another call at the same time"))
+    })
+}
+
+/// Carries out what baskets owe, finishes their closing, and expires idle ones.
+pub async fn sweep<B: Basket>(app: &App, sweep: &mut Sweep) {
+    let unchanged_before = sweep.unchanged_before();
+    let id = |basket: &B| basket.id().to_owned();
+    let owing = ("outbox.at", "outbox_at");
+    let owing = baskets::<B>(app).list_older(owing, unchanged_before, PER_PASS).await;
+    sweep.each(owing, id, |basket| async move { carry_out::<B>(app, basket.id()).await }).await;
+    for state in [State::Cancelling, State::Expiring] {
+        let closing = store::list_untouched(app, state, unchanged_before).await;
+        let finish = |basket: B| async move { finish_closing::<B>(app, basket.id()).await };
+        sweep.each(closing, id, finish).await;
+    }
+    let idle = sweep.earlier(Duration::from_secs(B::idle_seconds(app.config())));
+    let idle = store::list_untouched(app, State::Active, idle).await;
+    sweep.each(idle, id, |basket: B| async move { expire::<B>(app, basket.id()).await }).await;
+}
+
+async fn carry_out<B: Basket>(app: &App, id: &str) -> Result<bool> {
+    let (attempt, Some(basket)) = app.begin_with::<B>(id).await? else { return Ok(false) };
+    basket.carry_out_outbox(app, &attempt).await?;
+    Ok(!basket.owes_nothing())
+}
+
+async fn finish_closing<B: Basket>(app: &App, id: &str) -> Result<bool> {
+    let (attempt, Some(basket)) = app.begin_with::<B>(id).await? else { return Ok(false) };
+    let is_closing = matches!(basket.state(), State::Cancelling | State::Expiring);
+    if is_closing {
+        close(app, &basket, &attempt).await?;
+    }
+    Ok(is_closing)
+}

@@ -1,0 +1,44 @@
+//! The voucher of a cart: it is applied and removed by one guarded update of the cart.
+
+use super::{
+    super::{
+        documents::total,
+        store,
+        types::{ApplyVoucherInput, ApplyVoucherResult, RemoveVoucherInput, RemoveVoucherResult},
+        vouchers,
+    },
+    Changed,
+    lines::change,
+};
+use crate::graphql::prelude::*;
+
+/// Applies a voucher. It replaces the one that the cart has.
+pub async fn apply_voucher(cx: Cx<'_>, input: ApplyVoucherInput) -> Changed<ApplyVoucherResult> {
+    let input = &input.checked()?;
+    let op = &cx.op(&[&input.cart_id, "applyVoucher"], input.idempotency_key.as_ref(), &**input);
+    change(cx, &input.cart_id, op, |call| async move {
+        let cart = &call.cart;
+        let customer = cart.owner.as_deref().or(cx.requester.subject.as_deref());
+        let goods = (cart.currency, total(&cart.lines));
+        let terms = vouchers::operations::usable::<ApplyVoucherResult>(
+            &cx,
+            &input.code,
+            goods,
+            customer,
+            &call.attempt,
+        )
+        .await?;
+        Ok(call.commit_change(store::set_voucher(cart, Some(&terms))).await?)
+    })
+    .await
+}
+
+/// Removes the voucher.
+pub async fn remove_voucher(cx: Cx<'_>, input: RemoveVoucherInput) -> Changed<RemoveVoucherResult> {
+    let input = &input.checked()?;
+    let op = &cx.op(&[&input.cart_id, "removeVoucher"], input.idempotency_key.as_ref(), &**input);
+    change(cx, &input.cart_id, op, |call| async move {
+        Ok(call.commit_change(store::set_voucher(&call.cart, None)).await?)
+    })
+    .await
+}

@@ -1,0 +1,78 @@
+//! The sweep of vouchers: it releases reservations whose checkout didn't decide, and drops marks that no repeat can meet
+//! any more.
+//!
+//! The orders' sweep has run before. A reservation of a checkout that it could not finish stays. A cart that is COMPLETE
+//! although its voucher is still reserved was completed by a gateway of a version without vouchers; its reservation is
+//! spent here.
+
+use super::{
+    documents::{MarkState, Uses, VoucherCustomerDocument, VoucherDocument, VoucherMark},
+    store,
+};
+use crate::{
+    domains::{
+        baskets::Basket as _,
+        carts::{
+            documents::{CartDocument, CartState},
+            store::{self as cart_store, carts},
+        },
+    },
+    flow::Sweep,
+    graphql::prelude::*,
+    mongo::prelude::DateTime,
+};
+
+pub(in super::super) async fn sweep(app: &App, sweep: &mut Sweep) {
+    of::<VoucherDocument>(app, sweep).await;
+    of::<VoucherCustomerDocument>(app, sweep).await;
+}
+
+async fn of<T: Uses>(app: &App, sweep: &mut Sweep) {
+    let before = sweep.unchanged_before();
+    let marked = store::list_marked::<T>(app, before).await;
+    let id = |uses: &T| uses.id().to_owned();
+    sweep.each(marked, id, |uses: T| async move { settle(app, &uses, before).await }).await;
+}
+
+/// Returns whether anything was done.
+async fn settle<T: Uses>(app: &App, uses: &T, before: DateTime) -> Result<bool> {
+    let mut done = false;
+    let is_old = |mark: &&VoucherMark| mark.at < before;
+    for mark in uses.marks().iter().filter(is_old) {
+        match mark.state {
+            MarkState::Reserved => done |= end_reservation(app, uses, mark).await?,
+            MarkState::Spent => done = true,
+            // The order has to retire its entry first.
+            MarkState::Returned => {}
+        }
+    }
+    if done {
+        store::drop_spent::<T>(app, uses.id(), before).held().await?;
+    }
+    Ok(done)
+}
+
+/// Ends a reservation whose attempt has ended. Returns whether it did.
+async fn end_reservation<T: Uses>(app: &App, uses: &T, mark: &VoucherMark) -> Result<bool> {
+    let VoucherMark { tag, amount, .. } = mark;
+    let cart_id = mark.cart.as_deref().unwrap_or_default();
+    let cart = carts(app).get_settled(cart_id).await?;
+    let is_own = |cart: &CartDocument| {
+        let own = cart.checkout.as_ref().map(CartDocument::terms);
+        own.is_some_and(|own| own.reserves_under() == tag)
+    };
+    match cart.filter(is_own).map(|cart| cart.state) {
+        Some(CartState::Complete) => {
+            let attempt = app.begin().await?;
+            let spending = store::spending(uses.id(), tag, *amount);
+            app.collection::<T>().write(&spending, &attempt).await.map(|_| true)
+        }
+        // Its checkout is finished or undone by the sweep of orders.
+        Some(CartState::Pending | CartState::Voiding | CartState::Paid) => Ok(false),
+        _ if !carts(app).abort(cart_id, tag, cart_store::bounds(app)).await? => Ok(false),
+        _ => {
+            let releasing = store::releasing(uses.id(), tag, *amount);
+            app.collection::<T>().change(releasing).held().await
+        }
+    }
+}

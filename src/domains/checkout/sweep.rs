@@ -1,0 +1,105 @@
+//! What the sweeps of rooms do for interrupted checkouts, and for money that is held for none.
+
+use mongodb::bson::DateTime;
+
+use super::{Run, Sale};
+use crate::{
+    app::App,
+    domains::{
+        baskets::{self, Basket, State},
+        transfers::{self, operations::Held},
+    },
+    error::Result,
+    flow::Sweep,
+};
+
+/// Number of documents of one kind that one command reads.
+const BATCH: i64 = 100;
+
+/// Finishes or aborts interrupted checkouts.
+pub async fn sweep_checkouts<S: Sale>(app: &App, sweep: &mut Sweep) {
+    let before = sweep.unchanged_before();
+    let finish = |id: String| async move { finish::<S>(app, &id, before).await };
+    let overdue = baskets::list_overdue::<S::Basket>(app, sweep.deadline_before()).await;
+    sweep.each(overdue, String::clone, finish).await;
+    if tells_apart::<S::Basket>() {
+        let decided = baskets::list_decided::<S::Basket>(app, before).await;
+        sweep.each(decided, String::clone, finish).await;
+    }
+}
+
+/// Whether the stored state tells a basket that is PAID without a claim from one that is PAID with a claim.
+fn tells_apart<B: Basket>() -> bool {
+    B::DECIDED != State::Paid.stored()
+}
+
+/// Finishes the checkout of a basket in its own attempt. The attempt that decided without a claim may still have the claim on
+/// the payment, so a basket that may be such a one must have been paid before `before`.
+async fn finish<S: Sale>(app: &App, id: &str, before: DateTime) -> Result<bool> {
+    let (attempt, Some(basket)) = app.begin_with::<S::Basket>(id).await? else {
+        return Ok(false);
+    };
+    let is_running = !tells_apart::<S::Basket>()
+        && basket.state() == State::Paid
+        && basket.modified_at() >= before;
+    let Some(checkout) = basket.checkout().filter(|_| !is_running) else { return Ok(false) };
+    let run = Run::<S>::of(app, &basket, checkout, &attempt);
+    let is_overdue = attempt.is_overdue(run.terms.deadline);
+    if is_overdue {
+        run.recover().await?;
+    }
+    Ok(is_overdue)
+}
+
+/// Releases money that is held for a checkout that hasn't decided.
+pub async fn sweep_holds<S: Sale>(app: &App, sweep: &mut Sweep) {
+    let holds = transfers::operations::holds_before(app, sweep.unchanged_before(), BATCH).await;
+    let own = holds.map(|holds| {
+        let named = |held: Held| Some((S::basket_of(&held.cart)?.to_owned(), held));
+        holds.into_iter().filter_map(named).collect::<Vec<_>>()
+    });
+    let release =
+        |(basket, held): (String, Held)| async move { release::<S>(app, &basket, &held).await };
+    sweep.each(own, |(basket, _)| basket.clone(), release).await;
+}
+
+/// Releases a hold unless its checkout has decided. Its attempt has ended, and a repeat of the call can't decide any more once
+/// the tag is void.
+async fn release<S: Sale>(app: &App, basket: &str, held: &Held) -> Result<bool> {
+    let Held { account, payment, tag, .. } = held;
+    let found = baskets::baskets::<S::Basket>(app).get_settled(basket).await?;
+    let decided_under = |found: &S::Basket| {
+        found.checkout().is_some_and(|own| S::Basket::terms(own).tag == Some(tag.as_str()))
+    };
+    let bounds = baskets::bounds::<S::Basket>(app);
+    if found.is_some_and(|found| decided_under(&found))
+        || !baskets::baskets::<S::Basket>(app).abort(basket, tag, bounds).await?
+    {
+        return Ok(false);
+    }
+    transfers::operations::release(app, account, payment).await.map(|()| true)
+}
+
+/// Voids authorisations of the ledger that belong to no checkout.
+pub async fn sweep_authorisations<S: Sale>(app: &App, sweep: &mut Sweep) {
+    let before = sweep.unchanged_before();
+    let mut open = transfers::operations::open_authorisations(app, before, BATCH).await;
+    if let Ok(open) = &mut open {
+        open.retain(|(_, holder)| S::answers_for(holder.as_deref()));
+    }
+    let void = |(id, holder): (String, Option<String>)| async move {
+        let is_owned = S::has_payment(app, holder.as_deref(), &id).await?;
+        if !is_owned {
+            transfers::operations::void(app, &id).await?;
+        }
+        Ok(!is_owned)
+    };
+    sweep.each(open, |(id, _)| id.clone(), void).await;
+}
+
+/// Whether the payment belongs to the basket's checkout, which is in progress or complete.
+pub async fn has_payment<B: Basket>(app: &App, basket: &str, payment: &str) -> Result<bool> {
+    let found = baskets::baskets::<B>(app).get_settled(basket).await?;
+    let is_own = |own: &B::Checkout| B::terms(own).payment_id == payment;
+    Ok(found.is_some_and(|found| found.checkout().is_some_and(is_own)))
+}

@@ -1,0 +1,115 @@
+//! Prices and vouchers at the checkout, and the discount of an order.
+
+use super::{
+    super::{
+        documents::{OrderDiscount, OrderDocument},
+        types::{CheckoutCartResult, PricesChanged},
+    },
+    checkout::SaleOfCart,
+};
+use crate::{
+    config::ChangedPrices,
+    domains::{
+        carts::{
+            self, CartDocument,
+            vouchers::{
+                VoucherHold,
+                operations::{self as vouchers, VoucherStep},
+            },
+        },
+        checkout::Run,
+    },
+    graphql::prelude::*,
+};
+
+/// Refuses a checkout of a cart with changed prices, if so configured. The prices are compared as they are now; the lines'
+/// own are charged in any case.
+pub(super) async fn check_prices(
+    app: &App,
+    cart: &CartDocument,
+) -> Result<(), Stop<CheckoutCartResult>> {
+    if app.config().checkout_changed_prices == ChangedPrices::Charge {
+        return Ok(());
+    }
+    let changed = carts::operations::changed_prices(app, cart).await?;
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(PricesChanged::new(changed, cart.currency).into())
+}
+
+/// What a checkout of the cart by this caller reserves of the cart's voucher.
+pub(super) fn hold_of(cart: &CartDocument, caller: Option<&str>) -> Option<VoucherHold> {
+    vouchers::hold_of(cart.voucher.as_ref(), carts::total(&cart.lines), caller)
+}
+
+/// What is part of the tag beside the lines: another voucher needs another reservation and another amount.
+pub(super) fn part_of_tag(cart: &CartDocument) -> Option<String> {
+    cart.voucher.as_ref().map(|voucher| format!("voucher {}", voucher.code))
+}
+
+/// Lowers the goods of an order by this sum, and the discount in the same proportion, rounded down. Returns by how much the
+/// total is lowered.
+pub(super) fn lower(order: &mut OrderDocument, by: i64) -> i64 {
+    let goods: i64 = order.lines.iter().map(|line| line.quantity * line.unit_price).sum();
+    let Some(discount) = order.discount.as_mut().filter(|_| goods > 0) else { return by };
+    let before = discount.amount;
+    discount.amount = kept(before, goods, by);
+    by - (before - discount.amount)
+}
+
+/// What stays of a discount on goods that are lowered by a sum. The discount is at most the goods, so it is lowered by at
+/// most what they are.
+fn kept(discount: i64, goods: i64, by: i64) -> i64 {
+    let part = i128::from(discount) * i128::from(goods - by) / i128::from(goods);
+    i64::try_from(part).unwrap_or(discount)
+}
+
+impl Run<'_, SaleOfCart> {
+    fn voucher_step(&self) -> Option<VoucherStep<'_>> {
+        let hold = self.checkout.voucher.as_ref()?;
+        Some(VoucherStep { app: self.app, hold, tag: self.terms.reserves_under() })
+    }
+
+    /// Reserves the discount. `Some` is the reason why the checkout has to be aborted.
+    pub(super) async fn reserve_voucher(self) -> Result<Option<Stop<CheckoutCartResult>>> {
+        let Some(step) = self.voucher_step() else { return Ok(None) };
+        Ok(step.reserve(&self.basket.id, self.attempt).await?.map(Stop::from))
+    }
+
+    /// Releases the discount, after the checkout was aborted.
+    pub(super) async fn release_voucher(self) -> Result<()> {
+        match self.voucher_step() {
+            Some(step) => step.release().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Spends the discount, after the checkout has decided.
+    pub(super) async fn spend_voucher(self) -> Result<()> {
+        match self.voucher_step() {
+            Some(step) => step.spend(self.attempt).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The discount of the order that the checkout places.
+    pub(super) fn discount(self) -> Option<OrderDiscount> {
+        let hold = self.checkout.voucher.clone()?;
+        Some(OrderDiscount { amount: hold.amount, hold })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept;
+
+    #[test]
+    fn a_discount_stays_in_proportion_and_is_rounded_down() {
+        assert_eq!(kept(100, 300, 100), 66);
+        assert_eq!(kept(300, 300, 100), 200);
+        assert_eq!(kept(1, 300, 299), 0);
+        assert_eq!(kept(100, 300, 300), 0);
+        assert_eq!(kept(i64::MAX, i64::MAX, 1), i64::MAX - 1);
+    }
+}

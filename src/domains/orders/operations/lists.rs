@@ -1,0 +1,76 @@
+//! Orders by number, and merchants' lists.
+
+use super::{
+    super::{
+        documents::OrderDocument,
+        store::{self, NEWEST, orders as stored},
+        types::{Order, OrderBy, OrdersBy},
+    },
+    number, order,
+};
+use crate::graphql::{page::Order as Sort, prelude::*};
+
+/// Returns the order if the caller may read it; see [`order`]. An order without an owner is found by its number only by
+/// merchants, because the number isn't a capability.
+///
+/// # Errors
+/// Not exactly one of the arguments is given, or the read failed.
+pub async fn order_by(
+    cx: Cx<'_>,
+    id: Option<&ID>,
+    by: Option<&OrderBy>,
+) -> Result<Option<OrderDocument>> {
+    match (id, by) {
+        (Some(id), None) | (None, Some(OrderBy::Id(id))) => order(cx, id).await,
+        (None, Some(OrderBy::Number(number))) => numbered(cx, number).await,
+        _ => Err(Error::bad_input("by", "takes an order: give either `id` or `by`")),
+    }
+}
+
+async fn numbered(cx: Cx<'_>, number: &str) -> Result<Option<OrderDocument>> {
+    let Some(number) = number::read(number) else { return Ok(None) };
+    let Some(id) = number::holder(&cx, &number).await? else { return Ok(None) };
+    let found = stored(&cx).get_settled(&id).await?;
+    let may_see = |order: &OrderDocument| {
+        let is_theirs = order.owner.as_deref().is_some_and(|owner| cx.requester.is(owner));
+        !order.deleted && (is_theirs || cx.requester.has(Role::Merchant))
+    };
+    Ok(found.filter(may_see))
+}
+
+/// Orders for merchants, newest first.
+///
+/// # Errors
+/// An argument is invalid, or the read failed.
+pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connection<Order>> {
+    let given = [
+        by.stage.is_some(),
+        by.customer.is_some(),
+        by.sku.is_some(),
+        by.number.is_some(),
+        by.return_requested == Some(true),
+    ];
+    if given.iter().filter(|given| **given).count() > 1 {
+        let reason =
+            "takes at most one of `stage`, `customer`, `sku`, `number` and `returnRequested`";
+        return Err(Error::bad_input("by", reason));
+    }
+    let (list, keys) = (format!("orders {by:?}"), NEWEST.to_vec());
+    let page = Page::new(&cx, Sort { list, keys }, paging)?;
+    let found = match by {
+        OrdersBy { number: Some(_), placed_from, placed_before, .. }
+            if placed_from.is_some() || placed_before.is_some() =>
+        {
+            return Err(Error::bad_input("by", "takes no times with `number`"));
+        }
+        OrdersBy { number: Some(number), .. } if page.from().is_none() => {
+            numbered(cx, number).await?.into_iter().collect()
+        }
+        // The list has one order, and so no second page.
+        OrdersBy { number: Some(_), .. } => Vec::new(),
+        OrdersBy { sku: Some(sku), .. } if input::sku(sku).is_err() => Vec::new(),
+        by => store::listed(&cx, by, &page).await?,
+    };
+    let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
+    Ok(page.connection(found, values, Order::from))
+}

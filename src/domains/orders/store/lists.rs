@@ -1,0 +1,78 @@
+//! Lists of orders. Each is one range of an index.
+
+use super::{
+    super::{
+        documents::{OrderDocument, PlacedOrder, Stage},
+        types::OrdersBy,
+    },
+    orders,
+};
+use crate::{
+    graphql::prelude::*,
+    mongo::{keyset, prelude::*},
+};
+
+/// The order of every list: newest first.
+pub(in super::super) const NEWEST: [(&str, i32); 2] = [("placedAt", -1), ("_id", -1)];
+
+/// A page of the orders that a filter selects. The filter has one field beside the range of times.
+pub(in super::super) async fn listed(
+    app: &App,
+    by: &OrdersBy,
+    page: &Page,
+) -> Result<Vec<OrderDocument>> {
+    let (mut filter, hint) = selected(by);
+    let mut range = Document::new();
+    range.extend(by.placed_from.map(|from| ("$gte".to_owned(), from.0.into())));
+    range.extend(by.placed_before.map(|before| ("$lt".to_owned(), before.0.into())));
+    if !range.is_empty() {
+        filter.insert("placedAt", range);
+    }
+    // Tombstones have a stage of their own, but they are in the list of all orders.
+    filter.insert("deleted", doc! { "$ne": true });
+    orders(app).list(List { hint: Some(hint), ..page.list(filter) }).await
+}
+
+/// The filter, and the index that serves it.
+fn selected(by: &OrdersBy) -> (Document, &'static str) {
+    if let Some(stage) = by.stage {
+        return (doc! { "stage": stored(&Stage::from(stage)) }, "stage_placed");
+    }
+    if let Some(customer) = &by.customer {
+        return (doc! { "owner": customer }, "owner_placed");
+    }
+    if let Some(sku) = &by.sku {
+        return (doc! { "lines.sku": sku.as_str() }, "sku_placed");
+    }
+    if by.return_requested == Some(true) {
+        return (doc! { "returnRequestedAt": { "$exists": true } }, "return_placed");
+    }
+    (Document::new(), "placed")
+}
+
+/// Orders placed at `from` or later, oldest first, with their times: the next ones after the time and `_id` of another one.
+pub(in super::super) async fn list_placed(
+    app: &App,
+    from: DateTime,
+    after: Option<&PlacedOrder>,
+    limit: i64,
+) -> Result<Vec<PlacedOrder>> {
+    let keys = NEWEST.map(|(key, direction)| (key, -direction));
+    let filter = doc! { "placedAt": { "$gte": from } };
+    let filter = match after {
+        Some(after) => {
+            keyset::beyond(filter, &keys, &[after.placed_at.into(), after.id.as_str().into()])
+        }
+        None => filter,
+    };
+    let projection = Some(doc! { "_id": 1, "placedAt": 1 });
+    let list = List {
+        filter,
+        sort: keyset::sort(&keys),
+        limit,
+        projection,
+        hint: Some("placed"),
+        ..List::default()
+    };
+    app.collection::<PlacedOrder>().list(list).await
+}

@@ -2,7 +2,10 @@
 
 use super::{operations::cancel_cart, store::carts, types::CancelCartInput};
 use crate::{
-    domains::persons::{self, Erasing},
+    domains::{
+        baskets::Basket,
+        persons::{self, Erasing},
+    },
     graphql::prelude::*,
     mongo::personal::{BEHIND_A_COLON, Blank, Field, Find, Personal},
 };
@@ -42,7 +45,7 @@ pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
     let requester = erasing.requester.clone();
     for id in persons::ids(app, "carts", "owner", &erasing.subject).await? {
         let cart = carts(app).get_settled(&id).await?;
-        if cart.is_none_or(|cart| cart.state.is_final()) {
+        if cart.is_none_or(|cart| cart.state().is_final()) {
             continue;
         }
         let cx = Cx { app, requester: &requester };

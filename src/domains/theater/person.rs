@@ -2,7 +2,10 @@
 
 use super::{operations::cancel_booking, store::bookings, types::CancelBookingInput};
 use crate::{
-    domains::persons::{self, Erasing},
+    domains::{
+        baskets::Basket,
+        persons::{self, Erasing},
+    },
     graphql::prelude::*,
     mongo::personal::{Blank, Field, Find, Personal},
 };
@@ -31,7 +34,7 @@ pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
     let requester = erasing.requester.clone();
     for id in persons::ids(app, "bookings", "owner", &erasing.subject).await? {
         let booking = bookings(app).get_settled(&id).await?;
-        if booking.is_none_or(|booking| booking.state.is_final()) {
+        if booking.is_none_or(|booking| booking.state().is_final()) {
             continue;
         }
         let cx = Cx { app, requester: &requester };

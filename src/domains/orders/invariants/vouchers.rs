@@ -59,7 +59,8 @@ impl Vouchers {
             }
         })
         .await?;
-        let missing = self.0.into_iter().filter(|(_, of)| of.kept != 0);
+        // The uses of a customer are removed when the customer is erased. Those of the voucher contain them.
+        let missing = self.0.into_iter().filter(|(id, of)| of.kept != 0 && !id.contains(':'));
         broken.extend(
             missing.map(|(id, of)| format!("{id}: orders have {}, it isn't there", of.kept)),
         );

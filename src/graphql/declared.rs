@@ -334,7 +334,8 @@ macro_rules! mutations {
                 ) -> async_graphql::Result<Option<$result>> {
                     let cx = $crate::graphql::cx::cx(context);
                     $( let $file = $crate::graphql::upload::incoming(context, input.$file).await?; )?
-                    let outcome = operations::$field(cx, input $(, $file)?).await;
+                    // The futures of the merged objects around it contain that of each field.
+                    let outcome = Box::pin(operations::$field(cx, input $(, $file)?)).await;
                     $( let outcome = $via(outcome); )?
                     $crate::graphql::refusals::answer(outcome)
                 }

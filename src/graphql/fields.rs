@@ -137,15 +137,16 @@ macro_rules! queries {
     };
 }
 
-/// The result of a query field, whose reads have the consistency that its call asks for.
+/// The result of a query field, whose reads have the consistency that its call asks for. It is boxed, because the futures
+/// of the merged objects around it contain that of each field.
 macro_rules! found {
     ($type:ty, $value:expr) => {
-        Ok($value)
+        Box::pin(async { Ok::<$type, async_graphql::Error>($value) }).await
     };
     ($type:ty, $value:expr, $consistency:ident) => {
-        $crate::mongo::consistency::asked($consistency, async {
+        Box::pin($crate::mongo::consistency::asked($consistency, async {
             Ok::<$type, async_graphql::Error>($value)
-        })
+        }))
         .await
     };
 }

@@ -141,6 +141,8 @@ document! {
         pub hold: VoucherHold,
         /// What is taken off the lines as they are now, in minor units: at most what was spent.
         pub amount: i64,
+        /// The sum of the goods from which it is taken off, in minor units. Pieces that were added later have their full price.
+        pub goods: i64,
     }
 
     /// One payment of an order: that of the checkout, or of a raised line.

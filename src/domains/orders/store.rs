@@ -39,9 +39,16 @@ pub(super) fn decide(
     Decision { order, owed, raise }: &Decision,
     op: &Op,
 ) -> Guarded<OrderDocument> {
-    let due = |(number, action)| {
+    let due = |(number, action): (usize, &Action)| {
         let tag = literal(Due::tag(op, number));
-        whole(doc! { "tag": tag, "give": literal(stored(action)), "at": "$$NOW" })
+        // The voucher is taken from the order as it is: an erasure may have changed the customer since it was read.
+        let give = match action {
+            Action::GiveBack { .. } => {
+                whole(doc! { "kind": "GIVE_BACK", "voucher": "$discount.hold" })
+            }
+            action => literal(stored(action)),
+        };
+        whole(doc! { "tag": tag, "give": give, "at": "$$NOW" })
     };
     let mut set = doc! {
         "state": stored(&order.state),
@@ -52,7 +59,8 @@ pub(super) fn decide(
     };
     set.extend(fulfilment(order));
     if let Some(discount) = &order.discount {
-        set.insert("discount", literal(stored(discount)));
+        set.insert("discount.amount", discount.amount);
+        set.insert("discount.goods", discount.goods);
     }
     if let Some(raise) = raise {
         set.insert("raises", without("$raises", "tag", raise));
@@ -95,7 +103,9 @@ pub(super) fn renumber(app: &App, order: &OrderDocument) -> Guarded<OrderDocumen
 
 /// Corrects the derived fields of an order, unless it has changed since it was read.
 pub(super) fn derive(app: &App, order: &OrderDocument) -> Guarded<OrderDocument> {
-    orders(app).change(revised(&order.id, as_read(order), derived(order)))
+    // The end of a cancellation doesn't raise the revision.
+    let guard = both(as_read(order), doc! { "state": stored(&order.state) });
+    orders(app).change(revised(&order.id, guard, derived(order)))
 }
 
 /// Adds a note, once per op, if there is room for it. Customers don't see notes, so neither revision nor time of the last

@@ -94,11 +94,12 @@ impl Sale for SaleOfCart {
             return Err(CartEmpty::because("the cart has no lines").into());
         }
         discount::check_prices(&cx, cart).await?;
+        let caller = cx.requester.subject.as_deref();
         let part = |line: &CartLine| {
             let CartLine { sku, quantity, reserved, unit_price, .. } = line;
             format!("{quantity} {reserved} {unit_price} {sku}")
         };
-        Ok(cart.lines.iter().map(part).chain(discount::part_of_tag(cart)).collect())
+        Ok(cart.lines.iter().map(part).chain(discount::part_of_tag(cart, caller)).collect())
     }
 
     fn placed(run: Run<'_, Self>) -> OrderDocument {

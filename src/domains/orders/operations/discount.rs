@@ -43,18 +43,25 @@ pub(super) fn hold_of(cart: &CartDocument, caller: Option<&str>) -> Option<Vouch
     vouchers::hold_of(cart.voucher.as_ref(), carts::total(&cart.lines), caller)
 }
 
-/// What is part of the tag beside the lines: another voucher needs another reservation and another amount.
-pub(super) fn part_of_tag(cart: &CartDocument) -> Option<String> {
-    cart.voucher.as_ref().map(|voucher| format!("voucher {}", voucher.code))
+/// What is part of the tag beside the lines: another voucher needs another reservation and another amount, and one with a
+/// limit per customer another one for each customer.
+pub(super) fn part_of_tag(cart: &CartDocument, caller: Option<&str>) -> Option<String> {
+    let voucher = cart.voucher.as_ref()?;
+    let customer = caller.filter(|_| voucher.per_customer.is_some()).unwrap_or_default();
+    Some(format!("voucher {} {customer}", voucher.code))
 }
 
-/// Lowers the goods of an order by this sum, and the discount in the same proportion, rounded down. Returns by how much the
-/// total is lowered.
+/// Lowers the goods of an order by this sum: first what was added at the full price, then the others, and the discount in
+/// the same proportion as these, rounded down. Returns by how much the total is lowered.
 pub(super) fn lower(order: &mut OrderDocument, by: i64) -> i64 {
     let goods: i64 = order.lines.iter().map(|line| line.quantity * line.unit_price).sum();
-    let Some(discount) = order.discount.as_mut().filter(|_| goods > 0) else { return by };
-    let before = discount.amount;
-    discount.amount = kept(before, goods, by);
+    let Some(discount) = order.discount.as_mut().filter(|discount| discount.goods > 0) else {
+        return by;
+    };
+    let (before, added) = (discount.amount, (goods - discount.goods).max(0));
+    let discounted = (by - added).clamp(0, discount.goods);
+    discount.amount = kept(before, discount.goods, discounted);
+    discount.goods -= discounted;
     by - (before - discount.amount)
 }
 
@@ -74,7 +81,11 @@ impl Run<'_, SaleOfCart> {
     /// Reserves the discount. `Some` is the reason why the checkout has to be aborted.
     pub(super) async fn reserve_voucher(self) -> Result<Option<Stop<CheckoutCartResult>>> {
         let Some(step) = self.voucher_step() else { return Ok(None) };
-        Ok(step.reserve(&self.basket.id, self.attempt).await?.map(Stop::from))
+        match step.reserve(&self.basket.id, self.attempt).await {
+            // It is certain that nothing is reserved, so the checkout is undone at once.
+            Err(error @ Error::RateLimited(_)) => Ok(Some(Stop::Failed(error))),
+            reserved => Ok(reserved?.map(Stop::from)),
+        }
     }
 
     /// Releases the discount, after the checkout was aborted.
@@ -96,7 +107,7 @@ impl Run<'_, SaleOfCart> {
     /// The discount of the order that the checkout places.
     pub(super) fn discount(self) -> Option<OrderDiscount> {
         let hold = self.checkout.voucher.clone()?;
-        Some(OrderDiscount { amount: hold.amount, hold })
+        Some(OrderDiscount { amount: hold.amount, goods: carts::total(&self.basket.lines), hold })
     }
 }
 

@@ -90,9 +90,11 @@ async fn claimed(app: &App, id: &str) -> Result<String, Error> {
         if numbers.insert(claim.clone()).await.decided()?.is_some() {
             return Ok(claim.id);
         }
-        let holder = numbers.get(&claim.id).await?;
-        if holder.is_some_and(|holder| holder.order == id) {
-            return Ok(claim.id);
+        match numbers.get_settled(&claim.id).await? {
+            Some(holder) if holder.order == id => return Ok(claim.id),
+            Some(_) => {}
+            // No majority has the claim yet.
+            None => return Err(Error::unavailable("the number of the order isn't certain yet")),
         }
     }
     Err(Error::internal("every number of an order is taken"))

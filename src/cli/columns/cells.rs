@@ -57,6 +57,13 @@ pub(super) fn object(cell: &str) -> Result<Value, String> {
     if value.is_object() { Ok(value) } else { Err("must be a JSON object".to_owned()) }
 }
 
+/// A JSON array.
+pub(super) fn list(cell: &str) -> Result<Value, String> {
+    let value: Value =
+        serde_json::from_str(cell).map_err(|fault| format!("isn't JSON: {fault}"))?;
+    if value.is_array() { Ok(value) } else { Err("must be a JSON array".to_owned()) }
+}
+
 /// A value as a cell.
 pub(super) fn shown(cell: Cell, value: &Value, digits: u8) -> String {
     let joined = |all: Vec<String>| {

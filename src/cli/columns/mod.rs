@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use crate::graphql::scalars::CurrencyCode;
-use cells::{armed, contributors, listed, minor_units, object, shown, unarmed};
+use cells::{armed, contributors, list, listed, minor_units, object, shown, unarmed};
 use tables::{PEOPLE, PRODUCTS, STOCK};
 
 /// What the rows of a file are.
@@ -49,6 +49,8 @@ enum Cell {
     Contributors,
     /// A JSON object.
     Json,
+    /// A JSON array.
+    JsonList,
     /// Said by an export, and ignored by an import.
     Said,
 }
@@ -148,6 +150,7 @@ impl Rows {
                 Cell::List => listed(cell).map_err(|why| misfit(column, why))?.into(),
                 Cell::Contributors => contributors(cell).map_err(|why| misfit(column, why))?,
                 Cell::Json => object(cell).map_err(|why| misfit(column, why))?,
+                Cell::JsonList => list(cell).map_err(|why| misfit(column, why))?,
             };
             put(&mut line, column.path, value);
         }

@@ -21,6 +21,8 @@ pub(super) const PRODUCTS: &[Column] = &[
     column("contributors", "contributors", Cell::Contributors),
     column("description", "content.description", Cell::Text),
     column("language", "content.language", Cell::Text),
+    column("translations", "content.translations", Cell::JsonList),
+    column("slug", "slug", Cell::Text),
     column("issueDate", "content.issueDate", Cell::Text),
     column("asin", "content.asin", Cell::Text),
     column("weight", "content.shipping.weight", Cell::Number),

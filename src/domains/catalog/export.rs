@@ -29,17 +29,22 @@ fn line(product: ProductDocument) -> Value {
         title,
         description,
         language,
+        translations,
         asin,
         issued,
         shipping,
         details,
         properties,
-        ..
+        numbers,
+        // The others follow from these.
+        title_key: _,
+        stemming: _,
+        search: _,
     } = product.content;
     let details = if OWN_FIELDS.contains(&kind.as_str()) {
         json!({ kind: details })
     } else {
-        json!({ "generic": { "type": kind, "properties": properties } })
+        json!({ "generic": { "type": kind, "properties": properties, "numbers": numbers } })
     };
     let contributors = product
         .contributors
@@ -47,10 +52,12 @@ fn line(product: ProductDocument) -> Value {
         .map(|one| json!({ "personId": NodeKind::PERSON.id(&one.person_id).0, "role": one.role }));
     json!({
         "sku": product.sku,
+        "slug": product.slug,
         "content": {
             "title": title,
             "description": Some(description).filter(|text| !text.is_empty()),
             "language": language,
+            "translations": translations,
             "asin": asin,
             "issueDate": Some(issued).filter(|text| !text.is_empty()),
             "shipping": shipping,

@@ -61,7 +61,13 @@ impl Shop {
         let found = all.find(doc! {}).sort(doc! { "_id": 1 }).await.expect("a cursor");
         let mut found: Vec<Document> = found.try_collect().await.expect("documents");
         for document in &mut found {
-            for field in ["incarnation", "nonce", "version", "origin", "outbox", "sweepAt"] {
+            // Rows are imported side by side.
+            if let Ok(imported) = document.get_array_mut("imported") {
+                imported.sort_by_key(ToString::to_string);
+            }
+            for field in
+                ["incarnation", "nonce", "version", "origin", "outbox", "sweepAt", "facets"]
+            {
                 document.remove(field);
             }
             for copy in ["categories", "works", "contributors", "imported"] {

@@ -239,7 +239,8 @@ settings! {
         pub max_transfers: usize = 256,
         /// Widths in pixels in which pictures are sent with `?w=`. Another width is rounded up to the next one.
         pub asset_widths: Vec<u32> = vec![160, 320, 480, 640, 960, 1280, 1920],
-        /// Maximum number of pixels of a picture that is resized. Decoding it takes up to 8 bytes of memory for each.
+        /// Maximum number of pixels of a picture that is resized. Resizing it takes up to some 24 bytes of memory for
+        /// each.
         pub asset_pixels: u64 = 40_000_000,
         /// Maximum number of pictures that are being resized or wait for it.
         pub max_resizes: usize = 64,

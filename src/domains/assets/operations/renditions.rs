@@ -72,8 +72,10 @@ impl Picture {
 
     /// The path of the file as a URL, at a width if that is given.
     pub fn url(&self, config: &Config, width: Option<i64>) -> String {
-        let width =
-            width.and_then(|wanted| width_for(config, &self.media_type, self.width, wanted));
+        let pixels = u64::try_from(self.width.saturating_mul(self.height)).unwrap_or(u64::MAX);
+        let width = width
+            .filter(|_| pixels <= config.asset_pixels)
+            .and_then(|wanted| width_for(config, &self.media_type, self.width, wanted));
         let path = &self.path;
         width.map_or_else(|| format!("/assets{path}"), |width| format!("/assets{path}?w={width}"))
     }

@@ -24,14 +24,18 @@
 //! # Lag
 //!
 //! Facets follow within two passes of the sweep, and a pass follows up to [`store::FOLLOWED`] × [`ROUNDS`] products and
-//! counts up to [`store::COUNTED`] paths, those that have been dirty longest first.
+//! counts up to [`store::COUNTED`] paths, those that have been dirty longest first. It begins no further count after
+//! [`PASS`], because other rooms wait for it.
 
 mod documents;
 mod invariants;
 mod store;
 mod types;
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 pub use documents::FacetsDocument;
 pub(super) use invariants::{check, repair};
@@ -43,6 +47,8 @@ use crate::{app::App, error::Result, flow::Sweep};
 
 /// How often a pass lists products.
 const ROUNDS: usize = 10;
+/// Time after which a pass begins no further count.
+const PASS: Duration = Duration::from_secs(2);
 
 /// The facets of the category at a path. They are empty until its products were counted.
 ///
@@ -66,7 +72,12 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.count("facets of products", follow(app).await);
     let path = |facets: &FacetsDocument| facets.path.clone();
     let dirty = store::list_dirty(app).await;
-    sweep.each(dirty, path, |facets| async move { recount(app, &facets).await }).await;
+    // Other rooms wait for this one, so the rest is left to the next pass.
+    let since = Instant::now();
+    let count = |facets: FacetsDocument| async move {
+        if since.elapsed() > PASS { Ok(false) } else { recount(app, &facets).await }
+    };
+    sweep.each(dirty, path, count).await;
 }
 
 /// Marks the facets of changed products as dirty, and removes the marks of the products. Returns the number of products.

@@ -60,8 +60,10 @@ async fn copy(gateway: &Gateway, template: &str, n: usize, sku: &str) {
     ] {
         let found = gateway.raw(name).find(filter).await.expect("a cursor");
         let mut found: Vec<Document> = found.try_collect().await.expect("documents");
-        for (_, value) in found.iter_mut().flat_map(Document::iter_mut) {
-            rename(value, &renamed);
+        for document in &mut found {
+            // The words of a title that isn't renamed with it.
+            document.remove("search");
+            document.iter_mut().for_each(|(_, value)| rename(value, &renamed));
         }
         if !found.is_empty() {
             gateway.raw(name).insert_many(found).await.expect("inserted");

@@ -160,6 +160,18 @@ async fn a_session_that_becomes_visible_after_the_watermark_is_read_by_the_next_
     assert_recount(&gateway, "monday").await;
 }
 
+/// Rolls up until a run is complete: a busy machine may need several. Returns the number of new sessions.
+async fn complete(gateway: &Gateway) -> i64 {
+    let mut sessions = 0;
+    loop {
+        let said = gateway.admin().field(RUN, json!({})).await;
+        sessions += said["sessions"].as_i64().expect("a number");
+        if said["isComplete"] == true {
+            return sessions;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_backlog_is_rolled_up_part_by_part() {
     let gateway = Gateway::with(late).await;
@@ -184,9 +196,9 @@ async fn a_long_backlog_is_rolled_up_part_by_part() {
     }
     // What arrives meanwhile belongs to the next window.
     recorded(&gateway, &[session("late", "2024-05-06T07:08:09Z", 10)]).await;
-    assert_eq!(roll_up(&gateway).await, 200);
+    assert_eq!(complete(&gateway).await, 200);
     gateway.assert_sound().await;
-    assert_eq!(roll_up(&gateway).await, 1);
+    assert_eq!(complete(&gateway).await, 1);
     assert_recount(&gateway, "monday").await;
 }
 

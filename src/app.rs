@@ -280,8 +280,9 @@ impl Ids {
 
     /// 64 bits that are derived from `parts`, for numbers that nobody can guess.
     pub fn bits(&self, parts: &[&str]) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = self.mac(parts);
-        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+        let mac = self.mac(parts);
+        let (first, _) = mac.split_at(8);
+        first.iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
     }
 
     fn mac(&self, parts: &[&str]) -> [u8; 32] {

@@ -72,13 +72,13 @@ impl Sweep {
     }
 
     /// Finishes the items of a list page by page, for items that can stay at the front of the list, such as a refund that
-    /// can't be paid now. `list` reads a page of up to `limit` items from a time on, oldest first, and `at` returns the time of an
+    /// can't be paid now. `page` reads a page of up to `limit` items from a time on, oldest first, and `at` returns the time of an
     /// item. The next page begins at the last time of the one before.
     pub async fn each_page<T, L, F>(
         &mut self,
         what: &str,
         limit: i64,
-        mut list: impl FnMut(DateTime) -> L,
+        mut page: impl FnMut(DateTime) -> L,
         at: impl Fn(&T, DateTime) -> Option<DateTime>,
         name: impl Fn(&T) -> String,
         mut finish: impl FnMut(T) -> F,
@@ -88,7 +88,7 @@ impl Sweep {
     {
         let mut from = DateTime::from_millis(0);
         loop {
-            let found = match list(from).await {
+            let found = match page(from).await {
                 Ok(found) => found,
                 Err(error) => return self.note(what, Err(error)),
             };

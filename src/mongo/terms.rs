@@ -234,14 +234,14 @@ impl<T: Stored> Collection<T> {
     ) -> Result<u64, Error> {
         let (mut last, mut corrected) = (String::new(), 0);
         loop {
-            let list = List {
+            let next = List {
                 filter: doc! { "_id": { "$gt": &last } },
                 sort: doc! { "_id": 1 },
                 limit: BATCH,
                 hint: Some("_id_"),
                 ..List::default()
             };
-            let found = self.list(list).await?;
+            let found = self.list(next).await?;
             let Some(end) = found.last() else { return Ok(corrected) };
             last = id(end).to_owned();
             let update = |(filter, terms): (Document, Terms)| {

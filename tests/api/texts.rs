@@ -71,7 +71,7 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             "numbers": [{ "key": "n", "value": 1.5 }] } } },
         "pricing": { "list": 100, "retail": 100, "currency": "EUR" },
     });
-    vec![
+    let mut all: Vec<(&'static str, Value, &'static [&'static str])> = vec![
         (
             "createPerson",
             json!({ "name": "Name", "address": address, "idempotencyKey": "op" }),
@@ -139,6 +139,14 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             }),
             &["/purpose"],
         ),
+    ];
+    all.extend(texts_of_carts());
+    all
+}
+
+/// Those of carts.
+fn texts_of_carts() -> Vec<(&'static str, Value, &'static [&'static str])> {
+    vec![
         (
             "openCart",
             json!({ "currency": "EUR", "policy": "RESERVE", "idempotencyKey": "op" }),

@@ -178,7 +178,7 @@ fn reader_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput
 }
 
 /// Pairs with different keys.
-fn different_pairs(field: &str, pairs: &mut Vec<MetadataPairInput>) -> Result<(), Unusable> {
+fn different_pairs(field: &str, pairs: &mut [MetadataPairInput]) -> Result<(), Unusable> {
     checks::at_most(field, pairs, GIVEN)?;
     let mut keys = BTreeSet::new();
     for (position, pair) in pairs.iter_mut().enumerate() {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    documents::{OrderDocument, OrderNumberDocument, OrderState, ReturnState},
+    documents::{OrderDocument, OrderNumberDocument, OrderState, ReturnState, Shipment},
     operations,
     store::{self, orders},
 };
@@ -46,7 +46,7 @@ pub(super) fn faults(order: &OrderDocument) -> Vec<String> {
     }
     for one in order.returns.iter().filter(|one| one.state != ReturnState::Refused) {
         let shipment = order.shipments.iter().find(|shipment| shipment.number == one.shipment);
-        if !shipment.is_some_and(|shipment| shipment.is_sent()) {
+        if !shipment.is_some_and(Shipment::is_sent) {
             faults.push(format!("order {id}: return {} is of no shipment", one.number));
         }
     }

@@ -17,7 +17,7 @@ const BATCH: i64 = 100;
 /// without a checkout or a raise.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let unchanged_before = sweep.unchanged_before();
-    checkout::sweep_checkouts::<SaleOfCart>(app, sweep).await;
+    Box::pin(checkout::sweep_checkouts::<SaleOfCart>(app, sweep)).await;
     checkout::sweep_holds::<SaleOfCart>(app, sweep).await;
     let raises = overdue_raises(app, sweep.deadline_before()).await;
     let undo = |(order, raise): (String, Raise)| async move {

@@ -105,13 +105,11 @@ pub(super) fn finish(
     stopped: Option<&Stopped>,
 ) -> Guarded<RollupDocument> {
     let mut reached = doc! { "upto": upto, "keptFrom": kept_from };
-    match stopped {
-        Some(stopped) => reached.insert("stopped", literal(stored(stopped))),
-        None => {
-            reached.insert("done", run.fence);
-            reached.insert("stopped", "$$REMOVE")
-        }
-    };
+    if stopped.is_none() {
+        reached.insert("done", run.fence);
+    }
+    let at = stopped.map_or_else(|| "$$REMOVE".into(), |stopped| literal(stored(stopped)));
+    reached.insert("stopped", at);
     rollups(app).set(doc! { "_id": ROLLUP, "fence": run.fence }, reached)
 }
 

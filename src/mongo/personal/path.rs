@@ -72,7 +72,7 @@ pub(super) struct Update {
     /// What has to hold.
     pub(super) filter: Document,
     /// The update by operators.
-    pub(super) update: Document,
+    pub(super) operators: Document,
     /// The filters of elements.
     pub(super) array_filters: Vec<Document>,
 }
@@ -113,9 +113,9 @@ impl Update {
         if set.is_empty() {
             return None;
         }
-        whole.update.insert("$set", set);
+        whole.operators.insert("$set", set);
         if !unset.is_empty() {
-            whole.update.insert("$unset", unset);
+            whole.operators.insert("$unset", unset);
         }
         Some(whole)
     }
@@ -138,7 +138,7 @@ impl Update {
                 doc! { below: selects }
             };
             let update = doc! { "$pull": { list: selects } };
-            updates.push(Self { update, ..Self::default() });
+            updates.push(Self { operators: update, ..Self::default() });
         }
         updates
     }
@@ -211,7 +211,7 @@ mod tests {
             "to.$[e2x0]": "p",
         };
         let unset = doc! { "posts.$[e0x0].latest.$[e0x1].n": "" };
-        assert_eq!(update.update, doc! { "$set": set, "$unset": unset });
+        assert_eq!(update.operators, doc! { "$set": set, "$unset": unset });
         let filters =
             [doc! { "e0x0.latest.by": "ann" }, doc! { "e0x1.by": "ann" }, doc! { "e2x0": "ann" }];
         assert_eq!(update.array_filters, filters);
@@ -223,7 +223,7 @@ mod tests {
         let fields = [Field::pulls("posts[].by"), Field::pulls("to[]"), Field::pulls("none[]")];
         let pulls: Vec<_> = Update::pulling(&stored(), &fields, "ann")
             .into_iter()
-            .map(|update| update.update)
+            .map(|update| update.operators)
             .collect();
         let by = doc! { "$pull": { "posts": { "by": { "$in": ["ann"] } } } };
         assert_eq!(pulls, [by, doc! { "$pull": { "to": { "$in": ["ann"] } } }]);

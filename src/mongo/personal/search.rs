@@ -101,10 +101,8 @@ impl Searched {
         subject: &str,
         after: Option<&Position>,
     ) -> Result<(Vec<Found>, Option<Position>), Error> {
-        let beyond = match after {
-            Some(Position(last)) => doc! { "$gt": last.clone() },
-            None => doc! { "$gte": Bson::MinKey },
-        };
+        let first = || doc! { "$gte": Bson::MinKey };
+        let beyond = after.map_or_else(first, |Position(last)| doc! { "$gt": last.clone() });
         let (filter, hint) = match self.subjects.find {
             Find::Id if after.is_some() => return Ok((Vec::new(), None)),
             Find::Id => (doc! { "_id": subject }, "_id_"),
@@ -250,7 +248,7 @@ impl Searched {
         filter.extend(update.filter);
         let (collection, filter) = (self.collection.clone(), known(filter, self.newest));
         let changed = send(self.name(), "update", async move {
-            let mut action = collection.update_one(filter, update.update);
+            let mut action = collection.update_one(filter, update.operators);
             if !update.array_filters.is_empty() {
                 action = action.array_filters(update.array_filters);
             }

@@ -141,7 +141,7 @@ async fn of_several_callers_at_once_one_makes_it() {
     let other = gateway.sibling().await;
     let asset = hung(&gateway, "it", 300, 300).await;
     let ask = |number: usize| {
-        let at = if number % 2 == 0 { gateway.address } else { other.address };
+        let at = if number.is_multiple_of(2) { gateway.address } else { other.address };
         tokio::spawn(async move {
             let sent = reqwest::get(format!("http://{at}/assets/it?w=160")).await;
             let sent = sent.expect("an answer");

@@ -117,7 +117,7 @@ async fn texts_that_are_no_words_are_harmless() {
         assert_suggested(&gateway, text, &[], &[]).await;
     }
     // The ninth word and those after it are ignored.
-    let many = format!("{} nothing", vec!["all"; 8].join(" "));
+    let many = format!("{} nothing", ["all"; 8].join(" "));
     assert_suggested(&gateway, &many, &["t-1"], &[]).await;
     for (text, first) in [
         ("x".repeat(101), json!(10)),

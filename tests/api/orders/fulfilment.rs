@@ -225,9 +225,9 @@ async fn of_two_at_once_each_piece_goes_once() {
     let (shopper, _, order) = shop(&gateway).await;
     let (one, two) = (gateway.merchant(), gateway.user("another", &["merchant"]));
     // Two merchants pack everything, one of them with repeats.
-    let once = json!({ "idempotencyKey": "pack" });
+    let packing = json!({ "idempotencyKey": "pack" });
     let calls =
-        [&one, &one, &one, &two].map(|client| change(client, "packOrder", &order, once.clone()));
+        [&one, &one, &one, &two].map(|client| change(client, "packOrder", &order, packing.clone()));
     let answers = join_all(calls).await;
     let number = answers.iter().filter(|answer| answer["__typename"] == "Order").count();
     let refused = answers.iter().filter(|answer| answer["code"] == "TOO_MANY_PIECES").count();

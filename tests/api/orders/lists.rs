@@ -150,8 +150,9 @@ async fn notes_are_for_merchants_only() {
     // An order that is cancelled can have notes too, and no more than fifty.
     cancel(&shopper, &order, "op").await;
     for n in 1..50 {
-        let noted = change(&merchant, "noteOrder", &order, json!({ "text": format!("{n}") })).await;
-        assert_eq!(noted["__typename"], "Order", "{n}: {noted:#}");
+        let text = json!({ "text": format!("{n}") });
+        let answer = change(&merchant, "noteOrder", &order, text).await;
+        assert_eq!(answer["__typename"], "Order", "{n}: {answer:#}");
     }
     let full = change(&merchant, "noteOrder", &order, json!({ "text": "one more" })).await;
     assert_eq!(full["code"], "IN_USE");

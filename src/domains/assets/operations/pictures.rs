@@ -78,12 +78,8 @@ pub(super) fn smaller(
     }
     let mut encoded = Vec::new();
     let media_type = if has_alpha || format == ImageFormat::Png {
-        let encoder = PngEncoder::new_with_quality(
-            &mut encoded,
-            CompressionType::Default,
-            PngFilter::Adaptive,
-        );
-        write(&picture, encoder, profile)?;
+        let (kind, filter) = (CompressionType::Default, PngFilter::Adaptive);
+        write(&picture, PngEncoder::new_with_quality(&mut encoded, kind, filter), profile)?;
         PNG
     } else {
         write(&picture, JpegEncoder::new_with_quality(&mut encoded, QUALITY), profile)?;

@@ -31,7 +31,9 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
     let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
     let call = Call { cx, id: &input.cart_id, op, payment: Payment::from(&input.payment) };
-    checkout::check_out::<SaleOfCart>(&call, |begun, cart| checkout_of(begun, cart, input)).await
+    let checked_out =
+        checkout::check_out::<SaleOfCart>(&call, |begun, cart| checkout_of(begun, cart, input));
+    Box::pin(checked_out).await
 }
 
 /// The stored checkout.

@@ -109,7 +109,10 @@ pub async fn for_each_line(app: &App, mut each: impl FnMut(serde_json::Value)) -
         if stock.imported.is_empty() {
             each(line(None));
         }
-        for receipt in &stock.imported {
+        // Receipts that are imported side by side are booked in any order.
+        let mut receipts: Vec<_> = stock.imported.iter().collect();
+        receipts.sort_by(|one, other| one.receipt.cmp(&other.receipt));
+        for receipt in receipts {
             each(line(Some(receipt)));
         }
     };

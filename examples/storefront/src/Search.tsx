@@ -69,6 +69,7 @@ export function Search() {
   const corrected = [...(found?.products ?? []), ...(found?.people ?? [])].find((one) => one.correctedText);
 
   const leave = (to: string) => {
+    setAt(-1);
     setOpen(false);
     (document.activeElement as HTMLElement | null)?.blur();
     go(to);
@@ -80,7 +81,11 @@ export function Search() {
     else if (text.trim()) leave(searchPath(text.trim()));
   };
   const press = (event: KeyboardEvent) => {
-    if (event.key === "Escape") return setOpen(false);
+    if (event.key === "Escape" && isShown) {
+      // A second one empties the field, as browsers do.
+      event.preventDefault();
+      return setOpen(false);
+    }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || list.length === 0) return;
     event.preventDefault();

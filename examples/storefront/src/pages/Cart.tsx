@@ -123,7 +123,8 @@ function VoucherForm({ of: { voucher } }: { of: CartData }) {
   );
 }
 
-const COUNTRIES = { AT: "Austria", BE: "Belgium", CH: "Switzerland", DE: "Germany", DK: "Denmark", FR: "France", GB: "United Kingdom", IT: "Italy", NL: "Netherlands", PL: "Poland", US: "United States" };
+const NAMES = new Intl.DisplayNames("en", { type: "region" });
+const COUNTRIES = ["AT", "BE", "CH", "DE", "DK", "FR", "GB", "IT", "NL", "PL", "US"];
 
 export function CheckoutPage() {
   const { cart, checkOut } = useCart();
@@ -168,7 +169,7 @@ export function CheckoutPage() {
               value={address.country}
               onChange={(event) => setAddress({ ...address, country: event.target.value })}
             >
-              {Object.entries(COUNTRIES).map(([code, name]) => <option key={code} value={code}>{name}</option>)}
+              {COUNTRIES.map((code) => <option key={code} value={code}>{NAMES.of(code)}</option>)}
             </select>
           </label>
         </fieldset>

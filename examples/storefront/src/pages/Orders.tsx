@@ -7,6 +7,7 @@ import { savedOrders } from "../storage";
 import { Heading, State, capital, day } from "../ui";
 import { Missing } from "./List";
 
+const COUNTRIES = new Intl.DisplayNames("en", { type: "region" });
 const stageOf = ({ stage }: OrderData) => capital(stage.toLowerCase());
 
 /** One order. It follows what the merchant does: packing, shipping, delivery. */
@@ -17,9 +18,9 @@ export function OrderPage({ id }: { id: string }) {
   const { shipping } = order;
   return (
     <article className="order">
-      <Heading text="Thank you" />
-      <p className="lead">Your order <strong data-testid="order-number">{order.number ?? "…"}</strong> of {day(order.placedAt)}</p>
-      <p role="status">State: <strong>{stageOf(order)}</strong></p>
+      <Heading text="Your order" />
+      <p className="lead">Thank you. Its number is <strong data-testid="order-number">{order.number ?? "…"}</strong>.</p>
+      <p role="status">Ordered on {day(order.placedAt)}. State: <strong>{stageOf(order)}</strong></p>
       <div className="columns cart">
         <div>
           <ul className="lines">
@@ -37,7 +38,7 @@ export function OrderPage({ id }: { id: string }) {
         </div>
         <aside>
           <h2>Goes to</h2>
-          <address>{shipping.name}<br />{shipping.street}<br />{shipping.city}<br />{shipping.country}</address>
+          <address>{shipping.name}<br />{shipping.street}<br />{shipping.city}<br />{COUNTRIES.of(shipping.country)}</address>
           {order.shipments.map(({ state, carrier, tracking }, at) => (
             <p key={at}>Parcel {at + 1}: {state.toLowerCase()} {carrier} {tracking}</p>
           ))}

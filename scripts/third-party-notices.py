@@ -40,7 +40,8 @@ HEAD = """\
 
 docgate's binary contains the crates below, under the licences that stand behind their names. This file is written by
 `scripts/third-party-notices.py`, for the binary on Linux on x86-64. A binary that was built with GraphiQL contains the
-packages of `web/graphiql` too and serves their licences at `/graphiql/licenses.txt`.
+packages of `web/graphiql` too and serves their licences at `/graphiql/licenses.txt`. One that was built with the storefront
+contains packages of `examples/storefront`, and `docgate demo` serves their licences at `/shop/licenses.txt`.
 
 The crates under the Mozilla Public License are used unchanged; their sources are at the addresses below.
 

@@ -32,7 +32,7 @@ macro_rules! suites {
     };
 }
 
-suites! { http websocket sse apollo upload urql relay codegen federation schema explorer graphiql fuzz }
+suites! { http websocket sse apollo upload urql relay codegen federation schema explorer graphiql storefront fuzz }
 
 #[test]
 fn every_suite_has_its_test() {

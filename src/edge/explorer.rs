@@ -55,10 +55,18 @@ const FILES: &[(&str, &str)] = &[
 /// The link from the page to GraphiQL, removed if the binary doesn't contain GraphiQL.
 const GRAPHIQL_LINK: &str = "<a class=\"quiet\" href=\"graphiql\">GraphiQL</a>";
 
+/// The link to the storefront, removed unless this is a demo with the storefront.
+const SHOP_LINK: &str = "<a class=\"quiet\" href=\"shop\">Shop</a>";
+
 /// The page.
-pub(super) async fn page() -> Response {
-    let text = include_str!("explorer.html");
-    let text = if cfg!(graphiql) { text.to_owned() } else { text.replace(GRAPHIQL_LINK, "") };
+pub(super) async fn page(State(edge): State<Edge>) -> Response {
+    let mut text = include_str!("explorer.html").to_owned();
+    if !cfg!(graphiql) {
+        text = text.replace(GRAPHIQL_LINK, "");
+    }
+    if !cfg!(storefront) || edge.demo.is_none() {
+        text = text.replace(SHOP_LINK, "");
+    }
     with_headers(content_type(""), text)
 }
 

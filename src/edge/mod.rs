@@ -4,6 +4,7 @@ mod admission;
 mod ads;
 mod assets;
 pub mod auth;
+mod bundle;
 mod connection;
 mod counted;
 mod drain;
@@ -26,6 +27,7 @@ mod received_bytes;
 mod repoll;
 mod response_writer;
 mod server;
+mod shop;
 mod traces;
 mod trusted_documents;
 mod uploads;
@@ -161,7 +163,8 @@ impl Edge {
             routes = routes.layer(from_fn(traces::trace));
         }
         if config.explorer {
-            let pages = pages();
+            let shop = if self.demo.is_some() { shop_pages() } else { Router::new() };
+            let pages = pages().merge(shop);
             routes =
                 routes.merge(pages.method_not_allowed_fallback(error_response::no_such_method));
         }
@@ -232,6 +235,14 @@ fn pages() -> Router<Edge> {
         .route("/explorer/{part}", get(explorer::part))
         .route("/graphiql", get(graphiql::page))
         .route("/graphiql/{part}", get(graphiql::part))
+}
+
+/// The storefront's addresses. Its script decides what they show.
+fn shop_pages() -> Router<Edge> {
+    Router::new()
+        .route("/shop", get(shop::page))
+        .route("/shop/", get(shop::page))
+        .route("/shop/{*path}", get(shop::part))
 }
 
 /// The CORS layer; none if no origins are allowed.

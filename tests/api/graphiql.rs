@@ -138,6 +138,16 @@ async fn there_is_nothing_beside_the_files() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_storefront_is_in_the_demo_only() {
+    let gateway = Gateway::start().await;
+    for path in ["/shop", "/shop/", "/shop/cart"] {
+        assert_eq!(ask(&gateway, path, &[]).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+    let explorer = ask(&gateway, "/", &[]).await.text().await.expect("a page");
+    assert!(!explorer.contains("href=\"shop\""), "no link to it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_pages_can_be_switched_off() {
     let gateway = Gateway::with(|config| config.explorer = false).await;
     for path in

@@ -19,6 +19,7 @@ const SUITES = [
   "schema",
   "explorer",
   "graphiql",
+  "storefront",
   "fuzz",
 ];
 

@@ -47,12 +47,17 @@ pub(super) fn text(
     } else {
         String::new()
     };
+    let shop = if cfg!(storefront) {
+        format!("  Shop      http://{address}/shop\n")
+    } else {
+        String::new()
+    };
     format!(
         r#"
 docgate's demo serves on http://{address}
 
   Explorer  http://{address}/
-{graphiql}  GraphQL   http://{address}/graphql
+{shop}{graphiql}  GraphQL   http://{address}/graphql
   MongoDB   {uri} (database {database})
   Data      {data} (kept; --fresh begins anew)
 

@@ -1,0 +1,275 @@
+// What the app asks docgate. Each page is one request; the frame around it is another one, sent once.
+
+import { type ResultOf, graphql } from "./graphql";
+
+const Picture = graphql(`
+  fragment Picture on Image { url(width: 480) large: url(width: 960) width height alternativeText }
+`);
+
+const Card = graphql(
+  `
+  fragment Card on Product {
+    __typename sku slug type title availability
+    images { ...Picture }
+    contributors { name role }
+    pricing { pctSavings list { formatted(locale: "en") } retail { formatted(locale: "en") } }
+  }
+`,
+  [Picture],
+);
+
+const Cart = graphql(
+  `
+  fragment Cart on Cart {
+    id state
+    lines {
+      sku title quantity priceChanged
+      unitPrice { formatted(locale: "en") }
+      priceNow { formatted(locale: "en") }
+      total { formatted(locale: "en") }
+      product(locale: "en") { __typename slug images { ...Picture } }
+    }
+    voucher { voucherCode percent }
+    goods { formatted(locale: "en") }
+    discount { minorUnits formatted(locale: "en") }
+    total { minorUnits formatted(locale: "en") }
+  }
+`,
+  [Picture],
+);
+
+const Order = graphql(`
+  fragment Order on Order {
+    id number stage placedAt discountCode
+    lines { sku title quantity total { formatted(locale: "en") } }
+    discount { minorUnits formatted(locale: "en") }
+    total { formatted(locale: "en") }
+    shipping { name street city country }
+    shipments { state carrier tracking }
+  }
+`);
+
+export type PictureData = ResultOf<typeof Picture>;
+export type CardData = ResultOf<typeof Card>;
+export type CartData = ResultOf<typeof Cart>;
+export type OrderData = ResultOf<typeof Order>;
+
+/** The menu, and the cart if there is one. */
+export const Frame = graphql(
+  `
+  query Frame($cartId: ID!, $hasCart: Boolean!) {
+    categories { nodes { path name(locale: "en") } }
+    cart(id: $cartId) @include(if: $hasCart) { ...Cart }
+  }
+`,
+  [Cart],
+);
+
+/** A list: of a category with its facets, or of all products. Further pages of it leave the category out. */
+export const List = graphql(
+  `
+  query List($path: String!, $hasCategory: Boolean!, $where: ProductsWhere!, $after: String) {
+    category(by: {path: $path}) @include(if: $hasCategory) {
+      path
+      name(locale: "en")
+      breadcrumbs { path name(locale: "en") }
+      children(first: 30) { nodes { path name(locale: "en") } }
+      facets {
+        total
+        types { value count }
+        prices { currency min max count }
+        contributors { personId name count }
+        properties { key values { value count } }
+      }
+    }
+    products(by: {where: $where}, first: 24, after: $after, locale: "en") {
+      totalCount
+      nodes { ...Card }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`,
+  [Card],
+);
+
+export const Suggest = graphql(`
+  query Suggest($text: String!) {
+    suggest(text: $text, first: 6) {
+      products { sku slug type title correctedText }
+      people { personId name correctedText }
+    }
+  }
+`);
+
+export const Product = graphql(
+  `
+  query Product($by: ProductBy!) {
+    product(by: $by, locale: "en") {
+      ...Card
+      id description issueDate formerSlugs
+      stock { available }
+      categories { path name(locale: "en") }
+      ... on Album { label genres tracks { title seconds } }
+      ... on Book { isbn pages }
+      ... on Film { certificate genres }
+      ... on GenericProduct { properties { key value } }
+      discussion {
+        commentCount
+        rating { average count }
+        latestComments { id author { name } postedAt stars text }
+      }
+      related(first: 6) { nodes { ...Card } }
+    }
+  }
+`,
+  [Card],
+);
+
+export const StockChanged = graphql(`
+  subscription StockChanged($sku: ID!) { stockChanged(sku: $sku) { available } }
+`);
+
+export const OpenCart = graphql(
+  `
+  mutation OpenCart {
+    openCart(input: {policy: RESERVE, currency: "EUR"}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const AddLine = graphql(
+  `
+  mutation AddLine($cartId: ID!, $sku: ID!, $key: ID!) {
+    addCartLine(input: {cartId: $cartId, sku: $sku, quantity: 1, idempotencyKey: $key}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on InsufficientStock { available }
+      ... on NotFound { what }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const SetQuantity = graphql(
+  `
+  mutation SetQuantity($cartId: ID!, $sku: ID!, $quantity: Int!, $key: ID!) {
+    setCartLineQuantity(input: {cartId: $cartId, sku: $sku, quantity: $quantity, idempotencyKey: $key}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on InsufficientStock { available }
+      ... on NotFound { what }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const RemoveLine = graphql(
+  `
+  mutation RemoveLine($cartId: ID!, $sku: ID!, $key: ID!) {
+    removeCartLine(input: {cartId: $cartId, sku: $sku, idempotencyKey: $key}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on NotFound { what }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const ApplyVoucher = graphql(
+  `
+  mutation ApplyVoucher($cartId: ID!, $code: String!, $key: ID!) {
+    applyVoucher(input: {cartId: $cartId, code: $code, idempotencyKey: $key}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on NotFound { what }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const RemoveVoucher = graphql(
+  `
+  mutation RemoveVoucher($cartId: ID!, $key: ID!) {
+    removeVoucher(input: {cartId: $cartId, idempotencyKey: $key}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on NotFound { what }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const AcceptPrices = graphql(
+  `
+  mutation AcceptPrices($cartId: ID!, $key: ID!) {
+    acceptPrices(input: {cartId: $cartId, idempotencyKey: $key}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on NotFound { what }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const Checkout = graphql(
+  `
+  mutation Checkout($cartId: ID!, $shipping: ShippingAddressInput!, $key: ID!) {
+    checkoutCart(input: {cartId: $cartId, payment: {}, shipping: $shipping, idempotencyKey: $key}) {
+      __typename
+      ... on Order { ...Order }
+      ... on CheckoutShort { shortLines { sku available } }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Order],
+);
+
+export const OrderChanged = graphql(
+  `
+  subscription OrderChanged($id: ID!) { orderChanged(orderId: $id) { ...Order } }
+`,
+  [Order],
+);
+
+export const Orders = graphql(
+  `
+  query Orders($ids: [ID!]!) { nodes(ids: $ids) { __typename ... on Order { ...Order } } }
+`,
+  [Order],
+);
+
+/** A page of the site, and the entries below it if it is a blog. */
+export const Page = graphql(
+  `
+  query Page($path: String!) {
+    content(by: {path: $path}) {
+      __typename id path redirectedFrom title html publishedAt
+      author { name }
+      images { ...Picture }
+      ... on Blog { subtitle feedPath }
+    }
+    contents(by: {below: $path}, first: 20) {
+      nodes { __typename id path title publishedAt ... on BlogEntry { summary } }
+    }
+  }
+`,
+  [Picture],
+);

@@ -1,0 +1,231 @@
+// A list of products: all of them, those of a category with its facets, or those that match a search.
+
+import { type ReactNode, useEffect, useState } from "react";
+import { type ResultOf, request } from "../graphql";
+import { List } from "../operations";
+import { useQuery } from "../data";
+import { Link, go } from "../router";
+import { Cards, Heading, State, capital } from "../ui";
+
+type Result = ResultOf<typeof List>;
+type Category = NonNullable<Result["category"]>;
+type Facets = Category["facets"];
+
+const ORDERS = {
+  NEWEST: "Newest first",
+  TITLE: "By title",
+  DISCOUNT: "Best bargains first",
+  PRICE_UP: "Cheapest first",
+  PRICE_DOWN: "Most expensive first",
+} as const;
+
+type Order = keyof typeof ORDERS;
+const isOrder = (text: string | null): text is Order => text !== null && text in ORDERS;
+
+/** Parameters of the address that narrow a list. */
+const FILTERS = ["type", "price", "by", "property"] as const;
+
+/** What docgate is asked for at this address. */
+function conditions(category: string | null, parameters: URLSearchParams) {
+  const sort = parameters.get("sort");
+  const [min, max] = (parameters.get("price") ?? "").split("-");
+  const isByPrice = sort === "PRICE_UP" || sort === "PRICE_DOWN";
+  const property = parameters.get("property");
+  const [key = "", value = ""] = property?.split("=") ?? [];
+  const text = parameters.get("q") ?? parameters.get("by");
+  return {
+    category: category ? { subtree: category } : null,
+    type: parameters.get("type"),
+    // The orders by price need the currency.
+    price: min || isByPrice ? { currency: "EUR", min: Number(min ?? 0), max: max ? Number(max) : null } : null,
+    properties: property ? [{ key, value }] : null,
+    // A contributor of the facets is found by the name, because the filter by contributor needs a role and a type.
+    text: text ? { query: parameters.has("by") ? `"${text}"` : text } : null,
+    order: text ? null : isOrder(sort) ? sort : "NEWEST",
+  } as const;
+}
+
+export function ListPage({ category, parameters }: { category: string | null; parameters: URLSearchParams }) {
+  const where = conditions(category, parameters);
+  const variables = { path: category ?? "/", hasCategory: category !== null, where, after: null };
+  const { data, error, isLoading } = useQuery(List, variables);
+  const found = data?.category;
+  const words = parameters.get("q");
+  if (data && !isLoading && category && !found) return <Missing />;
+  const title = words ? `Results for ${words}` : category ? (found?.name ?? "…") : "New in the shop";
+  const isNarrowed = FILTERS.some((name) => parameters.has(name));
+  const total = isNarrowed ? null : data?.products.totalCount;
+  return (
+    <>
+      {found && <Breadcrumbs of={found} />}
+      <div className="head">
+        <Heading text={title}>
+          {words ? <>Results for “{words}”</> : title}
+        </Heading>
+        {total != null && <p className="count">{total.toLocaleString("en")} products</p>}
+      </div>
+      {!category && !words && <p className="lead">Albums, films, books and instruments, from people who use them.</p>}
+      <div className={found ? "browse" : undefined}>
+        {found && <Narrow category={found} parameters={parameters} />}
+        <section aria-label="Products" aria-busy={isLoading}>
+          {!words && !parameters.has("by") && <Sort parameters={parameters} />}
+          <State error={error} isLoading={isLoading && !data} what="products" />
+          {data && <Results key={JSON.stringify(where)} first={data.products} variables={variables} />}
+        </section>
+      </div>
+    </>
+  );
+}
+
+/** Products, and a button for more of them. */
+function Results({ first, variables }: { first: Result["products"]; variables: { where: object } & Record<string, unknown> }) {
+  const [pages, setPages] = useState([first]);
+  const [state, setState] = useState({ isLoading: false, error: null as string | null });
+  useEffect(() => setPages([first]), [first]);
+  const products = pages.flatMap(({ nodes }) => nodes);
+  const end = pages.at(-1)?.pageInfo;
+  const more = async () => {
+    setState({ isLoading: true, error: null });
+    try {
+      const next = { ...variables, hasCategory: false, after: end?.endCursor } as never;
+      const { products } = await request(List, next);
+      setPages([...pages, products]);
+      setState({ isLoading: false, error: null });
+    } catch (fault) {
+      setState({ isLoading: false, error: (fault as Error).message });
+    }
+  };
+  if (products.length === 0) return <p className="notice" role="status">Nothing matches. Try fewer conditions or other words.</p>;
+  return (
+    <>
+      <Cards of={products} />
+      <State error={state.error} isLoading={state.isLoading} what="more" />
+      {end?.hasNextPage && (
+        <button type="button" className="more" onClick={more} disabled={state.isLoading}>Show more</button>
+      )}
+    </>
+  );
+}
+
+function Breadcrumbs({ of: { breadcrumbs, name, path } }: { of: Category }) {
+  return (
+    <nav className="crumbs" aria-label="Breadcrumbs">
+      <ol>
+        <li><Link to="/">Shop</Link></li>
+        {breadcrumbs.filter((above) => above.path !== path).map((above) => (
+          <li key={above.path}><Link to={`/c${above.path}`}>{above.name}</Link></li>
+        ))}
+        <li aria-current="page">{name}</li>
+      </ol>
+    </nav>
+  );
+}
+
+/** The present address with one parameter changed, or without it. */
+function withParameter(parameters: URLSearchParams, name: string, value: string | null): string {
+  const next = new URLSearchParams(parameters);
+  if (value === null) next.delete(name);
+  else next.set(name, value);
+  // A contributor is a search for words, which has an order of its own.
+  if (name === "by") next.delete("sort");
+  const text = next.toString();
+  return location.pathname.replace(/^\/shop/, "") + (text && `?${text}`);
+}
+
+function Sort({ parameters }: { parameters: URLSearchParams }) {
+  return (
+    <label className="sort">
+      Sort{" "}
+      <select
+        value={parameters.get("sort") ?? "NEWEST"}
+        onChange={(event) => go(withParameter(parameters, "sort", event.target.value))}
+      >
+        {Object.entries(ORDERS).map(([order, name]) => <option key={order} value={order}>{name}</option>)}
+      </select>
+    </label>
+  );
+}
+
+const MONEY = new Intl.NumberFormat("en", { style: "currency", currency: "EUR", minimumFractionDigits: 0 });
+const euros = (minorUnits: number) => MONEY.format(Math.round(minorUnits / 100));
+
+function band({ min, max }: Facets["prices"][number]): string {
+  if (max === null) return `From ${euros(min)}`;
+  return min === 0 ? `Under ${euros(max + 1)}` : `${euros(min)} to ${euros(max + 1)}`;
+}
+
+/** Subcategories and facets: open beside the list, and closed above it on a phone. */
+function Narrow({ category: { children, facets }, parameters }: { category: Category; parameters: URLSearchParams }) {
+  const isWide = useIsWide();
+  const chosen = FILTERS.filter((name) => parameters.has(name)).length;
+  const values = <T,>(name: (typeof FILTERS)[number], all: readonly T[], shown: (one: T) => [string, string, number]) =>
+    all.map((one) => {
+      const [value, text, count] = shown(one);
+      const isChosen = parameters.get(name) === value;
+      return (
+        <li key={value}>
+          <Link to={withParameter(parameters, name, isChosen ? null : value)} aria-current={isChosen || undefined}>
+            <span>{text}</span> <small aria-label={`${count} products`}>{count.toLocaleString("en")}</small>
+          </Link>
+        </li>
+      );
+    });
+  return (
+    <details className="narrow" open={isWide || undefined}>
+      <summary>Narrow down{chosen > 0 && ` (${chosen})`}</summary>
+      {children.nodes.length > 0 && (
+        <Facet title="Categories">
+          {children.nodes.map(({ path, name }) => <li key={path}><Link to={`/c${path}`}>{name}</Link></li>)}
+        </Facet>
+      )}
+      {facets.types.length > 1 && (
+        <Facet title="Kind">{values("type", facets.types, ({ value, count }) => [value, capital(value), count])}</Facet>
+      )}
+      {facets.prices.length > 1 && (
+        <Facet title="Price">
+          {values("price", facets.prices, (price) => [`${price.min}-${price.max ?? ""}`, band(price), price.count])}
+        </Facet>
+      )}
+      {facets.contributors.length > 1 && (
+        <Facet title="By">
+          {values("by", facets.contributors.slice(0, 8), ({ name, count }) => [name, name, count])}
+        </Facet>
+      )}
+      {facets.properties.slice(0, 4).map(({ key, values: all }) => (
+        <Facet key={key} title={capital(key)}>
+          {values("property", all.slice(0, 8), ({ value, count }) => [`${key}=${value}`, capital(value), count])}
+        </Facet>
+      ))}
+    </details>
+  );
+}
+
+function Facet({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="facet">
+      <h2>{title}</h2>
+      <ul>{children}</ul>
+    </section>
+  );
+}
+
+const WIDE = window.matchMedia("(min-width: 800px)");
+
+function useIsWide(): boolean {
+  const [isWide, setWide] = useState(WIDE.matches);
+  useEffect(() => {
+    const changed = () => setWide(WIDE.matches);
+    WIDE.addEventListener("change", changed);
+    return () => WIDE.removeEventListener("change", changed);
+  }, []);
+  return isWide;
+}
+
+export function Missing() {
+  return (
+    <>
+      <Heading text="Not found" />
+      <p>There is nothing at this address. <Link to="/">To the shop</Link></p>
+    </>
+  );
+}

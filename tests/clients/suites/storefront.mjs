@@ -1,0 +1,191 @@
+// The example storefront, as the demo serves it, on a desktop and on a phone.
+
+import assert from "node:assert/strict";
+
+import { CannotRun } from "../kit/checks.mjs";
+import { Page } from "../kit/browser.mjs";
+import { PHONE, fitsItsWidth } from "../kit/phone.mjs";
+import { ADDRESS, receive } from "../kit/shop.mjs";
+import { field, world } from "../kit/world.mjs";
+
+export const title = "The example storefront in Chromium";
+export const packages = ["playwright-core"];
+
+const DESKTOP = { width: 1280, height: 900 };
+const CARDS = ".cards .card";
+
+export async function run(checks) {
+  const { status } = await fetch(`${world.url}/shop`);
+  if (status === 404) throw new CannotRun("the binary was built without the storefront; see examples/storefront");
+  await checks.check("its files are typed and kept to this host, and addresses within it show the page", served);
+  for (const [name, viewport] of [["desktop", DESKTOP], ["phone", PHONE]]) {
+    const isPhone = viewport === PHONE;
+    const visit = (text, path, steps) =>
+      checks.check(`${name}: ${text}`, async () => {
+        const own = await Page.open(path, { viewport });
+        try {
+          const picture = (what) => own.picture(`storefront-${name}-${what}`);
+          await steps(own.page, picture, isPhone);
+          own.assertClean();
+        } finally {
+          await own.close();
+        }
+      });
+    await visit("a first page asks docgate twice at most", "/shop", firstPage);
+    await visit("facets narrow a list, and a list is sorted and continued", "/shop/c/music", browse);
+    await visit("search suggests while somebody types, and is used by keys", "/shop", search);
+    await visit("a product shows its live stock and its comments", "/shop/sku/ALB-00001", product);
+    await visit("a guest buys with a voucher, and sees the order by its number", "/shop/sku/ALB-00002", buy);
+    await visit("pages of the site and a blog are shown, also by an address that they had", "/shop/site/en/shipping", site);
+  }
+}
+
+async function served() {
+  const page = await fetch(`${world.url}/shop/c/music`);
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get("content-type"), /^text\/html/);
+  assert.match(page.headers.get("content-security-policy"), /^default-src 'self'; frame-ancestors 'none'/);
+  const [script] = /\/shop\/[\w-]+\.js/.exec(await page.text());
+  const { headers } = await fetch(`${world.url}${script}`);
+  assert.match(headers.get("content-type"), /^text\/javascript/);
+  for (const path of ["/shop/index.html", "/shop/other.js", "/shop/..%2fexplorer.js"]) {
+    assert.equal((await fetch(`${world.url}${path}`)).status, 404, path);
+  }
+}
+
+async function firstPage(page, picture, isPhone) {
+  await page.locator(CARDS).first().waitFor();
+  await page.locator(".menu a").first().waitFor();
+  const asked = [];
+  page.on("request", (request) => request.url().endsWith("/graphql") && asked.push(request.postData()));
+  await page.reload();
+  await page.locator(CARDS).nth(5).waitFor();
+  await page.locator(".menu a").first().waitFor();
+  assert.ok(asked.length <= 2, `${asked.length} requests`);
+  await loaded(page.locator(`${CARDS} img`).first());
+  if (isPhone) await fitsItsWidth(page, [".brand", ".search input", ".cart-link", ".menu a"]);
+  await picture("first");
+}
+
+async function browse(page, picture, isPhone) {
+  await page.locator(".count").waitFor();
+  const all = number(await page.locator(".count").textContent());
+  assert.ok(all > 20, `${all} products`);
+  if (isPhone) await page.locator(".narrow summary").click();
+  await picture("facets");
+  const price = page.locator(".facet", { hasText: "Price" }).locator("a").first();
+  const count = number(await price.locator("small").textContent());
+  await price.click();
+  await page.locator(".facet a[aria-current]").waitFor();
+  await eventuallyCounts(page, Math.min(count, 24));
+  if (isPhone) {
+    await page.locator(".narrow summary").click();
+    await fitsItsWidth(page, [".narrow summary", ".sort select"]);
+  }
+  await page.locator(".sort select").selectOption("PRICE_DOWN");
+  await page.waitForURL(/sort=PRICE_DOWN/);
+  await eventually(page, isFalling);
+  await picture("narrowed");
+  await page.goto(`${world.url}/shop`);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await eventuallyCounts(page, 48);
+  await page.goBack();
+  await page.locator(".facet a[aria-current]").first().waitFor({ state: "attached" });
+}
+
+async function search(page, picture) {
+  const { title } = await field('{ product(by: {sku: "ALB-00003"}) { title } }');
+  const words = page.getByRole("combobox", { name: "Search the shop" });
+  await words.pressSequentially(title);
+  await page.getByRole("option", { name: title }).first().waitFor();
+  await picture("suggestions");
+  await words.press("ArrowDown");
+  const chosen = await page.locator("[role=option][aria-selected=true] span").textContent();
+  await words.press("Enter");
+  await page.locator("h1", { hasText: chosen }).waitFor();
+  await words.fill(title);
+  await words.press("Enter");
+  await page.getByRole("heading", { name: "Results for" }).waitFor();
+  await page.locator(CARDS, { hasText: title }).first().waitFor();
+  await picture("results");
+}
+
+async function product(page, picture, isPhone) {
+  const before = await receive("ALB-00001");
+  const stock = page.getByTestId("stock");
+  await stock.getByText(before.toLocaleString("en"), { exact: true }).waitFor();
+  const after = await receive("ALB-00001", 3);
+  await stock.getByText(after.toLocaleString("en"), { exact: true }).waitFor();
+  await loaded(page.locator(".gallery img").first());
+  if (isPhone) await fitsItsWidth(page, [".product h1"]);
+  await picture("product");
+  // The product with the most comments.
+  await page.goto(`${world.url}/shop/sku/ALB-00004`);
+  await page.locator(".comments li").first().waitFor();
+  await page.locator("#comments").scrollIntoViewIfNeeded();
+  await picture("comments");
+}
+
+async function buy(page, picture, isPhone) {
+  await receive("ALB-00002");
+  await page.reload();
+  await page.getByRole("button", { name: "Add to cart" }).click();
+  await page.getByText("In your cart.").waitFor();
+  await page.getByRole("link", { name: "Go to the cart" }).click();
+  await page.getByRole("combobox", { name: /^Quantity of/ }).selectOption("2");
+  await page.getByTestId("cart-count").getByText("2", { exact: true }).waitFor();
+  await page.reload();
+  await page.locator(".lines li").waitFor();
+  await page.getByLabel("Voucher").fill("NOSUCH");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.locator(".voucher .bad").waitFor();
+  await page.getByLabel("Voucher").fill("gift");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.getByTestId("total").getByText("€0.00").waitFor();
+  if (isPhone) await fitsItsWidth(page, ["h1", ".lines li"]);
+  await picture("cart");
+  await page.getByRole("link", { name: "Check out" }).click();
+  await page.getByLabel("Name").fill(ADDRESS.name);
+  await page.getByLabel("Street and number").fill(ADDRESS.street);
+  await page.getByLabel("Postcode and city").fill(ADDRESS.city);
+  await picture("checkout");
+  await page.getByRole("button", { name: "Place the order" }).click();
+  await page.getByText("Thank you.").waitFor();
+  const shown = await page.getByTestId("order-number").textContent();
+  assert.match(shown, /^\w{4}-\w{4}-\w$/, "a number that people can read out");
+  await page.getByText(ADDRESS.street).waitFor();
+  await page.getByTestId("cart-count").getByText("0", { exact: true }).waitFor();
+  await picture("order");
+  await page.getByRole("link", { name: "All your orders" }).click();
+  await page.locator(".orders li", { hasText: shown }).waitFor();
+  await picture("orders");
+}
+
+async function site(page, picture, isPhone) {
+  await page.waitForURL(/\/shop\/site\/en\/delivery$/);
+  await page.getByRole("heading", { name: "Delivery" }).waitFor();
+  if (isPhone) await fitsItsWidth(page, ["h1"]);
+  await page.getByRole("link", { name: "From the workshop" }).click();
+  await page.locator(".entries li").first().waitFor();
+  await picture("feed");
+  await page.locator(".entries a").first().click();
+  await page.locator(".prose blockquote").waitFor();
+  await picture("entry");
+}
+
+const number = (text) => Number(text.replace(/\D/g, ""));
+
+/** Waits until a picture is there. */
+const loaded = (image) =>
+  image.evaluate((shown) => shown.decode().then(() => shown.naturalWidth > 1 || Promise.reject(new Error("empty"))));
+
+const eventually = (page, condition, argument) => page.waitForFunction(condition, argument);
+
+const eventuallyCounts = (page, count) =>
+  eventually(page, ([cards, count]) => document.querySelectorAll(cards).length === count, [CARDS, count]);
+
+/** Whether the prices of the list go down. It runs in the page. */
+function isFalling() {
+  const prices = [...document.querySelectorAll(".card .price strong")].map((one) => Number(one.textContent.replace(/[^\d.]/g, "")));
+  return prices.length > 1 && prices.every((price, at) => at === 0 || price <= prices[at - 1]);
+}

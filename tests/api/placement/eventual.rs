@@ -59,7 +59,7 @@ async fn become_old(client: &Client, sku: &str, consistency: Option<&str>) -> bo
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_eventual_read_may_be_old_and_a_strong_one_or_a_flow_never_is() {
-    let members = Members::start().await;
+    let members = Members::steady().await;
     // The strictest case: the configuration itself asks for eventual reads.
     let eventual = |config: &mut docgate::config::Config| {
         config.core_consistency = Consistency::Eventual;

@@ -95,7 +95,17 @@ impl Member {
 }
 
 impl Members {
+    /// Members that elect another primary within seconds of the death of theirs.
     pub async fn start() -> Self {
+        Self::with_election_after(1_500).await
+    }
+
+    /// Members whose primary stays, however busy the machine is.
+    pub async fn steady() -> Self {
+        Self::with_election_after(60_000).await
+    }
+
+    async fn with_election_after(millis: i32) -> Self {
         let binary = managed::find_or_provide(|_| {}).await.expect("a mongod");
         let folder = super::data_folder();
         let members: Vec<_> = (0..3).map(|n| Member::start(&binary, &folder, n)).collect();
@@ -110,7 +120,7 @@ impl Members {
             let number = i32::try_from(number).expect("a small number");
             doc! { "_id": number, "host": format!("127.0.0.1:{}", member.port) }
         });
-        let settings = doc! { "electionTimeoutMillis": 1_500, "heartbeatIntervalMillis": 300 };
+        let settings = doc! { "electionTimeoutMillis": millis, "heartbeatIntervalMillis": 300 };
         let set = doc! { "_id": NAME, "members": hosts.collect::<Vec<_>>(), "settings": settings };
         let initiate = doc! { "replSetInitiate": set };
         members[0].admin().await.run_command(initiate).await.expect("a set");
@@ -119,10 +129,11 @@ impl Members {
         started
     }
 
-    /// The way to all of them.
+    /// The way to all of them. On a busy machine each of them counts as near, however long its last answer took.
     pub fn uri(&self) -> String {
         let hosts = self.members.iter().map(|member| format!("127.0.0.1:{}", member.port));
-        let options = "heartbeatFrequencyMS=500&serverSelectionTimeoutMS=3000";
+        let options =
+            "heartbeatFrequencyMS=500&serverSelectionTimeoutMS=3000&localThresholdMS=10000";
         format!("mongodb://{}/?replicaSet={NAME}&{options}", hosts.collect::<Vec<_>>().join(","))
     }
 

@@ -133,7 +133,8 @@ async fn a_restored_database_answers_as_the_exported_one() {
 async fn repaired(name: &str) {
     let mut command = on(name, &["check", "--repair"]);
     // No gateway has these flows any more, so nothing is gained by waiting for one.
-    command.env("DOCGATE_FLOW_RUN_MILLIS", "1000").env("DOCGATE_FLOW_COMMAND_MILLIS", "500");
+    // A command may take a while on a busy machine.
+    command.env("DOCGATE_FLOW_RUN_MILLIS", "4000").env("DOCGATE_FLOW_COMMAND_MILLIS", "2000");
     command.env("DOCGATE_FLOW_SKEW_MILLIS", "100");
     let (code, out, said) = finished(command).await;
     assert_eq!(code, 0, "{out}{said}");

@@ -6,7 +6,7 @@ use crate::{
     comments, content, inbox,
     shop::{account, placed, stocked},
     social,
-    support::{Client, Gateway, key, short_bounds, token},
+    support::{Client, Gateway, http, key, short_bounds, token},
     theater,
 };
 
@@ -46,7 +46,7 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         "mutation($input: TransferInput!) { transfer(input: $input) { ... on Transfer { id } } }";
     let transfer = shopper.field(query, json!({ "input": input })).await;
     let transfer = transfer["id"].as_str().expect("a transfer").to_owned();
-    let put = reqwest::Client::new().put(format!("http://{}/assets/it", gateway.address));
+    let put = http().put(format!("http://{}/assets/it", gateway.address));
     let put = put.bearer_auth(token("an-editor", &["editor"])).body("it").send().await;
     let asset: Value = put.expect("an answer").json().await.expect("JSON");
     let asset = asset["id"].as_str().expect("an asset").to_owned();

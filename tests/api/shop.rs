@@ -126,7 +126,7 @@ pub async fn placed(client: &Client, account: &str, lines: &[(&str, i64)]) -> St
 /// Waits until the cart is complete, which happens behind the answer to its checkout.
 pub async fn complete(client: &Client, cart: &str) {
     let query = "query($id: ID!) { cart(id: $id) { state } }";
-    for _ in 0..200 {
+    for _ in 0..1_500 {
         if client.field(query, json!({ "id": cart })).await["state"] == "COMPLETE" {
             return;
         }

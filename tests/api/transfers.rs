@@ -138,7 +138,7 @@ pub(crate) fn nth_currency(n: usize) -> &'static str {
 /// Waits until what goes on behind answers is done.
 pub(crate) async fn settle(gateway: &Gateway) {
     gateway.app.tasks().close();
-    let done = tokio::time::timeout(Duration::from_secs(5), gateway.app.tasks().wait()).await;
+    let done = tokio::time::timeout(Duration::from_secs(30), gateway.app.tasks().wait()).await;
     done.expect("nothing goes on for ever");
     gateway.app.tasks().reopen();
 }

@@ -19,7 +19,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc, oid::ObjectId};
 use reqwest::{Method, Response, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, key};
+use crate::support::{Client, Gateway, http, key};
 
 /// Bytes of a chunk.
 const CHUNK: usize = 255 * 1024;
@@ -87,7 +87,7 @@ pub(crate) async fn send_form(
     client: &Client,
     body: Vec<u8>,
 ) -> reqwest::Result<(StatusCode, Value)> {
-    let mut request = reqwest::Client::new()
+    let mut request = http()
         .post(&client.url)
         .header("content-type", format!("multipart/form-data; boundary={BOUNDARY}"))
         .header("apollo-require-preflight", "true")
@@ -169,7 +169,7 @@ impl<'a> Door<'a> {
 
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let url = format!("http://{}/assets{path}", self.gateway.address);
-        let request = reqwest::Client::new().request(method, url);
+        let request = http().request(method, url);
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,

@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 
 use super::{Door, counts, editor, let_time_pass, noise, parent};
-use crate::support::{Gateway, key};
+use crate::support::{Gateway, http, key};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_put_and_put_again() {
@@ -98,8 +98,7 @@ async fn of_many_that_put_at_one_path_the_last_stands_whole() {
     let token = editor(&gateway).token.expect("a token");
     let puts = (1..=12).map(|number| {
         let url = format!("http://{}/assets/it", gateway.address);
-        let request =
-            reqwest::Client::new().put(url).bearer_auth(&token).body(noise(300_000 + number));
+        let request = http().put(url).bearer_auth(&token).body(noise(300_000 + number));
         tokio::spawn(async move { request.send().await.expect("an answer").status().as_u16() })
     });
     let mut done = 0;

@@ -16,7 +16,7 @@ use super::{
     BOUNDARY, CHUNK, Door, ask, blob_of, bson_id, counts, editor, file, form, mutation, noise,
     parent, send_file, send_form, stored, uploaded, with_file,
 };
-use crate::support::{Client, Gateway, key, short_bounds};
+use crate::support::{Client, Gateway, http, key, short_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_becomes_an_asset_that_any_tool_reads() {
@@ -527,7 +527,7 @@ async fn a_form_that_any_page_could_send_is_refused() {
     let body = with_file("uploadAsset", json!({}), &file("a", "text/plain", "x"));
     let cookie = format!("session={}", client.token.as_deref().expect("a token"));
     let send = async |headers: &[(&'static str, &str)]| {
-        let request = reqwest::Client::new()
+        let request = http()
             .post(&client.url)
             .header("content-type", format!("multipart/form-data; boundary={BOUNDARY}"))
             .body(body.clone());

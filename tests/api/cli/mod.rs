@@ -375,7 +375,7 @@ async fn repair_sweeps_until_nothing_is_left() {
     let name = fresh_name();
     assert_eq!(done(on(&name, &["indexes", "apply"])).0, 0);
     let mut command = on(&name, &["check", "--repair"]);
-    command.env("DOCGATE_FLOW_RUN_MILLIS", "300").env("DOCGATE_FLOW_COMMAND_MILLIS", "200");
+    command.env("DOCGATE_FLOW_RUN_MILLIS", "4000").env("DOCGATE_FLOW_COMMAND_MILLIS", "2000");
     command.env("DOCGATE_FLOW_SKEW_MILLIS", "50");
     let (code, out, said) = done(command);
     assert_eq!(code, 0, "{out}{said}");

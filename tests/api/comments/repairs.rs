@@ -85,7 +85,7 @@ async fn a_discussion_that_was_damaged_from_outside_is_repaired() {
     }
 
     let mut command = docgate_on(gateway.database.name(), &["check", "--repair"]);
-    command.env("DOCGATE_FLOW_RUN_MILLIS", "1000").env("DOCGATE_FLOW_COMMAND_MILLIS", "1000");
+    command.env("DOCGATE_FLOW_RUN_MILLIS", "4000").env("DOCGATE_FLOW_COMMAND_MILLIS", "2000");
     command.env("DOCGATE_FLOW_SKEW_MILLIS", "100");
     let (code, out, said) = done(command);
     assert_eq!(code, 0, "{out}{said}");

@@ -4,7 +4,7 @@ use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
 use super::{ask, at, editor, listed_by, photos::PIXEL, photos::upload, put};
-use crate::support::{Gateway, commands};
+use crate::support::{Gateway, commands, http, http_builder};
 
 /// The beginning of a video, as MP4 has it.
 const VIDEO: &[u8] = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom\0\0\0\x08free";
@@ -40,13 +40,13 @@ async fn a_picture_is_content_at_its_path_and_where_it_was() {
     assert_eq!(found["redirectedFrom"], Value::Null);
 
     // Over HTTP it is a redirection, which keeps the query.
-    let http = reqwest::Client::builder().redirect(Policy::none()).build().expect("a client");
+    let http = http_builder().redirect(Policy::none()).build().expect("a client");
     let url = format!("http://{}/assets/top/notes?x=1", gateway.address);
     let answer = http.get(url).send().await.expect("an answer");
     assert_eq!(answer.status(), 307);
     assert_eq!(answer.headers()["location"], "/assets/moved/notes?x=1");
     let url = format!("http://{}/assets/top/notes", gateway.address);
-    let answer = reqwest::get(url).await.expect("an answer");
+    let answer = http().get(url).send().await.expect("an answer");
     assert_eq!(answer.text().await.expect("a text"), "no picture");
 
     // A file that has the path wins over one that had it.

@@ -4,7 +4,7 @@ use atom_syndication::Feed;
 use serde_json::{Value, json};
 
 use super::{ask, at, create, draft, editor, listed, listed_by, publish, put};
-use crate::support::{Gateway, commands};
+use crate::support::{Gateway, commands, http};
 
 /// A picture of one grey pixel, in PNG.
 pub(super) const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
@@ -12,7 +12,7 @@ pub(super) const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\
 /// Puts a file at a path; answers its global id.
 pub(super) async fn upload(gateway: &Gateway, path: &str, bytes: &'static [u8]) -> String {
     let url = format!("http://{}/assets{path}", gateway.address);
-    let request = reqwest::Client::new().put(url).body(bytes);
+    let request = http().put(url).body(bytes);
     let token = editor(gateway).token.expect("a token");
     let answer = request.bearer_auth(token).send().await.expect("an answer");
     assert_eq!(answer.status(), 201);

@@ -11,7 +11,7 @@ use crate::{
     content,
     shop::{account, placed, stocked},
     social::people,
-    support::{Client, Gateway},
+    support::{Client, Gateway, http},
 };
 
 const SET: &str = "mutation($input: SetMetadataInput!) { setMetadata(input: $input) {
@@ -65,7 +65,7 @@ async fn product(gateway: &Gateway, sku: &str) -> String {
 async fn file(gateway: &Gateway, path: &str) -> String {
     let url = format!("http://{}/assets{path}", gateway.address);
     let token = content::editor(gateway).token.expect("a token");
-    let request = reqwest::Client::new().put(url).body("a text").bearer_auth(token);
+    let request = http().put(url).body("a text").bearer_auth(token);
     let made: Value = request.send().await.expect("an answer").json().await.expect("JSON");
     made["id"].as_str().expect("an id").to_owned()
 }

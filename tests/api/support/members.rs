@@ -97,15 +97,6 @@ impl Member {
 impl Members {
     /// Members that elect another primary within seconds of the death of theirs.
     pub async fn start() -> Self {
-        Self::with_election_after(1_500).await
-    }
-
-    /// Members whose primary stays, however busy the machine is.
-    pub async fn steady() -> Self {
-        Self::with_election_after(60_000).await
-    }
-
-    async fn with_election_after(millis: i32) -> Self {
         let binary = managed::find_or_provide(|_| {}).await.expect("a mongod");
         let folder = super::data_folder();
         let members: Vec<_> = (0..3).map(|n| Member::start(&binary, &folder, n)).collect();
@@ -120,13 +111,27 @@ impl Members {
             let number = i32::try_from(number).expect("a small number");
             doc! { "_id": number, "host": format!("127.0.0.1:{}", member.port) }
         });
-        let settings = doc! { "electionTimeoutMillis": millis, "heartbeatIntervalMillis": 300 };
+        let settings = doc! { "electionTimeoutMillis": 1_500, "heartbeatIntervalMillis": 300 };
         let set = doc! { "_id": NAME, "members": hosts.collect::<Vec<_>>(), "settings": settings };
         let initiate = doc! { "replSetInitiate": set };
         members[0].admin().await.run_command(initiate).await.expect("a set");
         let started = Self { members, _folder: folder };
         started.primary().await;
         started
+    }
+
+    /// Members whose primary stays, however busy the machine is.
+    pub async fn steady() -> Self {
+        let members = Self::start().await;
+        let admin = members.primary().await.admin().await;
+        let found = admin.run_command(doc! { "replSetGetConfig": 1 }).await.expect("a set");
+        let mut set = found.get_document("config").expect("one").clone();
+        let version = set.get_i32("version").expect("a number");
+        set.insert("version", version + 1);
+        let settings = set.get_document_mut("settings").expect("some");
+        settings.insert("electionTimeoutMillis", 60_000);
+        admin.run_command(doc! { "replSetReconfig": set }).await.expect("another set");
+        members
     }
 
     /// The way to all of them. On a busy machine each of them counts as near, however long its last answer took.

@@ -333,8 +333,17 @@ impl Gateway {
         }
     }
 
+    /// Waits for what goes on behind the answers of this gateway, but not for long: a test may hold it up.
+    async fn quiet(&self) {
+        let tasks = self.app.tasks();
+        tasks.close();
+        let _held_up = tokio::time::timeout(Duration::from_secs(2), tasks.wait()).await;
+        tasks.reopen();
+    }
+
     /// Every document of every collection, to prove that a refusal changed nothing.
     pub async fn snapshot(&self) -> BTreeMap<String, Vec<Document>> {
+        self.quiet().await;
         let names = self.database.list_collection_names().await.expect("collections");
         let [documents, sorted] = in_order();
         let whole = [documents, sorted, doc! { "$project": { "_id": 0, "document": "$$ROOT" } }];

@@ -22,7 +22,8 @@ const MAX_SHOWN: u64 = 20;
 /// The report of an import.
 pub(super) struct Report {
     bar: ProgressBar,
-    lines: Lines,
+    /// None for a log that is followed: it has no end to come near to.
+    lines: Option<Lines>,
     since: Instant,
     errors: Option<(PathBuf, BufWriter<File>)>,
     imported: u64,
@@ -44,7 +45,8 @@ impl Report {
             Ok::<_, Failure>((path.to_owned(), BufWriter::new(file)))
         };
         let errors = errors.map(open).transpose()?;
-        let (bar, lines, since) = (bar(files, follows), Lines::new(), Instant::now());
+        let (bar, since) = (bar(files, follows), Instant::now());
+        let lines = (!follows).then(Lines::new);
         Ok(Self { bar, lines, since, errors, imported: 0, skipped: 0, uncounted: 0, last: None })
     }
 
@@ -79,7 +81,9 @@ impl Report {
         let done = self.imported + self.skipped;
         self.bar.set_message(format!("{} lines/s", done / seconds));
         let (bar, eta) = (&self.bar, self.bar.eta());
-        self.lines.print(bar, || progress(bytes, bar.length(), [done, seconds], eta));
+        if let Some(lines) = &mut self.lines {
+            lines.print(bar, || progress(bytes, bar.length(), [done, seconds], eta));
+        }
         Ok(())
     }
 
@@ -175,7 +179,7 @@ mod tests {
             progress(3 << 20, Some(12 << 20), [60_000, 20], left),
             "3.00 MiB of 12.00 MiB, 60000 lines, 3000 lines/s, 30 seconds left"
         );
-        // stdin, and a log that is followed.
+        // stdin
         assert_eq!(progress(512, None, [7, 0], left), "512 B, 7 lines, 7 lines/s");
     }
 }

@@ -13,6 +13,7 @@ use super::{
     failure::Failure,
     gateway, logging,
     options::{Source, on_database},
+    progress::Lines,
     terminal,
 };
 use crate::{
@@ -181,7 +182,7 @@ impl Run<'_> {
     /// Goes through the collection once.
     async fn pass(&self, pace: &mut Pace, bar: &ProgressBar) -> Result<Step, Failure> {
         let collection = self.documents.collection;
-        let mut sum = Step::default();
+        let (mut sum, mut lines, since) = (Step::default(), Lines::new(), Instant::now());
         let mut next = Some(Position::default());
         while let Some(position) = next {
             if self.stop.is_cancelled() {
@@ -195,11 +196,9 @@ impl Run<'_> {
                 upgraded: sum.upgraded + step.upgraded,
                 newer: sum.newer + step.newer,
             };
-            bar.set_message(format!(
-                "{collection}: {} documents read, {} upgraded",
-                sum.read, sum.upgraded
-            ));
+            bar.set_message(progress(collection, &sum, since.elapsed()));
             bar.tick();
+            lines.print(bar, || progress(collection, &sum, since.elapsed()));
             tokio::select! {
                 () = pace.wait(step.upgraded) => {}
                 () = self.stop.cancelled() => {}
@@ -257,11 +256,30 @@ impl Pace {
     }
 }
 
+/// How far the pass through a collection is after so much time.
+fn progress(collection: &str, sum: &Step, elapsed: Duration) -> String {
+    let Step { read, upgraded, .. } = sum;
+    let rate = read / elapsed.as_secs().max(1);
+    format!("{collection}: {read} documents read, {upgraded} upgraded, {rate} documents/s")
+}
+
 /// The progress, for a terminal.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     match ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_has_the_rate() {
+        let sum = Step { read: 30_000, upgraded: 12_000, newer: 0 };
+        let told = progress("stocks", &sum, Duration::from_millis(10_400));
+        assert_eq!(told, "stocks: 30000 documents read, 12000 upgraded, 3000 documents/s");
     }
 }

@@ -16,6 +16,7 @@ mod logging;
 mod migrate;
 mod options;
 mod person;
+mod progress;
 mod schema;
 mod seed;
 mod serve;

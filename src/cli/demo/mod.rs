@@ -61,7 +61,7 @@ pub(super) struct Demo {
     #[arg(long)]
     fresh: bool,
     /// Number of products in the filled shop.
-    #[arg(long, value_name = "NUMBER", default_value_t = 5_000)]
+    #[arg(long, value_name = "NUMBER", default_value_t = seed::PRODUCTS)]
     #[arg(value_parser = clap::value_parser!(u32).range(50..=200_000))]
     products: u32,
     /// File with settings in TOML, such as docgate.toml.

@@ -78,8 +78,7 @@ fn site() -> Requester {
 
 /// Creates zones and campaigns, and lets visitors see some ads.
 pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Result<(), Failure> {
-    let zones: Vec<_> =
-        SITES.iter().flat_map(|site| NAMES.iter().map(move |name| (*site, *name))).collect();
+    let zones = zones();
     let bar = steps.begin("zones for ads", zones.len());
     let created = zones.iter().map(|(site, name)| async move {
         let publisher = someone(&format!("publisher of {site}"), &[Role::Publisher]);
@@ -91,11 +90,9 @@ pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Res
     bar.finish();
 
     let bar = steps.begin("campaigns", CAMPAIGNS);
-    let (mut random, now) = (Random::new(53), app.clock());
-    let plans: Vec<_> =
-        (0..CAMPAIGNS).map(|number| plan(&mut random, &zones, number, now)).collect();
-    let launched = plans.into_iter().enumerate().map(|(number, input)| async move {
-        let by = someone(&format!("advertiser-{}", 1 + number % ADVERTISERS), &[Role::Advertiser]);
+    let launched = plans(&zones, app.clock()).into_iter().enumerate();
+    let launched = launched.map(|(number, (advertiser, input))| async move {
+        let by = someone(&advertiser, &[Role::Advertiser]);
         let made = client.execute(&by, LAUNCH, json!({ "input": input })).await?;
         if number % 20 == 7 {
             let input = json!({ "campaignId": made["launchCampaign"]["id"] });
@@ -114,6 +111,21 @@ pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Res
     let _visits: Vec<()> = visits.try_collect().await?;
     bar.finish();
     Ok(())
+}
+
+/// Site and name of each zone.
+fn zones() -> Vec<(&'static str, &'static str)> {
+    SITES.iter().flat_map(|site| NAMES.iter().map(move |name| (*site, *name))).collect()
+}
+
+/// The campaigns: the subject of the advertiser, and the input of `launchCampaign`.
+fn plans(zones: &[(&str, &str)], now: DateTime) -> Vec<(String, Value)> {
+    let mut random = Random::new(53);
+    let campaign = |number| {
+        let advertiser = format!("advertiser-{}", 1 + number % ADVERTISERS);
+        (advertiser, plan(&mut random, zones, number, now))
+    };
+    (0..CAMPAIGNS).map(campaign).collect()
 }
 
 /// The input of `launchCampaign` of a campaign.
@@ -191,6 +203,31 @@ pub(in super::super) async fn traffic(app: &App) {
                 ?failure,
                 "an action of the demo's people failed"
             );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_network_has_its_size() {
+        let zones = zones();
+        assert_eq!(zones.iter().collect::<HashSet<_>>().len(), 50);
+        let plans = plans(&zones, DateTime::from_millis(1_700_000_000_000));
+        assert_eq!(plans.len(), 200);
+        let advertisers: HashSet<_> = plans.iter().map(|(advertiser, _)| advertiser).collect();
+        assert_eq!(advertisers.len(), 20);
+        let keys = plans.iter().map(|(_, input)| input["idempotencyKey"].to_string());
+        assert_eq!(keys.collect::<HashSet<_>>().len(), 200);
+        for (_, input) in &plans {
+            let own = input["zones"].as_array().expect("zones").iter();
+            let own = own.filter_map(|zone| zone["site"].as_str().zip(zone["name"].as_str()));
+            let own: Vec<_> = own.collect();
+            assert!(!own.is_empty() && own.iter().all(|zone| zones.contains(zone)), "{input}");
         }
     }
 }

@@ -133,3 +133,24 @@ async fn log_one(client: &DemoClient, service: &Requester, event: Value) -> Resu
 fn now(app: &App) -> i64 {
     app.clock().timestamp_millis()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn requests_are_of_four_sites_and_three_months() {
+        let (mut random, now) = (Random::new(47), 20_000 * DAY);
+        let (mut sites, mut first) = (HashSet::new(), now);
+        for _ in 0..EVENTS {
+            let at = moment(&mut random, now);
+            sites.insert(request(&mut random, at)["site"].to_string());
+            assert!(at <= now);
+            first = first.min(at);
+        }
+        assert_eq!(sites.len(), 4);
+        assert!((89 * DAY..=SPAN).contains(&(now - first)), "{}", (now - first) / DAY);
+    }
+}

@@ -112,31 +112,36 @@ pub(super) async fn create(app: &App, steps: &Steps) -> Result<(), Failure> {
     let mut random = Random::new(14);
     for (site, pages) in SITES {
         for (rank, page) in (1..).zip(pages) {
-            let mut hits = Vec::new();
-            let mut add = |moment: i64, views: i64| {
-                if views > 0 && moment < now {
-                    hits.push(PageHits::new(site, page, DateTime::from_millis(moment), views)?);
-                }
-                Ok::<_, Failure>(())
-            };
-            let first = now - now % (24 * HOUR) - DAYS * 24 * HOUR;
-            let mut hour = first;
-            while hour < now {
-                let views = views(&mut random, hour, rank);
-                let is_recent = hour > now - (RECENT + 1) * HOUR;
-                let moments = if is_recent { 60 } else { 2 };
-                for _ in 0..moments {
-                    let some = random.between(views / moments, (views + moments) / moments);
-                    add(hour + random.between(0, 59) * MINUTE, some)?;
-                }
-                hour += HOUR;
-            }
+            let counted = views_until(&mut random, now, rank).into_iter().map(|(moment, views)| {
+                PageHits::new(site, page, DateTime::from_millis(moment), views)
+            });
+            let hits = counted.collect::<Result<Vec<_>, _>>()?;
             count(app, hits).await?;
             bar.inc(1);
         }
     }
     bar.finish();
     Ok(())
+}
+
+/// Times of the page with this rank up to now, with the number of its views.
+fn views_until(random: &mut Random, now: i64, rank: i64) -> Vec<(i64, i64)> {
+    let mut all = Vec::new();
+    let mut hour = now - now % (24 * HOUR) - DAYS * 24 * HOUR;
+    while hour < now {
+        let views = views(random, hour, rank);
+        let is_recent = hour > now - (RECENT + 1) * HOUR;
+        let moments = if is_recent { 60 } else { 2 };
+        for _ in 0..moments {
+            let some = random.between(views / moments, (views + moments) / moments);
+            let moment = hour + random.between(0, 59) * MINUTE;
+            if some > 0 && moment < now {
+                all.push((moment, some));
+            }
+        }
+        hour += HOUR;
+    }
+    all
 }
 
 /// Page views within an hour of the page with this rank. There are fewer on weekends, and more from month to month.
@@ -168,6 +173,28 @@ pub(super) async fn view(app: &App) {
                 ?failure,
                 "page views couldn't be counted"
             );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn four_sites_are_viewed_on_each_day_of_three_months() {
+        let sites: HashSet<_> = SITES.iter().map(|(site, _)| site).collect();
+        assert_eq!(sites.len(), 4);
+        let now = 20_000 * 24 * HOUR + 13 * HOUR + 7 * MINUTE;
+        for rank in [1, 14] {
+            let viewed = views_until(&mut Random::new(14), now, rank);
+            assert!(viewed.iter().all(|(moment, views)| *moment < now && *views > 0));
+            let days: HashSet<_> = viewed.iter().map(|(moment, _)| moment / (24 * HOUR)).collect();
+            // Three months are 89 to 92 days.
+            assert_eq!(days, (20_000 - DAYS..=20_000).collect());
+            assert!(days.len() > 92);
         }
     }
 }

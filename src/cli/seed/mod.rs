@@ -47,6 +47,8 @@ pub(super) use ticker::run as run_ticker;
 pub(super) use traffic::run as run_traffic;
 pub(super) use world::wander;
 
+/// Number of products of the shop, unless another one is asked for.
+pub(super) const PRODUCTS: u32 = 5_000;
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";
 /// Subject of the demo's merchant.

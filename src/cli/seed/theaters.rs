@@ -109,8 +109,8 @@ pub(super) async fn create(
 ) -> Result<(), Failure> {
     let theaters = create_theaters(client, steps).await?;
     let today = app.clock().timestamp_millis() / DAY;
-    let days = if products < 1_000 { 7 } else { DAYS };
-    let screenings = create_screenings(client, &theaters, (today + 1, days), steps).await?;
+    let days = (today + 1, days(products));
+    let screenings = create_screenings(client, &theaters, days, steps).await?;
     let visits = (products / 10).min(200);
     let bar = steps.begin("bookings", visits);
     let visit = |number: usize| {
@@ -129,6 +129,11 @@ pub(super) async fn create(
     visits.try_collect::<Vec<()>>().await?;
     bar.finish();
     Ok(())
+}
+
+/// Number of days for which a shop with so many products has screenings.
+fn days(products: usize) -> i64 {
+    if products < 1_000 { 7 } else { DAYS }
 }
 
 async fn create_theaters(client: &DemoClient, steps: &Steps) -> Result<Vec<String>, Failure> {
@@ -325,4 +330,21 @@ async fn act(
     let visitor = Visitor { client, who: &who, account: &account };
     let screening = text(&random.favour(&screenings)["id"]);
     visitor.visit(&screening, &app.ids().random(), random).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn there_are_thirty_theaters_with_screenings_of_a_month() {
+        let places: HashSet<_> =
+            CITIES.iter().map(|(_, east, north)| format!("{east} {north}")).collect();
+        assert_eq!(places.len(), 30);
+        let products = usize::try_from(super::super::PRODUCTS).expect("a number");
+        assert_eq!((days(products), days(120)), (30, 7));
+        assert!(CITIES.iter().all(|(_, east, north)| east.abs() <= 180.0 && north.abs() <= 90.0));
+    }
 }

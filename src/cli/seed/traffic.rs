@@ -71,12 +71,7 @@ pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Res
     bar.finish();
 
     let bar = steps.begin("sessions", USERS * SESSIONS);
-    let sessions: Vec<Value> = (0..USERS * SESSIONS)
-        .map(|number| {
-            let ago = random.between(0, RECORDED);
-            session(&mut random, &user(number % USERS), now - ago)
-        })
-        .collect();
+    let sessions = sessions(&mut random, now);
     for (call, sessions) in sessions.chunks(AT_ONCE).enumerate() {
         record(client, sessions, &format!("traffic-{call}")).await?;
         bar.inc(u64::try_from(sessions.len()).unwrap_or(0));
@@ -89,6 +84,15 @@ pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Res
     }
     bar.finish();
     Ok(())
+}
+
+/// The sessions of all users up to now.
+fn sessions(random: &mut Random, now: i64) -> Vec<Value> {
+    let some = |number: usize| {
+        let ago = random.between(0, RECORDED);
+        session(random, &user(number % USERS), now - ago)
+    };
+    (0..USERS * SESSIONS).map(some).collect()
 }
 
 fn session(random: &mut Random, user: &str, at: i64) -> Value {
@@ -129,4 +133,22 @@ async fn act(client: &DemoClient, random: &mut Random, now: i64, key: &str) -> R
         record(client, &[session], key).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn five_hundred_users_have_sessions() {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for session in sessions(&mut Random::new(16), 20_000 * DAY) {
+            *counts.entry(session["user"].to_string()).or_default() += 1;
+        }
+        assert_eq!(counts.len(), 500);
+        assert!(counts.values().all(|sessions| *sessions == SESSIONS));
+        assert!(counts.contains_key("\"shopper\""), "the demo's shopper has some");
+    }
 }

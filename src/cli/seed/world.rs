@@ -85,19 +85,8 @@ pub(super) async fn create(
     covers: &Covers,
     steps: &Steps,
 ) -> Result<(), Failure> {
-    let places = (count / 10).clamp(20, PLACES);
-    let characters = (count / 25).clamp(8, CHARACTERS);
-    let mut random = Random::new(50);
-    let items = items();
-    let pictured = |(number, item): (usize, &Value)| {
-        let mut item = item.clone();
-        item["pictureId"] = covers.of(Motif::Item, number).into();
-        json!({ "item": item })
-    };
-    let mut lines: Vec<Value> = items.iter().enumerate().map(pictured).collect();
-    lines.extend((0..places).map(|number| place(&mut random, &items, number)));
-    lines.extend((0..places).flat_map(|number| exits(number, places)));
-    lines.extend((0..characters).map(|number| character(&mut random, number, places)));
+    let picture = |number| covers.of(Motif::Item, number).to_owned();
+    let lines = lines(&Size::of(count), picture);
     let bar = steps.begin("world", lines.len());
     for batch in lines.chunks(200) {
         let parsed = batch.iter().map(|line| serde_json::from_value(line.clone()));
@@ -113,6 +102,38 @@ pub(super) async fn create(
     }
     bar.finish();
     Ok(())
+}
+
+/// The size of a world.
+struct Size {
+    places: usize,
+    characters: usize,
+    /// Number of the characters that wander.
+    wanderers: usize,
+}
+
+impl Size {
+    /// The size of the world of a shop with so many products.
+    fn of(products: usize) -> Self {
+        let places = (products / 10).clamp(20, PLACES);
+        let characters = (products / 25).clamp(8, CHARACTERS);
+        Self { places, characters, wanderers: characters / WANDERERS }
+    }
+}
+
+/// The lines of the import. `picture` is the id of the picture of the item with this number.
+fn lines(size: &Size, picture: impl Fn(usize) -> String) -> Vec<Value> {
+    let (mut random, items, places) = (Random::new(50), items(), size.places);
+    let pictured = |(number, item): (usize, &Value)| {
+        let mut item = item.clone();
+        item["pictureId"] = picture(number).into();
+        json!({ "item": item })
+    };
+    let mut lines: Vec<Value> = items.iter().enumerate().map(pictured).collect();
+    lines.extend((0..places).map(|number| place(&mut random, &items, number)));
+    lines.extend((0..places).flat_map(|number| exits(number, places)));
+    lines.extend((0..size.characters).map(|number| character(&mut random, number, places)));
+    lines
 }
 
 fn place_key(number: usize) -> String {
@@ -169,8 +190,7 @@ fn character(random: &mut Random, number: usize, places: usize) -> Value {
 
 /// Lets a quarter of the characters wander and trade. It never ends; dropping it ends it.
 pub(in super::super) async fn wander(app: &App, count: u32) {
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let wanderers = (count / 25).clamp(8, CHARACTERS) / WANDERERS;
+    let Size { wanderers, .. } = Size::of(usize::try_from(count).unwrap_or(usize::MAX));
     let client = DemoClient::new(app.clone());
     let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
     loop {
@@ -243,5 +263,37 @@ fn plan(random: &mut Random, seen: &Value, id: &str) -> Option<(&'static str, Va
             let exit = (!exits.is_empty()).then(|| random.choose(&exits).clone())?;
             Some(("move", json!({ "direction": exit["direction"] })))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_world_of_the_whole_shop_has_its_size() {
+        let size = Size::of(usize::try_from(super::super::PRODUCTS).expect("a number"));
+        assert_eq!((size.places, size.characters, size.wanderers), (500, 200, 50));
+        let lines = lines(&size, |number| number.to_string());
+        let of = |kind: &str| -> Vec<&Value> {
+            lines.iter().map(|line| &line[kind]).filter(|one| one.is_object()).collect()
+        };
+        let (places, characters) = (of("place"), of("character"));
+        assert_eq!((places.len(), characters.len()), (500, 200));
+        let things = places.iter().map(|place| place["things"].as_array().map_or(0, Vec::len));
+        assert_eq!(things.sum::<usize>(), 5_000);
+        assert!(of("item").iter().all(|item| item["pictureId"].is_string()));
+        let keys = |all: &[&Value]| -> HashSet<String> {
+            all.iter().map(|one| one["key"].to_string()).collect()
+        };
+        assert_eq!((keys(&places).len(), keys(&characters).len()), (500, 200));
+        for line in &lines {
+            assert!(serde_json::from_value::<ImportWorld>(line.clone()).is_ok(), "{line}");
+        }
+        // Each place is on the way somewhere.
+        let from: HashSet<_> = of("exit").iter().map(|exit| exit["from"].to_string()).collect();
+        assert_eq!(from, keys(&places));
     }
 }

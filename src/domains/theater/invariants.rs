@@ -119,8 +119,8 @@ fn unequal_holds(booking: &BookingDocument, taken: &mut Taken) -> Vec<String> {
     let is_judged = *state == BookingState::Active || booking.state().is_final();
     let mut broken = Vec::new();
     for (key, seats) in due {
-        let found = taken.held.remove(&key).map(|(_, seats)| seats);
-        let expected = (*state == BookingState::Active).then_some(seats);
+        let found = taken.held.remove(&key);
+        let expected = (*state == BookingState::Active).then(|| (id.clone(), seats));
         if is_judged && found != expected {
             broken.push(format!("{state} booking {id} holds {found:?}, not {expected:?}"));
         }

@@ -116,6 +116,38 @@ async fn jobs_are_done(address: &str, admin: &str) {
     panic!("nothing is done: {seen:#?}");
 }
 
+/// Sites are viewed as long as the demo runs, so its charts move.
+async fn charts_move(address: &str, admin: &str) {
+    let query = "{ hits: report(site: \"shop.example\", page: \"/\", range: {last: 60}, resolution: MINUTE) {
+            counts: buckets { startsAt count: hits } }
+        views: viewSeries(page: \"/music/jazz\", resolution: MINUTE) {
+            counts: points { startsAt count: views } } }";
+    // The start of the last minute, and what is counted from `since` on.
+    let seen = async |chart: &str, since: Option<&str>| {
+        let answer = ask(address, Some(admin), query).await;
+        let counts = answer["data"][chart]["counts"].as_array().cloned();
+        let counts = counts.unwrap_or_else(|| panic!("{answer:#}"));
+        let start = |one: &Value| one["startsAt"].as_str().expect("a time").to_owned();
+        let last = counts.last().map(start).expect("a minute");
+        let since = since.unwrap_or(&last);
+        let later = counts.iter().filter(|one| start(one).as_str() >= since);
+        let count: i64 = later.map(|one| one["count"].as_i64().expect("a number")).sum();
+        (last, count)
+    };
+    for chart in ["hits", "views"] {
+        let (since, before) = seen(chart, None).await;
+        let mut moved = false;
+        for _ in 0..240 {
+            moved = seen(chart, Some(&since)).await.1 > before;
+            if moved {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        assert!(moved, "the {chart} have moved");
+    }
+}
+
 /// The flows that the demo says were cut: their states as it said them and the ids.
 fn cut_flows(running: &Running) -> Vec<(String, String)> {
     let all = ["Cart   EXPIRING", "Cart   CANCELLING", "Cart   PAID", "Order  CANCELLING"];
@@ -148,6 +180,8 @@ async fn a_demos_cut_flows_are_finished_before_its_users_eyes() {
     let uri = mongodb.split_whitespace().nth(1).expect("a URI").to_owned();
     let line = running.says("export SHOPPER=");
     let (_, shopper) = line.split_once('=').expect("a token");
+    let line = running.says("export ADMIN=");
+    let (_, admin) = line.split_once('=').expect("a token");
     let flows = cut_flows(&running);
     let said: Vec<&str> = flows.iter().map(|(state, _)| state.as_str()).collect();
     assert_eq!(states(&address, shopper, &flows).await, said);
@@ -188,6 +222,7 @@ async fn a_demos_cut_flows_are_finished_before_its_users_eyes() {
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
     assert!(moved, "the shopper's news have moved");
+    charts_move(&address, admin).await;
     let check = docgate(&["check", "--mongodb-uri", &uri, "--database", "docgate_demo"]);
     let (code, says, said) = done(check);
     assert_eq!(code, 0, "{says}{said}");

@@ -14,9 +14,9 @@ use crate::support::{
 /// Two characters in a place, with things of their own.
 pub struct Scene {
     pub player: String,
-    other: String,
+    pub other: String,
     pub hall: String,
-    garden: String,
+    pub garden: String,
     pub one: String,
     pub two: String,
 }
@@ -34,7 +34,7 @@ impl Scene {
         descriptions(&seen(gateway, place).await["things"])
     }
 
-    async fn gold(&self, gateway: &Gateway) -> [Value; 3] {
+    pub async fn gold(&self, gateway: &Gateway) -> [Value; 3] {
         let one = gateway.player(&self.player).character(&self.one).await["gold"].clone();
         let two = gateway.player(&self.other).character(&self.two).await["gold"].clone();
         [one, two, seen(gateway, &self.hall).await["gold"].clone()]

@@ -1,9 +1,11 @@
 //! The game: characters, places, things and gold.
 
 mod carrying;
+mod check;
 mod cut_master;
 mod cut_twice;
 mod cuts;
+mod half;
 mod pictures;
 mod races;
 mod sight;

@@ -123,6 +123,28 @@ async fn the_next_day_is_there_before_its_first_hit() {
     gateway.assert_sound().await;
 }
 
+/// One hit in two creates the next day of its page. The bounds are seven standard deviations away from the half of the pages.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_day_is_there_for_some_of_the_pages() {
+    let gateway = Gateway::with(|config| config.hits_ahead = 2).await;
+    let hits: Vec<Value> =
+        (0..200).map(|page| json!({ "site": "a.example", "page": format!("/{page}") })).collect();
+    for hits in hits.chunks(100) {
+        record(&gateway.service(), hits).await;
+    }
+    let (mut before, mut ahead) = (0, 0);
+    for _ in 0..20 {
+        crate::shop::settled(&gateway).await;
+        ahead = gateway.stored("statsDaily").await.len() - hits.len();
+        if ahead == before && ahead > 0 {
+            break;
+        }
+        before = ahead;
+    }
+    assert!((51..150).contains(&ahead), "{ahead} of {}", hits.len());
+    gateway.assert_sound().await;
+}
+
 /// Violations of the rules of hits.
 async fn broken(gateway: &Gateway) -> Vec<(String, usize)> {
     let report = domains::check(&gateway.app).await.expect("the check runs");

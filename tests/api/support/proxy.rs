@@ -150,6 +150,15 @@ impl Proxy {
         self.shared.state().fault = None;
     }
 
+    /// The first command that `admits` says yes to waits until [`Meeting::end`], whatever else is armed. So something else
+    /// can happen before it arrives, and it may be cut after that.
+    pub(crate) fn meet(&self, admits: impl Fn(&Seen) -> bool + Send + 'static) -> Meeting {
+        let (come, arrived) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        self.shared.state().meeting = Some(Expected { admits: Box::new(admits), come, ended });
+        Meeting { arrived, end }
+    }
+
     /// Resolves once the armed fault has happened: the command is cut or held, or its reply is.
     pub(crate) async fn reached(&self) {
         let mut fired = self.shared.fired.subscribe();
@@ -191,6 +200,27 @@ impl Drop for Proxy {
     }
 }
 
+/// A command that is waited for, see [`Proxy::meet`].
+pub(crate) struct Meeting {
+    arrived: oneshot::Receiver<()>,
+    end: oneshot::Sender<()>,
+}
+
+impl Meeting {
+    /// Resolves once the command has come. If it never comes, neither does this.
+    pub(crate) async fn arrived(&mut self) {
+        if (&mut self.arrived).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Lets the command go on.
+    pub(crate) fn end(self) {
+        // Its sender may have gone meanwhile.
+        let _ = self.end.send(());
+    }
+}
+
 /// What all connections share.
 #[derive(Default)]
 struct Shared {
@@ -204,6 +234,7 @@ struct State {
     admits: Option<Filter>,
     log: Vec<Logged>,
     fault: Option<Fault>,
+    meeting: Option<Expected>,
     /// One for each held command and reply: sending lets it go on, dropping closes its connection.
     held: Vec<oneshot::Sender<Released>>,
 }
@@ -212,6 +243,13 @@ type Filter = Box<dyn Fn(&Seen) -> bool + Send>;
 
 /// Kept by a connection until the server has answered what was released, see [`Proxy::release`].
 type Released = Arc<watch::Sender<()>>;
+
+/// The other side of a [`Meeting`].
+struct Expected {
+    admits: Filter,
+    come: oneshot::Sender<()>,
+    ended: oneshot::Receiver<()>,
+}
 
 /// Which commands, which of their attempts, and what to do to them.
 struct Fault {
@@ -244,6 +282,26 @@ impl Logged {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no panic while the state is locked")
+    }
+
+    /// Waits for the end of the meeting, if the message is what is waited for.
+    async fn meet(&self, message: &[u8]) {
+        if self.state().meeting.is_none() {
+            return;
+        }
+        let Some(sent) = wire::counted_command(message) else { return };
+        let seen = Seen {
+            index: 0,
+            attempt: 0,
+            database: sent.database,
+            collection: sent.collection,
+            command: sent.name,
+        };
+        let is_met = |expected: &mut Expected| (expected.admits)(&seen);
+        let Some(met) = self.state().meeting.take_if(is_met) else { return };
+        if met.come.send(()).is_ok() {
+            let _ended = met.ended.await;
+        }
     }
 
     /// Counts a message of the client's and decides about it.
@@ -346,6 +404,7 @@ async fn forward_commands(
         let message = read_message(&mut client).await?;
         let request = request_id(&message)?;
         let plan = |plan| plans.lock().expect("no panic while locked").insert(request, plan);
+        shared.meet(&message).await;
         match shared.judge(&message) {
             None => server.write_all(&message).await?,
             Some(Cut::BeforeForwarding) => {

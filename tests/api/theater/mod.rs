@@ -1,6 +1,7 @@
 //! Theaters: where they are and how their seats lie, who holds and buys which seat, and what is left of a flow that was cut.
 
 mod bookings;
+mod check;
 mod checkout;
 mod cuts;
 mod map;

@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, doc};
 use serde_json::json;
 
-use super::{alter, assert_map, booking, cancelling, hall, holding_seats, releasing, said, stored};
+use super::{assert_map, booking, cancelling, hall, holding_seats, releasing, said, stored};
 use crate::support::{Gateway, key, short_bounds};
 
 /// A hold that its booking has is looked at once, and stays.
@@ -62,37 +62,4 @@ async fn a_hold_that_no_booking_has_becomes_free() {
         op.get_str("tag").ok() == Some("lost/x/2") && op.get_bool("void").ok() == Some(true)
     };
     assert!(ops.iter().any(is_void), "{stands}");
-}
-
-/// The check reports what doesn't fit.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_check_finds_what_is_broken() {
-    let gateway = Gateway::with(short_bounds).await;
-    let screening = hall(&gateway, &["AAAA"]).await;
-    let visitor = gateway.anonymous();
-    holding_seats(&visitor, &screening, &[("A", 1)]).await;
-    gateway.assert_sound().await;
-    let sound = stored(&gateway, "screenings", &screening).await;
-    for set in [
-        doc! { "seatsAvailable": 4_i64 },
-        doc! { "taken": {} },
-        doc! { "taken.0": 2 },
-        doc! { "taken.9": 1 },
-        doc! { "holds": [] },
-        doc! { "holds.0.seats": [1] },
-        doc! { "holds.0.bookingId": "gone" , "holds.0.tag": "other" },
-    ] {
-        alter(&gateway, "screenings", &screening, set.clone()).await;
-        let report = docgate::domains::check_each(
-            &gateway.app,
-            [&docgate::domains::theater::ROOM].into_iter(),
-        )
-        .await
-        .expect("the check runs");
-        let broken = report.rules.iter().filter(|(_, broken)| !broken.is_empty());
-        assert!(broken.count() > 0, "{set}");
-        let of = doc! { "_id": key(&screening) };
-        gateway.raw("screenings").replace_one(of, sound.clone()).await.expect("restored");
-    }
-    gateway.assert_sound().await;
 }

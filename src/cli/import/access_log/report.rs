@@ -4,14 +4,14 @@ use std::{
     fs::File,
     io::{BufWriter, Write},
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::{
-    super::super::{failure::Failure, terminal},
+    super::super::{failure::Failure, progress::Lines, terminal},
     batch::{Batch, Skipped},
     sinks::Sink,
 };
@@ -22,6 +22,8 @@ const MAX_SHOWN: u64 = 20;
 /// The report of an import.
 pub(super) struct Report {
     bar: ProgressBar,
+    /// None for a log that is followed: it has no end to come near to.
+    lines: Option<Lines>,
     since: Instant,
     errors: Option<(PathBuf, BufWriter<File>)>,
     imported: u64,
@@ -44,7 +46,8 @@ impl Report {
         };
         let errors = errors.map(open).transpose()?;
         let (bar, since) = (bar(files, follows), Instant::now());
-        Ok(Self { bar, since, errors, imported: 0, skipped: 0, uncounted: 0, last: None })
+        let lines = (!follows).then(Lines::new);
+        Ok(Self { bar, lines, since, errors, imported: 0, skipped: 0, uncounted: 0, last: None })
     }
 
     /// Tells that a log is continued.
@@ -62,7 +65,7 @@ impl Report {
     pub(super) fn imported(&mut self, batch: &Batch, bytes: u64) -> Result<(), Failure> {
         let name = &*batch.log.name;
         self.imported += batch.imported;
-        if batch.is_for(Sink::Reports) {
+        if batch.is_for(Sink::Reports) || batch.is_for(Sink::Series) {
             self.uncounted += batch.uncounted;
         }
         self.last = Some((name.to_owned(), batch.lines));
@@ -75,7 +78,12 @@ impl Report {
         }
         self.bar.set_position(bytes);
         let seconds = self.since.elapsed().as_secs().max(1);
-        self.bar.set_message(format!("{} lines/s", (self.imported + self.skipped) / seconds));
+        let done = self.imported + self.skipped;
+        self.bar.set_message(format!("{} lines/s", done / seconds));
+        let (bar, eta) = (&self.bar, self.bar.eta());
+        if let Some(lines) = &mut self.lines {
+            lines.print(bar, || progress(bytes, bar.length(), [done, seconds], eta));
+        }
         Ok(())
     }
 
@@ -117,13 +125,26 @@ impl Report {
         if self.uncounted > 0 {
             let uncounted = self.uncounted;
             terminal::remark(format_args!(
-                "{uncounted} requests aren't in the reports: their paths are longer than 1,000 characters or no \
-                 names of pages"
+                "{uncounted} requests are counted in neither reports nor series: their paths are longer than 1,000 \
+                 characters or no names of pages"
             ));
         }
         let (imported, skipped) = (self.imported, self.skipped);
         terminal::say(format_args!("{imported} requests imported, {skipped} lines skipped"));
         skipped
+    }
+}
+
+/// A line that says how far the import is: the bytes that are read, of how many, the lines in so many seconds, and the time
+/// that is left.
+fn progress(bytes: u64, total: Option<u64>, [lines, seconds]: [u64; 2], left: Duration) -> String {
+    let (read, rate) = (HumanBytes(bytes), lines / seconds.max(1));
+    match total {
+        Some(total) => {
+            let (total, left) = (HumanBytes(total), HumanDuration(left));
+            format!("{read} of {total}, {lines} lines, {rate} lines/s, {left} left")
+        }
+        None => format!("{read}, {lines} lines, {rate} lines/s"),
     }
 }
 
@@ -144,5 +165,21 @@ fn bar(files: &[PathBuf], follows: bool) -> ProgressBar {
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_rate_and_the_time_left() {
+        let left = Duration::from_secs(30);
+        assert_eq!(
+            progress(3 << 20, Some(12 << 20), [60_000, 20], left),
+            "3.00 MiB of 12.00 MiB, 60000 lines, 3000 lines/s, 30 seconds left"
+        );
+        // stdin
+        assert_eq!(progress(512, None, [7, 0], left), "512 B, 7 lines, 7 lines/s");
     }
 }

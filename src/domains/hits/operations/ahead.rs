@@ -20,16 +20,20 @@ pub(super) fn drawn(app: &App, days: &Sums, now: i64) -> Vec<PageDate> {
         return Vec::new();
     }
     let (today, tomorrow) = (day_of(now), day_of(now + DAY));
-    let is_drawn = |hits: i64| {
-        let random = u64::from_le_bytes(*app.ids().random_bytes().first_chunk().unwrap_or(&[0; 8]));
-        random % one_in < hits.unsigned_abs()
-    };
+    let random = || u64::from_le_bytes(*app.ids().random_bytes().first_chunk().unwrap_or(&[0; 8]));
     days.iter()
         .filter(|(id, counts)| {
-            id.date == today && is_drawn(counts.get(TOTAL).copied().unwrap_or(0))
+            let hits = counts.get(TOTAL).copied().unwrap_or(0);
+            id.date == today && is_drawn(random(), one_in, hits)
         })
         .map(|(id, _)| id.on(tomorrow.as_str()))
         .collect()
+}
+
+/// Whether this random number is drawn for so many hits: of `one_in` numbers that follow each other, as many as there are
+/// hits.
+fn is_drawn(random: u64, one_in: u64, hits: i64) -> bool {
+    random % one_in < hits.unsigned_abs()
 }
 
 /// Creates the documents of these days in the background, and those of the months that begin with them.
@@ -53,6 +57,20 @@ fn empty(id: PageDate) -> (DayDocument, Option<MonthDocument>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_hit_is_drawn_with_the_same_probability() {
+        for one_in in [1, 2, 7, 1_000] {
+            for hits in [0, 1, 2, 6, 999, 1_000, 5_000] {
+                for first in [0, 12_345, 1 << 40] {
+                    let numbers = first..first + one_in;
+                    let drawn = numbers.filter(|number| is_drawn(*number, one_in, hits)).count();
+                    let expected = hits.unsigned_abs().min(one_in);
+                    assert_eq!(u64::try_from(drawn), Ok(expected), "{hits} hits, one in {one_in}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_month_is_created_with_its_first_day() {

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     super::{
-        calendar::{Calendar, day_of},
+        calendar::{Calendar, DAY, day_of},
         documents::{DayDocument, PageDate},
         types::{HitReport, HitsChanged, ReportRange, Resolution},
     },
@@ -38,12 +38,12 @@ const MINUTES: i32 = 60;
 type Known = Option<(Current, Shared<HitsChanged>)>;
 
 /// The counts that subscribers get.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Current {
     /// The day in UTC.
     day: String,
-    /// Its hits.
-    hits: i64,
+    /// The hits of this day, and within an hour after midnight those of the day before.
+    days: BTreeMap<String, i64>,
     /// The hits of the last minutes.
     minutes: Vec<Bucket>,
 }
@@ -68,9 +68,10 @@ impl Watched {
         receiver
     }
 
-    /// Reads a page at first, after changes of the day's document, and at midnight, until it has no subscribers.
+    /// Reads a page at first, after changes of the documents of this day and the day before, and at midnight, until it has
+    /// no subscribers.
     async fn watch(self: Arc<Self>, app: App, page: PageDate, known: Arc<watch::Sender<Known>>) {
-        let (mut day, mut changes) = of_today(&app, &page);
+        let (mut day, [mut changes, mut late]) = of_today(&app, &page);
         loop {
             let earliest = Instant::now() + PAUSE;
             let current = read(&app, &page).await;
@@ -88,22 +89,22 @@ impl Watched {
                 ),
             }
             loop {
-                let has_changed = tokio::select! {
-                    is_open = changes.changed() => {
-                        if !is_open {
-                            self.all().remove(&page);
-                            return;
-                        }
-                        true
-                    }
-                    () = sleep(CHECK) => false,
+                let (is_open, has_changed) = tokio::select! {
+                    is_open = changes.changed() => (is_open, true),
+                    // Hits of the last minutes before midnight may come after it.
+                    is_open = late.changed() => (is_open, true),
+                    () = sleep(CHECK) => (true, false),
                 };
+                if !is_open {
+                    self.all().remove(&page);
+                    return;
+                }
                 if !self.is_wanted(&page, &known) {
                     return;
                 }
                 let is_over = day != today(&app);
                 if is_over {
-                    (day, changes) = of_today(&app, &page);
+                    (day, [changes, late]) = of_today(&app, &page);
                 }
                 if has_changed || is_over || has_failed {
                     break;
@@ -132,11 +133,12 @@ fn today(app: &App) -> String {
     day_of(app.clock().timestamp_millis())
 }
 
-/// The present day, and the changes of its document of a page.
-fn of_today(app: &App, page: &PageDate) -> (String, Changes) {
-    let day = today(app);
-    let changes = app.hub().watch::<DayDocument>(page.on(day.as_str()).watched());
-    (day, changes)
+/// The present day, and the changes of the documents of a page of this day and the day before.
+fn of_today(app: &App, page: &PageDate) -> (String, [Changes; 2]) {
+    let now = app.clock().timestamp_millis();
+    let changes = [now, now - DAY]
+        .map(|moment| app.hub().watch::<DayDocument>(page.on(day_of(moment)).watched()));
+    (day_of(now), changes)
 }
 
 /// Reads the hits of a page today and within the last minutes, by one command.
@@ -144,27 +146,27 @@ async fn read(app: &App, page: &PageDate) -> Result<Current, Error> {
     let now = app.clock().timestamp_millis();
     let range = ReportRange::Last(MINUTES);
     let plan = Plan::new(Calendar::UTC, &range, Resolution::Minute, now)?;
-    let (minutes, mut days): (_, BTreeMap<_, _>) = plan.counted(app, page).await?;
-    let day = day_of(now);
-    let hits = days.remove(&day).unwrap_or(0);
-    Ok(Current { day, hits, minutes })
+    let (minutes, days) = plan.counted(app, page).await?;
+    Ok(Current { day: day_of(now), days, minutes })
 }
 
 impl Current {
+    /// The hits of a day.
+    fn hits(&self, day: &str) -> i64 {
+        self.days.get(day).copied().unwrap_or(0)
+    }
+
     /// Replaces what is known. Returns whether the hits have changed; that minutes have passed isn't a change.
     fn replace(self, known: &mut Known, page: &PageDate) -> bool {
-        let counted = |current: &Self| {
-            let minutes = current.minutes.iter().filter(|bucket| bucket.hits > 0);
-            minutes.map(|bucket| (bucket.start, bucket.hits)).next_back()
-        };
         let is_new = known.as_ref().is_none_or(|(before, _)| {
-            (&before.day, before.hits, counted(before)) != (&self.day, self.hits, counted(&self))
+            let is_other = |(day, hits): (&String, &i64)| before.hits(day) != *hits;
+            before.day != self.day || self.days.iter().any(is_other)
         });
         if is_new {
             let shown = HitsChanged {
                 site: page.site.clone(),
                 page: page.page.clone(),
-                today: Long(self.hits),
+                today: Long(self.hits(&self.day)),
                 last_hour: HitReport::from(self.minutes.clone()),
             };
             *known = Some((self, Shared::new(shown)));

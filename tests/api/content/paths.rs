@@ -40,9 +40,9 @@ async fn a_picture_is_content_at_its_path_and_where_it_was() {
     assert_eq!(found["redirectedFrom"], Value::Null);
 
     // Over HTTP it is a redirection, which keeps the query.
-    let http = http_builder().redirect(Policy::none()).build().expect("a client");
+    let following_none = http_builder().redirect(Policy::none()).build().expect("a client");
     let url = format!("http://{}/assets/top/notes?x=1", gateway.address);
-    let answer = http.get(url).send().await.expect("an answer");
+    let answer = following_none.get(url).send().await.expect("an answer");
     assert_eq!(answer.status(), 307);
     assert_eq!(answer.headers()["location"], "/assets/moved/notes?x=1");
     let url = format!("http://{}/assets/top/notes", gateway.address);

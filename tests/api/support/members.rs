@@ -111,7 +111,10 @@ impl Members {
             let number = i32::try_from(number).expect("a small number");
             doc! { "_id": number, "host": format!("127.0.0.1:{}", member.port) }
         });
-        let settings = doc! { "electionTimeoutMillis": 1_500, "heartbeatIntervalMillis": 300 };
+        // A secondary that followed one which lags would acknowledge nothing either.
+        let settings = doc! {
+            "electionTimeoutMillis": 1_500, "heartbeatIntervalMillis": 300, "chainingAllowed": false,
+        };
         let set = doc! { "_id": NAME, "members": hosts.collect::<Vec<_>>(), "settings": settings };
         let initiate = doc! { "replSetInitiate": set };
         members[0].admin().await.run_command(initiate).await.expect("a set");

@@ -177,6 +177,91 @@ fn everything_in_the_schema_is_described() {
     assert!(bare.is_empty(), "without a description: {bare:#?}");
 }
 
+/// The words of a name or a text in lower case, in the singular, without those that say nothing by themselves.
+fn words(text: &str) -> BTreeSet<String> {
+    const EMPTY: [&str; 9] = ["a", "an", "the", "of", "its", "it", "is", "this", "with"];
+    let mut spaced = String::new();
+    let mut before = ' ';
+    for letter in text.chars() {
+        if letter.is_uppercase() && before.is_lowercase() {
+            spaced.push(' ');
+        }
+        spaced.push(if letter.is_alphanumeric() { letter } else { ' ' });
+        before = letter;
+    }
+    let all = spaced.split_whitespace().map(str::to_lowercase);
+    let telling = all.filter(|word| !EMPTY.contains(&word.as_str()));
+    telling.map(|word| word.trim_end_matches('s').to_owned()).collect()
+}
+
+/// A description and the names beside which it has to say something: that of what is described, and that of its type.
+type Told<'a> = (String, Option<&'a str>, [&'a str; 2]);
+
+/// Descriptions of fields, of their arguments, and of fields of inputs.
+fn told_by_fields<'a>(owner: &str, field: &'a FieldDefinition) -> Vec<Told<'a>> {
+    let name = field.name.node.as_str();
+    let text = field.description.as_ref().map(|text| text.node.as_str());
+    let mut told = vec![(format!("{owner}.{name}"), text, [name, named(&field.ty.node)])];
+    for argument in field.arguments.iter().map(|argument| &argument.node) {
+        let text = argument.description.as_ref().map(|text| text.node.as_str());
+        let names = [argument.name.node.as_str(), named(&argument.ty.node)];
+        told.push((format!("{owner}.{name}({})", names[0]), text, names));
+    }
+    told
+}
+
+/// A description such as "Title." of a field `title` is none.
+#[test]
+fn descriptions_say_what_the_name_does_not() {
+    let schema = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
+    let mut told: Vec<Told<'_>> = Vec::new();
+    for definition in &schema.definitions {
+        let TypeSystemDefinition::Type(found) = definition else { continue };
+        let owner = found.node.name.node.as_str();
+        let text = found.node.description.as_ref().map(|text| text.node.as_str());
+        // Inputs and results are named after their mutation, which is described.
+        if !text
+            .is_some_and(|text| text.starts_with("Input of `") || text.starts_with("Result of `"))
+        {
+            told.push((owner.to_owned(), text, [owner, ""]));
+        }
+        match &found.node.kind {
+            TypeKind::Object(object) => {
+                told.extend(
+                    object.fields.iter().flat_map(|field| told_by_fields(owner, &field.node)),
+                );
+            }
+            TypeKind::Interface(interface) => {
+                told.extend(
+                    interface.fields.iter().flat_map(|field| told_by_fields(owner, &field.node)),
+                );
+            }
+            TypeKind::InputObject(input) => {
+                for field in input.fields.iter().map(|field| &field.node) {
+                    let text = field.description.as_ref().map(|text| text.node.as_str());
+                    let names = [field.name.node.as_str(), named(&field.ty.node)];
+                    told.push((format!("{owner}.{}", names[0]), text, names));
+                }
+            }
+            TypeKind::Enum(values) => {
+                for value in values.values.iter().map(|value| &value.node) {
+                    let text = value.description.as_ref().map(|text| text.node.as_str());
+                    let name = value.value.node.as_str();
+                    told.push((format!("{owner}.{name}"), text, [name, ""]));
+                }
+            }
+            _ => {}
+        }
+    }
+    let says_nothing = |(_, text, names): &Told<'_>| {
+        let known: BTreeSet<_> = names.iter().flat_map(|name| words(name)).collect();
+        text.is_some_and(|text| words(text).is_subset(&known))
+    };
+    told.retain(says_nothing);
+    let empty: Vec<_> = told.iter().map(|(at, text, _)| (at, text.unwrap_or_default())).collect();
+    assert!(empty.is_empty(), "these only repeat names: {empty:#?}");
+}
+
 #[test]
 fn every_configuration_key_is_documented() {
     let defaults = serde_json::to_value(docgate::config::Config::default()).expect("keys");

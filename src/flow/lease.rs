@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use mongodb::bson::{DateTime, doc};
+use mongodb::bson::{DateTime, Document, doc};
 
 use super::{Attempt, Bounds};
 use crate::{
@@ -50,6 +50,8 @@ pub struct Lease {
     leases: Collection<LeaseDocument>,
     name: String,
     holder: String,
+    /// The deadline, by which its holder's earlier leases of that name differ from it.
+    until: DateTime,
     done: Option<DateTime>,
 }
 
@@ -114,13 +116,14 @@ impl Lease {
             leases: leases.clone(),
             name: name.to_owned(),
             holder: holder.clone(),
+            until,
             done,
         };
         let free = doc! { "_id": name, "$expr": { "$lt": ["$until", "$$NOW"] } };
         let set = doc! { "$set": { "holder": literal(&holder), "until": until, "v": 1 } };
-        if let Some(acquired) =
-            leases.guarded(free, vec![set]).within(attempt).send().await.decided()?
-        {
+        let mine = doc! { "_id": name, "holder": &holder, "until": until };
+        let acquire = leases.guarded(free, vec![set]).within(attempt).applied_if(mine);
+        if let Some(acquired) = acquire.after().await? {
             return Ok(Some(lease(acquired.done)));
         }
         // Held by another, or never held: the first holder inserts it.
@@ -137,19 +140,20 @@ impl Lease {
     /// Records the time up to which the work under the lease is done, and keeps the lease. Refused if another
     /// holds it by now.
     pub async fn note_done(&self, upto: DateTime) -> Outcome<LeaseDocument> {
-        let mine = doc! { "_id": &self.name, "holder": &self.holder };
-        self.leases.guarded(mine, doc! { "$set": { "done": upto } }).send().await
+        self.leases.guarded(self.mine(), doc! { "$set": { "done": upto } }).send().await
     }
 
     /// Releases the lease. Only for a holder whose every command was answered; a holder with an unknown
     /// outcome lets the lease expire.
     pub async fn release(self) -> Outcome<()> {
-        let mine = doc! { "_id": &self.name, "holder": &self.holder };
-        let free = doc! { "$set": { "until": DateTime::from_millis(0) } };
-        match self.leases.guarded(mine, free).send().await {
-            Outcome::Applied(_) => Outcome::Applied(()),
-            Outcome::Refused => Outcome::Refused,
-            Outcome::Unknown(error) => Outcome::Unknown(error),
-        }
+        let until = DateTime::from_millis(0);
+        let freed = doc! { "_id": &self.name, "holder": &self.holder, "until": until };
+        let free = doc! { "$set": { "until": until } };
+        self.leases.guarded(self.mine(), free).applied_if(freed).done().await
+    }
+
+    /// Guard: it is held, and not a later lease of the same holder.
+    fn mine(&self) -> Document {
+        doc! { "_id": &self.name, "holder": &self.holder, "until": self.until }
     }
 }

@@ -296,7 +296,7 @@ impl<T: Stored> Collection<T> {
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
         match self.new_document(&document) {
-            Ok(raw) => self.loader.insert(&self.inner(), raw).await,
+            Ok(raw) => self.loader.insert(&self.inner(), T::SHARD_KEY.field(), raw).await,
             Err(error) => Outcome::Unknown(error),
         }
     }

@@ -7,16 +7,16 @@ use std::{marker::PhantomData, mem, sync::Arc, time::Duration};
 
 use mongodb::{
     bson::{self, Document, RawDocumentBuf, doc},
-    options::{ReturnDocument, UpdateModifications},
+    options::UpdateModifications,
 };
 
 use super::{
-    driver::{List, Raw, decode, find_many, is_duplicate_key},
+    driver::{List, Raw, decode, find_many},
     expression::both,
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     migrations,
-    raw_writes::{Modified, find_and_modify, update},
+    raw_writes::{self, Modified, update},
     statement,
     stored::Stored,
     writer::{self, After},
@@ -71,6 +71,9 @@ impl<T> Outcome<T> {
 
 /// A guarded write that is ready to be sent: as `findAndModify`, which returns the document after the write,
 /// or as `update`, which doesn't.
+///
+/// The command may be sent twice, and its first copy may arrive last; see `raw_writes`. So after the write the guard
+/// no longer holds, or a repetition does no harm.
 #[must_use = "nothing is written before it is sent"]
 pub struct Guarded<T: Stored> {
     write: Write,
@@ -90,7 +93,6 @@ pub(super) struct Write {
     projection: Option<Document>,
     applied_if: Option<Box<Document>>,
     limit: Option<Duration>,
-    once: bool,
 }
 
 impl<T: Stored> Guarded<T> {
@@ -102,18 +104,9 @@ impl<T: Stored> Guarded<T> {
         newest: i32,
     ) -> Self {
         let loader = Arc::clone(loader);
-        let (projection, applied_if, limit, once) = (None, None, None, false);
-        let write = Write {
-            collection,
-            filter,
-            update,
-            derives,
-            newest,
-            projection,
-            applied_if,
-            limit,
-            once,
-        };
+        let (projection, applied_if, limit) = (None, None, None);
+        let write =
+            Write { collection, filter, update, derives, newest, projection, applied_if, limit };
         Self { write, loader, holds: PhantomData }
     }
 
@@ -138,15 +131,8 @@ impl<T: Stored> Guarded<T> {
         self
     }
 
-    /// States that the guard no longer holds after the write. MongoDB then needs no record of the write to
-    /// recognise a repeated command; see `raw_writes`.
-    pub fn once(mut self) -> Self {
-        self.write.once = true;
-        self
-    }
-
-    /// Sends the write as `update`, which doesn't return the document and costs MongoDB less. As with
-    /// [`Self::once`], the command may be sent again. Writes of other requests may share it.
+    /// Sends the write as `update`, which doesn't return the document and costs MongoDB less. Writes of other requests
+    /// may share the command.
     pub async fn done(self) -> Outcome<()> {
         let Self { write, loader, .. } = self;
         match loader.writer(&write) {
@@ -155,9 +141,9 @@ impl<T: Stored> Guarded<T> {
         }
     }
 
-    /// Sends the write as [`once`](Self::once) so that writes of other requests may share its command. Returns the
-    /// document after the write, or `None` if the guard didn't hold. If the command was shared, the document is read
-    /// afterwards and may contain later writes. [`Self::after`] returns exactly what was written.
+    /// Sends the write so that writes of other requests may share its command. Returns the document after the write, or
+    /// `None` if the guard didn't hold. If the command was shared, the document is read afterwards and may contain later
+    /// writes. [`Self::after`] returns exactly what was written.
     ///
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
@@ -184,13 +170,13 @@ impl<T: Stored> Guarded<T> {
         migrations::read(after.ok_or_else(removed)?.as_ref()).map(Some)
     }
 
-    /// Sends the write as `findAndModify`, [`once`](Self::once). Returns the document after the write, or `None`
-    /// if the guard didn't hold.
+    /// Sends the write as [`send`](Self::send). Returns the document after the write, or `None` if the guard didn't
+    /// hold.
     ///
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn after(self) -> Result<Option<T>, Error> {
-        self.once().send().await.decided()
+        self.send().await.decided()
     }
 
     /// Sends the write as [`done`](Self::done), and returns whether the guard held.
@@ -221,15 +207,8 @@ impl<T: Stored> Guarded<T> {
 
     /// Sends the write as `findAndModify`.
     pub async fn send(self) -> Outcome<T> {
-        let after = if self.write.once {
-            let after = self.write.find_and_modify_raw().await;
-            after.and_then(|after| after.map(migrations::read_document).transpose())
-        } else {
-            self.write
-                .find_and_modify()
-                .await
-                .and_then(|after| after.as_ref().map(migrations::read).transpose())
-        };
+        let after = self.write.find_and_modify().await;
+        let after = after.and_then(|after| after.map(migrations::read_document).transpose());
         match after {
             Ok(Some(after)) => Outcome::Applied(after),
             Ok(None) => Outcome::Refused,
@@ -277,14 +256,14 @@ impl Write {
         }
     }
 
-    /// Sends a raw `findAndModify`, and returns the document after the write.
-    pub(super) async fn find_and_modify_raw(mut self) -> Result<Option<Document>, Error> {
+    /// Sends a `findAndModify`, and returns the document after the write.
+    pub(super) async fn find_and_modify(mut self) -> Result<Option<Document>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let mut fields = doc! { "query": self.take_filter(), "update": change };
         if let Some(projection) = self.projection.take() {
             fields.insert("fields", projection);
         }
-        match find_and_modify(&self.collection, fields, self.limit()).await? {
+        match raw_writes::find_and_modify(&self.collection, fields, self.limit()).await? {
             Modified::Applied(after) => Ok(Some(after)),
             Modified::Refused => Ok(None),
             Modified::Uncertain(error) => {
@@ -296,32 +275,6 @@ impl Write {
     /// The filter, which doesn't match documents of versions that aren't known.
     fn take_filter(&mut self) -> Document {
         migrations::known(mem::take(&mut self.filter), self.newest)
-    }
-
-    /// Sends a `findAndModify` by the driver, and returns the document after the write.
-    async fn find_and_modify(mut self) -> Result<Option<RawDocumentBuf>, Error> {
-        let limit = self.limit();
-        // `maxTimeMS` doesn't include the time that a command waits before the server starts it. The gateway
-        // therefore waits a little longer. The command isn't dropped.
-        let time_limit = limit + Duration::from_secs(1);
-        let (handle, filter) = (self.collection.clone(), self.take_filter());
-        handle
-            .send_within(time_limit, "findAndModify", async move {
-                let mut action = self
-                    .collection
-                    .find_one_and_update(filter, self.update)
-                    .return_document(ReturnDocument::After)
-                    .max_time(limit);
-                if let Some(projection) = self.projection {
-                    action = action.projection(projection);
-                }
-                match action.await {
-                    // A duplicate key refuses the write like any other guard.
-                    Err(error) if is_duplicate_key(&error) => Ok(None),
-                    reply => reply,
-                }
-            })
-            .await
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mongodb::bson::{Bson, RawDocumentBuf};
+use mongodb::bson::{Bson, Document, RawDocumentBuf};
 use tracing::Span;
 
 use super::{
@@ -46,12 +46,18 @@ impl Inserters {
         Self { statements: metrics.writes().clone(), coalesce, by_collection: Batchers::default() }
     }
 
-    /// Inserts a document.
-    pub(super) async fn insert(&self, collection: &Raw, document: RawDocumentBuf) -> Outcome<()> {
+    /// Inserts a document. `shard_key` is the field that routes commands on it.
+    pub(super) async fn insert(
+        &self,
+        collection: &Raw,
+        shard_key: Option<&'static str>,
+        document: RawDocumentBuf,
+    ) -> Outcome<()> {
         let (name, since) = (collection.name, Instant::now());
         let create = || {
             let inserter = Inserter {
                 collection: collection.clone(),
+                shard_key,
                 statements: self.statements.batch_size(name),
             };
             Batcher::new(inserter, self.statements.waiting(name))
@@ -77,6 +83,8 @@ impl Inserters {
 /// The inserts into one collection.
 struct Inserter {
     collection: Raw,
+    /// The field that routes commands on one document, if the collection is sharded.
+    shard_key: Option<&'static str>,
     /// Number of documents per command.
     statements: Histogram,
 }
@@ -158,9 +166,12 @@ impl Inserter {
 
     /// Whether exactly this document is stored.
     async fn has(&self, document: &RawDocumentBuf) -> Result<bool, Error> {
-        let id = document.get("_id").map_err(Error::internal)?;
-        let id = id.map(Bson::try_from).transpose().map_err(Error::internal)?;
-        let filter = mongodb::bson::doc! { "_id": id };
+        let mut filter = Document::new();
+        for field in ["_id"].into_iter().chain(self.shard_key) {
+            if let Some(value) = document.get(field).map_err(Error::internal)? {
+                filter.insert(field, Bson::try_from(value).map_err(Error::internal)?);
+            }
+        }
         let list = List { filter, limit: 1, ..List::default() };
         let found = find_many(self.collection.clone(), list, LIMIT).await?;
         Ok(found.first().is_some_and(|found| found.as_bytes() == document.as_bytes()))

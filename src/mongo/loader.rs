@@ -131,9 +131,14 @@ impl Loader {
         self.placement.reads(group)
     }
 
-    /// Inserts a document; other inserts may share the command.
-    pub(super) async fn insert(&self, collection: &Raw, document: RawDocumentBuf) -> Outcome<()> {
-        self.inserters.insert(collection, document).await
+    /// Inserts a document; other inserts may share the command. `shard_key` is the field that routes commands on it.
+    pub(super) async fn insert(
+        &self,
+        collection: &Raw,
+        shard_key: Option<&'static str>,
+        document: RawDocumentBuf,
+    ) -> Outcome<()> {
+        self.inserters.insert(collection, shard_key, document).await
     }
 
     /// Inserts documents that nothing refers to; other calls may share the command.

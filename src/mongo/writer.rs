@@ -160,7 +160,7 @@ impl QueuedWrite {
             let outcome = self.write.send_update().await.map(After::Unread);
             return Sent { outcome, command: UPDATE, shared };
         }
-        let outcome = match self.write.find_and_modify_raw().await {
+        let outcome = match self.write.find_and_modify().await {
             Ok(Some(after)) => Outcome::Applied(After::Exact(after)),
             Ok(None) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),

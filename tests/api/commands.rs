@@ -7,16 +7,23 @@ use serde_json::{Value, json};
 use crate::{
     assets, categories, comments,
     shop::{self, account, cart, checkout, stocked},
-    support::{Client, Gateway, cuts},
+    support::{Client, Gateway, cuts, proxy::Seen},
     transfers::{TRANSFER, fund, open, order},
 };
 
+/// Commands that carry the number of a retryable write, for which MongoDB keeps a record. A chunk's number may be taken
+/// only by the command itself, which nothing in the chunk tells.
+const NUMBERED: [&str; 1] = ["insert assets.chunks"];
+
 /// Compares the commands of `flow` with `expected`: each command with its collection. Some are sent side by
-/// side, so their order isn't compared.
+/// side, so their order isn't compared. None but those in [`NUMBERED`] carries a transaction number.
 pub async fn sends_only(base: &Gateway, flow: impl AsyncFn(&Gateway), expected: &[&str]) {
     let sent = cuts::sent(base, flow).await;
-    let mut sent: Vec<_> =
-        sent.iter().map(|seen| format!("{} {}", seen.command, seen.collection)).collect();
+    let named = |seen: &Seen| format!("{} {}", seen.command, seen.collection);
+    let mut numbered: Vec<_> = sent.iter().filter(|seen| seen.is_numbered).map(named).collect();
+    numbered.retain(|command| !NUMBERED.contains(&command.as_str()));
+    assert_eq!(numbered, [""; 0], "these commands carry a transaction number");
+    let mut sent: Vec<_> = sent.iter().map(named).collect();
     let mut expected = expected.to_vec();
     sent.sort();
     expected.sort_unstable();
@@ -342,7 +349,7 @@ async fn moving_a_category() {
         "find categories",
         "aggregate categories",
         "findAndModify categories",
-        "findAndModify leases",
+        "update leases",
         "find categories",
         "find categories",
         "find categories",

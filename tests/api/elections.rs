@@ -1,5 +1,6 @@
 //! Three members, whose primary is killed under load: what was acknowledged is there, and nothing is there twice.
 
+mod checkouts;
 mod failover;
 
 use std::{
@@ -11,6 +12,7 @@ use std::{
 use futures_util::future::join_all;
 use serde_json::Value;
 
+use self::checkouts::Buyers;
 use crate::{
     shop::{account, balance, stocked},
     support::{Client, Gateway, members::Members, shop::line},
@@ -52,6 +54,7 @@ async fn a_killed_primary_loses_nothing_and_repeats_nothing() {
     }
     stocked(&gateway, "a", 250, 10_000).await;
     stocked(&gateway, "b", 250, 10_000).await;
+    let buyers = Buyers::new(&gateway).await;
     let (accounts, done) = (&accounts, &AtomicUsize::new(0));
     let pays = |caller: usize| {
         let ann = gateway.shopper("ann");
@@ -93,13 +96,14 @@ async fn a_killed_primary_loses_nothing_and_repeats_nothing() {
         while done.load(Relaxed) < CALLERS * CALLS / 4 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let before = done.load(Relaxed);
+        let is_early = done.load(Relaxed) < CALLERS * CALLS * 2 && buyers.are_busy();
         members.kill_primary().await;
-        before
+        is_early
     };
-    let (paid, carts, before) =
-        tokio::join!(join_all((0..CALLERS).map(pays)), join_all((0..CALLERS).map(shops)), kill);
-    assert!(before < CALLERS * CALLS * 2, "the load was over before the primary was killed");
+    let calls = (0..CALLERS).map(pays);
+    let (paid, carts, (), is_early) =
+        tokio::join!(join_all(calls), join_all((0..CALLERS).map(shops)), buyers.buy(), kill);
+    assert!(is_early, "the load was over before the primary was killed");
 
     let mut expected = [10_000; ACCOUNTS];
     for (account, moved) in paid.into_iter().flatten() {
@@ -116,6 +120,7 @@ async fn a_killed_primary_loses_nothing_and_repeats_nothing() {
         }
     }
     gateway.sweep().await;
+    buyers.check(&gateway).await;
     gateway.assert_sound().await;
     let all = i64::try_from(CALLERS).expect("a small number") * half;
     for sku in ["a", "b"] {

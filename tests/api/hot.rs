@@ -1,11 +1,12 @@
-//! 64 callers at eight documents: SKUs, and accounts.
+//! 64 callers at eight documents: SKUs, accounts, and discussed products.
 
 mod forgetting;
 
 use futures_util::future::join_all;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
+    comments::{discussed, few_rooms, mutation, shown},
     shop::{account, balance, settled, stocked},
     support::{Client, Gateway},
     transfers::{TRANSFER, order},
@@ -72,6 +73,39 @@ async fn eight_accounts_keep_their_sum() {
     settled(&gateway).await;
     for (account, expected) in accounts.iter().zip(expected) {
         assert_eq!(balance(&gateway, account).await, expected);
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn eight_products_count_every_comment() {
+    let gateway = Gateway::with(|config| {
+        few_rooms(config);
+        // So many at once take longer on a busy machine.
+        config.flow_run_millis = 10_000;
+    })
+    .await;
+    let mut products = Vec::new();
+    for number in 0..DOCUMENTS {
+        let layout = if number == 0 { "EMBEDDED" } else { "PER_DOCUMENT" };
+        products.push(discussed(&gateway, &format!("p{number}"), layout).await);
+    }
+    let query = mutation("postComment");
+    let mut calls = Vec::new();
+    for number in 0..CALLERS {
+        let shopper = gateway.shopper(&format!("shopper-{number}"));
+        calls.extend(products.iter().map(|on| {
+            let input = json!({ "subjectId": on, "text": "It", "idempotencyKey": "op" });
+            (shopper.clone(), (query.clone(), json!({ "input": input })))
+        }));
+    }
+    for answer in at_once(calls).await {
+        assert_eq!(answer["__typename"], "Comment", "{answer:#}");
+    }
+    for number in 0..DOCUMENTS {
+        let discussion = shown(&gateway, &format!("p{number}")).await;
+        assert_eq!(discussion["commentCount"], CALLERS, "{discussion:#}");
+        assert_eq!(discussion["latestComments"].as_array().map(Vec::len), Some(10));
     }
     gateway.assert_sound().await;
 }

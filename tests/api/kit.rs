@@ -147,7 +147,7 @@ async fn is_sent_again(command: &str) {
         let write = things.guarded(guard, doc! { "$set": { "count": to } });
         match command {
             "update" => write.done().await,
-            _ => match write.once().send().await {
+            _ => match write.send().await {
                 Outcome::Applied(after) => {
                     assert_eq!(after.count, to);
                     Outcome::Applied(())
@@ -367,10 +367,32 @@ async fn a_lease_has_one_holder_until_it_is_given_back_or_runs_out() {
     let first = take("first").await.expect("free");
     assert!(take("second").await.is_none());
     assert!(matches!(first.release().await, Outcome::Applied(())));
-    let _second = take("second").await.expect("free again");
+    let second = take("second").await.expect("free again");
     assert!(take("third").await.is_none());
     tokio::time::sleep(bounds.grace_period() + Duration::from_millis(100)).await;
-    assert!(take("third").await.is_some());
+    let _again = take("second").await.expect("run out");
+    assert!(matches!(second.release().await, Outcome::Refused), "it has a later lease");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_is_had_and_given_back_though_the_replies_are_lost() {
+    let gateway = Gateway::behind_proxy(|config| config.flow_run_millis = 10_000).await;
+    let (app, bounds) = (&gateway.app, gateway.app.bounds());
+    let take = |holder: &'static str| async move {
+        let run = app.begin().await.expect("a run");
+        Lease::acquire(app.collection(), "it", holder.into(), &run, bounds).await
+    };
+    let first = take("first").await.expect("an outcome").expect("free");
+    assert!(matches!(first.release().await, Outcome::Applied(())));
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "leases");
+    proxy.cut(0, Cut::ReplyLost);
+    let second = take("second").await.expect("an outcome").expect("free");
+    proxy.reached().await;
+    proxy.cut(0, Cut::ReplyLost);
+    assert!(matches!(second.release().await, Outcome::Applied(())));
+    proxy.reached().await;
+    assert!(take("third").await.expect("an outcome").is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,6 +15,7 @@ class World(NamedTuple):
     merchant: tuple  # (balance, marks of credits)
     orders: tuple  # ((tag, state), ...), one per inserted document
     payments: tuple  # ((tag, state), ...)
+    voucher: tuple | None = None  # (uses left, {(tag, state)}, uses spent)
 
 
 class Cart(NamedTuple):
@@ -23,6 +24,8 @@ class Cart(NamedTuple):
     lines: tuple  # (quantity, held) of each SKU
     void: frozenset  # aborted tags
     ops: frozenset  # committed changes of lines
+    voucher: bool = False  # it has the voucher
+    spends: bool = False  # its decision takes the discount off
 
 
 class Stock(NamedTuple):
@@ -53,6 +56,7 @@ class Run(NamedTuple):
     waits: tuple | None = None  # (position in the log, run once the position is majority-committed)
     twice: frozenset = frozenset()  # commands that were sent twice
     took: bool = True  # it took everything of its tag itself
+    voucher: bool = False  # as read
 
 
 class State(NamedTuple):
@@ -65,8 +69,9 @@ class State(NamedTuple):
     fault: str | None = None
 
 
-def total(lines):
-    return sum(quantity for quantity, _ in lines)
+def total(lines, spends=False):
+    """The price of the lines. The voucher takes one off."""
+    return sum(quantity for quantity, _ in lines) - spends
 
 
 RULES = {
@@ -104,6 +109,13 @@ RULES = {
     "refund-mark": "a refund is remembered by its receiver",
     "restock-mark": "a restock is remembered by the stock",
     "restock-waits": "a restock waits until as much is sold",
+    "voucher-deadline": "a reserve of a voucher isn't applied after the attempt's deadline",
+    "voucher-guard": "the decision is refused unless the cart's voucher is as read",
+    "voucher-mark": "a spent use of a voucher leaves a mark until it is retired",
+    "sweep-vouchers": "the sweep releases reserves of a voucher whose tag decided nothing",
+    "return-mark": "a use that is given back is remembered by the voucher",
+    "return-waits": "a use is given back only once it is spent",
+    "majority-reserve": "reserves of a voucher are acknowledged by a majority before the decision is sent",
     "majority-take": "takes are acknowledged by a majority before the decision is sent",
     "majority-hold": "holds are acknowledged by a majority before the decision is sent",
     "majority-decide": "the decision is acknowledged by a majority before anything follows",
@@ -114,7 +126,7 @@ RULES = {
 }
 
 # The rule of each command that has to be majority-written before the next one is sent.
-MAJORITY = {"take": "majority-take", "hold": "majority-hold", "decide": "majority-decide", "void": "majority-void",
+MAJORITY = {"reserve": "majority-reserve", "take": "majority-take", "hold": "majority-hold", "decide": "majority-decide", "void": "majority-void",
             "order": "majority-order", "payment": "majority-order"}
 
 
@@ -122,7 +134,7 @@ class Checkout:
     """One configuration: what is stored at first, who calls, which faults are possible, which rules are off."""
 
     def __init__(self, runs, lines=(((2, 0), (1, 0)),), stock=(2, 1), balance=3, flights=0, elections=0,
-                 parallel=False, unit=((0, 1),), begun=False, off=()):
+                 parallel=False, unit=((0, 1),), begun=False, voucher=None, off=()):
         unknown = set(off) - set(RULES)
         if unknown:
             raise ValueError(f"no such rule: {unknown}")
@@ -131,19 +143,22 @@ class Checkout:
         self.change = unit[0]
         # Whether an attempt of key "a" has taken goods and money for cart 0, and stopped before the decision.
         self.begun = begun
+        # Uses of the voucher that every cart has; None without one.
+        self.uses = voucher
 
     def on(self, rule):
         return rule not in self.off
 
     def initial(self):
-        carts = tuple(Cart("ACTIVE", None, lines, frozenset(), frozenset()) for lines in self.lines)
+        carts = tuple(Cart("ACTIVE", None, lines, frozenset(), frozenset(), self.uses is not None) for lines in self.lines)
         stock = []
         for sku in SKUS:
             held = [lines[sku][1] for lines in self.lines]
             entries = tuple(Entry(some, frozenset(), frozenset()) for some in held)
             stock.append(Stock(self.received[sku] - sum(held), 0, entries, frozenset()))
         empty = frozenset()
-        world = World(carts, tuple(stock), (self.money, empty, empty), (0, empty), (), ())
+        voucher = None if self.uses is None else (self.uses, empty, 0)
+        world = World(carts, tuple(stock), (self.money, empty, empty), (0, empty), (), (), voucher)
         if self.begun:
             *reserves, _ = self.begin_checkout(carts[0], Run("checkout", 0, "a")).todo
             for reserve in reserves:
@@ -219,7 +234,52 @@ class Checkout:
         holds = frozenset(hold for hold in holds if hold[0] != tag)
         return world._replace(payer=(balance + amount, holds, refunds)), "ok"
 
-    def do_decide(self, world, alive, number, tag, lines):
+    def do_reserve(self, world, alive, _, tag):
+        left, marks, spent = world.voucher
+        has = any(mark == tag for mark, _ in marks)
+        if has and self.on("dup-first"):
+            return world, "dup"
+        if not alive and self.on("voucher-deadline"):
+            return world, "late"
+        if left < 1:
+            return world, "short of its own" if has else "short"
+        if has:
+            return world, "dup"
+        return world._replace(voucher=(left - 1, marks | {(tag, "RESERVED")}, spent)), "ok"
+
+    def do_unreserve(self, world, _, __, tag):
+        left, marks, spent = world.voucher
+        if (tag, "RESERVED") not in marks:
+            return world, "none"
+        return world._replace(voucher=(left + 1, marks - {(tag, "RESERVED")}, spent)), "ok"
+
+    def do_spend(self, world, alive, _, tag):
+        left, marks, spent = world.voucher
+        if (tag, "RESERVED") not in marks:
+            return world, "dup"
+        if not alive:
+            return world, "late"
+        marks -= {(tag, "RESERVED")}
+        marks |= {(tag, "SPENT")} if self.on("voucher-mark") else set()
+        return world._replace(voucher=(left, marks, spent + 1)), "ok"
+
+    def do_give_back(self, world, alive, _, tag):
+        left, marks, spent = world.voucher
+        if (tag, "RETURNED") in marks:
+            return world, "dup"
+        if not alive:
+            return world, "late"
+        if spent < 1 and self.on("return-waits"):
+            return world, "later"
+        marks |= {(tag, "RETURNED")} if self.on("return-mark") else set()
+        return world._replace(voucher=(left + 1, marks, spent - 1)), "ok"
+
+    def do_unapply(self, world, alive, number):
+        if not alive or world.carts[number].state != "ACTIVE":
+            return world, "refused"
+        return self._cart(world, number, voucher=False), "ok"
+
+    def do_decide(self, world, alive, number, tag, lines, voucher):
         cart = world.carts[number]
         if cart.tag == tag:
             return world, "dup"
@@ -231,7 +291,9 @@ class Checkout:
             return world, "refused"
         if cart.lines != lines and self.on("line-guard"):
             return world, "refused"
-        return self._cart(world, number, state="PAID", tag=tag), "ok"
+        if cart.voucher != voucher and self.on("voucher-guard"):
+            return world, "refused"
+        return self._cart(world, number, state="PAID", tag=tag, spends=voucher), "ok"
 
     def do_void(self, world, _, number, tag):
         cart = world.carts[number]
@@ -300,6 +362,9 @@ class Checkout:
         balance, holds, refunds = world.payer
         holds = frozenset(hold for hold in holds if hold[0] != tag)
         merchant = (world.merchant[0], world.merchant[1] - {tag})
+        if world.voucher:
+            left, marks, spent = world.voucher
+            world = world._replace(voucher=(left, marks - {(tag, "SPENT")}, spent))
         return world._replace(payer=(balance, holds, refunds), merchant=merchant), "ok"
 
     def do_surplus(self, world, _, number, sku, read):
@@ -381,18 +446,19 @@ class Checkout:
 
     # ---- the flows: which statement follows which ----
 
-    def forward(self, number, tag, lines):
+    def forward(self, number, tag, lines, spends):
         """What a paid checkout owes."""
         complete = ("complete", number, tag)
         sales = [("sell", number, sku, tag, lines[sku][0]) for sku in SKUS if lines[sku][0]]
-        money = [("credit", number, tag, total(lines)), ("credited", number, tag)]
+        sales += [("spend", number, tag)] if spends else []
+        money = [("credit", number, tag, total(lines, spends)), ("credited", number, tag)]
         written = [("order", number, tag), ("payment", number, tag)]
         last = [complete] if self.on("complete-last") else []
         return tuple(written + ([] if last else [complete]) + sales + money + last)
 
-    @staticmethod
-    def undoing(number, tag):
-        return tuple(("release", number, sku, tag) for sku in SKUS) + (("unhold", number, tag),)
+    def undoing(self, number, tag):
+        uses = () if self.uses is None else (("unreserve", number, tag),)
+        return uses + tuple(("release", number, sku, tag) for sku in SKUS) + (("unhold", number, tag),)
 
     def abort(self, number, tag):
         void = (("void", number, tag),)
@@ -400,9 +466,10 @@ class Checkout:
 
     def returning(self, world, number, tag):
         """What a cancelled order owes."""
-        lines = world.carts[number].lines
+        lines, spends = world.carts[number].lines, world.carts[number].spends
         restocks = [("restock", number, sku, tag, lines[sku][0]) for sku in SKUS if lines[sku][0]]
-        return tuple(restocks) + (("refund", number, tag, total(lines)), ("cancelled", number, tag))
+        restocks += [("give_back", number, tag)] if spends else []
+        return tuple(restocks) + (("refund", number, tag, total(lines, spends)), ("cancelled", number, tag))
 
     def closing(self, world, number):
         entries = [(sku, world.stock[sku].entries[number]) for sku in SKUS]
@@ -426,6 +493,8 @@ class Checkout:
             case "lower":
                 sku = self.change[0]
                 return run._replace(todo=(("lower", number, sku, cart.lines[sku]),))
+            case "unapply":
+                return run._replace(todo=(("unapply", number),))
             case "close":
                 if cart.state not in ("ACTIVE", "CLOSING") and self.on("close-guard"):
                     return run._replace(todo=())
@@ -444,19 +513,21 @@ class Checkout:
                 return run._replace(todo=(), told="refused")
             if cart.state == "COMPLETE":
                 return run._replace(todo=(), told="order", tag=cart.tag)
-            forward = self.forward(number, cart.tag, cart.lines)
-            return run._replace(todo=forward, tag=cart.tag, lines=cart.lines, took=False)
+            forward = self.forward(number, cart.tag, cart.lines, cart.spends)
+            return run._replace(todo=forward, tag=cart.tag, lines=cart.lines, took=False, voucher=cart.spends)
         if cart.state != "ACTIVE":
             return run._replace(todo=(), told="refused")
         tried = sum(tag[1] == key for tag in cart.void) if self.on("new-tag") else 0
-        tag = (number, key, tried, cart.lines if self.on("own-lines") else ())
+        tag = (number, key, tried, (cart.lines, cart.voucher) if self.on("own-lines") else ())
         if tag in cart.void:
             return run._replace(todo=(), told="void")
         missing = [(sku, quantity - held) for sku, (quantity, held) in enumerate(cart.lines)]
         takes = [("take", number, sku, tag, some) for sku, some in missing if some]
-        hold = ("hold", number, tag, total(cart.lines))
-        decide = ("decide", number, tag, cart.lines)
-        return run._replace(todo=(*takes, hold, decide), tag=tag, lines=cart.lines, tries=run.tries + 1)
+        uses = [("reserve", number, tag)] if cart.voucher else []
+        hold = ("hold", number, tag, total(cart.lines, cart.voucher))
+        decide = ("decide", number, tag, cart.lines, cart.voucher)
+        return run._replace(todo=(*uses, *takes, hold, decide), tag=tag, lines=cart.lines, tries=run.tries + 1,
+                            voucher=cart.voucher)
 
     def following(self, world, run, command, verdict):
         """The run after the verdict on its command."""
@@ -468,21 +539,21 @@ class Checkout:
             return stop
         if what == "take" and verdict == "dup":
             on = on._replace(took=False)
-        if what in ("take", "hold", "decide", "add") and verdict not in ("ok", "dup"):
+        if what in ("reserve", "take", "hold", "decide", "add") and verdict not in ("ok", "dup"):
             told = "short" if verdict.startswith("short") else None
             # Told when everything is undone.
             if run.kind == "add":
                 return run._replace(todo=(("void", number, run.tag), ("release", number, command[2], run.tag)))
             return run._replace(todo=self.abort(number, run.tag), lines=(told,))
         if what == "decide":
-            return run._replace(todo=self.forward(number, run.tag, run.lines))
+            return run._replace(todo=self.forward(number, run.tag, run.lines, run.voucher))
         if what == "void":
             if verdict == "ok":
                 return on
             cart = world.carts[number]
             if run.kind in ("checkout", "sweep") and cart.tag == command[2]:
-                forward = self.forward(number, cart.tag, cart.lines)
-                return run._replace(todo=forward, lines=cart.lines, tag=cart.tag, took=False)
+                forward = self.forward(number, cart.tag, cart.lines, cart.spends)
+                return run._replace(todo=forward, lines=cart.lines, tag=cart.tag, took=False, voucher=cart.spends)
             return stop
         if what == "unhold" and run.kind == "checkout" and not rest:
             # Nothing was lacking, so the cart has changed: read again.
@@ -499,7 +570,7 @@ class Checkout:
         if what == "complete" and run.kind == "checkout" and self.may_forget(run, verdict):
             forgets = [("forget", number, sku, command[2]) for sku in SKUS if run.lines[sku][0]]
             return on._replace(todo=(*rest, *forgets))
-        if what in ("restock", "refund") and verdict == "later":
+        if what in ("restock", "give_back", "refund") and verdict == "later":
             return stop
         if what == "cancel":
             return on._replace(todo=self.returning(world, number, command[2])) if verdict == "ok" else stop
@@ -530,7 +601,7 @@ class Checkout:
             return None
         for number, cart in enumerate(world.carts):
             if cart.state == "PAID" and self.on("sweep-paid"):
-                return self.forward(number, cart.tag, cart.lines)
+                return self.forward(number, cart.tag, cart.lines, cart.spends)
             if cart.state == "CLOSING":
                 return self.closing(world, number)
             decided = cart.ops | ({cart.tag} if cart.tag else set())
@@ -550,11 +621,15 @@ class Checkout:
             for tag, _ in sorted(world.payer[1]):
                 if tag[0] == number and tag != cart.tag and self.on("sweep-holds"):
                     return self.abort(number, tag)
+            for tag, state in sorted(world.voucher[1] if world.voucher else ()):
+                if tag[0] == number and state == "RESERVED" and self.on("sweep-vouchers"):
+                    return (("spend", number, tag),) if tag == cart.tag else self.abort(number, tag)
             if cart.state == "COMPLETE":
                 tag = cart.tag
                 if (tag, "CANCELLING") in world.orders:
                     return self.returning(world, number, tag)
                 marked = any(tag in stock.entries[number].gifts for stock in world.stock)
+                marked = marked or world.voucher and (tag, "SPENT") in world.voucher[1]
                 if marked or tag in world.merchant[1] or any(mark == tag for mark, _ in world.payer[1]):
                     return (("retire", number, tag),)
         return None
@@ -680,6 +755,12 @@ class Checkout:
                 return f"stock of {NAMES[sku]} isn't conserved"
             if min(stock.available, stock.sold, *(entry.quantity for entry in stock.entries)) < 0:
                 return f"stock of {NAMES[sku]} is below zero"
+        if world.voucher:
+            left, marks, spent = world.voucher
+            if left + sum(state == "RESERVED" for _, state in marks) + spent != self.uses:
+                return "uses of the voucher aren't conserved"
+            if min(left, spent) < 0:
+                return "uses of the voucher are below zero"
         if min(world.payer[0], world.merchant[0]) < 0:
             return "a balance is below zero"
         if world.payer[0] + world.merchant[0] > self.money:
@@ -699,8 +780,10 @@ class Checkout:
                     return f"a PAID cart lacks stock of {NAMES[sku]}"
                 if cart.state == "ACTIVE" and entry.quantity < held:
                     return f"an ACTIVE cart lacks the stock of {NAMES[sku]} that it holds"
+            if cart.tag is not None and cart.spends != cart.voucher:
+                return "a decided cart has a discount without its voucher, or none with it"
             if cart.state == "PAID" and cart.tag not in world.merchant[1]:
-                if (cart.tag, total(cart.lines)) not in world.payer[1]:
+                if (cart.tag, total(cart.lines, cart.spends)) not in world.payer[1]:
                     return "a PAID cart has no money held, or another amount"
         return None
 
@@ -731,7 +814,7 @@ class Checkout:
 
     def unfinished(self, world, told):
         """What isn't as it has to be in the end, if anything."""
-        spent = 0
+        spent = uses = 0
         for number, cart in enumerate(world.carts):
             if cart.state in ("PAID", "CLOSING"):
                 return f"a cart is stuck in {cart.state}"
@@ -748,7 +831,8 @@ class Checkout:
                     return f"an order is stuck in {order}"
                 if dict(world.payments).get(cart.tag) != "CREDITED":
                     return "an order's payment hasn't arrived"
-            spent += total(cart.lines) if order == "PLACED" else 0
+            spent += total(cart.lines, cart.spends) if order == "PLACED" else 0
+            uses += order == "PLACED" and cart.spends
             for kind, of, key, what in told:
                 if kind != "checkout" or of != number:
                     continue
@@ -764,6 +848,10 @@ class Checkout:
             sold = sum(cart.lines[sku][0] for cart in world.carts if dict(world.orders).get(cart.tag) == "PLACED")
             if stock.sold != sold:
                 return f"{stock.sold} of {NAMES[sku]} are sold and {sold} are ordered"
+        if world.voucher and world.voucher[2] != uses:
+            return f"{world.voucher[2]} uses of the voucher are spent for {uses} orders"
+        if world.voucher and any(state != "RETURNED" for _, state in world.voucher[1]):
+            return "a mark of the voucher is left"
         if world.payer[1] or world.merchant[1]:
             return "a mark of money is left"
         if any(entry.gifts for stock in world.stock for entry in stock.entries):

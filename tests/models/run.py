@@ -18,10 +18,12 @@ def checkout(key, cart=0):
 
 
 SWEEP, CANCEL, CLOSE = ("sweep", 0, ""), ("cancel", 0, ""), ("close", 0, "")
-LOWER, ADD = ("lower", 0, ""), ("add", 0, "")
+LOWER, ADD, UNAPPLY = ("lower", 0, ""), ("add", 0, ""), ("unapply", 0, "")
 A, B = checkout("a"), checkout("b")
 ONE = (((1, 0), (0, 0)),)
 HELD = (((1, 1), (1, 0)),)
+# Of one price without the voucher, and another with it.
+TWO = (((2, 0), (0, 0)),)
 
 # Without more arguments: a cart with two of A and one of B, of which two and one are there, and a payer with exactly
 # the money for them.
@@ -58,6 +60,13 @@ CONFIGURATIONS = {
         runs=[A, checkout("b", 1), CANCEL], lines=(((1, 0), (0, 0)), ((1, 0), (0, 0))), stock=(2, 0), balance=2),
     "two carts, stock for one": dict(
         runs=[A, checkout("b", 1), SWEEP], lines=(((2, 0), (1, 0)), ((1, 0), (2, 0))), stock=(2, 3), balance=6),
+    "voucher, repeat": dict(runs=[A, A], lines=TWO, stock=(4, 0), balance=4, voucher=2),
+    "voucher, a late command": dict(runs=[A, SWEEP], flights=1, lines=TWO, stock=(4, 0), balance=4, voucher=2),
+    "voucher, election": dict(runs=[A, SWEEP], elections=1, lines=(((2, 2), (0, 0)),), voucher=1),
+    "voucher is removed beside it": dict(runs=[A, UNAPPLY, SWEEP], lines=TWO, voucher=1),
+    "voucher, order cancelled twice": dict(runs=[A, CANCEL, CANCEL], lines=TWO, voucher=1),
+    "voucher for one of two carts": dict(
+        runs=[A, checkout("b", 1), SWEEP], lines=(((2, 2), (0, 0)), ((2, 2), (0, 0))), stock=(4, 0), balance=4, voucher=1),
 }
 
 # The configuration that fails without the rule.
@@ -97,6 +106,13 @@ NEEDED = {
     "majority-order": "election",
     "majority-verdict": "election",
     "majority-read": "election",
+    "voucher-deadline": "voucher, a late command",
+    "voucher-guard": "voucher is removed beside it",
+    "voucher-mark": "voucher, repeat",
+    "sweep-vouchers": "voucher, election",
+    "return-mark": "voucher, order cancelled twice",
+    "return-waits": "voucher, order cancelled twice",
+    "majority-reserve": "voucher, election",
 }
 
 # Rules that no configuration needs alone: another rule covers what they prevent.

@@ -252,7 +252,7 @@ object! {
 /// The requests of one day in UTC.
 #[derive(Debug, SimpleObject)]
 pub struct RequestsOfDay {
-    /// The day.
+    /// Day in UTC on which the requests were made.
     pub day: Date,
     /// Number of requests.
     pub requests: Long,

@@ -26,7 +26,7 @@ queries! {
         context,
         #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
         #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
-        #[graphql(desc = "Range of the report.")] range: ReportRange,
+        #[graphql(desc = "Days, points in time, or a number of buckets up to now.")] range: ReportRange,
         #[graphql(desc = "Length of each bucket.")] resolution: Resolution,
         #[graphql(
             desc = "Time zone of days, weeks, months and hours by its name in the IANA database, such as `Europe/Lisbon`. \

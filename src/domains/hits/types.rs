@@ -168,7 +168,7 @@ impl From<PageTotal> for TopPage {
 /// Page views of one page up to now.
 #[derive(Debug, SimpleObject)]
 pub struct HitsChanged {
-    /// Site.
+    /// Site that was viewed.
     pub site: String,
     /// Page of the site.
     pub page: String,

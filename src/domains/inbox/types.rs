@@ -52,7 +52,7 @@ impl Message {
         Ok(found.map(User::from))
     }
 
-    /// Text.
+    /// What the sender wrote, 1 to 5,000 characters of plain text.
     async fn text(&self) -> &str {
         &self.0.text
     }

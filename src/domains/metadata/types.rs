@@ -89,7 +89,7 @@ pub enum MetadataValueInput {
     Number(f64),
     /// A point in time.
     Date(DateTime),
-    /// A boolean.
+    /// True or false.
     Flag(bool),
 }
 
@@ -203,7 +203,7 @@ result! {
 pub struct MetadataChange {
     /// Global id of the owner.
     pub owner_id: ID,
-    /// Its metadata.
+    /// All pairs after the change.
     pub metadata: Metadata,
 }
 
@@ -214,7 +214,7 @@ object! {
         owner_id: ID = change.owner_id.clone(),
         /// The object; null if it was just deleted.
         owner(context)?: Option<Node> = nodes::find(cx(context), &change.owner_id).await?,
-        /// Its metadata.
+        /// All pairs after the change that the caller may see, with the version for the next change.
         metadata: Metadata = change.metadata.clone(),
     }
 }

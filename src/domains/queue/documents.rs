@@ -140,7 +140,7 @@ pub enum End {
     Failed,
 }
 
-/// State of a job.
+/// Whether a job waits, is under way or has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum JobState {

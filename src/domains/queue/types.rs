@@ -43,7 +43,7 @@ impl Job {
         self.0.priority
     }
 
-    /// State of the job.
+    /// Whether the job waits, is under way or has ended.
     async fn state(&self) -> JobState {
         self.0.state
     }
@@ -98,7 +98,7 @@ impl Job {
 /// A claimed job with the token of its claim.
 #[derive(Debug, SimpleObject)]
 pub struct ClaimedJob {
-    /// The job.
+    /// What is to be done. The attempt that this claim began is counted.
     pub job: Job,
     /// Token of the claim, for `heartbeatJob`, `completeJob` and `failJob`.
     pub token: String,
@@ -313,7 +313,7 @@ refusal! {
     /// The caller doesn't have the claim of the job: its lease has run out, it has ended, or the token is that of another
     /// claim.
     struct ClaimLost as "CLAIM_LOST" {
-        /// State of the job.
+        /// Whether the job waits, has another claim or has ended.
         pub job_state: JobState,
     }
 }

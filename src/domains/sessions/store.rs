@@ -76,6 +76,7 @@ pub(super) async fn rollup(app: &App) -> Result<Option<RollupDocument>, Error> {
 
 /// Begins a run: raises the fence and stores the server's time. A majority holds it.
 pub(super) async fn begin(app: &App, attempt: &Attempt) -> Result<RollupDocument, Error> {
+    // A command that is sent twice raises the fence twice; a copy that arrives late ends this run.
     let raised = doc! { "fence": { "$add": ["$fence", 1_i64] }, "at": "$$NOW" };
     let raise = || rollups(app).set(doc! { "_id": ROLLUP }, raised.clone()).within(attempt).send();
     if let Some(begun) = raise().await.decided()? {

@@ -23,7 +23,7 @@ queries! {
     /// Who: everyone.
     theaters_near(
         context,
-        #[graphql(desc = "The point.")] point: GeoPointInput,
+        #[graphql(desc = "Place from which distances are measured.")] point: GeoPointInput,
         #[graphql(desc = "Maximum distance in meters, 1 to 20,100,000.")] within_meters: i32,
     ) with consistency: Connection<NearbyTheater> =
         operations::theaters_near(app(context), point, within_meters, paging(context)?).await?,

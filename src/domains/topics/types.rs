@@ -63,10 +63,10 @@ pub struct TopicUsage {
     pub bytes: Long,
 }
 
-/// A message of a topic.
+/// A message that was published, as its readers get it.
 pub struct TopicMessage(Arc<MessageDocument>);
 
-/// A message of a topic.
+/// A message that was published, as its readers get it.
 #[Object]
 impl TopicMessage {
     /// Id of the message, which is unique. It is also the position after the message, for `since`.

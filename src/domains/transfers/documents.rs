@@ -177,9 +177,9 @@ document! {
     pub enum TransferReason {
         /// The source held less than the amount.
         InsufficientFunds,
-        /// The source is closed.
+        /// The account that was to pay is closed.
         SourceClosed,
-        /// The destination is closed.
+        /// The account that was to be paid is closed.
         DestinationClosed,
         /// The transfer would have raised the destination's balance above its maximum.
         DestinationFull,

@@ -34,7 +34,7 @@ queries! {
     /// Transfers in one state, newest first.
     transfers(
         context,
-        #[graphql(desc = "State of the transfers.")] state: TransferState,
+        #[graphql(desc = "How far the transfers have come; only those are listed.")] state: TransferState,
     ) by service: Connection<Transfer> =
         operations::transfers(cx(context), state, paging(context)?).await?,
 }

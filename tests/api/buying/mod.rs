@@ -31,7 +31,7 @@ async fn create(gateway: &Gateway, code: &str, more: Value) -> Value {
 }
 
 /// As [`create`], and it must be created.
-async fn created(gateway: &Gateway, code: &str, more: Value) {
+pub async fn created(gateway: &Gateway, code: &str, more: Value) {
     let voucher = create(gateway, code, more).await;
     assert_eq!(voucher["__typename"], "Voucher", "{voucher:#}");
 }
@@ -48,7 +48,7 @@ async fn apply(client: &Client, cart: &str, code: &str, op: Option<&str>) -> Val
 }
 
 /// As [`apply`], and it must be applied.
-async fn applied(client: &Client, cart: &str, code: &str) -> Value {
+pub async fn applied(client: &Client, cart: &str, code: &str) -> Value {
     let cart = apply(client, cart, code, None).await;
     assert_eq!(cart["__typename"], "Cart", "{cart:#}");
     cart
@@ -95,7 +95,7 @@ async fn sums(gateway: &Gateway, collection: &str, id: &str) -> [i64; 4] {
 }
 
 /// Those of a voucher.
-async fn used(gateway: &Gateway, code: &str) -> [i64; 4] {
+pub async fn used(gateway: &Gateway, code: &str) -> [i64; 4] {
     sums(gateway, "vouchers", code).await
 }
 

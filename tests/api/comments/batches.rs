@@ -1,13 +1,16 @@
 //! Posts that share commands, each with another fate.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, future::join_all};
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 
-use super::{discussed, few_rooms, migrate, mutation, texts};
-use crate::support::{Gateway, key, proxy::Cut};
+use super::{discussed, few_rooms, migrate, mutation, shown, texts};
+use crate::{
+    metrics::Samples,
+    support::{Gateway, key, proxy::Cut},
+};
 
 /// What happens to a post while its commit waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,25 @@ fn answered(answer: &Value) -> Option<&str> {
     answer["data"]["postComment"]["__typename"].as_str()
 }
 
+/// Marks the comment with this text as aborted.
+async fn abort(base: &Gateway, on: &str, text: &str) {
+    let own = doc! { "_id": key(on) };
+    let product = base.raw("products").find_one(own.clone()).await.expect("read");
+    let product = product.expect("a product");
+    let discussion = product.get_document("discussion").expect("a discussion");
+    let store = format!("{}.1", discussion.get_str("id").expect("an id"));
+    let comment = doc! { "on": store, "text": text };
+    let comment = base.raw("comments").find_one(comment).await.expect("read");
+    let comment = comment.expect("a comment");
+    let tag = comment.get_str("id").expect("an id");
+    let void = doc! { "tag": { "$literal": tag }, "at": "$$NOW", "void": true };
+    let taken = doc! { "$ifNull": ["$discussion.taken", []] };
+    let set = doc! { "discussion.taken": { "$concatArrays": [taken, [void]] } };
+    let changed =
+        base.raw("products").update_one(own, vec![doc! { "$set": set }]).await.expect("changed");
+    assert_eq!(changed.modified_count, 1, "{text}");
+}
+
 /// Lets the fate of a post happen.
 async fn befall(base: &Gateway, fate: Fate, on: &str) {
     let own = doc! { "_id": key(on) };
@@ -41,18 +63,7 @@ async fn befall(base: &Gateway, fate: Fate, on: &str) {
             return;
         }
         Fate::Gone => doc! { "deletedAt": "$$NOW" },
-        Fate::Aborted => {
-            let product = base.raw("products").find_one(own.clone()).await.expect("read");
-            let product = product.expect("a product");
-            let discussion = product.get_document("discussion").expect("a discussion");
-            let store = format!("{}.1", discussion.get_str("id").expect("an id"));
-            let comment = base.raw("comments").find_one(doc! { "on": store }).await.expect("read");
-            let comment = comment.expect("a comment");
-            let tag = comment.get_str("id").expect("an id");
-            let void = doc! { "tag": { "$literal": tag }, "at": "$$NOW", "void": true };
-            let taken = doc! { "$ifNull": ["$discussion.taken", []] };
-            doc! { "discussion.taken": { "$concatArrays": [taken, [void]] } }
-        }
+        Fate::Aborted => return abort(base, on, "A $text").await,
     };
     let changed =
         base.raw("products").update_one(own, vec![doc! { "$set": set }]).await.expect("changed");
@@ -154,4 +165,112 @@ async fn a_cut_batch_of_posts_harms_nothing() {
     for way in [Cut::BeforeForwarding, Cut::Refused, Cut::Unsure, Cut::ReplyLost] {
         fifty_posts(Some(way)).await;
     }
+}
+
+/// Number of posts whose commits are held, each in a command of its own: no more commands are on their way at once.
+const HELD: usize = 2;
+/// Number of posts whose commits wait for these.
+const WAITING: usize = 30;
+
+/// Waits until the condition holds.
+async fn wait_until(what: &str, condition: impl AsyncFn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !condition().await {
+        assert!(Instant::now() < until, "{what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Posts thirty comments on one product while the commits of two others are held, so that one command commits them.
+/// `way` is what happens to that command. With `aborts`, the comment 7, which is one of the thirty, is aborted before.
+/// Returns the types of the answers, and how often the product was written.
+async fn posts_on_one_product(way: Option<Cut>, aborts: bool) -> (Vec<Option<String>>, usize) {
+    let base = Gateway::with(|config| {
+        few_rooms(config);
+        // Long enough that no post gives up while it waits.
+        config.flow_run_millis = 10_000;
+    })
+    .await;
+    let on = discussed(&base, "p", "PER_DOCUMENT").await;
+    let gateway = base.sibling_behind_proxy().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "products" && seen.command == "update");
+    proxy.cut_all_from(0, Cut::Hold);
+    let post = |number: usize| {
+        let client = gateway.shopper(&format!("shopper-{number}"));
+        let input =
+            json!({ "subjectId": on, "text": format!("text {number}"), "idempotencyKey": "op" });
+        let query = mutation("postComment");
+        tokio::spawn(async move { client.run(&query, json!({ "input": input })).await })
+    };
+    let mut calls = Vec::new();
+    for number in 0..HELD {
+        calls.push(post(number));
+        wait_until("the commit is held", async || proxy.seen().len() > number).await;
+    }
+    calls.extend((HELD..HELD + WAITING).map(post));
+    let waiting = async || {
+        let samples = Samples::of(&gateway).await;
+        samples.get("docgate_writes_waiting{collection=\"products\"}") > 29.5
+    };
+    wait_until("thirty commits wait for a shared command", waiting).await;
+    if aborts {
+        abort(&base, &on, "text 7").await;
+    }
+    let products = base.raw("products");
+    let mut changes = products.watch().await.expect("a change stream");
+    match way {
+        Some(way) => proxy.cut(0, way),
+        None => proxy.heal(),
+    }
+    proxy.release().await;
+    let answers = join_all(calls).await;
+    proxy.heal();
+    let answers: Vec<_> = answers
+        .into_iter()
+        .map(|answer| answered(&answer.expect("an answer")).map(ToOwned::to_owned))
+        .collect();
+    let mut written = 0;
+    while let Ok(change) = tokio::time::timeout(Duration::from_secs(1), changes.next()).await {
+        change.expect("open").expect("a change");
+        written += 1;
+    }
+    let posted = texts(&base, &on).await;
+    for (number, answer) in answers.iter().enumerate() {
+        let times = posted.iter().filter(|text| **text == format!("text {number}")).count();
+        match answer.as_deref() {
+            Some("Comment") => assert_eq!(times, 1, "{way:?} {number}"),
+            Some(_) => assert_eq!(times, 0, "{way:?} {number}: {answer:?}"),
+            None => assert!(times <= 1, "{way:?} {number}"),
+        }
+    }
+    let discussion = shown(&base, "p").await;
+    assert_eq!(discussion["commentCount"], posted.len(), "{discussion:#}");
+    base.sweep().await;
+    base.assert_sound().await;
+    (answers, written)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn posts_on_one_product_write_it_once() {
+    let (answers, written) = posts_on_one_product(None, false).await;
+    let posted = answers.iter().filter(|answer| answer.as_deref() == Some("Comment")).count();
+    assert_eq!(posted, HELD + WAITING, "{answers:?}");
+    assert!(written <= HELD + 1, "the product was written {written} times");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_aborted_post_harms_none_that_shares_its_statement() {
+    let (answers, _) = posts_on_one_product(None, true).await;
+    for (number, answer) in answers.iter().enumerate() {
+        let expected = if number == 7 { "Conflict" } else { "Comment" };
+        assert_eq!(answer.as_deref(), Some(expected), "{number}: {answers:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn posts_whose_shared_statement_has_no_answer_are_posted_once() {
+    let (answers, written) = posts_on_one_product(Some(Cut::ReplyLost), false).await;
+    assert!(answers.iter().all(|answer| answer.as_deref() == Some("Comment")), "{answers:?}");
+    assert!(written <= HELD + 1, "the product was written {written} times");
 }

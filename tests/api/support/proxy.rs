@@ -80,6 +80,8 @@ pub(crate) struct Seen {
     pub(crate) collection: String,
     /// Such as `find` or `findAndModify`.
     pub(crate) command: String,
+    /// Whether it carries the number of a retryable write.
+    pub(crate) is_numbered: bool,
 }
 
 /// The proxy; dropping it closes its port and every connection.
@@ -321,6 +323,7 @@ impl Shared {
             database: sent.database.clone(),
             collection: sent.collection.clone(),
             command: sent.name.clone(),
+            is_numbered: sent.transaction.is_some(),
         };
         if state.admits.as_ref().is_some_and(|admits| !admits(&seen)) {
             return None;

@@ -148,7 +148,7 @@ pub enum Pricing {
     Cpc,
 }
 
-/// State of a campaign.
+/// Whether a campaign is served, and if not, whether it will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CampaignState {

@@ -28,7 +28,7 @@ input! {
         pub currency: CurrencyCode,
     }
 
-    /// The name of a zone.
+    /// A zone of a site, by the two names with which it was created.
     pub struct AdZoneInput {
         /// Site of the zone.
         pub site: String where zone_name,
@@ -46,7 +46,7 @@ input! {
         pub image_url: Option<String> where optional(address),
     }
 
-    /// An ad unit.
+    /// One ad of a campaign: what visitors see, and where it is preferred.
     pub struct AdUnitInput {
         /// Keywords for which the ad is preferred, at most 20, each of 1 to 64 characters. Upper and lower case are the
         /// same.

@@ -59,7 +59,7 @@ object! {
 /// What visitors see of an ad.
 #[derive(Debug, SimpleObject)]
 pub struct AdCreative {
-    /// Headline.
+    /// First line of the ad, 1 to 100 characters of plain text.
     pub headline: String,
     /// Text below the headline; may be empty.
     pub text: String,
@@ -80,7 +80,7 @@ object! {
         pub id: ID = NodeKind::CAMPAIGN.id(&campaign.id),
         /// Name of the campaign.
         name: &str = &campaign.name,
-        /// State of the campaign.
+        /// Whether the campaign is served, and if not, whether it will be.
         state: CampaignState = campaign.state,
         /// Why the campaign has ended; null unless it is `ENDED`.
         ending: Option<CampaignEnding> = campaign.ending,
@@ -125,7 +125,7 @@ fn minor(thousandths: i64, currency: CurrencyCode) -> Money {
     Money::new(thousandths.div_euclid(THOUSANDTHS), currency)
 }
 
-/// The name of a zone.
+/// A zone of a site, by the two names with which it was created.
 #[derive(Debug, SimpleObject)]
 pub struct AdZoneName {
     /// Site of the zone.
@@ -254,7 +254,7 @@ pub struct AdExplanation {
 /// What becomes of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum AdOutcome {
-    /// It is served.
+    /// The visitor gets it.
     Served,
     /// Enough candidates before it are served.
     Outranked,

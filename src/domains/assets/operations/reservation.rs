@@ -152,7 +152,7 @@ impl Reservation<'_> {
     /// Aborts the upload. Failures are logged and left to the sweep.
     pub(super) async fn abort(&self) {
         let abort = store::abort(self.app, &self.asset.id, &self.upload.token, None);
-        match abort.once().send().await {
+        match abort.send().await {
             Outcome::Applied(asset) => settle(self.app, &asset).await,
             Outcome::Refused => self.discard().await,
             Outcome::Unknown(error) => {

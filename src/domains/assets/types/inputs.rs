@@ -55,7 +55,7 @@ pub enum AttributeValueInput {
     Number(f64),
     /// A point in time.
     Date(DateTime),
-    /// A boolean.
+    /// True or false.
     Flag(bool),
 }
 

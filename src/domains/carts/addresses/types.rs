@@ -16,11 +16,11 @@ object! {
 }
 
 object! {
-    /// A saved address.
+    /// An address under the name that its person gave it. Nobody else sees it.
     pub type SavedAddress = LabelledAddress as saved {
         /// The person's name for it, such as `home`.
         label: &str = &saved.label,
-        /// The address.
+        /// Name and place of the recipient, as they were saved.
         address: &Address = &saved.address,
         /// Time at which it was saved.
         saved_at: DateTime = DateTime(saved.saved_at),
@@ -32,7 +32,7 @@ input! {
     pub struct SaveAddressInput {
         /// The caller's name for the address, 1 to 64 characters. An address with this label is replaced.
         pub label: String where text(1..=64),
-        /// The address.
+        /// Name and place of the recipient.
         pub address: Address where nested(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite an address that was saved in
         /// between.

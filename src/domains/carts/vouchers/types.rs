@@ -205,7 +205,7 @@ pub enum VoucherFault {
 refusal! {
     /// A voucher can't be used. Nothing was taken and nothing was paid.
     struct VoucherRefused as "VOUCHER_REFUSED" {
-        /// Code of the voucher.
+        /// Code of the voucher that was to be used, in upper case.
         pub voucher_code: String,
         /// Why it can't be used.
         pub fault: VoucherFault,

@@ -95,7 +95,7 @@ pub enum ProductOrder {
     PriceUp,
     /// Highest retail price first.
     PriceDown,
-    /// SKU.
+    /// Lowest SKU first, in the order of code points.
     Sku,
     /// Number of the first of `numbers`, the lowest first. The list is read forwards only.
     Number,

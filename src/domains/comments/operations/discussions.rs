@@ -170,7 +170,7 @@ pub(in super::super) async fn drive(
     let attempt = app.begin().await?;
     let Some(discussed) = store.discussed().await? else {
         // The discussion is gone: nothing can commit the comment any more.
-        return store.withdraw(&found.id).await;
+        return store.withdraw(&found.id, &attempt).await;
     };
     if (store.epoch, store.layout) == (discussed.epoch, discussed.layout) {
         let found = store.find(CommentKey::Id(&found.id)).await?;
@@ -188,7 +188,7 @@ pub(in super::super) async fn drive(
         }
     }
     repost(&attempt, discussed, &found).await?;
-    store.withdraw(&found.id).await
+    store.withdraw(&found.id, &attempt).await
 }
 
 /// Removes all comments of a discussion. A room calls it before it removes a discussed document, when no

@@ -120,7 +120,7 @@ async fn commit<'a>(
             }
         },
     };
-    discussed.store().withdraw(&comment.id).await?;
+    discussed.store().withdraw(&comment.id, attempt).await?;
     Err(refused)
 }
 

@@ -165,7 +165,7 @@ async fn post_draft(
             Inserted::Refused => {
                 let moved = moved(attempt, &discussed, &draft.id).await;
                 if let (Err(Refused::Full(_)), Some(left)) = (&moved, &left) {
-                    left.withdraw(&draft.id).await?;
+                    left.withdraw(&draft.id, attempt).await?;
                 }
                 discussed = moved?;
                 continue;
@@ -174,7 +174,7 @@ async fn post_draft(
         match finish(attempt, &discussed, comment, seen.clone()).await? {
             Finished::Done(comment) => {
                 if let Some(left) = left {
-                    left.withdraw(&draft.id).await?;
+                    left.withdraw(&draft.id, attempt).await?;
                 }
                 return Ok(comment);
             }

@@ -6,7 +6,7 @@
 //! | `PAGED` | pages, with up to 100 comments in `entries` | `sealed` of the page |
 //! | `EMBEDDED` | the discussed document, with the comments of the store in `discussion.entries` | the next epoch |
 
-use std::{slice, time::Duration};
+use std::time::Duration;
 
 use super::{
     super::documents::{AuthoredComment, CommentDocument, Due, Layout, Mark, PageDocument},
@@ -83,24 +83,25 @@ impl CommentStore<'_> {
     ) -> Result<Inserted> {
         let (is_new, otherwise) = match self.layout {
             Layout::PerDocument => {
-                (insert_all(self.app, slice::from_ref(&comment)).await?, Inserted::SlugTaken)
+                let inserted = comments(self.app).insert(comment.clone()).await;
+                (inserted.decided()?.is_some(), Inserted::SlugTaken)
             }
             Layout::Paged => {
                 return Box::pin(pages::insert(self, discussed, &comment, attempt)).await;
             }
             Layout::Embedded => {
-                let room = doc! {
-                    "discussion.total": { "$lt": CAP },
-                    "discussion.entries.id": { "$ne": &comment.id },
-                    "discussion.entries.slug": { "$ne": &comment.slug },
-                };
+                let room = Condition::All(vec![
+                    at_least(CAP - 1, "discussion.total"),
+                    contains("discussion.entries.id", &comment.id).negated(),
+                    contains("discussion.entries.slug", &comment.slug).negated(),
+                ]);
                 let with = append(array(ENTRIES), vec![literal(stored(&comment))]);
                 // The version is that of this call.
                 let same =
                     doc! { "id": &comment.id, "nonce": &comment.text_version, "at": comment.at };
                 let (with, done) =
                     (doc! { ENTRIES: with }, doc! { ENTRIES: { "$elemMatch": same } });
-                let guard = both(seen, room);
+                let guard = both(seen, room.guard());
                 let is_new =
                     Box::pin(discussed.commit_with(&[&comment], guard, with, done, attempt))
                         .await?;
@@ -227,13 +228,13 @@ impl CommentStore<'_> {
 
     /// Deletes a comment that isn't posted yet; an embedded one is committed by its insert. Returns whether
     /// there was one.
-    pub(crate) async fn withdraw(&self, id: &str) -> Result<bool> {
+    pub(crate) async fn withdraw(&self, id: &str, attempt: &Attempt) -> Result<bool> {
         match self.layout {
             Layout::PerDocument => {
                 let unposted = doc! { "_id": self.key(id), "due.kind": "POST" };
                 Ok(comments(self.app).remove(unposted).await.decided()?.is_some())
             }
-            Layout::Paged => pages::withdraw(self, id).await,
+            Layout::Paged => pages::withdraw(self, id, attempt).await,
             Layout::Embedded => Ok(false),
         }
     }

@@ -43,7 +43,8 @@ impl DiscussionHandle<'_> {
     }
 
     /// Sets fields of the discussion to the values of expressions, and adds these marks. Returns whether the guard held,
-    /// which includes that none of the tags is marked. The document matches `done` if the fields were set.
+    /// which includes that none of the tags is marked. The document matches `done` if the fields were set. With a guard
+    /// of `$expr` only, the writes of several callers are combined; see `mongo::writer`.
     async fn set_marked(
         &self,
         guard: Document,
@@ -52,9 +53,11 @@ impl DiscussionHandle<'_> {
         done: Document,
         attempt: &Attempt,
     ) -> Result<bool, Error> {
-        let own = doc! { "_id": &self.parent.key, "discussion.id": &self.id };
         let tags: Vec<_> = marks.iter().map(|mark| mark.tag.as_str()).collect();
-        let guard = both(guard, doc! { "discussion.taken.tag": { "$nin": tags } });
+        let taken = doc! { "$setIntersection": [array("discussion.taken.tag"), literal(tags)] };
+        let same = is("discussion.id", &self.id).expression();
+        let unmarked = all(vec![same, doc! { "$eq": [taken, []] }]);
+        let guard = both(guard, both(doc! { "_id": &self.parent.key }, unmarked));
         let added = marks.iter().map(|mark| literal(stored(mark))).collect();
         fields.insert("discussion.taken", append(array("discussion.taken"), added));
         fields.insert("discussion.touchedAt", touched(attempt));
@@ -63,8 +66,9 @@ impl DiscussionHandle<'_> {
             doc! { "$elemMatch": { "tag": tag, "void": is_void } }
         });
         let marked = doc! { "discussion.taken": { "$all": marked.collect::<Vec<_>>() } };
-        let marked = both(both(done, marked), own.clone());
-        let write = discussions::parents(self.app, self.parent.kind).set(both(own, guard), fields);
+        let own = doc! { "_id": &self.parent.key, "discussion.id": &self.id };
+        let marked = both(both(done, marked), own);
+        let write = discussions::parents(self.app, self.parent.kind).set(guard, fields);
         write.within(attempt).applied_if(marked).held().await
     }
 
@@ -96,7 +100,7 @@ impl DiscussionHandle<'_> {
             "discussion.latest": newest_of(all.into()),
         });
         fields.extend(rated(rating));
-        let guard = both(guard, doc! { "discussion.epoch": self.epoch });
+        let guard = both(guard, is("discussion.epoch", self.epoch).guard());
         let marks = comments.iter().map(|comment| Mark::of(&comment.id, attempt.now()));
         let marks: Vec<_> = marks.collect();
         self.set_marked(guard, fields, &marks, done, attempt).await
@@ -110,7 +114,8 @@ impl DiscussionHandle<'_> {
     }
 
     /// Applies an edit or a removal. `newest` are the newest comments, read when the discussion had this version
-    /// and this number of comments; one of them replaces the removed comment.
+    /// and this number of comments; one of them replaces the removed comment. Of the edits and removals that read one
+    /// version only one is applied, so their guard isn't of the form that is combined.
     pub(crate) async fn apply(
         &self,
         comment: &CommentDocument,

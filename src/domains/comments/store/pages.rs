@@ -73,8 +73,12 @@ async fn push(
         doc! { "$set": { "entries": { "$concatArrays": ["$entries", [entry]] } } },
         doc! { "$set": { "full": is_full } },
     ];
-    let write = pages(store.app).guarded(filter, update).within(attempt);
-    let Some(page) = write.send().await.decided()? else { return Ok(None) };
+    // The version is that of this call.
+    let same = doc! { "id": &comment.id, "nonce": &comment.text_version };
+    let done =
+        doc! { "on": store.on(), "entries.id": &comment.id, "entries": { "$elemMatch": same } };
+    let write = pages(store.app).guarded(filter, update).within(attempt).applied_if(done);
+    let Some(page) = write.after().await? else { return Ok(None) };
     let there = page.entries.into_iter().find(|there| there.id == comment.id);
     there.map(Some).ok_or_else(|| Error::internal("a comment isn't where it was written"))
 }
@@ -170,8 +174,13 @@ fn behind(store: &CommentStore<'_>, direction: i32, from: Option<&[Bson]>) -> Li
     List { filter, sort: keyset::sort(&keys), limit: PAGES, hint: Some("until"), ..List::default() }
 }
 
-/// Removes a comment that isn't posted yet.
-pub(super) async fn withdraw(store: &CommentStore<'_>, id: &str) -> Result<bool> {
+/// Removes a comment that isn't posted yet. A copy of the command that arrives after the attempt's deadline removes
+/// nothing: the comment may have been posted anew by then.
+pub(super) async fn withdraw(
+    store: &CommentStore<'_>,
+    id: &str,
+    attempt: &Attempt,
+) -> Result<bool> {
     let unposted = doc! { "id": id, "due.kind": "POST" };
     let holding = |is_alone: bool| {
         doc! {
@@ -182,7 +191,7 @@ pub(super) async fn withdraw(store: &CommentStore<'_>, id: &str) -> Result<bool>
         }
     };
     let pull = doc! { "$pull": { "entries": &unposted } };
-    if pages(store.app).guarded(holding(false), pull).send().await.decided()?.is_some() {
+    if pages(store.app).guarded(holding(false), pull).within(attempt).after().await?.is_some() {
         return Ok(true);
     }
     // It is alone on its page, and pages are never empty: the page is removed.

@@ -18,7 +18,7 @@ refusal! {
 
     /// The layout of the discussion doesn't support threads, so a reply can't be posted.
     struct NotServedByLayout as "NOT_SERVED_BY_LAYOUT" {
-        /// Layout of the discussion.
+        /// How the discussion stores its comments. `migrateDiscussion` changes it.
         pub layout: Layout,
     }
 

@@ -95,21 +95,21 @@ document! {
     /// Part of the body on which a thing is worn, or hand that holds it.
     #[derive(Enum)]
     pub enum EquipmentSlot {
-        /// Head.
+        /// Head, for hats and helmets.
         Head,
-        /// Neck.
+        /// Neck, for chains and amulets.
         Neck,
-        /// Body.
+        /// Chest and back, for clothes and mail.
         Body,
-        /// Arms.
+        /// Arms from shoulder to wrist.
         Arms,
         /// Hands, for gloves.
         Hands,
         /// A finger, for a ring.
         Finger,
-        /// Legs.
+        /// Legs from hip to ankle.
         Legs,
-        /// Feet.
+        /// Feet, for boots.
         Feet,
         /// Left hand, which holds a weapon or a shield.
         LeftHand,

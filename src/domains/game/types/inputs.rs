@@ -193,7 +193,7 @@ input! {
     pub struct UnequipInput {
         /// Global id of the character.
         pub character_id: ID where id(NodeKind::CHARACTER),
-        /// Id of the thing.
+        /// Id of the thing. The character wears or holds it.
         pub thing_id: ID where thing,
     }
 

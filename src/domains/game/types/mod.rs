@@ -26,7 +26,7 @@ object! {
     pub type Character = CharacterDocument as character {
         /// Global id of the character.
         pub id: ID = NodeKind::CHARACTER.id(&character.id),
-        /// Name.
+        /// What others call it, 1 to 100 characters.
         name: &str = &character.name,
         /// Class, such as `wizard`.
         class: &str = &character.class,
@@ -67,7 +67,7 @@ object! {
     pub type Place = PlaceDocument as place {
         /// Global id of the place.
         pub id: ID = NodeKind::PLACE.id(&place.id),
-        /// Title.
+        /// What the place is called, 1 to 100 characters.
         title: &str = &place.title,
         /// Description; may be empty.
         description: &str = &place.description,
@@ -142,7 +142,7 @@ object! {
             let id = NodeKind::PLACE.id(&room.place);
             operations::place(cx(context), &id).await?.map(Place::from)
         },
-        /// Title.
+        /// What the place is called, 1 to 100 characters.
         title: &str = &room.copy.title,
         /// Description; may be empty.
         description: &str = &room.copy.description,
@@ -173,10 +173,10 @@ impl RoomCopy {
     }
 }
 
-/// Exit of a place.
+/// A way out of a place to another one. The way back is an exit of that place, if there is one.
 #[derive(Debug, SimpleObject)]
 pub struct PlaceExit {
-    /// Direction.
+    /// Where the exit leads. A place has at most one exit in each direction.
     pub direction: Direction,
     /// Global id of the place that it leads to.
     pub place_id: ID,
@@ -187,7 +187,7 @@ pub struct PlaceExit {
 pub struct Player {
     /// Global id of the character, for gifts.
     pub id: ID,
-    /// Name.
+    /// What others call it, 1 to 100 characters.
     pub name: String,
     /// Class, such as `wizard`.
     pub class: String,
@@ -204,7 +204,7 @@ impl From<PlayerEntry> for Player {
 pub struct WornThing {
     /// Part of the body or hand.
     pub slot: EquipmentSlot,
-    /// The thing.
+    /// What is on that part or in that hand. It may be a container.
     pub thing: Thing,
 }
 

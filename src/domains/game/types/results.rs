@@ -47,7 +47,7 @@ refusal! {
 
     /// There is no exit in this direction.
     struct NoExit as "NO_EXIT" {
-        /// The direction.
+        /// Where the character wanted to go.
         pub direction: Direction,
     }
 }

@@ -56,7 +56,7 @@ input! {
     pub struct UnpackOrderInput {
         /// Global id of the order.
         pub order_id: ID where id(NodeKind::ORDER),
-        /// Number of the shipment.
+        /// Number of the shipment within its order, from 1.
         pub shipment_number: i32,
         /// Idempotency key, 1 to 128 characters.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
@@ -66,7 +66,7 @@ input! {
     pub struct ShipOrderInput {
         /// Global id of the order.
         pub order_id: ID where id(NodeKind::ORDER),
-        /// Number of the shipment.
+        /// Number of the shipment within its order, from 1.
         pub shipment_number: i32,
         /// Name of the carrier, 1 to 64 characters on one line.
         pub carrier: Option<String> where optional(one_line(64)),
@@ -80,7 +80,7 @@ input! {
     pub struct DeliverOrderInput {
         /// Global id of the order.
         pub order_id: ID where id(NodeKind::ORDER),
-        /// Number of the shipment.
+        /// Number of the shipment within its order, from 1.
         pub shipment_number: i32,
         /// Idempotency key, 1 to 128 characters.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
@@ -105,7 +105,7 @@ input! {
     pub struct AcceptReturnInput {
         /// Global id of the order.
         pub order_id: ID where id(NodeKind::ORDER),
-        /// Number of the return.
+        /// Number of the return within its order, from 1.
         pub return_number: i32,
         /// Answer for the customer, 1 to 1,000 characters.
         pub answer: Option<String> where optional(text(1..=1_000)),
@@ -117,7 +117,7 @@ input! {
     pub struct RefuseReturnInput {
         /// Global id of the order.
         pub order_id: ID where id(NodeKind::ORDER),
-        /// Number of the return.
+        /// Number of the return within its order, from 1.
         pub return_number: i32,
         /// Answer for the customer, 1 to 1,000 characters.
         pub answer: Option<String> where optional(text(1..=1_000)),
@@ -198,13 +198,13 @@ refusal! {
 
     /// The shipment can't be changed in this way in its present state.
     struct ShipmentNotOpen as "SHIPMENT_NOT_OPEN" {
-        /// State of the shipment.
+        /// How far the shipment has come.
         pub shipment_state: ShipmentState,
     }
 
     /// The return was decided on before.
     struct ReturnNotOpen as "RETURN_NOT_OPEN" {
-        /// State of the return.
+        /// What the merchant has decided.
         pub return_state: ReturnState,
     }
 

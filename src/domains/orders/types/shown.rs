@@ -122,7 +122,7 @@ pub struct OrderReturn {
     pub number: i32,
     /// Number of the shipment that has the pieces.
     pub shipment_number: i32,
-    /// State of the return.
+    /// Whether the merchant has decided, and how.
     pub state: ReturnState,
     /// What is returned, one line for each SKU.
     pub lines: Vec<PieceLine>,

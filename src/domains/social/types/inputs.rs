@@ -97,13 +97,13 @@ fn detail(field: &str, value: &mut PostDetailInput) -> Result<(), Unusable> {
 /// What a post consists of beside its text; exactly one field is given.
 #[derive(Debug, Clone, OneofObject, serde::Serialize)]
 pub enum PostDetailInput {
-    /// Photos.
+    /// Pictures, each an asset.
     Photo(PhotoDetailInput),
-    /// A link.
+    /// The address of a page.
     Link(LinkDetailInput),
     /// A visit to a place.
     CheckIn(CheckInDetailInput),
-    /// A poll.
+    /// Choices for which each user has one vote.
     Poll(PollDetailInput),
 }
 
@@ -128,7 +128,7 @@ input! {
         pub place: String where text(1..=200),
     }
 
-    /// A poll.
+    /// Choices for which each user has one vote. They never change.
     pub struct PollDetailInput {
         /// Texts of the choices, 2 to 10 of 1 to 200 characters.
         pub choices: Vec<String> where choices,

@@ -31,13 +31,13 @@ pub type Post = ObjectOf<Shown>;
 pub enum PostType {
     /// A text.
     Status,
-    /// Photos.
+    /// One to ten pictures, with an optional text.
     Photo,
-    /// A link.
+    /// The address of a page, with an optional text.
     Link,
     /// A visit to a place.
     CheckIn,
-    /// A poll.
+    /// Two to ten choices to vote for, with an optional text.
     Poll,
 }
 
@@ -186,14 +186,14 @@ pub struct CheckInDetail {
     pub place: String,
 }
 
-/// A poll.
+/// A poll of a post, with the votes so far.
 #[derive(Debug)]
 pub struct PollDetail {
     post: String,
     choices: Vec<Choice>,
 }
 
-/// A poll.
+/// A poll of a post, with the votes so far. Each user has one vote.
 #[Object]
 impl PollDetail {
     /// The choices, in order.
@@ -208,7 +208,7 @@ impl PollDetail {
     }
 }
 
-/// A choice of a poll.
+/// What can be voted for in a poll, and how many have.
 #[derive(Debug, SimpleObject)]
 pub struct PollChoice {
     /// Text of the choice.
@@ -239,7 +239,7 @@ impl PostComment {
         Ok(operations::user_by_subject(cx(context), &self.0.by).await?.map(User::from))
     }
 
-    /// Text.
+    /// What the author wrote, 1 to 1,000 characters of plain text.
     async fn text(&self) -> &str {
         &self.0.text
     }

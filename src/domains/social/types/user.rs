@@ -106,7 +106,7 @@ impl FollowedUser {
         ID(self.0.of.clone())
     }
 
-    /// The user.
+    /// Profile of the user whom the other one follows. Null if there is none any more.
     async fn user(&self, context: &Context<'_>) -> Result<Option<User>> {
         Ok(operations::user_by_subject(cx(context), &self.0.of).await?.map(User::from))
     }

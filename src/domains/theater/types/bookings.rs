@@ -113,7 +113,7 @@ object! {
         name: &String = &shown.booked.name,
         /// Time at which the screening begins.
         starts_at: DateTime = shown.booked.starts_at.into(),
-        /// The screening.
+        /// What is shown, as it is now. Null if it was deleted.
         screening(context)?: Option<Screening> = {
             let id = NodeKind::SCREENING.id(&shown.booked.screening_id);
             operations::screening(app(context), &id).await?.map(Screening::from)

@@ -198,7 +198,7 @@ input! {
         pub number: i32,
     }
 
-    /// The price of a category.
+    /// What a seat of one category of the plan costs.
     pub struct CategoryPriceInput {
         /// Code of a category of the theater's plan.
         pub category: String where code,

@@ -47,7 +47,7 @@ pub struct GeoPoint {
 pub struct NearbyTheater {
     /// Distance in meters on the surface of the globe.
     pub distance: f64,
-    /// The theater.
+    /// What is at that distance.
     pub theater: Theater,
 }
 
@@ -92,7 +92,7 @@ input! {
         pub address: String where text(1..=500),
         /// Place on the map.
         pub location: GeoPointInput where nested(),
-        /// Plan of the seats.
+        /// Rows with their seats and gaps, 1 to 3,000 seats.
         pub seat_plan: SeatPlanInput where plan,
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the theater that the first call
         /// created.

@@ -1,0 +1,77 @@
+//! What a response tells of the commands that its request shared with others.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use crate::{
+    metrics::Samples,
+    shop::{cart, stocked},
+    support::{Client, Gateway, proxy::Cut},
+};
+
+/// Number of callers whose reserves are held, each in a command of its own: no more commands are on their way at once.
+const HELD: usize = 2;
+/// Number of callers whose reserves wait for these, and are then sent by one command.
+const WAITING: usize = 5;
+
+/// Waits until the condition holds.
+async fn wait_until(what: &str, condition: impl AsyncFn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !condition().await {
+        assert!(Instant::now() < until, "{what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// With how many others each write of the stock shared its command.
+fn shared(response: &Value) -> Vec<&Value> {
+    let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
+    let of_stock = |sent: &&Value| sent["collection"] == "inventory" && sent["command"] == "update";
+    sent.iter().filter(of_stock).map(|sent| &sent["sharedWith"]).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_whose_writes_share_a_command_are_told_so() {
+    let gateway = Gateway::behind_proxy(|config| {
+        // Long enough that nobody gives up while commands are held.
+        config.flow_run_millis = 10_000;
+    })
+    .await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    stocked(&gateway, "a", 250, 100).await;
+    let mut carts = Vec::new();
+    for number in 0..HELD + WAITING {
+        let shopper = gateway.shopper(&format!("shopper-{number}"));
+        let id = cart(&shopper, "RESERVE", &[]).await;
+        carts.push((shopper, id));
+    }
+    proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "update");
+    proxy.cut_all_from(0, Cut::Hold);
+    let add = |(shopper, cart): &(Client, String)| {
+        let (shopper, (query, variables)) =
+            (shopper.clone(), Client::adding(cart, "a", 1, Some("op")));
+        tokio::spawn(async move { shopper.explained(&query, variables).await })
+    };
+    let mut calls = Vec::new();
+    for (number, cart) in carts[..HELD].iter().enumerate() {
+        calls.push(add(cart));
+        wait_until("the reserve is held", async || proxy.seen().len() > number).await;
+    }
+    calls.extend(carts[HELD..].iter().map(add));
+    let waiting = async || {
+        let samples = Samples::of(&gateway).await;
+        samples.get("docgate_writes_waiting{collection=\"inventory\"}") > 4.5
+    };
+    wait_until("five reserves wait for a shared command", waiting).await;
+    proxy.heal();
+    proxy.release().await;
+    for (number, answer) in join_all(calls).await.into_iter().enumerate() {
+        let response = answer.expect("an answer");
+        let others = if number < HELD { 0 } else { WAITING - 1 };
+        assert_eq!(shared(&response), [others], "{number}: {response:#}");
+    }
+    assert_eq!(gateway.available("a").await, 100 - 7);
+    gateway.assert_sound().await;
+}

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What `run.mjs` exits with when a suite can't run here.
 const CANT_RUN: i32 = 77;
@@ -32,7 +32,7 @@ macro_rules! suites {
     };
 }
 
-suites! { http websocket sse apollo upload urql relay codegen federation schema explorer graphiql storefront fuzz }
+suites! { http websocket sse apollo upload urql relay codegen guides federation schema explorer graphiql storefront fuzz }
 
 #[test]
 fn every_suite_has_its_test() {
@@ -44,6 +44,46 @@ fn every_suite_has_its_test() {
     let mut tested = SUITES.to_vec();
     tested.sort_unstable();
     assert_eq!(found, tested);
+}
+
+/// The program of the guide for Rust, which is an example of this package. `cargo test` builds examples, unless tests
+/// are named.
+#[test]
+fn guide_for_rust() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/guides/rust.md")).expect("the page");
+    let code = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
+    let code = code.expect("the page's program");
+    let example = fs::read_to_string(root.join("examples/shop.rs")).expect("the example");
+    assert!(example.ends_with(code), "docs/guides/rust.md and examples/shop.rs differ");
+
+    let folder = Path::new(env!("CARGO_BIN_EXE_docgate")).parent().expect("its folder");
+    let program = folder.join("examples").join("shop");
+    if !program.exists() {
+        return skip("guide_for_rust", "the example isn't built: cargo build --example shop");
+    }
+    let demo = Demo::shared();
+    let world = fs::read_to_string(&demo.world).expect("the demo's addresses");
+    let world: Value = serde_json::from_str(&world).expect("JSON");
+    let value = |place: &str| world.pointer(place).and_then(Value::as_str).expect("a text");
+    let mut command = Command::new(program);
+    command.env("DOCGATE_URL", format!("{}/graphql", value("/url")));
+    command.env("SHOPPER", value("/tokens/shopper")).stdin(Stdio::null());
+    let output = command.output().expect("the example runs");
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}{err}");
+    for said in [
+        " products\n",
+        "\npage 2: ",
+        "\nIn your cart: 1 piece, €",
+        "\nThe same key again: 1 piece\n",
+        "\nThere are only ",
+        "\nStock: ",
+        "\nUNAUTHENTICATED: ",
+    ] {
+        assert!(out.contains(said), "{said:?} isn't in {out}");
+    }
 }
 
 /// How many suites run at once.

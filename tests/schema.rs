@@ -1,4 +1,4 @@
-//! `schema.graphql` is the contract: it equals the code, and the README's role table equals it. So do the tables of
+//! `schema.graphql` is the contract: it equals the code, and the role table of `docs/ROLES.md` equals it. So do the tables of
 //! `docs/SHARDING.md`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -104,10 +104,10 @@ fn roles_of_schema() -> Vec<(String, String)> {
     roles
 }
 
-/// Rows of the README's role table: who, and the fields.
-fn roles_of_readme() -> Vec<(String, String)> {
-    let readme = read("README.md");
-    let table = readme.split("<!-- roles -->").nth(1).expect("the README marks its role table");
+/// Rows of the role table in `docs/ROLES.md`: who, and the fields.
+fn roles_of_documentation() -> Vec<(String, String)> {
+    let page = read("docs/ROLES.md");
+    let table = page.split("<!-- roles -->").nth(1).expect("the page marks its role table");
     let mut roles = Vec::new();
     for row in table.lines().filter(|line| line.starts_with('|')).skip(2) {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
@@ -120,8 +120,8 @@ fn roles_of_readme() -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_role_table_of_the_readme_equals_the_schema() {
-    assert_eq!(roles_of_readme(), roles_of_schema());
+fn the_role_table_equals_the_schema() {
+    assert_eq!(roles_of_documentation(), roles_of_schema());
 }
 
 #[test]

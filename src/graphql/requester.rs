@@ -110,7 +110,7 @@ impl Requester {
 }
 
 /// Guard of a field: `#[graphql(guard = "Who::Role(Role::Merchant)")]`. The last line of the field's
-/// description repeats it as `Who: …`, and so does the role table of the README.
+/// description repeats it as `Who: …`, and so does the role table of `docs/ROLES.md`.
 #[derive(Debug, Clone, Copy)]
 pub enum Who {
     /// Everyone with a valid token.

@@ -15,6 +15,7 @@ const SUITES = [
   "urql",
   "relay",
   "codegen",
+  "guides",
   "federation",
   "schema",
   "explorer",

@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { FOLDERS, requirements } from "./python.mjs";
 import { here, root, world } from "./world.mjs";
 
 const FILE = join(root, "docs", "CONFORMANCE.md");
@@ -21,7 +22,7 @@ const mark = (name) => `<!-- suite: ${name} -->`;
 /** Versions of packages, as the lock files have them. */
 export function versions(packages) {
   const locked = JSON.parse(readFileSync(join(here, "package-lock.json"), "utf8")).packages;
-  const pinned = readFileSync(join(here, "fuzz", "requirements.txt"), "utf8");
+  const pinned = FOLDERS.map((name) => readFileSync(requirements(name), "utf8")).join("");
   const version = (name) =>
     locked[`node_modules/${name}`]?.version ?? new RegExp(`^${name}==(\\S+)`, "m").exec(pinned)[1];
   return packages.map((name) => `${name} ${version(name)}`).join(", ");

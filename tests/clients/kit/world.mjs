@@ -104,7 +104,7 @@ export class OwnGateway {
 }
 
 /** The environment without what it may say to docgate. */
-function ordinaryEnvironment() {
+export function ordinaryEnvironment() {
   const own = ([key]) => !key.startsWith("DOCGATE_");
   return Object.fromEntries(Object.entries(process.env).filter(own));
 }

@@ -6,35 +6,17 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { CannotRun } from "../kit/checks.mjs";
+import { installed } from "../kit/python.mjs";
 import { account, order } from "../kit/shop.mjs";
 import { OwnGateway, field, here, root, world } from "../kit/world.mjs";
 
 export const title = "schemathesis: no trouble inside, whatever is sent";
 export const packages = ["schemathesis"];
 
-const REQUIREMENTS = join(here, "fuzz", "requirements.txt");
 /** How many operations each root field is asked in, at the most. */
 const EXAMPLES = 40;
 /** A product of the demo with a discussion. */
 const DISCUSSED = "ALB-00004";
-
-/** Where schemathesis is installed, in the versions of requirements.txt. */
-async function installed() {
-  const folder = join(world.scratch, "python");
-  const wanted = readFileSync(REQUIREMENTS, "utf8");
-  const note = join(folder, "requirements.txt");
-  if (!existsSync(note) || readFileSync(note, "utf8") !== wanted) {
-    try {
-      await promisify(execFile)("python3", ["-m", "venv", "--clear", folder]);
-      await promisify(execFile)(join(folder, "bin", "pip"), ["install", "--quiet", "--no-deps", "-r", REQUIREMENTS]);
-    } catch ({ message }) {
-      throw new CannotRun(`schemathesis can't be installed: ${message}`);
-    }
-    writeFileSync(note, wanted);
-  }
-  return join(folder, "bin", "schemathesis");
-}
 
 /** Ids of things of every kind, of which the operations then make use. */
 async function ids(url, token) {
@@ -52,7 +34,7 @@ async function ids(url, token) {
 }
 
 export async function run(checks) {
-  const schemathesis = await installed();
+  const schemathesis = join(await installed("fuzz"), "schemathesis");
   const gateway = new OwnGateway({ DOCGATE_REQUESTS_PER_SECOND: "0" });
   await gateway.begin();
   const url = `${gateway.url}/graphql`;

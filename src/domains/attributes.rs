@@ -6,6 +6,53 @@
 
 use crate::{graphql::prelude::*, mongo::prelude::*};
 
+/// Maximum length of a text, in characters.
+pub const TEXT: usize = 1_000;
+
+/// Declares the input of a value. Each kind of pairs has a type of its own for clients, with the same fields.
+macro_rules! value_input {
+    ($(#[doc = $about:literal])+ $name:ident) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, async_graphql::OneofObject, serde::Serialize)]
+        pub enum $name {
+            /// A text of at most 1,000 characters.
+            Text(String),
+            /// A number in double precision. It can't be NaN or infinite.
+            Number(f64),
+            /// A point in time.
+            Date($crate::graphql::scalars::DateTime),
+            /// True or false.
+            Flag(bool),
+        }
+
+        impl $name {
+            /// Checks the value. A text isn't trimmed: searches compare it exactly.
+            fn check(&self, field: &str) -> Result<(), $crate::graphql::prelude::InvalidInput> {
+                use $crate::{domains::attributes::TEXT, graphql::{input, prelude::InvalidInput}};
+                match self {
+                    Self::Text(text) => input::verbatim(field, text, 0..=TEXT).map(|_| ()),
+                    Self::Number(number) if !number.is_finite() => {
+                        Err(InvalidInput::new(field, "isn't a finite number"))
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+
+        impl From<$name> for mongodb::bson::Bson {
+            fn from(value: $name) -> Self {
+                match value {
+                    $name::Text(text) => text.into(),
+                    $name::Number(number) => number.into(),
+                    $name::Date(moment) => moment.0.into(),
+                    $name::Flag(flag) => flag.into(),
+                }
+            }
+        }
+    };
+}
+pub(crate) use value_input;
+
 /// Paths of the attributes in a document, in the order of their index. The index ends with `_id`.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes {

@@ -27,10 +27,11 @@ impl FacetMark {
     }
 }
 
-/// Expression of the field `facets` of a product, in an update that changes what facets count. It is evaluated before
-/// the change. A product without categories isn't counted, and keeps the mark that it has; with `begins` the update puts
-/// it into categories.
-pub fn changed(begins: bool) -> Bson {
+/// Expression of the field `facets` of a product, in an update that changes what facets count if `is_other` (an expression)
+/// holds. Both are evaluated before the change. The product keeps the mark that it has if nothing counted changes, or if it
+/// has no categories and so isn't counted; with `begins` the update puts it into categories. A product that never had a mark
+/// was stored by a version without facets, and gets one in any case.
+pub fn changed(begins: bool, is_other: impl Into<Bson>) -> Bson {
     let left = doc! { "$reduce": {
         "input": array("categories.within"),
         "initialValue": array("facets.left"),
@@ -38,9 +39,16 @@ pub fn changed(begins: bool) -> Bson {
     } };
     let changes = doc! { "$add": [{ "$ifNull": ["$facets.changes", 0_i64] }, 1_i64] };
     let mark = whole(doc! { "changes": changes, "at": "$$NOW", "left": left });
-    if begins {
-        return mark;
+    let (is_new, is_other): (_, Bson) = (is_missing("facets.changes"), is_other.into());
+    let mut all = vec![Bson::from(doc! { "$or": [is_new, is_other] })];
+    if !begins {
+        all.push(doc! { "$ne": [array("categories"), []] }.into());
     }
-    let is_counted = doc! { "$ne": [array("categories"), []] };
-    choose(is_counted, mark, "$facets")
+    choose(doc! { "$and": all }, mark, "$facets")
+}
+
+/// Expression: an array has other values of a field than these, or in another order. It is evaluated before the change.
+pub fn has_others(list: &str, field: &str, values: Vec<&str>) -> Document {
+    let values: Vec<Bson> = values.into_iter().map(Bson::from).collect();
+    doc! { "$ne": [map(array(list), format!("$$this.{field}")), literal(values)] }
 }

@@ -141,10 +141,11 @@ impl Edge {
     pub(super) fn prepare(
         &self,
         request: Request,
-        caller: Caller,
+        mut caller: Caller,
         client: Client,
         id: &str,
     ) -> Result<Ready, Error> {
+        caller.requester.client = Some(client);
         let request = request.data(self.app.clone()).data(caller.requester);
         let (prepared, observed) = self.observer.begin(id, || self.schema.prepare(request))?;
         Ok(Ready { prepared: Box::new(prepared), observed, client, time: self.limits.time })

@@ -9,13 +9,41 @@ use std::{
 
 use axum::http::HeaderMap;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::shares::{Client, Clients, Permit, Shares};
 use crate::{config::Config, error::Error, graphql::requester::Requester};
 
 /// Interval in which the rates of inactive clients are removed.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(60);
+
+/// What resizing takes up: processors, and memory in proportion to the pixels. The picture that has waited longest gets its
+/// turn next.
+#[derive(Clone)]
+pub(super) struct Resizers {
+    processors: Arc<Semaphore>,
+    /// Pixels of all pictures that are resized at the same time.
+    pixels: Arc<Semaphore>,
+}
+
+impl Resizers {
+    fn of(config: &Config) -> Self {
+        let pixels = usize::try_from(config.asset_pixels).unwrap_or(Semaphore::MAX_PERMITS);
+        let pixels = pixels.min(Semaphore::MAX_PERMITS);
+        let processors = Arc::new(Semaphore::new(config.resizes_at_once));
+        Self { processors, pixels: Arc::new(Semaphore::new(pixels)) }
+    }
+
+    /// Waits for the turn of a picture of so many pixels, at most `asset_pixels`. The turn ends when it is dropped.
+    ///
+    /// # Errors
+    /// `Internal`; it doesn't happen.
+    pub(super) async fn turn(self, pixels: u32) -> Result<[OwnedSemaphorePermit; 2], Error> {
+        let processor = self.processors.acquire_owned().await.map_err(Error::internal)?;
+        let pixels = self.pixels.acquire_many_owned(pixels).await.map_err(Error::internal)?;
+        Ok([processor, pixels])
+    }
+}
 
 /// The limits of one gateway.
 pub(super) struct Limits {
@@ -27,8 +55,7 @@ pub(super) struct Limits {
     transfers: Arc<Shares>,
     /// Pictures that are being resized or wait for it.
     resizes: Arc<Shares>,
-    /// The processors for resizing, of which the longest waiting gets the next one.
-    resizers: Arc<Semaphore>,
+    resizers: Resizers,
     /// Bytes of requests that were received and not yet finished.
     received: Arc<Shares>,
     /// Time limit of a request.
@@ -53,7 +80,7 @@ impl Limits {
             requests: shares(config.max_requests),
             transfers: shares(config.max_transfers),
             resizes: shares(config.max_resizes),
-            resizers: Arc::new(Semaphore::new(config.resizes_at_once)),
+            resizers: Resizers::of(config),
             received: shares(config.max_received_bytes),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),
@@ -91,8 +118,8 @@ impl Limits {
     ///
     /// # Errors
     /// `Overloaded` if the limit is reached, `RateLimited` if the client's share is used up.
-    pub(super) fn begin_resize(&self, client: Client) -> Result<(Permit, Arc<Semaphore>), Error> {
-        Ok((self.resizes.acquire(Some(client))?, Arc::clone(&self.resizers)))
+    pub(super) fn begin_resize(&self, client: Client) -> Result<(Permit, Resizers), Error> {
+        Ok((self.resizes.acquire(Some(client))?, self.resizers.clone()))
     }
 
     /// Starts counting the bytes of a connection.

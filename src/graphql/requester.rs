@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, Guard};
 
-use super::input::text;
+use super::{input::text, shares::Client};
 use crate::error::Error;
 
 /// Declares the roles, each with its name in a token.
@@ -73,6 +73,8 @@ pub struct Requester {
     pub name: Option<String>,
     /// Roles of the token.
     pub roles: Vec<Role>,
+    /// The client of the call, whose share it uses; `None` if it didn't come over the network.
+    pub client: Option<Client>,
 }
 
 /// Maximum number of characters of a display name.
@@ -82,7 +84,7 @@ impl Requester {
     /// The caller with the claims of a token. A display name that can't be shown is ignored.
     pub fn new(subject: &str, name: Option<&str>, roles: Vec<Role>) -> Self {
         let name = name.and_then(|name| text("name", name, 1..=LONGEST_NAME).ok());
-        Self { subject: Some(subject.to_owned()), name, roles }
+        Self { subject: Some(subject.to_owned()), name, roles, client: None }
     }
 
     /// Whether the caller has the role. An admin has every role.

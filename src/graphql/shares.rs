@@ -34,9 +34,10 @@ impl Clients {
         }
     }
 
-    /// The client of a caller whose address isn't known: a subject. All callers without a token are one client.
+    /// The client of a caller: the one as which the edge has admitted the call. Callers without a token that didn't come over
+    /// the network are one client.
     pub fn of_caller(&self, requester: &Requester) -> Client {
-        Client(self.0.hash_one(&requester.subject))
+        requester.client.unwrap_or_else(|| Client(self.0.hash_one(&requester.subject)))
     }
 
     /// The client at an address.
@@ -293,6 +294,19 @@ mod tests {
         assert!(second.is_some());
         drop(first);
         assert!(shares.acquire_units(one, 60).is_ok());
+    }
+
+    #[test]
+    fn callers_without_a_token_are_told_apart_by_their_address() {
+        let clients = Clients::default();
+        let at = |address: &str| {
+            let client = clients.of(None, address.parse().expect("an address"));
+            clients.of_caller(&Requester { client: Some(client), ..Requester::default() })
+        };
+        assert_ne!(at("192.0.2.1"), at("192.0.2.2"));
+        assert_eq!(at("2001:db8::1"), at("2001:db8::2"), "a network is one client");
+        let nowhere = || clients.of_caller(&Requester::default());
+        assert_eq!(nowhere(), nowhere());
     }
 
     #[tokio::test]

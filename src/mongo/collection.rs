@@ -15,7 +15,7 @@ use super::{
     guarded::{Guarded, Outcome},
     keyset::{self, SortKey},
     loader::Loader,
-    lookup::{Fields, Keys, Lookup},
+    lookup::{self, Fields, Keys, Lookup},
     migrations, observe,
 };
 pub use super::{
@@ -199,7 +199,7 @@ impl<T: Stored> Collection<T> {
             collection: self.name,
             reads: self.loader.reads(T::GROUP),
             keys: Keys::Unique("_id"),
-            fields: Fields::All,
+            fields: Fields::but(T::UNREAD),
             majority: false,
         }
     }
@@ -214,7 +214,10 @@ impl<T: Stored> Collection<T> {
     }
 
     /// Returns the documents of one list read, in order.
-    pub fn list(&self, list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+    pub fn list(&self, mut list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        if list.projection.is_none() && !T::UNREAD.is_empty() {
+            list.projection = Some(lookup::each(T::UNREAD, 0));
+        }
         let read = |stored| T::read(Arc::new(stored));
         self.list_raw(list).map(move |found| found?.into_iter().map(read).collect())
     }
@@ -235,6 +238,21 @@ impl<T: Stored> Collection<T> {
     ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
         let filter = doc! { field: { "$lt": before } };
         self.list(List { filter, limit, hint: Some(hint), ..List::default() })
+    }
+
+    /// Like [`Self::list_older`], from a time on, for sweeps that read page by page. Of an array, the oldest element that isn't
+    /// before `from` determines the order. A filter alone doesn't do this: of two limits of an array's elements, the server
+    /// uses one.
+    pub fn list_between(
+        &self,
+        (field, hint): (&str, &'static str),
+        from: DateTime,
+        before: DateTime,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        let filter = doc! { field: { "$lt": before } };
+        let between = Some((doc! { field: from }, doc! { field: before }));
+        self.list(List { filter, limit, hint: Some(hint), between, ..List::default() })
     }
 
     /// Returns the `_id`s of all matching documents in the order of `keys`, a batch at a time. The keys are fields
@@ -391,7 +409,10 @@ impl<T: Stored> Collection<T> {
     }
 }
 
-/// `maxTimeMS` of lists that examine more documents than they return.
+/// `maxTimeMS` of reads that may examine many more documents than they return: nobody waits longer for a list or for
+/// suggestions, and the server has others to serve.
+pub const EXAMINING: Duration = Duration::from_secs(5);
+/// `maxTimeMS` of lists that examine more documents than they return, and sort them.
 const RANK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Documents per command when a list or a whole collection is read.
 pub(super) const BATCH: u32 = 1_000;

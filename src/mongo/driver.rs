@@ -249,6 +249,8 @@ pub struct List {
     /// Bounds in the hinted index: the first key that is read, and the key before which the read ends. The
     /// documents then come in the order of the index, and `sort` is empty.
     pub between: Option<(Document, Document)>,
+    /// `maxTimeMS` of the command, if it is to be shorter than that of other reads.
+    pub time: Option<Duration>,
 }
 
 impl List {
@@ -313,7 +315,7 @@ pub(super) fn find_many(
             .find(list.filter)
             .sort(list.sort)
             .limit(list.limit)
-            .max_time(limit)
+            .max_time(list.time.map_or(limit, |time| time.min(limit)))
             .read_concern(ReadConcern::majority());
         // With a batch size of one more than the limit, the server closes the cursor with its first batch.
         if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {

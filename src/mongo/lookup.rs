@@ -68,8 +68,22 @@ pub(super) enum Fields {
     All,
     /// Only these fields; the key must be one of them.
     Only(&'static [&'static str]),
+    /// All but these fields; the key is none of them.
+    Except(&'static [&'static str]),
     /// The document as `document`, and the server's time as `now`.
     Timed,
+}
+
+impl Fields {
+    /// All fields but these.
+    pub(super) fn but(fields: &'static [&'static str]) -> Self {
+        if fields.is_empty() { Self::All } else { Self::Except(fields) }
+    }
+}
+
+/// A projection with this number for each of the fields.
+pub(super) fn each(fields: &[&str], number: i32) -> Document {
+    fields.iter().map(|field| ((*field).to_owned(), number.into())).collect()
 }
 
 /// Command of reads by key.
@@ -90,9 +104,8 @@ impl Lookup {
     pub(super) fn projection(&self) -> Option<Document> {
         match self.fields {
             Fields::All => None,
-            Fields::Only(fields) => {
-                Some(fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect())
-            }
+            Fields::Only(fields) => Some(each(fields, 1)),
+            Fields::Except(fields) => Some(each(fields, 0)),
             Fields::Timed => Some(doc! { "now": "$$NOW", "document": "$$ROOT" }),
         }
     }
@@ -120,7 +133,7 @@ impl Lookup {
             Fields::Timed => {
                 returned.get_document("document").map_err(|_fault| malformed("no document"))?
             }
-            Fields::All | Fields::Only(_) => returned,
+            Fields::All | Fields::Only(_) | Fields::Except(_) => returned,
         };
         let mut values = Vec::with_capacity(1);
         for key in self.keys.fields() {

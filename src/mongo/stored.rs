@@ -27,6 +27,9 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const UPGRADES: &'static [Upgrade] = &[];
     /// How a cluster divides the collection among its shards.
     const SHARD_KEY: ShardKey = ShardKey::ID;
+    /// The fields that reads of whole documents leave out, because the type doesn't have them. None of them is a key of a
+    /// read.
+    const UNREAD: &'static [&'static str] = &[];
 
     /// The field that every update derives from others of its document, if there is one. Updates are pipelines then. An
     /// inserted document brings the field itself.

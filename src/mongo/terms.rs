@@ -10,7 +10,7 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     Collection, Stored,
-    collection::List,
+    collection::{EXAMINING, List},
     expression::{both, literal, starts_with, stored},
     indexes::Index,
     stored::document,
@@ -172,7 +172,7 @@ impl<T: Termed> Collection<T> {
     /// for its terms.
     ///
     /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// `Timeout` if the words are so frequent that too many documents had to be examined; `Unread` or `Internal`.
     pub async fn suggest(
         &self,
         typed: &Typed,
@@ -191,6 +191,7 @@ impl<T: Termed> Collection<T> {
             projection: Some(projection.clone()),
             // The order is that of the index. A sort by an element of an array couldn't use it.
             hint: Some(Terms::BY_WORD),
+            time: Some(EXAMINING),
             ..List::default()
         };
         let found = self.list(list).await?;
@@ -204,6 +205,7 @@ impl<T: Termed> Collection<T> {
             limit: CANDIDATES,
             projection: Some(projection),
             hint: Some(Terms::BY_VARIANT.name),
+            time: Some(EXAMINING),
             ..List::default()
         };
         let candidates = self.list(list).await?.into_iter();

@@ -62,6 +62,46 @@ async fn subjects(gateway: &Gateway) -> [String; 3] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_first_images_are_those_that_the_caller_sees() {
+    let gateway = Gateway::start().await;
+    let (merchant, anyone) = (gateway.merchant(), gateway.anonymous());
+    let mut images = Vec::new();
+    for slug in ["one", "two", "three"] {
+        let made = hung(&gateway, slug, 90, 80).await;
+        images.push(json!({ "assetId": id(&made), "alternativeText": slug }));
+    }
+    let query = "query($id: ID!, $first: Int) { node(id: $id) {
+        ... on Product { images(first: $first) { alternativeText } }
+        ... on Person { images(first: $first) { alternativeText } }
+        ... on Category { images(first: $first) { alternativeText } } } }";
+    let subjects = subjects(&gateway).await;
+    let first = async |subject: &str, first: Value| {
+        let found = anyone.field(query, json!({ "id": subject, "first": first })).await;
+        let images = found["images"].as_array().expect("images").clone();
+        let text = |image: &Value| image["alternativeText"].as_str().expect("a text").to_owned();
+        images.iter().map(text).collect::<Vec<_>>()
+    };
+    for subject in &subjects {
+        set(&merchant, subject, json!(images)).await;
+        assert_eq!(first(subject, json!(1)).await, ["one"]);
+        assert_eq!(first(subject, json!(20)).await, ["one", "two", "three"]);
+        assert_eq!(first(subject, Value::Null).await, ["one", "two", "three"]);
+        for wrong in [0, -1, 21] {
+            let asked = json!({ "id": subject, "first": wrong });
+            assert_eq!(anyone.error_code(query, asked).await, "BAD_USER_INPUT", "{wrong}");
+        }
+    }
+    // One that isn't there any more isn't counted.
+    let gone = images[0]["assetId"].as_str().expect("an id");
+    let delete =
+        "mutation($input: DeleteAssetInput!) { deleteAsset(input: $input) { __typename } }";
+    assets::editor(&gateway).field(delete, json!({ "input": { "assetId": gone } })).await;
+    for subject in &subjects {
+        assert_eq!(first(subject, json!(2)).await, ["two", "three"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn images_keep_their_order_and_are_replaced_as_a_whole() {
     let gateway = Gateway::start().await;
     let (merchant, anyone) = (gateway.merchant(), gateway.anonymous());

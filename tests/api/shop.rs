@@ -1,6 +1,9 @@
 //! A shop to test in: products, stock, carts, accounts, and how they stand.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -10,6 +13,12 @@ use crate::support::{Client, Gateway, key};
 pub const ORDER: &str = "id cartId state lines { sku quantity unitPrice { minorUnits } total { minorUnits } } \
     total { minorUnits } paid { minorUnits } refunded { minorUnits } refundDue { minorUnits } \
     shipping { name street city country } placedAt";
+
+/// A new idempotency key. With short bounds, clients of tests repeat a call that ran out of time; with a key it counts once.
+pub fn fresh_key() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("fresh-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
 
 /// A product and its stock.
 pub async fn stocked(gateway: &Gateway, sku: &str, price: i64, quantity: i64) {
@@ -25,11 +34,11 @@ pub async fn stocked(gateway: &Gateway, sku: &str, price: i64, quantity: i64) {
 pub async fn account(gateway: &Gateway, subject: &str, balance: i64) -> String {
     let open = "mutation($input: OpenAccountInput!) { openAccount(input: $input) { \
         __typename ... on Account { id } } }";
-    let account =
-        gateway.shopper(subject).field(open, json!({ "input": { "currency": "EUR" } })).await["id"]
-            .as_str()
-            .expect("an account")
-            .to_owned();
+    let input = json!({ "currency": "EUR", "idempotencyKey": fresh_key() });
+    let account = gateway.shopper(subject).field(open, json!({ "input": input })).await["id"]
+        .as_str()
+        .expect("an account")
+        .to_owned();
     if balance > 0 {
         let deposit = "mutation($input: DepositInput!) { deposit(input: $input) { __typename } }";
         // A call whose answer is late on a busy machine is repeated.
@@ -53,7 +62,9 @@ pub async fn balance(gateway: &Gateway, account: &str) -> i64 {
 pub async fn cart(client: &Client, policy: &str, lines: &[(&str, i64)]) -> String {
     let open = "mutation($input: OpenCartInput!) { openCart(input: $input) { \
         __typename ... on Cart { id } } }";
-    let input = json!({ "policy": policy, "currency": "EUR" });
+    // Without a token a key is refused, and a cart that nobody knows is in nobody's way.
+    let key = client.token.as_ref().map(|_| fresh_key());
+    let input = json!({ "policy": policy, "currency": "EUR", "idempotencyKey": key });
     let cart = client.field(open, json!({ "input": input })).await["id"]
         .as_str()
         .expect("a cart")
@@ -69,7 +80,9 @@ pub async fn cart(client: &Client, policy: &str, lines: &[(&str, i64)]) -> Strin
 pub async fn add(client: &Client, cart: &str, sku: &str, quantity: i64) -> Value {
     let add = "mutation($input: AddCartLineInput!) { addCartLine(input: $input) { \
         __typename ... on UserError { code message } } }";
-    let input = json!({ "cartId": cart, "sku": sku, "quantity": quantity });
+    let input = json!({
+        "cartId": cart, "sku": sku, "quantity": quantity, "idempotencyKey": fresh_key(),
+    });
     client.field(add, json!({ "input": input })).await
 }
 

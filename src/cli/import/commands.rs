@@ -118,9 +118,6 @@ pub(super) struct Csv {
     /// What the rows are.
     #[arg(value_enum)]
     pub(super) rows: Rows,
-    /// Check every row as the import would, and change nothing.
-    #[arg(long, conflicts_with_all = ["resume", "progress"])]
-    pub(super) dry_run: bool,
     /// Character between two cells, if it isn't to be recognised.
     #[arg(long, value_name = "CHARACTER")]
     pub(super) separator: Option<char>,
@@ -192,6 +189,7 @@ pub(super) struct World {
 ///                  "details": {"album": {"genres": ["Jazz"], "tracks": [{"title": "Rain"}]}}}}
 ///
 /// Example:
+///     docgate import products products.jsonl.gz --dry-run
 ///     docgate import products products.jsonl.gz --errors bad.jsonl
 ///
 /// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the

@@ -93,10 +93,10 @@ impl Kind {
 }
 
 impl Kind {
-    /// Checks lines as the import would, and changes nothing. Only products, stock and people are checked.
+    /// Checks lines as the import would, each by itself, and changes nothing. Lines of a world can't be checked.
     ///
     /// # Errors
-    /// MongoDB doesn't result.
+    /// MongoDB doesn't answer.
     pub(super) async fn check(
         self,
         app: &App,
@@ -115,9 +115,13 @@ impl Kind {
             Self::People => {
                 import_batch(lines, async |all: &[_]| Ok(people::import::check(app, all))).await
             }
-            Self::Categories | Self::Discussions | Self::World => {
-                Err(Error::internal("lines of this kind can't be checked"))
+            Self::Categories => {
+                import_batch(lines, async |all: &[_]| Ok(categories::import::check(all))).await
             }
+            Self::Discussions => {
+                import_batch(lines, async |all: &[_]| Ok(comments::import::check(app, all))).await
+            }
+            Self::World => Err(Error::internal("lines of this kind can't be checked")),
         }
     }
 }

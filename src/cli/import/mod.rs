@@ -58,6 +58,9 @@ pub(super) struct Options {
     /// Exit with 0 even if lines were skipped.
     #[arg(long)]
     allow_errors: bool,
+    /// Check every line as the import would, by itself, and change nothing. Worlds can't be checked.
+    #[arg(long, conflicts_with_all = ["resume", "progress"])]
+    dry_run: bool,
     #[command(flatten)]
     source: Source,
 }
@@ -82,6 +85,11 @@ impl Import {
                  to be its author's: set DOCGATE_SECRET",
             ));
         }
+        if kind == Kind::World && options.dry_run {
+            return Err(Failure::usage(
+                "lines of a world are checked by what the lines before them have stored: --dry-run isn't possible",
+            ));
+        }
         logging::begin(config.log_format, logging::TOOL)?;
         let journal = options.journal(kind.name(), &config.database)?;
         let mut lines = options.lines()?;
@@ -93,7 +101,7 @@ impl Import {
 
 impl Csv {
     async fn run(self) -> Result<ExitCode, Failure> {
-        let Self { rows, dry_run, options, .. } = &self;
+        let Self { rows, options, .. } = &self;
         let config = options.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
         let separator = self.separator.map(separator).transpose()?;
@@ -108,31 +116,19 @@ impl Csv {
             Unusable::Unread(fault) => options.unread(&fault),
             Unusable::Header(why) => Failure::usage(format!("{}: {why}", options.file.display())),
         })?;
-        let journal = if *dry_run {
-            Journal::open(None, kind.name(), &config.database, false)?
-        } else {
-            options.journal(&format!("{} from CSV", kind.name()), &config.database)?
-        };
+        let journal = options.journal(&format!("{} from CSV", kind.name()), &config.database)?;
         options.skip(&journal, |line, digest| lines.skip(line, digest))?;
-        let csv = InCsv { columns: rows.columns(), is_dry: *dry_run };
-        options.import(&config, kind, Some(csv), journal, (lines, bytes_read)).await
+        options.import(&config, kind, Some(rows.columns()), journal, (lines, bytes_read)).await
     }
 }
 
-/// What differs for rows of CSV.
-struct InCsv {
-    columns: &'static [Column],
-    /// Whether they are only checked.
-    is_dry: bool,
-}
-
 impl Options {
-    /// Imports the lines of a source.
+    /// Imports the lines of a source. Rows of CSV have columns.
     async fn import(
         &self,
         config: &Config,
         kind: Kind,
-        csv: Option<InCsv>,
+        columns: Option<&'static [Column]>,
         journal: Journal,
         (lines, bytes_read): (impl reader::Source, Arc<AtomicU64>),
     ) -> Result<ExitCode, Failure> {
@@ -140,7 +136,8 @@ impl Options {
         let imported = on_database(config, async |database| {
             let (app, bar) = (App::new(config.clone(), database), bar(&self.file));
             app.refresh_versions().await?;
-            let mut work = RunningImport { app, kind, csv, journal, errors, bar };
+            let is_dry = self.dry_run;
+            let mut work = RunningImport { app, kind, columns, is_dry, journal, errors, bar };
             work.run(lines, &bytes_read).await?;
             work.print_summary();
             Ok(work.journal.counts().skipped)
@@ -150,8 +147,11 @@ impl Options {
         Ok(if complaint { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// The journal of the progress.
+    /// The journal of the progress. None is kept if nothing changes.
     fn journal(&self, kind: &str, database: &str) -> Result<Journal, Failure> {
+        if self.dry_run {
+            return Journal::open(None, kind, database, false);
+        }
         let is_stdin = self.is_stdin();
         let beside = || {
             let mut name = self.file.clone().into_os_string();
@@ -200,7 +200,9 @@ impl Options {
 struct RunningImport {
     app: App,
     kind: Kind,
-    csv: Option<InCsv>,
+    columns: Option<&'static [Column]>,
+    /// Whether lines are only checked.
+    is_dry: bool,
     journal: Journal,
     errors: Errors,
     bar: ProgressBar,
@@ -240,7 +242,7 @@ impl RunningImport {
         let Batch { lines, last, digest } = batch;
         let mut tries = 1;
         let results = loop {
-            let results = if self.is_dry() {
+            let results = if self.is_dry {
                 self.kind.check(&self.app, &lines).await
             } else {
                 self.kind.import(&self.app, &lines).await
@@ -267,8 +269,8 @@ impl RunningImport {
                 LineResult::Blank => {}
                 LineResult::Skipped(mut fault) => {
                     counts.skipped += 1;
-                    if let (Some(csv), Some(field)) = (&self.csv, &mut fault.field) {
-                        *field = of_field(csv.columns, field);
+                    if let (Some(columns), Some(field)) = (self.columns, &mut fault.field) {
+                        *field = of_field(columns, field);
                     }
                     self.bar.suspend(|| self.errors.note(*number, &fault, line))?;
                 }
@@ -276,11 +278,6 @@ impl RunningImport {
         }
         self.errors.flush()?;
         self.journal.note(last, digest)
-    }
-
-    /// Whether lines are only checked.
-    fn is_dry(&self) -> bool {
-        self.csv.as_ref().is_some_and(|csv| csv.is_dry)
     }
 
     /// The failure of an interrupted import, with a hint on how to continue.
@@ -300,7 +297,7 @@ impl RunningImport {
         self.errors.print_rest();
         let counts = self.journal.counts();
         let (imported, things, skipped) = (counts.imported, self.kind.things(), counts.skipped);
-        let done = if self.is_dry() { "would be imported" } else { "imported" };
+        let done = if self.is_dry { "would be imported" } else { "imported" };
         terminal::say(format_args!("{imported} {things} {done}, {skipped} lines skipped"));
     }
 }

@@ -28,7 +28,7 @@ queries! {
     /// last word may be the beginning of one, unless a character follows it. If nothing has all the words, those are
     /// suggested whose title or name has them with one typing error each: a letter too many, a letter missing, another
     /// letter, or two letters that changed places, in a complete word of 4 to 32 letters. Words after the eighth are
-    /// ignored.
+    /// ignored. Frequent words that few have together can take too long: after 5 seconds the field is the error `TIMEOUT`.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]

@@ -25,6 +25,8 @@ pub type StoredProduct = Viewed<ProductView<'static>>;
 impl Stored for StoredProduct {
     const COLLECTION: &'static str = ProductDocument::COLLECTION;
     const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
+    /// What searches and facets need. It can be as large as all the rest.
+    const UNREAD: &'static [&'static str] = &["search", "facets"];
 
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
         Self::over(stored)

@@ -219,8 +219,14 @@ impl Branch for CategoryDocument {
         let mut fields = stored_fields(&copy);
         fields.remove(COPIES.key);
         fields.remove(COPIES.version);
-        let (products, facets) =
-            (app.collection::<CategorizedProduct>(), doc! { "facets": counted::changed(false) });
+        // Facets are counted by path: another name changes none.
+        let moved = doc! { "$and": [
+            element_is(COPIES.key, &*copy.id),
+            { "$ne": ["$$this.path", literal(&copy.path)] },
+        ] };
+        let is_other = doc! { "$anyElementTrue": [map(array("categories"), moved)] };
+        let facets = doc! { "facets": counted::changed(false, is_other) };
+        let products = app.collection::<CategorizedProduct>();
         COPIES.spread_beside(&products, copy.id, copy.cv, fields, facets).await?;
         Ok(())
     }

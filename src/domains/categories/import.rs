@@ -63,6 +63,16 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported> {
     }
 }
 
+/// Checks lines as the import would, and changes nothing. That their parents exist isn't checked: they may be in lines
+/// before.
+pub fn check(lines: &[ImportCategory]) -> Vec<Result<(), InvalidInput>> {
+    let one = |line: &ImportCategory| {
+        input::path("path", &line.path)?;
+        checked_names(line.names.clone()).map(|_names| ())
+    };
+    lines.iter().map(one).collect()
+}
+
 /// Checks names; an error names the language.
 fn checked_names(mut names: Names) -> Result<Names, InvalidInput> {
     for (locale, name) in &mut names {

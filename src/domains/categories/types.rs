@@ -74,7 +74,11 @@ object! {
         metadata(context): Metadata = Metadata::of(cx(context), category.meta.as_deref()),
         /// Pictures of the category in order, without those that the caller can't see; at most 20.
         #[graphql(directive = cache_control::apply(0))]
-        images(context)?: Vec<Image> = images::of(cx(context), category.images.as_deref()).await?,
+        images(
+            context,
+            #[graphql(desc = "Maximum number of images, 1 to 20. Default: all.")] first: Option<i32>,
+        )?: Vec<Image> =
+            images::first_stored(cx(context), category.images.as_deref(), first).await?,
         /// Categories above this one, root first.
         breadcrumbs: Vec<CategoryLink> = {
             let ancestors = &category.ancestors;

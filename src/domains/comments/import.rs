@@ -149,6 +149,13 @@ async fn import_batch(app: &App, lines: &[ImportComment]) -> Result<Vec<Result<(
     Ok(answers)
 }
 
+/// Checks lines as the import would, and changes nothing. That what they are about exists isn't checked.
+pub fn check(app: &App, lines: &[ImportComment]) -> Vec<Result<(), InvalidInput>> {
+    let now = app.clock();
+    let lines = lines.iter().enumerate();
+    lines.map(|(position, line)| checked(app, position, line, now).map(|_| ())).collect()
+}
+
 fn checked(
     app: &App,
     position: usize,

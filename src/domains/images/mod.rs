@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     graphql::{prelude::*, scalars::int},
-    mongo::condition::Condition,
+    mongo::{condition::Condition, expression::count},
 };
 pub use documents::{ImageRef, ImageView};
 pub use store::set;
@@ -111,6 +111,44 @@ pub async fn shown(
         Ok::<_, Error>(found.map(|picture| Image { asset_id, picture, alternative_text }))
     });
     Ok(try_join_all(read).await?.into_iter().flatten().collect())
+}
+
+/// The first images of a document that the caller can see, in order: those of the argument `first` of a field, or all. An
+/// image that the caller can't see isn't counted.
+///
+/// # Errors
+/// `BadInput` that names the argument, or an error of the read.
+pub async fn first_of(
+    cx: Cx<'_>,
+    images: impl IntoIterator<Item = (&str, &str)>,
+    first: Option<i32>,
+) -> Result<Vec<Image>> {
+    let most = first.map_or(Ok(count(IMAGES)), |first| {
+        input::within("first", first.into(), 1..=count(IMAGES))
+    })?;
+    let most = usize::try_from(most).unwrap_or(IMAGES);
+    let all: Vec<_> = images.into_iter().collect();
+    let (mut read, mut found) = (0, Vec::new());
+    while found.len() < most && read < all.len() {
+        let upto = all.len().min(read + most - found.len());
+        found.extend(shown(cx, all[read..upto].iter().copied()).await?);
+        read = upto;
+    }
+    Ok(found)
+}
+
+/// Like [`first_of`], of the stored form.
+///
+/// # Errors
+/// As [`first_of`].
+pub async fn first_stored(
+    cx: Cx<'_>,
+    images: Option<&[ImageRef]>,
+    first: Option<i32>,
+) -> Result<Vec<Image>> {
+    let images = images.unwrap_or_default().iter();
+    let images = images.map(|image| (image.asset_id.as_str(), image.alternative_text.as_str()));
+    first_of(cx, images, first).await
 }
 
 /// The images of a document that the caller can see, in order.

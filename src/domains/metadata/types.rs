@@ -2,23 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use async_graphql::OneofObject;
-use mongodb::bson::Bson;
-use serde::Serialize;
-
 use super::{
     documents::{EVERYONE, MetadataPairs, StoredPair},
     store::NONE,
 };
 use crate::{
-    domains::nodes::{self, Node},
+    domains::{
+        attributes::value_input,
+        nodes::{self, Node},
+    },
     graphql::{declared::nested, input as checks, prelude::*, scalars::DateTime},
 };
 
 /// Maximum length of a key, in bytes.
 const KEY: usize = 64;
-/// Maximum length of a text, in characters.
-const TEXT: usize = 1_000;
 /// Maximum number of pairs to set, and of keys to remove, in one call.
 const GIVEN: usize = 200;
 
@@ -80,28 +77,9 @@ object! {
     }
 }
 
-/// Value of a pair of metadata; exactly one field is given.
-#[derive(Debug, Clone, OneofObject, Serialize)]
-pub enum MetadataValueInput {
-    /// A text of at most 1,000 characters.
-    Text(String),
-    /// A number in double precision. It can't be NaN or infinite.
-    Number(f64),
-    /// A point in time.
-    Date(DateTime),
-    /// True or false.
-    Flag(bool),
-}
-
-impl From<MetadataValueInput> for Bson {
-    fn from(value: MetadataValueInput) -> Self {
-        match value {
-            MetadataValueInput::Text(text) => text.into(),
-            MetadataValueInput::Number(number) => number.into(),
-            MetadataValueInput::Date(moment) => moment.0.into(),
-            MetadataValueInput::Flag(flag) => flag.into(),
-        }
-    }
+value_input! {
+    /// Value of a pair of metadata; exactly one field is given.
+    MetadataValueInput
 }
 
 input! {
@@ -156,13 +134,7 @@ fn metadata_key(field: &str, key: &str) -> Result<(), InvalidInput> {
 }
 
 fn metadata_value(field: &str, value: &MetadataValueInput) -> Result<(), InvalidInput> {
-    match value {
-        MetadataValueInput::Text(text) => checks::verbatim(field, text, 0..=TEXT).map(|_| ()),
-        MetadataValueInput::Number(number) if !number.is_finite() => {
-            Err(InvalidInput::new(field, "isn't a finite number"))
-        }
-        _ => Ok(()),
-    }
+    value.check(field)
 }
 
 /// Names of roles, as a sorted set.

@@ -13,6 +13,9 @@ pub(super) const PERSONAL: &[Personal] = &[
                 &[
                     ("shipping", Blank::EmptyFields(&["name", "street", "city", "country"])),
                     ("payer.token", Blank::Nothing),
+                    ("shipments[].tracking", Blank::Nothing),
+                    ("returns[].reason", Blank::Nothing),
+                    ("returns[].answer", Blank::Nothing),
                     ("notes", Blank::Nothing),
                     ("meta", Blank::Nothing),
                 ],

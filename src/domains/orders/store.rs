@@ -220,19 +220,6 @@ pub(super) fn leave_tombstone(app: &App, id: &str) -> Guarded<OrderDocument> {
     orders(app).guarded(guard, vec![tombstone])
 }
 
-/// Orders with outbox entries that were committed at or after `from` and before `before`, oldest first.
-pub(super) async fn list_owing(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<OrderDocument>> {
-    // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
-    // it.
-    let filter = doc! { "outbox.at": { "$gte": from, "$lt": before } };
-    orders(app).list(List { filter, limit, hint: Some("outbox_at"), ..List::default() }).await
-}
-
 /// Guard: the order has this raise, with this value of `voiding`.
 fn with_raise(raise: &str, voiding: bool) -> Document {
     doc! { "raises": { "$elemMatch": { "tag": raise, "voiding": voiding } } }

@@ -4,11 +4,11 @@
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{OrderDocument, Raise},
+    documents::OrderDocument,
     operations::{self, SaleOfCart},
-    store::{self, orders},
+    store::orders,
 };
-use crate::{app::App, domains::checkout, error::Error, flow::Sweep};
+use crate::{app::App, domains::checkout, flow::Sweep};
 
 /// Number of documents of one kind that one command reads.
 const BATCH: i64 = 100;
@@ -19,12 +19,9 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let unchanged_before = sweep.unchanged_before();
     Box::pin(checkout::sweep_checkouts::<SaleOfCart>(app, sweep)).await;
     checkout::sweep_holds::<SaleOfCart>(app, sweep).await;
-    let raises = overdue_raises(app, sweep.deadline_before()).await;
-    let undo = |(order, raise): (String, Raise)| async move {
-        operations::undo_raise(app, &order, &raise).await
-    };
-    sweep.each(raises, |(order, _)| order.clone(), undo).await;
-    let list = |from| store::list_owing(app, from, unchanged_before, BATCH);
+    sweep_raises(app, sweep).await;
+    let by = ("outbox.at", "outbox_at");
+    let list = |from| orders(app).list_between(by, from, unchanged_before, BATCH);
     let oldest = |order: &OrderDocument, from: DateTime| {
         order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
     };
@@ -36,12 +33,25 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     checkout::sweep_authorisations::<SaleOfCart>(app, sweep).await;
 }
 
-/// Raises whose attempt has ended, each with the id of its order.
-async fn overdue_raises(app: &App, before: DateTime) -> Result<Vec<(String, Raise)>, Error> {
-    let of = ("raises.deadline", "raises_deadline");
-    let overdue = |order: OrderDocument| {
-        let raises = order.raises.into_iter().filter(move |raise| raise.deadline < before);
-        raises.map(move |raise| (order.id.clone(), raise))
+/// Undoes raises whose attempt has ended. One that can't be undone now, because a payment provider doesn't answer, stays at the
+/// front.
+async fn sweep_raises(app: &App, sweep: &mut Sweep) {
+    let before = sweep.deadline_before();
+    let by = ("raises.deadline", "raises_deadline");
+    let list = |from| orders(app).list_between(by, from, before, BATCH);
+    let oldest = |order: &OrderDocument, from: DateTime| {
+        order.raises.iter().map(|raise| raise.deadline).filter(|at| *at >= from).min()
     };
-    Ok(orders(app).list_older(of, before, BATCH).await?.into_iter().flat_map(overdue).collect())
+    let undo = |order: OrderDocument| async move {
+        let (mut done, mut failed) = (false, None);
+        for raise in order.raises.iter().filter(|raise| raise.deadline < before) {
+            match operations::undo_raise(app, &order.id, raise).await {
+                Ok(undone) => done |= undone,
+                Err(error) => failed = Some(error),
+            }
+        }
+        failed.map_or(Ok(done), Err)
+    };
+    let id = |order: &OrderDocument| order.id.clone();
+    sweep.each_page("raises", BATCH, list, oldest, id, undo).await;
 }

@@ -77,7 +77,7 @@ pub(super) fn rename(app: &App, id: &str, name: &str) -> Guarded<PersonDocument>
 pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u64> {
     let products = app.collection::<CreditedProduct>();
     let (name, facets) =
-        (doc! { "name": &person.name }, doc! { "facets": counted::changed(false) });
+        (doc! { "name": &person.name }, doc! { "facets": counted::changed(false, true) });
     NAMES.spread_beside(&products, &person.id, person.version, name, facets).await
 }
 

@@ -32,7 +32,11 @@ object! {
         works: Vec<&Work> = person.works.iter().filter(|work| !work.roles.is_empty()).collect(),
         /// Pictures of the person in order, without those that the caller can't see; at most 20.
         #[graphql(directive = cache_control::apply(0))]
-        images(context)?: Vec<Image> = images::of(cx(context), person.images.as_deref()).await?,
+        images(
+            context,
+            #[graphql(desc = "Maximum number of images, 1 to 20. Default: all.")] first: Option<i32>,
+        )?: Vec<Image> =
+            images::first_stored(cx(context), person.images.as_deref(), first).await?,
     }
 }
 

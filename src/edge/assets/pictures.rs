@@ -38,17 +38,16 @@ pub(super) async fn at_width(
     file: FileFacts,
     width: i64,
 ) -> Result<FileFacts, ErrorResponse> {
-    let width = match operations::at_width(edge.app.config(), &file, width) {
+    let (width, pixels) = match operations::at_width(&edge.app, &file, width) {
         AtWidth::Ready(file) => return Ok(*file),
-        AtWidth::TooLarge => return Err(not_resizable()),
-        AtWidth::Missing(width) => width,
+        AtWidth::Never => return Err(not_resizable()),
+        AtWidth::Missing { width, pixels } => (width, pixels),
     };
-    let (permit, turns) = edge.limits.begin_resize(edge.client(caller, head))?;
+    let (permit, resizers) = edge.limits.begin_resize(edge.client(caller, head))?;
     let (app, id) = (edge.app.clone(), asset.id.clone());
     let render = async move {
         let _permit = permit;
-        let turn = turns.acquire_owned().await;
-        let _turn = turn.map_err(|closed| NotRendered::Failed(Error::internal(closed)))?;
+        let _turn = resizers.turn(pixels).await?;
         operations::render(&app, &id, &file, width).await
     };
     let render = edge.app.tasks().spawn(render.instrument(traces::background("resize")));

@@ -179,7 +179,8 @@ impl Field {
         Self { path, key: None, erasure: Erasure::Pseudonym(&[]) }
     }
 
-    /// A field that gets the pseudonym, and fields beside it.
+    /// A field that gets the pseudonym, and fields beside it. `list[].name` is a field of all elements of a list of the
+    /// document; a search that walks doesn't read it.
     pub const fn blanks(path: &'static str, beside: &'static [(&'static str, Blank)]) -> Self {
         Self { path, key: None, erasure: Erasure::Pseudonym(beside) }
     }

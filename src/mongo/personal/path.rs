@@ -102,6 +102,7 @@ impl Update {
                     } else {
                         format!("{above}.{name}")
                     };
+                    let Some(at) = through_all(found, &at, &mut whole.filter) else { continue };
                     match blanked(*blank, pseudonym) {
                         Some(value) => set.insert(at, value),
                         None => unset.insert(at, ""),
@@ -142,6 +143,17 @@ impl Update {
         }
         updates
     }
+}
+
+/// The path as an update has it that goes through all elements of a list of the document. Without the list there is nothing
+/// to change, and an update through it would fail; then the filter demands that there is still none.
+fn through_all(found: &Document, path: &str, filter: &mut Document) -> Option<String> {
+    let Some((list, below)) = path.split_once("[].") else { return Some(path.to_owned()) };
+    if found.get_array(list).is_err() {
+        filter.insert(list, doc! { "$exists": false });
+        return None;
+    }
+    Some(format!("{list}.$[].{below}"))
 }
 
 fn blanked(blank: Blank, pseudonym: &str) -> Option<Bson> {
@@ -216,6 +228,18 @@ mod tests {
             [doc! { "e0x0.latest.by": "ann" }, doc! { "e0x1.by": "ann" }, doc! { "e2x0": "ann" }];
         assert_eq!(update.array_filters, filters);
         assert_eq!(Update::replacing(&stored(), &fields, "eva", "p"), None);
+    }
+
+    #[test]
+    fn fields_of_all_elements_of_a_list_go() {
+        let beside = &[("posts[].text", Blank::Nothing), ("none[].text", Blank::Nothing)];
+        let fields = [Field::blanks("owner", beside)];
+        let update = Update::replacing(&stored(), &fields, "ann", "p").expect("an update");
+        let none = doc! { "$exists": false };
+        assert_eq!(update.filter, doc! { "owner": "ann", "none": none });
+        let unset = doc! { "posts.$[].text": "" };
+        assert_eq!(update.operators, doc! { "$set": { "owner": "p" }, "$unset": unset });
+        assert!(update.array_filters.is_empty());
     }
 
     #[test]

@@ -261,6 +261,53 @@ async fn a_damaged_rendition_is_made_again() {
     gateway.assert_sound().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_picture_is_decoded_once() {
+    let gateway = Gateway::start().await;
+    // The head is whole, so that the size is known.
+    let mut bytes = painted(300, 300, ImageFormat::Png);
+    bytes.truncate(bytes.len() / 2);
+    uploaded(&gateway, json!({ "slug": "it" }), &file("a.png", "image/png", bytes)).await;
+    let (door, path) = (Door::open(&gateway), "/it?w=160");
+    let answer = Answer::of(door.get(path, &[]).await).await;
+    assert_eq!((answer.status, answer.code()), (422, "PICTURE_NOT_RESIZABLE"), "{:#}", answer.body);
+    // Nothing is read for the next one, also at another width.
+    let chunks = gateway.database.collection::<Document>("assets.chunks");
+    chunks
+        .delete_many(doc! { "files_id": { "$gte": ObjectId::from_bytes([0; 12]) } })
+        .await
+        .expect("removed");
+    for path in [path, "/it?w=161"] {
+        let answer = Answer::of(door.get(path, &[]).await).await;
+        assert_eq!(answer.code(), "PICTURE_NOT_RESIZABLE", "{path}");
+    }
+    // Another gateway doesn't know it, and doesn't take a file without its bytes for a damaged picture.
+    let other = gateway.sibling().await;
+    let answer = Answer::of(Door::open(&other).get(path, &[]).await).await;
+    assert_ne!(answer.code(), "PICTURE_NOT_RESIZABLE", "{:#}", answer.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_pictures_are_resized_one_after_the_other() {
+    let gateway = Gateway::with(|config| {
+        config.asset_pixels = 300 * 300;
+        config.resizes_at_once = 8;
+    })
+    .await;
+    for number in 0..6 {
+        hung(&gateway, &format!("a{number}"), 300, 300).await;
+    }
+    hung(&gateway, "larger", 301, 300).await;
+    let door = Door::open(&gateway);
+    let paths: Vec<_> = (0..6).map(|number| format!("/a{number}?w=160")).collect();
+    let asked = paths.iter().map(|path| door.bytes(path, &[]));
+    for (status, bytes) in futures_util::future::join_all(asked).await {
+        assert_eq!((status, size(&bytes)), (200, (160, 160)));
+    }
+    let answer = Answer::of(door.get("/larger?w=160", &[]).await).await;
+    assert_eq!(answer.code(), "PICTURE_NOT_RESIZABLE");
+}
+
 /// The blob of the asset's only rendition.
 async fn rendition_of(gateway: &Gateway, asset: &Value) -> ObjectId {
     let entry = stored(gateway, asset["id"].as_str().expect("an id")).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{applied, apply, cancel, checkout, create, created, expire, marks, remove, sums, used};
 use crate::{
-    shop::{account, add, balance, cart, settled, state, stock, stocked},
+    shop::{account, add, balance, cart, settled, state, stock, stocked, stored},
     support::{Client, Gateway, short_bounds},
 };
 
@@ -68,6 +68,82 @@ async fn a_voucher_takes_off_what_its_terms_say() {
     assert_eq!(order["discountCode"], json!(null));
     settled(&gateway).await;
     assert_eq!(used(&gateway, "FIVE").await, [0, 500, 0, 1]);
+    gateway.assert_sound().await;
+}
+
+/// The marks of returns stay until their orders settle them. The sweep goes on behind them.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sweep_reaches_vouchers_behind_many_whose_marks_stay() {
+    let gateway = Gateway::with(short_bounds).await;
+    created(&gateway, "OFF", json!({ "percent": 50 })).await;
+    let voucher = stored(&gateway, "vouchers", "OFF").await;
+    let of = |collection: &str, code: i64, state: &str, at: i64| {
+        let mark = doc! {
+            "tag": format!("tag-{code}"), "amount": 0_i64, "state": state,
+            "at": mongodb::bson::DateTime::from_millis(at),
+        };
+        let mut copied = doc! {};
+        if collection == "vouchers" {
+            copied = voucher.clone();
+        } else {
+            for field in ["reserved", "reservedUses", "spent", "spentUses"] {
+                copied.insert(field, 0_i64);
+            }
+            copied.insert("v", 1);
+        }
+        copied.extend(doc! { "_id": format!("V{code}"), "marks": [mark] });
+        copied
+    };
+    for collection in ["vouchers", "voucherCustomers"] {
+        let mut all: Vec<_> = (0..230).map(|n| of(collection, n, "RETURNED", 1_000 + n)).collect();
+        all.push(of(collection, 230, "SPENT", 2_000));
+        gateway.raw(collection).insert_many(all).await.expect("inserted");
+    }
+    gateway.sweep().await;
+    for collection in ["vouchers", "voucherCustomers"] {
+        assert_eq!(marks(&gateway, collection, "V230").await, 0, "{collection}");
+        for stays in ["V0", "V229"] {
+            assert_eq!(marks(&gateway, collection, stays).await, 1, "{collection}");
+        }
+    }
+}
+
+/// What a raise has added isn't discounted, so it goes first when the order is lowered, and takes no discount with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn pieces_that_were_added_at_the_full_price_go_first() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 50).await;
+    created(&gateway, "HALF", json!({ "percent": 50 })).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 1_000).await;
+    let id = cart(&shopper, "AT_CHECKOUT", &[("a", 3)]).await;
+    applied(&shopper, &id, "HALF").await;
+    let order = checkout(&shopper, &id, &purse, "op").await["id"].clone();
+    let adjust = "mutation($id: ID!, $to: Int!) { \
+        adjustOrderLine(input: {orderId: $id, sku: \"a\", quantity: $to}) { \
+            ... on Order { discount { minorUnits } total { minorUnits } } } }";
+    settled(&gateway).await;
+    let mut seen = Vec::new();
+    // Up and down, down again through the added ones, up once more, and to the discounted ones.
+    for to in [5, 4, 3, 2, 4, 1, 0] {
+        let now = shopper.field(adjust, json!({ "id": order, "to": to })).await;
+        let of = |field: &str| now[field]["minorUnits"].as_i64().expect("money");
+        seen.push((to, of("discount"), of("total")));
+        settled(&gateway).await;
+        assert_eq!(balance(&gateway, &purse).await, 1_000 - of("total"), "{seen:?}");
+    }
+    let expected = [
+        (5, 150, 350),
+        (4, 150, 250),
+        (3, 150, 150),
+        (2, 100, 100),
+        (4, 100, 300),
+        (1, 50, 50),
+        (0, 0, 0),
+    ];
+    assert_eq!(seen, expected);
+    // The voucher counts what was taken off at the checkout.
+    assert_eq!(used(&gateway, "HALF").await, [0, 150, 0, 1]);
     gateway.assert_sound().await;
 }
 
@@ -133,10 +209,12 @@ async fn a_voucher_is_refused_where_it_does_not_fit() {
         assert_eq!((&refused["voucherCode"], &refused["fault"]), (&json!(code), &json!(fault)));
     }
     assert_eq!(apply(&guest, &id, "DOLLARS", None).await["code"], "CURRENCY_MISMATCH");
-    assert_eq!(apply(&guest, &id, "NONE", None).await["code"], "NOT_FOUND");
+    let missing = apply(&guest, &id, "NONE", None).await;
+    assert_eq!((&missing["code"], &missing["what"]), (&json!("NOT_FOUND"), &json!("voucher")));
     // Another's cart looks like none.
     let owned = cart(&gateway.shopper("ann"), "AT_CHECKOUT", &[("a", 1)]).await;
-    assert_eq!(apply(&guest, &owned, "LATER", None).await["code"], "NOT_FOUND");
+    let missing = apply(&guest, &owned, "LATER", None).await;
+    assert_eq!((&missing["code"], &missing["what"]), (&json!("NOT_FOUND"), &json!("cart")));
     assert_eq!(remove(&guest, &owned).await["code"], "NOT_FOUND");
     let after = gateway.snapshot().await;
     assert_eq!(before["vouchers"], after["vouchers"]);

@@ -134,8 +134,14 @@ const BY_NEWEST: [(&str, &str); 2] =
     [("NEWEST", "category_newest"), ("DISCOUNT", "category_discount")];
 const BY_PRICE: [(&str, &str); 2] =
     [("PRICE_UP", "category_price"), ("PRICE_DOWN", "category_price")];
+const OWN_BY_PRICE: [(&str, &str); 2] =
+    [("PRICE_UP", "category_own_price"), ("PRICE_DOWN", "category_own_price")];
 const SUBTREE: [(&str, &str); 3] = [("TITLE", "category_subtree"), BY_NEWEST[0], BY_NEWEST[1]];
-const EXACT: [(&str, &str); 3] = [("TITLE", "category"), BY_NEWEST[0], BY_NEWEST[1]];
+const EXACT: [(&str, &str); 3] = [
+    ("TITLE", "category"),
+    ("NEWEST", "category_own_newest"),
+    ("DISCOUNT", "category_own_discount"),
+];
 
 /// A list has the same products in each of its orders, in both directions, and is a range of the order's index.
 async fn assert_listed(gateway: &Gateway, (conditions, orders, holds): &Listed<'_>) {
@@ -203,7 +209,7 @@ async fn each_combination_is_one_range_of_an_index() {
         ),
         (
             json!({ "category": { "exact": "/music" }, "price": prices }),
-            &BY_PRICE,
+            &OWN_BY_PRICE,
             Box::new(move |one| one.place == Some("/music") && is_priced(one)),
         ),
         (
@@ -252,6 +258,11 @@ async fn each_combination_is_one_range_of_an_index() {
             json!({ "properties": red, "price": prices }),
             &[("SKU", "property")],
             Box::new(move |one| one.is_red() && is_priced(one)),
+        ),
+        (
+            json!({ "properties": red, "type": "thing" }),
+            &[("SKU", "property")],
+            Box::new(Made::is_red),
         ),
     ];
     for list in &lists {
@@ -340,6 +351,11 @@ async fn other_combinations_are_refused_by_name() {
         (json!({ "type": "album", "order": "DISCOUNT" }), "order"),
         (json!({ "type": "album", "genre": "Jazz", "order": "TITLE" }), "order"),
         (json!({ "properties": red, "order": "NEWEST" }), "order"),
+        (json!({ "properties": red, "type": "thing", "order": "NEWEST" }), "order"),
+        (
+            json!({ "numbers": [{ "key": "length", "from": 1 }], "type": "thing", "order": "TITLE" }),
+            "order",
+        ),
         (json!({ "contributor": credit, "order": "TITLE" }), "order"),
         (json!({ "contributor": credit, "type": "book" }), "type"),
         (json!({ "text": words, "order": "NEWEST" }), "order"),
@@ -458,6 +474,11 @@ async fn numbers_are_found_by_their_range() {
             json!({ "numbers": [range(json!(2.5), json!(2.5)), cores], "order": "NUMBER" }),
             &["c-0", "c-3"],
         ),
+        (
+            json!({ "numbers": [range(json!(2.5), Value::Null)], "type": "cable" }),
+            &["c-0", "c-3", "c-5", "c-2"],
+        ),
+        (json!({ "numbers": [range(json!(2.5), Value::Null)], "type": "thing" }), &[]),
         // Both halves must be of one number.
         (json!({ "numbers": [{ "key": "cores", "from": 7 }] }), &[]),
     ] {

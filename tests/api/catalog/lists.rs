@@ -555,6 +555,14 @@ async fn a_page_may_begin_at_the_end_or_in_the_middle() {
 /// A page of ten, with the command that read it.
 pub(super) async fn read(gateway: &Gateway, by: &Value, after: &Value) -> (Value, Document) {
     let document = json!({ "query": LIST, "variables": { "by": by, "first": 10, "after": after } });
+    let (data, mut commands) = reads(gateway, document).await;
+    let page = data["products"].clone();
+    assert!(page["edges"].is_array(), "{data:#}");
+    (page, commands.remove(0))
+}
+
+/// The data of an operation, with the commands that read them.
+async fn reads(gateway: &Gateway, document: Value) -> (Value, Vec<Document>) {
     let request: async_graphql::Request = serde_json::from_value(document).expect("a request");
     let requester = docgate::graphql::requester::Requester::default();
     let request = request.data(gateway.app.clone()).data(requester);
@@ -563,10 +571,48 @@ pub(super) async fn read(gateway: &Gateway, by: &Value, after: &Value) -> (Value
     let prepared = schema.prepare(request).expect("it may be asked");
     let response = observe::collect(log.clone(), schema.execute(Box::new(prepared))).await;
     let response = serde_json::to_value(response).expect("JSON");
-    let page = response["data"]["products"].clone();
-    assert!(page["edges"].is_array(), "{response:#}");
-    let read = log.lock().expect("a log")[0].read.clone().expect("a read");
-    (page, read.command())
+    let log = log.lock().expect("a log");
+    let commands = log.iter().map(|sent| sent.read.as_ref().expect("a read").command());
+    (response["data"].clone(), commands.collect())
+}
+
+/// What searches and facets store stays in MongoDB.
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_of_products_leave_out_what_no_client_sees() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let music = category(&merchant, "music", None).await;
+    let mut input = item("a", "Word", [100, 50], generic(&[("colour", "red")]), None);
+    input["categoryIds"] = json!([music]);
+    create(&merchant, input).await;
+    let stored = gateway.stored("products").await;
+    assert!(stored[0].contains_key("search") && stored[0].contains_key("facets"), "{stored:?}");
+    let product = "{ product(sku: \"a\") { sku title related(first: 1) { nodes { sku } } } }";
+    let list = |by: Value| {
+        let query = "query($by: ProductsBy!) { products(by: $by) { nodes { sku title } } }";
+        json!({ "query": query, "variables": { "by": by } })
+    };
+    for (document, found) in [
+        (json!({ "query": product }), "product"),
+        (list(json!({ "category": { "subtree": "/music" } })), "products"),
+        (list(json!({ "where": { "type": "thing", "order": "TITLE" } })), "products"),
+        (list(json!({ "text": { "query": "word" } })), "products"),
+    ] {
+        let (data, commands) = reads(&gateway, document.clone()).await;
+        assert!(data[found].to_string().contains("\"Word\""), "{document}: {data:#}");
+        assert!(!commands.is_empty());
+        for command in commands {
+            let is_left_out = match command.get_array("pipeline") {
+                Ok(stages) => {
+                    stages.last().expect("a stage").to_string().contains("product.search")
+                }
+                Err(_) => command
+                    .get_document("projection")
+                    .is_ok_and(|fields| *fields == doc! { "search": 0, "facets": 0 }),
+            };
+            assert!(is_left_out, "{document}: {command}");
+        }
+    }
 }
 
 /// A read with what it cost, by the server's own count.

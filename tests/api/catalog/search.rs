@@ -135,6 +135,32 @@ async fn texts_that_are_no_words_are_harmless() {
     assert!(gateway.snapshot().await == before);
 }
 
+/// Frequent words, and rare conditions in large lists: MongoDB ends the read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_that_takes_too_long_is_an_error_of_its_own() {
+    let gateway = Gateway::start().await;
+    create(&gateway.merchant(), thing("t-1", "Anything at all")).await;
+    let client = gateway.anonymous();
+    let list = "query($by: ProductsBy!) { products(by: $by) { nodes { sku } } }";
+    let by = json!({ "by": { "where": { "type": "thing", "discountAtLeast": 1 } } });
+    let text = json!({ "text": "any all" });
+    let over = doc! { "failCommands": ["find"], "errorCode": 50 };
+    let slow = gateway.fail_point(doc! { "times": 1_000 }, over).await;
+    let answers = [client.run(SUGGEST, text.clone()).await, client.run(list, by.clone()).await];
+    slow.off().await;
+    for answer in answers {
+        let told = &answer["errors"][0]["extensions"];
+        assert_eq!(
+            (&told["code"], &told["retryable"]),
+            (&json!("TIMEOUT"), &json!(true)),
+            "{answer:#}"
+        );
+    }
+    let found = client.field(PRODUCTS, text).await;
+    assert_eq!(found["products"][0]["sku"], "t-1");
+    assert_eq!(client.field(list, by).await["nodes"][0]["sku"], "t-1");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_typing_error_is_corrected_and_two_are_not() {
     let gateway = Gateway::start().await;

@@ -217,6 +217,63 @@ async fn a_product_that_is_in_no_category_has_no_mark() {
     assert!(!products[0].contains_key("facets"), "{products:?}");
 }
 
+/// The marks of products, in the order of their SKUs: their number of changes, and whether the last one was followed.
+async fn marked(gateway: &Gateway) -> Vec<(i64, bool)> {
+    let products = gateway.stored("products").await;
+    let marks = products.iter().map(|product| product.get_document("facets").expect("a mark"));
+    marks
+        .map(|mark| (mark.get_i64("changes").expect("a number"), !mark.contains_key("at")))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_is_counted_is_followed() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let [_, jazz, bop, film] = music(&gateway).await;
+    create(&merchant, thing("a", 150, &["red"], &[&jazz])).await;
+    create(&merchant, thing("b", 150, &["red"], &[&bop])).await;
+    follow(&gateway).await;
+    let before = marked(&gateway).await;
+    assert!(before.iter().all(|(_, is_followed)| *is_followed), "{before:?}");
+
+    // Another title, another list price, the same categories, and another name of a category with many below it.
+    let version = catalog::product(&gateway, "a").await["version"].clone();
+    let mut content = thing("a", 150, &["red"], &[])["content"].clone();
+    content["title"] = json!("Another");
+    let input = json!({ "sku": "a", "version": version, "content": content });
+    change(&merchant, "updateProduct", input).await;
+    change(&merchant, "setProductPrice", json!({ "sku": "a", "list": 999, "retail": 150 })).await;
+    change(&merchant, "categorizeProduct", json!({ "sku": "a", "categoryIds": [jazz] })).await;
+    let name = json!({ "categoryId": jazz, "locale": "en", "name": "Renamed" });
+    assert_eq!(ask(&merchant, "renameCategory", name).await["name"], "Renamed");
+    let shown = gateway.stored("products").await;
+    assert!(shown[0].to_string().contains("Renamed"), "the copies have followed: {shown:?}");
+    assert_eq!(marked(&gateway).await, before);
+    gateway.assert_sound().await;
+
+    // Each of these changes what is counted.
+    let mut content = content;
+    content["details"]["generic"]["properties"] = json!([]);
+    let version = catalog::product(&gateway, "a").await["version"].clone();
+    let input = json!({ "sku": "a", "version": version, "content": content });
+    change(&merchant, "updateProduct", input).await;
+    let changed = marked(&gateway).await;
+    assert_eq!((changed[0], changed[1]), ((before[0].0 + 1, false), before[1]));
+    change(&merchant, "setProductPrice", json!({ "sku": "b", "list": 999, "retail": 151 })).await;
+    assert_eq!(marked(&gateway).await[1], (before[1].0 + 1, false));
+    change(&merchant, "categorizeProduct", json!({ "sku": "b", "categoryIds": [film] })).await;
+    let moved = json!({ "categoryId": jazz, "parentId": film });
+    ask(&merchant, "moveCategory", moved).await;
+    let after = marked(&gateway).await;
+    assert_eq!((after[0].0, after[1].0), (before[0].0 + 2, before[1].0 + 2), "{after:?}");
+    gateway.assert_sound().await;
+    follow(&gateway).await;
+    gateway.assert_sound().await;
+    assert_eq!(total(&gateway, "/film").await, 2);
+    assert_eq!(total(&gateway, "/music").await, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sweep_may_be_cut_at_each_of_its_writes() {
     let gateway = Gateway::behind_proxy(short_bounds).await;

@@ -93,6 +93,58 @@ fn gzip(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_checks_every_line_and_changes_nothing() {
+    let place = Place::new();
+    let bad = r#"{"sku": "B", "categories": ["/nothing"], "pricing": {"list": 1, "retail": 1, "currency": "EUR"},
+        "content": {"title": "B", "details": {"book": {}}}}"#.replace('\n', " ");
+    let review =
+        r#"{"sku": "S", "author": "eve", "at": "2024-06-01T10:00:00Z", "text": "good", "stars": "#;
+    let cases = [
+        (
+            "categories",
+            r#"{"path": "/film", "names": {"en": "Film"}}"#.to_owned(),
+            r#"{"path": "film", "names": {"en": "Film"}}"#.to_owned(),
+            "categories",
+            "path",
+        ),
+        (
+            "people",
+            r#"{"key": "ann", "name": "Ann"}"#.to_owned(),
+            r#"{"key": "ben", "name": ""}"#.to_owned(),
+            "people",
+            "name",
+        ),
+        ("products", product(1).to_string(), bad, "products", "categories[0]"),
+        (
+            "discussions",
+            format!("{review}5}}"),
+            format!("{review}9}}"),
+            "comments and reviews",
+            "stars",
+        ),
+    ];
+    for (kind, good, bad, things, field) in cases {
+        let file = place.file("lines.jsonl", format!("{good}\n\n{bad}\n").as_bytes());
+        let (code, out, said) = place.import(kind, &file, &["--dry-run"]);
+        let told = format!("1 {things} would be imported, 1 lines skipped\n");
+        assert_eq!((code, out.as_str()), (1, told.as_str()), "{said}");
+        assert!(said.contains(&format!("line 3: {field}: ")), "{said}");
+        assert!(!place.folder.path().join("lines.jsonl.progress").exists());
+    }
+    let database = database(&place.name).await;
+    for (collection, expected) in
+        [("categories", 2), ("people", 0), ("products", 0), ("comments", 0)]
+    {
+        let found = database.collection::<Document>(collection).count_documents(doc! {}).await;
+        assert_eq!(found.expect("a count"), expected, "{collection}");
+    }
+    let file = place.file("world.jsonl", b"{}");
+    let (code, _, said) = place.import("world", &file, &["--dry-run"]);
+    assert!(code == 2 && said.contains("isn't possible"), "{said}");
+    assert_eq!(place.import("people", &file, &["--dry-run", "--resume"]).0, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn products_come_in_plain_packed_and_from_stdin() {
     let place = Place::new();
     let plain = place.file("plain.jsonl", products(700).as_bytes());

@@ -298,6 +298,7 @@ impl Shared {
             database: sent.database,
             collection: sent.collection,
             command: sent.name,
+            is_numbered: sent.transaction.is_some(),
         };
         let is_met = |expected: &mut Expected| (expected.admits)(&seen);
         let Some(met) = self.state().meeting.take_if(is_met) else { return };

@@ -11,7 +11,10 @@ use futures_util::{TryStreamExt, future::join_all};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, live::Live};
+use crate::{
+    shop::fresh_key,
+    support::{Client, Gateway, live::Live},
+};
 
 const CREATE: &str = "mutation($input: CreateTopicInput!) { createTopic(input: $input) {
     __typename ... on Topic { name bytes maxMessages isPublic }
@@ -31,7 +34,7 @@ fn operator(gateway: &Gateway) -> Client {
 
 /// Creates a topic of this size.
 async fn created(gateway: &Gateway, name: &str, bytes: i64) {
-    let input = json!({ "name": name, "bytes": bytes });
+    let input = json!({ "name": name, "bytes": bytes, "idempotencyKey": fresh_key() });
     let topic = operator(gateway).field(CREATE, json!({ "input": input })).await;
     assert_eq!(topic["__typename"], "Topic", "{topic:#}");
 }

@@ -4,6 +4,11 @@
 //! for unnamed blobs leaves blobs alone whose id is younger than `asset_stall_seconds`. Of two attempts the first one
 //! that commits is kept; the other one removes its blob.
 
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
+
 use futures_util::TryStreamExt;
 use mongodb::bson::oid::ObjectId;
 
@@ -28,10 +33,39 @@ const LARGEST: i64 = 64 << 20;
 pub enum AtWidth {
     /// This file: a rendition, or the file itself if it has no smaller one.
     Ready(Box<FileFacts>),
-    /// A rendition that has to be made for this width; see [`render`].
-    Missing(i64),
-    /// The picture is too large to be made smaller.
-    TooLarge,
+    /// A rendition that has to be made for a width; see [`render`].
+    Missing {
+        /// The width.
+        width: i64,
+        /// Number of pixels of the picture.
+        pixels: u32,
+    },
+    /// The picture is too large to be made smaller, or was found to be damaged.
+    Never,
+}
+
+/// Files that were found not to be pictures that can be decoded, as their blobs, which never change. A request for one isn't
+/// decoded again, as long as the gateway remembers it.
+#[derive(Default)]
+struct Unreadable(Mutex<VecDeque<ObjectId>>);
+
+/// Maximum number of files that are remembered: the latest ones.
+const REMEMBERED: usize = 1_024;
+
+impl Unreadable {
+    fn has(&self, blob: ObjectId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&blob)
+    }
+
+    fn add(&self, blob: ObjectId) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.contains(&blob) {
+            all.push_back(blob);
+            if all.len() > REMEMBERED {
+                all.pop_front();
+            }
+        }
+    }
 }
 
 /// Why a rendition wasn't made.
@@ -109,7 +143,8 @@ fn width_for(config: &Config, media_type: &str, own: i64, wanted: i64) -> Option
 }
 
 /// What is sent for a file at a wanted width.
-pub fn at_width(config: &Config, file: &FileFacts, wanted: i64) -> AtWidth {
+pub fn at_width(app: &App, file: &FileFacts, wanted: i64) -> AtWidth {
+    let config = app.config();
     let own = file.width.unwrap_or(0);
     let Some(width) = width_for(config, &file.media_type, own, wanted) else {
         return AtWidth::Ready(Box::new(file.clone()));
@@ -117,12 +152,19 @@ pub fn at_width(config: &Config, file: &FileFacts, wanted: i64) -> AtWidth {
     if let Some(made) = find(file, width) {
         return AtWidth::Ready(Box::new(made));
     }
-    let pixels = file.width.unwrap_or(0).saturating_mul(file.height.unwrap_or(0));
-    let is_too_large = u64::try_from(pixels).is_ok_and(|pixels| pixels > config.asset_pixels);
-    if is_too_large || file.length > LARGEST {
-        return AtWidth::TooLarge;
+    let is_excluded = file.length > LARGEST || app.shared::<Unreadable>().has(file.blob);
+    match pixels_of(file) {
+        Some(pixels) if u64::from(pixels) <= config.asset_pixels && !is_excluded => {
+            AtWidth::Missing { width, pixels }
+        }
+        _ => AtWidth::Never,
     }
-    AtWidth::Missing(width)
+}
+
+/// Number of pixels of a picture, as its head says. `None` if there are more than any configuration permits.
+fn pixels_of(file: &FileFacts) -> Option<u32> {
+    let pixels = file.width.unwrap_or(0).checked_mul(file.height.unwrap_or(0))?;
+    u32::try_from(pixels).ok()
 }
 
 fn find(file: &FileFacts, width: i64) -> Option<FileFacts> {
@@ -166,16 +208,21 @@ async fn compute(app: &App, file: &FileFacts, width: i64) -> Result<Smaller, Not
     while let Some(piece) = pieces.try_next().await? {
         bytes.extend_from_slice(&piece);
     }
-    let pixels = app.config().asset_pixels;
+    // A file that has more pixels than it said would take up more memory than was counted for it.
+    let pixels = pixels_of(file).map_or(0, u64::from);
     let small = tokio::task::spawn_blocking(move || smaller(&bytes, format, width, pixels)).await;
     // A parser of untrusted bytes: a panic in it doesn't affect the gateway.
     match small {
         Ok(Ok(small)) => Ok(small),
         Ok(Err(fault)) => {
             tracing::debug!(event = "picture_unreadable", %fault, "a picture can't be resized");
+            app.shared::<Unreadable>().add(file.blob);
             Err(NotRendered::Unreadable)
         }
-        Err(_panicked) => Err(NotRendered::Unreadable),
+        Err(_panicked) => {
+            app.shared::<Unreadable>().add(file.blob);
+            Err(NotRendered::Unreadable)
+        }
     }
 }
 

@@ -8,14 +8,15 @@ use serde::Serialize;
 
 use super::super::documents::{Attribute, FILE, OF_FILE};
 use crate::{
-    domains::images::{IMAGES, ImageInput},
+    domains::{
+        attributes::value_input,
+        images::{IMAGES, ImageInput},
+    },
     graphql::{declared, input as checks, prelude::*, scalars::DateTime, upload::Upload},
 };
 
 /// Maximum length of an attribute's key, in characters.
 pub(crate) const KEY: usize = 100;
-/// Maximum length of an attribute's text, in characters.
-const VALUE: usize = 1_000;
 /// Maximum number of attributes in one call.
 const GIVEN: usize = 100;
 /// Maximum length of a title, in characters.
@@ -46,17 +47,9 @@ pub enum AssetsBy {
     Attributes(AttributesFilter),
 }
 
-/// Value of an attribute; exactly one field is given.
-#[derive(Debug, Clone, OneofObject, Serialize)]
-pub enum AttributeValueInput {
-    /// A text of at most 1,000 characters.
-    Text(String),
-    /// A number in double precision. It can't be NaN or infinite.
-    Number(f64),
-    /// A point in time.
-    Date(DateTime),
-    /// True or false.
-    Flag(bool),
+value_input! {
+    /// Value of an attribute; exactly one field is given.
+    AttributeValueInput
 }
 
 /// Range of values of one type; exactly one field is given.
@@ -252,9 +245,8 @@ fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
     Ok(())
 }
 
-fn attribute_value(field: &str, value: &mut AttributeValueInput) -> Result<(), InvalidInput> {
-    let AttributeValueInput::Text(text) = value else { return Ok(()) };
-    checks::verbatim(field, text, 0..=VALUE).map(|_| ())
+fn attribute_value(field: &str, value: &AttributeValueInput) -> Result<(), InvalidInput> {
+    value.check(field)
 }
 
 /// Attributes with different keys.
@@ -275,20 +267,9 @@ fn different_attributes() -> impl Fn(&str, &mut Vec<AttributeInput>) -> Result<(
 
 impl AttributeValueInput {
     /// The checked value, as it is stored.
-    pub(crate) fn stored(mut self, field: &str) -> Result<Bson, InvalidInput> {
-        attribute_value(field, &mut self)?;
+    pub(crate) fn stored(self, field: &str) -> Result<Bson, InvalidInput> {
+        self.check(field)?;
         Ok(self.into())
-    }
-}
-
-impl From<AttributeValueInput> for Bson {
-    fn from(value: AttributeValueInput) -> Self {
-        match value {
-            AttributeValueInput::Text(text) => text.into(),
-            AttributeValueInput::Number(number) => number.into(),
-            AttributeValueInput::Date(moment) => moment.0.into(),
-            AttributeValueInput::Flag(flag) => flag.into(),
-        }
     }
 }
 

@@ -133,14 +133,6 @@ pub(super) fn drop_spent<T: Uses>(app: &App, id: &str, before: DateTime) -> Guar
     app.collection::<T>().set(doc! { "_id": id }, doc! { "marks": left })
 }
 
-/// Number of documents that one pass of the sweep reads.
-const LIMIT: i64 = 100;
-
-/// Documents with a mark from before `before`.
-pub(super) async fn list_marked<T: Uses>(app: &App, before: DateTime) -> Result<Vec<T>> {
-    app.collection::<T>().list_older(("marks.at", "marks_at"), before, LIMIT).await
-}
-
 /// Sets what is reserved to the sum of the marks, and what is left to the rest of the budget.
 pub(super) fn recount<T: Uses>(app: &App, id: &str, budgets: [Option<i64>; 2]) -> Guarded<T> {
     let held = filter("$marks", element_is("state", stored(&MarkState::Reserved)));

@@ -22,6 +22,9 @@ use crate::{
     mongo::prelude::DateTime,
 };
 
+/// Number of documents that one command reads.
+const BATCH: i64 = 100;
+
 pub(in super::super) async fn sweep(app: &App, sweep: &mut Sweep) {
     of::<VoucherDocument>(app, sweep).await;
     of::<VoucherCustomerDocument>(app, sweep).await;
@@ -29,9 +32,15 @@ pub(in super::super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
 async fn of<T: Uses>(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let marked = store::list_marked::<T>(app, before).await;
+    // Marks that nothing is done about stay at the front.
+    let by = ("marks.at", "marks_at");
+    let list = |from| app.collection::<T>().list_between(by, from, before, BATCH);
+    let oldest = |uses: &T, from: DateTime| {
+        uses.marks().iter().map(|mark| mark.at).filter(|at| *at >= from).min()
+    };
     let id = |uses: &T| uses.id().to_owned();
-    sweep.each(marked, id, |uses: T| async move { settle(app, &uses, before).await }).await;
+    let settle = |uses: T| async move { settle(app, &uses, before).await };
+    sweep.each_page("vouchers", BATCH, list, oldest, id, settle).await;
 }
 
 /// Returns whether anything was done.

@@ -173,8 +173,8 @@ result! {
     pub enum EndVoucherResult:
         VoucherDocument => Voucher | NotFound | InvalidInput;
 
-    /// Result of `applyVoucher`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist for this caller,
-    /// or there is no such voucher. `Conflict`: this `idempotencyKey` was used with another input.
+    /// Result of `applyVoucher`: the cart after the change, or a refusal. `NotFound`: with `what` `cart` the cart doesn't exist
+    /// for this caller, with `voucher` there is no such voucher. `Conflict`: this `idempotencyKey` was used with another input.
     pub enum ApplyVoucherResult:
         CartDocument => Cart | NotFound | CartNotActive | VoucherRefused | CurrencyMismatch | Conflict |
         InvalidInput;

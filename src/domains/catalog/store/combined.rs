@@ -19,7 +19,7 @@ use crate::{
 /// The combinations that exist, for the errors of those that don't.
 const COMBINATIONS: &str = "there are: `text` by RELEVANCE; `contributor` by NEWEST; `category` (`exact` or `subtree`) by \
     TITLE, NEWEST, DISCOUNT, or with `price` by PRICE_UP or PRICE_DOWN; `category` (`children`) by TITLE; `type` with \
-    `genre` by NEWEST; `type` by NEWEST or TITLE; `properties` by SKU; `numbers` by NUMBER (each of these with any further conditions); `price` \
+    `genre` by NEWEST; `properties` by SKU; `numbers` by NUMBER; `type` by NEWEST or TITLE (each of these with any further conditions); `price` \
     by PRICE_UP or PRICE_DOWN; `discountAtLeast` by DISCOUNT; and all products by NEWEST, TITLE or DISCOUNT";
 
 /// The index of numbers.
@@ -36,9 +36,9 @@ enum Range {
     Exact,
     Children,
     Genre,
-    Type,
     Properties,
     Numbers,
+    Type,
     Price,
     Discount,
     All,
@@ -60,9 +60,9 @@ impl Range {
             ProductsWhere { category: Some(CategoryFilter::Exact(_)), .. } => Self::Exact,
             ProductsWhere { category: Some(CategoryFilter::Children(_)), .. } => Self::Children,
             ProductsWhere { kind: Some(_), genre: Some(_), .. } => Self::Genre,
-            ProductsWhere { kind: Some(_), .. } => Self::Type,
             ProductsWhere { properties: Some(_), .. } => Self::Properties,
             ProductsWhere { numbers: Some(_), .. } => Self::Numbers,
+            ProductsWhere { kind: Some(_), .. } => Self::Type,
             ProductsWhere { price: Some(_), .. } => Self::Price,
             ProductsWhere { discount_at_least: Some(_), .. } => Self::Discount,
             _ => Self::All,
@@ -82,19 +82,18 @@ impl Range {
                 (PriceUp, "category_price"),
                 (PriceDown, "category_price"),
             ],
-            // Only for titles there is an index of the products of the category itself.
             Self::Exact => &[
                 (Title, "category"),
-                (Newest, "category_newest"),
-                (Discount, "category_discount"),
-                (PriceUp, "category_price"),
-                (PriceDown, "category_price"),
+                (Newest, "category_own_newest"),
+                (Discount, "category_own_discount"),
+                (PriceUp, "category_own_price"),
+                (PriceDown, "category_own_price"),
             ],
             Self::Children => &[(Title, "category_children")],
             Self::Genre => &[(Newest, "genre")],
-            Self::Type => &[(Newest, "type_newest"), (Title, "type_title")],
             Self::Properties => &[(Sku, "property")],
             Self::Numbers => &[(Number, BY_NUMBER)],
+            Self::Type => &[(Newest, "type_newest"), (Title, "type_title")],
             Self::Price => &[(PriceUp, "price"), (PriceDown, "price")],
             Self::Discount => &[(Discount, "discount")],
             Self::All => &[(Newest, "newest"), (Title, "title"), (Discount, "discount")],
@@ -146,17 +145,12 @@ pub(super) fn combined(app: &App, by: ProductsWhere) -> Result<Selection, Invali
     if by.discount_at_least.is_some() && selected == Range::Price {
         return Err(refused("discountAtLeast", "can't be combined with `price` alone"));
     }
-    let filter = conditions(app, by, order, selected)?;
+    let filter = conditions(app, by, order)?;
     Ok((index, order.keys(), filter))
 }
 
 /// All conditions.
-fn conditions(
-    app: &App,
-    by: ProductsWhere,
-    order: ProductOrder,
-    selected: Range,
-) -> Result<Document, InvalidInput> {
+fn conditions(app: &App, by: ProductsWhere, order: ProductOrder) -> Result<Document, InvalidInput> {
     let ProductsWhere {
         category, contributor, kind, genre, text, properties, numbers, price, ..
     } = by;
@@ -165,12 +159,7 @@ fn conditions(
         all.push(words(app, "by.where.text", filter)?);
     }
     if let Some(filter) = category {
-        let (is_exact, path) = (matches!(filter, CategoryFilter::Exact(_)), path_of(&filter));
-        let within = doc! { "categories.within": path };
-        // Of the indexes of a subtree, if it isn't one of the category itself.
-        let narrowed = is_exact && selected == Range::Exact && order != Title;
-        let (_, filter) = category_filter("by.where.category", filter)?;
-        all.push(if narrowed { both(within, filter) } else { filter });
+        all.push(category_filter("by.where.category", filter)?.1);
     }
     if let Some(filter) = contributor {
         all.push(credited("by.where.contributor", filter)?.1);
@@ -208,13 +197,6 @@ fn conditions(
         });
     }
     Ok(all.into_iter().fold(Document::new(), both))
-}
-
-fn path_of(filter: &CategoryFilter) -> String {
-    let (CategoryFilter::Exact(path)
-    | CategoryFilter::Children(path)
-    | CategoryFilter::Subtree(path)) = filter;
-    path.clone()
 }
 
 /// The filter of a category, with its index by title.

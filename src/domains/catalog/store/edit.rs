@@ -24,7 +24,8 @@ pub(in super::super) fn update(
 ) -> Change<NotChanged> {
     let is_read = (is("nonce", version), NotChanged::OtherVersion);
     let mut set = content_fields(content, None);
-    set.extend(doc! { "nonce": literal(next_version), "facets": counted::changed(false) });
+    let facets = counted::changed(false, has_other_facets(content));
+    set.extend(doc! { "nonce": literal(next_version), "facets": facets });
     Change::ruled(sku, [exists(), is_read, outbox_has_room()], set).then([plane_stage()])
 }
 
@@ -36,20 +37,37 @@ pub(in super::super) fn set_price(new: &SetProductPriceInput) -> Change<NotChang
     };
     let list = amount(new.list, "pricing.list");
     let retail = amount(new.retail, "pricing.retail");
+    // The list price isn't counted.
+    let mut others = vec![doc! { "$ne": ["$pricing.retail", retail.expression()] }];
     let mut pricing = doc! {
         "pricing.list": list.expression(),
         "pricing.retail": retail.expression(),
-        "facets": counted::changed(false),
     };
     let mut rules = vec![exists()];
     if let Some(currency) = new.currency {
+        others.push(doc! { "$ne": ["$pricing.currency", literal(currency.code())] });
         if new.list.is_none() || new.retail.is_none() {
             rules.push((is("pricing.currency", currency.code()), NotChanged::OtherCurrency));
         }
         pricing.insert("pricing.currency", literal(currency.code()));
     }
+    pricing.insert("facets", counted::changed(false, doc! { "$or": others }));
     rules.push((at_least(list, retail), NotChanged::Unordered));
     Change::ruled(&new.sku.0, rules, pricing).then([savings_stage(), plane_stage()])
+}
+
+/// Expression: facets count the product in another way with this content. It is evaluated before the change.
+fn has_other_facets(content: &Content) -> Document {
+    doc! { "$or": [
+        { "$ne": ["$type", literal(&content.kind)] },
+        { "$ne": [array("properties"), literal(stored(&content.properties))] },
+    ] }
+}
+
+/// Expression: the product is in other categories than these, or they have other paths there.
+fn has_other_categories(categories: &[CategoryCopy]) -> Document {
+    let paths = categories.iter().map(|copy| copy.path.as_str()).collect();
+    counted::has_others("categories", "path", paths)
 }
 
 /// Pipeline stage that computes savings and percentage from the two prices.
@@ -72,7 +90,7 @@ pub(in super::super) fn categorize(
 ) -> Change<NotChanged> {
     let mut set = doc! {
         "categories": literal(stored(&categories)),
-        "facets": counted::changed(!categories.is_empty()),
+        "facets": counted::changed(!categories.is_empty(), has_other_categories(categories)),
     };
     if !categories.is_empty() {
         set.insert("copying", copying(token, unconfirmed_of(categories)));
@@ -99,6 +117,17 @@ pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Res
     let update = |product: &Imported| {
         let contributors = product.contributors.as_deref();
         let mut set = content_fields(&product.content, contributors);
+        let Pricing { retail, currency, .. } = product.pricing;
+        let mut others = vec![
+            has_other_facets(&product.content),
+            has_other_categories(&product.categories),
+            doc! { "$ne": ["$pricing.retail", retail] },
+            doc! { "$ne": ["$pricing.currency", literal(currency.code())] },
+        ];
+        if let Some(all) = contributors {
+            others.push(doc! { "$ne": [array("contributors"), literal(stored(&all))] });
+        }
+        let is_other = doc! { "$or": others };
         set.extend(doc! {
             "pricing": literal(stored(&product.pricing)),
             "categories": literal(stored(&product.categories)),
@@ -109,7 +138,7 @@ pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Res
             "incarnation": { "$ifNull": ["$incarnation", literal(app.ids().random())] },
             "nonce": literal(app.ids().random()),
             "origin": literal(&product.origin),
-            "facets": counted::changed(!product.categories.is_empty()),
+            "facets": counted::changed(!product.categories.is_empty(), is_other),
             "v": 1,
         });
         if !product.categories.is_empty() || contributors.is_some_and(|all| !all.is_empty()) {

@@ -34,7 +34,7 @@ pub(in super::super) fn credit(
         "contributors": append(array("contributors"), vec![literal(stored(contributor))]),
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
-        "facets": counted::changed(false),
+        "facets": counted::changed(false, true),
         "copying": copying(token, unconfirmed()),
     };
     Change::ruled(sku, rules, set)
@@ -52,7 +52,7 @@ pub(in super::super) fn uncredit(sku: &str, person_id: &str, role: &str) -> Chan
         "contributors": filter(array("contributors"), other),
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
-        "facets": counted::changed(false),
+        "facets": counted::changed(false, true),
     };
     Change::ruled(sku, rules, set)
 }
@@ -80,10 +80,17 @@ pub(crate) fn correct(
     let names: Vec<Document> = people.iter().map(name).collect();
     let remains = doc! { "$not": [{ "$in": ["$$this._id", literal(gone)] }] };
     let remaining = filter(array("categories"), remains);
+    let categories = renewed(remaining, "_id", "cv", stored(&categories));
+    let contributors = renewed(array("contributors"), "personId", "nv", Bson::from(names));
+    // Mostly the copies are as they were.
+    let is_other = doc! { "$or": [
+        { "$ne": [array("categories"), categories.clone()] },
+        { "$ne": [array("contributors"), contributors.clone()] },
+    ] };
     let update = doc! { "$set": {
-        "categories": renewed(remaining, "_id", "cv", stored(&categories)),
-        "contributors": renewed(array("contributors"), "personId", "nv", Bson::from(names)),
-        "facets": counted::changed(false),
+        "categories": categories,
+        "contributors": contributors,
+        "facets": counted::changed(false, is_other),
         "copying": "$$REMOVE",
     } };
     products(app).guarded(doc! { "_id": sku, "copying.token": &mark.token }, vec![update])
@@ -141,7 +148,7 @@ pub(in super::super) fn deletion(sku: &str, generation: &str) -> Change<NotChang
         "meta": "$$REMOVE",
         "version": next_version(),
         "outbox": works_due(everyone()),
-        "facets": counted::changed(false),
+        "facets": counted::changed(false, true),
     };
     Change::ruled(sku, [is_same, exists()], set)
 }

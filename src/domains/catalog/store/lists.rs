@@ -43,6 +43,8 @@ type Placed = (Vec<Bson>, StoredProduct);
 pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
     let app = cx.app;
     let list = format!("products {by:?}");
+    let is_combined =
+        matches!(by, ProductsBy::Where(_) | ProductsBy::Property(_) | ProductsBy::Metadata(_));
     let number = first_number(&by)?;
     let (hint, keys, filter) = selected(cx, by)?;
     let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
@@ -55,7 +57,8 @@ pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, V
         let found = list_by_number(app, filter, &number, &page).await?;
         return Ok((page, found));
     }
-    let list = List { hint: Some(hint), ..page.list(filter) };
+    let time = is_combined.then_some(EXAMINING);
+    let list = List { hint: Some(hint), time, ..page.list(filter) };
     let found = app.collection::<StoredProduct>().list(list).await?;
     let placed = |product: StoredProduct| (position(&keys, product.get(), 0.0), product);
     Ok((page, found.into_iter().map(placed).collect()))
@@ -71,7 +74,8 @@ async fn list_by_number(
     page.demand_forward()?;
     let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
     let between = Some(number.between(&NUMBERS, page)?);
-    let list = List { filter, limit, between, hint: Some(BY_NUMBER), ..List::default() };
+    let time = Some(EXAMINING);
+    let list = List { filter, limit, between, hint: Some(BY_NUMBER), time, ..List::default() };
     let found = app.collection::<StoredProduct>().list(list).await?;
     let placed = |product: StoredProduct| {
         let numbers = product.get().numbers.get()?;
@@ -128,10 +132,16 @@ async fn rank(app: &App, filter: Document, keys: &[SortKey], page: &Page) -> Res
             doc! { "$sort": rest.sort },
             doc! { "$match": rest.filter },
             doc! { "$limit": rest.limit },
+            doc! { "$unset": unread("product.") },
         ])
         .await?;
     let placed = |Match { score, product }| (position(keys, product.get(), score), product);
     Ok(found.into_iter().map(placed).collect())
+}
+
+/// The fields that reads of products leave out, below `path`.
+fn unread(path: &str) -> Vec<String> {
+    StoredProduct::UNREAD.iter().map(|field| format!("{path}{field}")).collect()
 }
 
 /// The product's values of the sort keys.

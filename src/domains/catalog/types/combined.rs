@@ -14,8 +14,9 @@ use crate::{
 /// Conditions that must all hold, and the order of the list. Without any condition it lists all products.
 ///
 /// One condition is looked up in an index, which also has the order. The others are checked for each product that it
-/// finds, until the page is full. So combine a rare condition with a category that has few products. The first of these
-/// rows that applies tells which condition is looked up, and the orders that there are; the first order is the default.
+/// finds, until the page is full. So combine a rare condition with a category that has few products: a list that isn't found
+/// within 5 seconds is the error `TIMEOUT`. The first of these rows that applies tells which condition is looked up, and
+/// the orders that there are; the first order is the default.
 ///
 /// | looked up | if these are given | orders |
 /// |---|---|---|
@@ -24,9 +25,9 @@ use crate::{
 /// | category | `category.subtree` or `category.exact` | `TITLE`, `NEWEST`, `DISCOUNT`, `PRICE_UP`, `PRICE_DOWN` |
 /// | category | `category.children` | `TITLE` |
 /// | genre | `type` and `genre` | `NEWEST` |
-/// | type | `type` | `NEWEST`, `TITLE` |
 /// | properties | `properties` | `SKU` |
 /// | numbers | `numbers` | `NUMBER` |
+/// | type | `type` | `NEWEST`, `TITLE` |
 /// | price | `price` | `PRICE_UP`, `PRICE_DOWN` |
 /// | discount | `discountAtLeast` | `DISCOUNT` |
 /// | all products | none | `NEWEST`, `TITLE`, `DISCOUNT` |

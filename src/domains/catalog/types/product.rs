@@ -198,10 +198,14 @@ macro_rules! product_types {
                 },
                 /// Pictures of the product in order, without those that the caller can't see; at most 20.
                 #[graphql(directive = cache_control::apply(0))]
-                images(context)?: Vec<Image> = {
+                images(
+                    context,
+                    #[graphql(desc = "Maximum number of images, 1 to 20. Default: all.")]
+                    first: Option<i32>,
+                )?: Vec<Image> = {
                     let images = $shown.0.product().images.get()?;
                     let images = images.iter().map(|one| (one.asset_id, one.alternative_text));
-                    images::shown(cx(context), images).await?
+                    images::first_of(cx(context), images, first).await?
                 },
                 /// Discussion of the product with its newest comments; null if none was opened.
                 discussion?: Option<Discussion> = $shown.0.discussion()?,

@@ -15,6 +15,7 @@ use super::{done, on};
 use crate::{
     comments::{LAYOUTS, discussed, posted},
     events, inbox,
+    orders::fulfilment::{change, packed},
     shop::{account, add, cart, placed, settled, stock, stocked},
     social::{deliver, does, people, posted_with},
     support::{Gateway, key, short_bounds},
@@ -228,6 +229,41 @@ async fn the_command_exports_and_erases() {
     assert_eq!((code, out.as_str()), (0, "nothing is held of this person\n"));
     assert_eq!(places_of(&gateway, EVE).await, []);
     assert_eq!(person(&["erase", "", "--yes"]).0, 2);
+    gateway.assert_sound().await;
+}
+
+/// Texts about a person in lists of their orders go, also beside an order that has no such lists.
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_of_shipments_and_returns_go() {
+    let gateway = Gateway::with(short_bounds).await;
+    stocked(&gateway, "a", 100, 50).await;
+    let client = gateway.shopper(EVE);
+    let purse = account(&gateway, EVE, 1_000).await;
+    let order = placed(&client, &purse, &[("a", 3)]).await;
+    placed(&client, &purse, &[("a", 1)]).await;
+    settled(&gateway).await;
+    let merchant = gateway.merchant();
+    for (number, tracking) in [(1, "tracked-4711"), (2, "tracked-4712")] {
+        assert_eq!(packed(&gateway, &order, "a", 1).await, number);
+        let input = json!({ "shipmentNumber": number, "carrier": "Post", "tracking": tracking });
+        assert_eq!(change(&merchant, "shipOrder", &order, input).await["__typename"], "Order");
+        let input = json!({ "shipmentNumber": number, "reason": "said-by-eve" });
+        let asked = change(&client, "requestReturn", &order, input).await;
+        assert_eq!(asked["__typename"], "Order", "{asked:#}");
+    }
+    let input = json!({ "returnNumber": 1, "answer": "said-to-eve" });
+    assert_eq!(change(&merchant, "refuseReturn", &order, input).await["__typename"], "Order");
+    settled(&gateway).await;
+    erased(&gateway, &gateway.app, EVE).await;
+    for text in [EVE, "tracked-4711", "tracked-4712", "said-by-eve", "said-to-eve"] {
+        assert_eq!(places_of(&gateway, text).await, [], "{text}");
+    }
+    // What happened stays.
+    let orders = gateway.stored("orders").await;
+    let with_returns = orders.iter().filter(|order| order.contains_key("returns"));
+    let kept = with_returns.map(|order| order.get_array("returns").expect("returns").len());
+    assert_eq!(kept.collect::<Vec<_>>(), [2]);
+    gateway.sweep().await;
     gateway.assert_sound().await;
 }
 

@@ -98,6 +98,11 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             ],
         ),
         (
+            "addVariant",
+            json!({ "sku": "a.v", "options": [{ "name": "n", "value": "v" }] }),
+            &["/options/0/name", "/options/0/value"],
+        ),
+        (
             "createCategory",
             json!({ "slug": "new", "names": [{ "locale": "en", "name": "Name" }], "idempotencyKey": "op" }),
             &["/names/0/name", "/idempotencyKey"],

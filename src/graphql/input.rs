@@ -104,6 +104,17 @@ pub fn is_sku(value: &str) -> bool {
     is_key(value) || (value.len() <= 128 && value.split_once('.').is_some_and(is_of_variant))
 }
 
+/// Validates the SKU of an existing variant. Another text is treated as the SKU of a variant that doesn't exist.
+///
+/// # Errors
+/// `NotFound`: no variant can have this SKU.
+pub fn variant(value: &str) -> Result<(), NotFound> {
+    if is_sku(value) && !is_key(value) {
+        return Ok(());
+    }
+    Err(NotFound::given("variant", value))
+}
+
 /// Checks the name of a queue or topic.
 ///
 /// # Errors

@@ -67,7 +67,7 @@ input! {
     /// Input of `deleteVariant`: the variant to delete.
     pub struct DeleteVariantInput {
         /// SKU of the variant.
-        pub sku: ID where sku(),
+        pub sku: ID where variant(),
     }
 }
 

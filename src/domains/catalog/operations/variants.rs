@@ -82,9 +82,6 @@ async fn update<U>(
 where
     U: From<Conflict> + From<InvalidInput> + From<NotFound>,
 {
-    if !is_variant(sku) {
-        return Err(NotFound::new("variant", sku).into());
-    }
     // The next version is derived from this one and the content, so it identifies a repeat.
     let content = app.ids().op(&["updateVariant"], None, &(options, difference)).input;
     let next = app.ids().derived(&["variant", sku, version, &content]);

@@ -140,7 +140,7 @@ input! {
     /// Input of `updateVariant`: the variant as the client read it, and its new options and price.
     pub struct UpdateVariantInput {
         /// SKU of the variant.
-        pub sku: ID where sku(),
+        pub sku: ID where variant(),
         /// `version` of the variant as the client read it. If the variant changed since, the update is refused with
         /// `Conflict`.
         pub version: ID where verbatim(1..=128),

@@ -59,9 +59,6 @@ pub async fn delete_variant(
     input: DeleteVariantInput,
 ) -> Result<DeletedVariant, Stop<DeleteVariantResult>> {
     let sku = &*input.checked()?.into_inner().sku.0;
-    if !catalog::is_variant(sku) {
-        return Err(NotFound::new("variant", sku).into());
-    }
     let read = || async {
         let attempt = cx.begin().await?;
         Ok((attempt, catalog::operations::generation_on_sale(&cx, sku).await?))

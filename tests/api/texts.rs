@@ -98,11 +98,6 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             ],
         ),
         (
-            "addVariant",
-            json!({ "sku": "a.v", "options": [{ "name": "n", "value": "v" }] }),
-            &["/options/0/name", "/options/0/value"],
-        ),
-        (
             "createCategory",
             json!({ "slug": "new", "names": [{ "locale": "en", "name": "Name" }], "idempotencyKey": "op" }),
             &["/names/0/name", "/idempotencyKey"],
@@ -171,6 +166,11 @@ fn texts_of_carts() -> Vec<(&'static str, Value, &'static [&'static str])> {
             "acceptPrices",
             json!({ "cartId": NodeKind::CART.id("a"), "idempotencyKey": "op" }),
             &["/idempotencyKey"],
+        ),
+        (
+            "addVariant",
+            json!({ "sku": "a.v", "options": [{ "name": "n", "value": "v" }] }),
+            &["/options/0/name", "/options/0/value"],
         ),
         (
             "saveAddress",

@@ -80,7 +80,7 @@ async fn a_variant_is_bought_at_its_price_from_its_stock() {
     });
     assert_eq!(found["lines"][0], expected, "{found:#}");
     let cancelled = cancel(&shopper, order, "cancel").await;
-    assert_eq!(cancelled["refunded"]["minorUnits"], 3300, "{cancelled:#}");
+    assert_eq!(cancelled["state"], "CANCELLED", "{cancelled:#}");
     settled(&gateway).await;
     assert_eq!(stock(&gateway, "shirt.m").await, (5, 0, 0));
     assert_eq!(balance(&gateway, &purse).await, 10_000);

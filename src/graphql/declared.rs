@@ -79,6 +79,11 @@ pub fn sku() -> impl Fn(&str, &mut ID) -> Result<(), NotFound> {
     |_, value| checks::sku(value).map(|_| ())
 }
 
+/// SKU of a variant; see [`variant`](super::input::variant).
+pub fn variant() -> impl Fn(&str, &mut ID) -> Result<(), NotFound> {
+    |_, value| checks::variant(value)
+}
+
 /// A client's idempotency key: 1 to 128 characters, at least one of them visible.
 pub fn idempotency_key() -> impl Fn(&str, &mut ID) -> Result<(), InvalidInput> {
     |field, value| checks::verbatim(field, value, 1..=128).map(|_| ())

@@ -73,7 +73,7 @@ pub fn id(kind: NodeKind, value: &str) -> Result<String, NotFound> {
 /// # Errors
 /// `NotFound`: no product can have this SKU.
 pub fn sku(value: &str) -> Result<String, NotFound> {
-    if is_key(value) {
+    if is_sku(value) {
         return Ok(value.to_owned());
     }
     Err(NotFound::given("product", value))
@@ -95,6 +95,24 @@ pub fn key(field: &str, value: &str) -> Result<String, InvalidInput> {
 pub fn is_key(value: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b':');
     (1..=128).contains(&value.len()) && value.bytes().all(fits)
+}
+
+/// Whether the text can be a SKU: that of a product, which is a key, or that of a variant, which is a key, a dot and
+/// another key. Both have up to 128 characters.
+pub fn is_sku(value: &str) -> bool {
+    let is_of_variant = |(product, code)| is_key(product) && is_key(code);
+    is_key(value) || (value.len() <= 128 && value.split_once('.').is_some_and(is_of_variant))
+}
+
+/// Validates the SKU of an existing variant. Another text is treated as the SKU of a variant that doesn't exist.
+///
+/// # Errors
+/// `NotFound`: no variant can have this SKU.
+pub fn variant(value: &str) -> Result<(), NotFound> {
+    if is_sku(value) && !is_key(value) {
+        return Ok(());
+    }
+    Err(NotFound::given("variant", value))
 }
 
 /// Checks the name of a queue or topic.

@@ -9,6 +9,7 @@ mod languages;
 mod lists;
 mod search;
 mod slugs;
+pub mod variants;
 
 use serde_json::{Value, json};
 

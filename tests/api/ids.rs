@@ -14,7 +14,8 @@ use crate::{
 };
 
 /// New keys, and what comes with a file, of which the tests of assets tell.
-const ELSEWHERE: [[&str; 3]; 3] = [
+const ELSEWHERE: [[&str; 3]; 4] = [
+    ["addVariant", "input", "sku"],
     ["createProduct", "input", "sku"],
     ["replaceAsset", "input", "assetId"],
     ["uploadAsset", "input", "parentId"],
@@ -36,7 +37,7 @@ fn unknown(path: &[String]) -> String {
 /// Texts that can't be the id of anything that may stand there.
 fn impossible(path: &[String]) -> Vec<String> {
     let mut all: Vec<String> =
-        ["", "$ne", "{\"$ne\": 1}", "a b", "a.b"].map(str::to_owned).to_vec();
+        ["", "$ne", "{\"$ne\": 1}", "a b", "a.b.c"].map(str::to_owned).to_vec();
     all.push("x".repeat(10_000));
     if let Some(kind) = kind(path) {
         // Any id of a thing fits where any thing is asked for.

@@ -168,6 +168,11 @@ fn texts_of_carts() -> Vec<(&'static str, Value, &'static [&'static str])> {
             &["/idempotencyKey"],
         ),
         (
+            "addVariant",
+            json!({ "sku": "a.v", "options": [{ "name": "n", "value": "v" }] }),
+            &["/options/0/name", "/options/0/value"],
+        ),
+        (
             "saveAddress",
             json!({
                 "label": "Label", "idempotencyKey": "op",

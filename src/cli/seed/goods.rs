@@ -114,14 +114,18 @@ pub(super) async fn add_stock(
         __typename ... on UserError { code message }
     } }";
     let merchant = merchant();
-    let bar = steps.begin("stock", products.len());
-    stream::iter(products)
-        .map(|product| {
+    let mut goods = Vec::with_capacity(products.len());
+    for product in products {
+        goods.push((product.sku.clone(), product.stock));
+        goods.extend(finishes(product).map(|(sku, _, _)| (sku, product.stock)));
+    }
+    let bar = steps.begin("stock", goods.len());
+    stream::iter(goods)
+        .map(|(sku, quantity)| {
             let (merchant, bar) = (&merchant, &bar);
             async move {
-                let op = format!("demo-stock-{}", product.sku);
-                let input =
-                    json!({ "sku": product.sku, "quantity": product.stock, "idempotencyKey": op });
+                let op = format!("demo-stock-{sku}");
+                let input = json!({ "sku": sku, "quantity": quantity, "idempotencyKey": op });
                 client.execute(merchant, RECEIVE, json!({ "input": input })).await?;
                 bar.inc(1);
                 Ok::<_, Failure>(())
@@ -132,6 +136,14 @@ pub(super) async fn add_stock(
         .await?;
     bar.finish();
     Ok(())
+}
+
+/// The variants of a product: their SKUs, their finishes, and what they cost more. Some instruments and devices have any.
+fn finishes(product: &Product) -> impl Iterator<Item = (String, &'static str, i64)> {
+    const FINISHES: &[(&str, i64)] = &[("black", 0), ("walnut", 2_000)];
+    let has_variants = matches!(product.kind, "instrument" | "audio") && product.sku.ends_with('3');
+    let finishes = if has_variants { FINISHES } else { &[] };
+    finishes.iter().map(|(finish, more)| (format!("{}.{finish}", product.sku), *finish, *more))
 }
 
 /// A product as a line of an import; `people` are ids in the order of the cast.
@@ -161,11 +173,16 @@ fn line(product: &Product, people: &[String]) -> Value {
             json!({ "generic": { "type": kind, "properties": properties } })
         }
     };
+    let variants = finishes(product).map(|(sku, finish, more)| {
+        let options = json!([{ "name": "finish", "value": finish }]);
+        json!({ "sku": sku, "options": options, "priceDifference": more })
+    });
     let [width, height, depth] = product.size;
     json!({
         "sku": product.sku,
         "categories": product.categories,
         "contributors": contributors,
+        "variants": variants.collect::<Vec<_>>(),
         "pricing": { "list": product.list, "retail": product.retail, "currency": "EUR" },
         "content": {
             "title": product.title,

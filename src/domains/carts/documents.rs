@@ -100,6 +100,8 @@ document! {
         pub title: String,
         /// Type of the product when the line was added.
         pub kind as "type": String,
+        /// Values of the variant's options when the line was added, if it is of a variant.
+        pub variant_title?: String,
         /// Retail price when the line was added, in minor units.
         pub unit_price: i64,
     }

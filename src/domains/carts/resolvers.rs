@@ -54,7 +54,7 @@ mutations! {
     /// Repeatable: claiming a cart that the caller owns returns it unchanged.
     claim_cart(ClaimCartInput) -> ClaimCartResult by signed_in;
 
-    /// Adds pieces of a product to a cart. A new line gets the product's current price; an existing line
+    /// Adds pieces of a product or a variant to a cart. A new line gets the product's current price; an existing line
     /// keeps its price. A cart with the policy `RESERVE` reserves the stock at once. If too many carts hold
     /// the product, the pieces are added without a reservation (see `held`). Allowed for the owner and the
     /// role `service`, and for everyone if the cart has no owner.

@@ -45,9 +45,9 @@ macro_rules! line {
         object! {
             $(#[doc = $about])+
             impl $name as $shown {
-                /// SKU of the product.
+                /// SKU of the product or variant.
                 sku: ID = $shown.line.sku.as_str().into(),
-                /// The product as it is now. Null if it was deleted.
+                /// The product as it is now. Null if it was deleted, or if the variant was deleted.
                 product(
                     context,
                     #[graphql(
@@ -56,7 +56,7 @@ macro_rules! line {
                     locale: Option<LocaleTag>,
                 )?: Option<$crate::domains::catalog::Product> = {
                     use $crate::domains::catalog;
-                    let found = catalog::operations::product(app(context), &$shown.line.sku).await?;
+                    let found = catalog::operations::product_selling(app(context), &$shown.line.sku).await?;
                     found.map(|found| catalog::Product::of(found, locale))
                 },
                 /// Number of pieces in the line, 1 to 10,000.
@@ -66,6 +66,13 @@ macro_rules! line {
                 /// Type of the product at the time it was put into the cart, such as `album`.
                 #[graphql(name = "type")]
                 kind: &str = &$shown.line.kind,
+                /// Values of the variant's options at the time it was put into the cart, such as `red / M`. Null if the line
+                /// isn't of a variant.
+                variant_title: Option<&str> = $shown.line.variant_title.as_deref(),
+                /// The variant as it is now. Null if it was deleted, or if the line isn't of a variant.
+                variant(context)?: Option<$crate::domains::catalog::ProductVariant> =
+                    $crate::domains::catalog::operations::variant(app(context), &$shown.line.sku)
+                        .await?,
                 /// Price of one piece at the time the product was put into the cart. Later price changes don't
                 /// affect the line.
                 unit_price: Money = Money::new($shown.line.unit_price, $shown.currency),
@@ -94,7 +101,7 @@ object! {
         policy: CartPolicy = cart.policy,
         /// Currency of all lines.
         currency: CurrencyCode = cart.currency,
-        /// Lines of the cart, one per product and at most 100, in the order in which the products were added.
+        /// Lines of the cart, one per SKU and at most 100, in the order in which they were added.
         lines: Vec<CartLine> =
             cart.lines.iter().map(|line| CartLine::of(line, cart.currency)).collect(),
         /// Sum of the totals of all lines.
@@ -131,12 +138,12 @@ impl Cart {
 }
 
 line! {
-    /// Line of a cart: one product with its quantity.
+    /// Line of a cart: one product or variant with its quantity.
     CartLine of documents::CartLine as shown {
         /// Number of these pieces that are reserved for the cart. The checkout takes the other ones from stock,
         /// if they are still available then.
         held: i32 = int(shown.line.reserved),
-        /// Price of one piece of the product now. Null if the product was deleted, or its price is in another currency.
+        /// Price of one piece of the product or variant now. Null if it was deleted, or its price is in another currency.
         price_now(context)?: Option<Money> =
             shown.present_price(app(context)).await?.map(|price| Money::new(price, shown.currency)),
         /// Whether `priceNow` differs from `unitPrice`. `acceptPrices` takes over the present prices.
@@ -177,7 +184,7 @@ input! {
     pub struct AddCartLineInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::CART),
-        /// SKU of the product.
+        /// SKU of the product, or of one of its variants.
         pub sku: ID where sku(),
         /// Number of pieces to add, 1 to 10,000. The line can't exceed 10,000 pieces in total.
         pub quantity: i32 where within(1..=MAX_QUANTITY),
@@ -236,8 +243,8 @@ result! {
     pub enum ClaimCartResult:
         CartDocument => Cart | NotFound | CartNotActive | InvalidInput;
 
-    /// Result of `addCartLine`: the cart after the change, or a refusal. `NotFound`: the cart or the product
-    /// doesn't exist for this caller. `CurrencyMismatch`: the product's price is in another currency than the
+    /// Result of `addCartLine`: the cart after the change, or a refusal. `NotFound`: the cart, or the
+    /// product or variant, doesn't exist for this caller. `CurrencyMismatch`: the product's price is in another currency than the
     /// cart. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the cart has 100
     /// lines already.
     pub enum AddCartLineResult:

@@ -1,7 +1,11 @@
 //! The documents of the catalog as MongoDB stores them.
 
+mod variants;
+
 use async_graphql::SimpleObject;
 
+pub(super) use self::variants::VariantOption;
+pub use self::variants::{Variant, is_variant, product_sku};
 use super::types::{NumberInput, PropertyInput};
 use crate::{
     domains::{
@@ -29,6 +33,9 @@ document! {
         #[serde(flatten)]
         pub content: Content,
         pub pricing: Pricing,
+        /// Its variants, in the order in which they were added.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub variants: Vec<Variant>,
         /// Price and weight as a point, see [`coordinate`]; absent if the weight is unknown.
         pub plane?: [f64; 2],
         /// Copies of its categories.

@@ -50,6 +50,9 @@ fn line(product: ProductDocument) -> Value {
         .contributors
         .iter()
         .map(|one| json!({ "personId": NodeKind::PERSON.id(&one.person_id).0, "role": one.role }));
+    let variants = product.variants.iter().map(
+        |one| json!({ "sku": one.sku, "options": one.options, "priceDifference": one.difference }),
+    );
     json!({
         "sku": product.sku,
         "slug": product.slug,
@@ -68,6 +71,7 @@ fn line(product: ProductDocument) -> Value {
             "retail": product.pricing.retail,
             "currency": product.pricing.currency,
         },
+        "variants": Some(variants.collect::<Vec<_>>()).filter(|all| !all.is_empty()),
         "categories": product.categories.iter().map(|one| &one.path).collect::<Vec<_>>(),
         "contributors": contributors.collect::<Vec<_>>(),
     })

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! If the SKU exists, a line replaces content, price and categories, and also the contributors if the line
-//! has them. A line with a `slug` sets it. A line may be imported repeatedly.
+//! has them. A line with a `slug` sets it. A line with `variants`, each in the form of `addVariant`'s input, adds them or
+//! changes those that the product has; its other variants stay. A line may be imported repeatedly.
 
 use std::collections::BTreeSet;
 
@@ -19,17 +20,21 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    documents::{Content, Contributor, Pricing},
-    operations::{finish_all, set_slug},
+    documents::{Content, Contributor, Pricing, product_sku},
+    operations::{finish_all, import_variants, set_slug},
     store::{self, Imported},
-    types::{self, CATEGORIES, PricingInput, ProductContentInput},
+    types::{self, AddVariantInput, CATEGORIES, PricingInput, ProductContentInput},
 };
 use crate::{
     domains::{
         categories::{self, CategoryCopy},
         people::{self, PersonName, operations::WORKS},
     },
-    graphql::{prelude::*, refusals::AnyRefusal},
+    graphql::{
+        declared::{each, valid},
+        prelude::*,
+        refusals::AnyRefusal,
+    },
 };
 
 /// One line of the import.
@@ -48,6 +53,9 @@ pub struct ImportProduct {
     /// Slug for the product's URL. If absent, that of the product stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slug: Option<Slug>,
+    /// Variants to add or to change, at most 100. Those that the line doesn't have stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variants: Option<Vec<AddVariantInput>>,
 }
 
 /// A contributor, named by either id or key.
@@ -83,8 +91,8 @@ impl ImportContributor {
 
 /// Number of products per command.
 const BATCH: usize = 250;
-/// Number of slugs that are set at the same time.
-const SLUGS_AT_ONCE: usize = 16;
+/// Number of products whose slugs or variants are set at the same time.
+const LINES_AT_ONCE: usize = 16;
 
 /// Imports `lines`. Returns for each of them, in their order, why it was refused.
 ///
@@ -143,6 +151,7 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
     // Corrects copies that became stale meanwhile, and writes the works that are due.
     finish_all(app, &skus).await?;
     set_slugs(app, lines, &mut answers).await?;
+    set_variants(app, lines, &mut answers).await?;
     Ok(answers)
 }
 
@@ -157,7 +166,7 @@ async fn set_slugs(
         imported.filter_map(|(line, answer)| Some((line, line.slug.as_ref()?, answer)));
     stream::iter(with_slugs)
         .map(Ok)
-        .try_for_each_concurrent(SLUGS_AT_ONCE, async |(line, slug, answer)| {
+        .try_for_each_concurrent(LINES_AT_ONCE, async |(line, slug, answer)| {
             match set_slug::<AnyRefusal>(app, &line.sku, Some(slug)).await {
                 Ok(_) => Ok(()),
                 Err(Stop::Failed(error)) => Err(error),
@@ -168,6 +177,44 @@ async fn set_slugs(
             }
         })
         .await
+}
+
+/// Adds and changes the variants of the lines that were imported, like [`set_slugs`].
+async fn set_variants(
+    app: &App,
+    lines: &[ImportProduct],
+    answers: &mut [Result<(), InvalidInput>],
+) -> Result<()> {
+    let imported = lines.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
+    let with_variants =
+        imported.filter(|(line, _)| line.variants.as_ref().is_some_and(|all| !all.is_empty()));
+    stream::iter(with_variants)
+        .map(Ok)
+        .try_for_each_concurrent(LINES_AT_ONCE, async |(line, answer)| {
+            let Ok(variants) = variants(line) else { return Ok(()) };
+            match import_variants(app, &line.sku, &variants).await {
+                Ok(()) => Ok(()),
+                Err(Stop::Failed(error)) => Err(error),
+                Err(Stop::Refused(refusal)) => {
+                    *answer = Err(InvalidInput::new("variants", refusal.message));
+                    Ok(())
+                }
+            }
+        })
+        .await
+}
+
+/// The variants of a line, checked: they are of its product.
+fn variants(line: &ImportProduct) -> Result<Vec<AddVariantInput>, InvalidInput> {
+    let mut variants = line.variants.clone().unwrap_or_default();
+    each(store::VARIANTS, valid)("variants", &mut variants)?;
+    match variants.iter().position(|variant| product_sku(&variant.sku) != line.sku) {
+        Some(at) => {
+            let field = format!("variants.{at}.sku");
+            Err(InvalidInput::new(&field, "doesn't begin with the SKU of the product and a dot"))
+        }
+        None => Ok(variants),
+    }
 }
 
 /// The records that the products of a batch copy.
@@ -241,6 +288,7 @@ fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, I
     let (mut content, mut pricing) = (line.content.clone(), line.pricing.clone());
     types::content("content", &mut content)?;
     types::pricing("pricing", &mut pricing)?;
+    variants(line)?;
     let contributors = line.contributors.as_deref();
     Ok(Imported {
         sku,

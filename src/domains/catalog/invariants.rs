@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    documents::{Pricing, ProductDocument, SlugDocument, coordinate},
+    documents::{
+        Pricing, ProductDocument, SlugDocument, Variant, coordinate, is_variant, product_sku,
+    },
     store,
 };
 use crate::{graphql::prelude::*, invariants::Report};
@@ -61,6 +63,19 @@ fn faults(product: &ProductDocument, site: &str) -> Vec<&'static str> {
     }
     if product.content.stemming != LocaleTag::stemming_of(product.content.language.as_ref(), site) {
         faults.push("text search doesn't go by its language (`docgate indexes apply` mends it)");
+    }
+    let (mut skus, mut titles) = (HashSet::new(), HashSet::new());
+    let of_product = |sku: &str| is_variant(sku) && product_sku(sku) == product.sku;
+    let mut variants = product.variants.iter();
+    let are_sound = variants.all(|one| {
+        of_product(&one.sku)
+            && one.title == Variant::title_of(&one.options)
+            && skus.insert(&one.sku)
+            && titles.insert(&one.title)
+    });
+    if !are_sound {
+        faults
+            .push("a variant has the SKU or the options of another one, or another product's SKU");
     }
     let is_near = |on_axis: f64, amount| (on_axis - coordinate(amount)).abs() < 1e-9;
     let is_placed = match (product.content.shipping, product.plane) {

@@ -52,6 +52,13 @@
 //! one whose product is still to be written. A repeat makes its claim younger. The claims of a deleted product are removed
 //! with it.
 //!
+//! # Variants
+//!
+//! The variants of a product are elements of its document, and each change of one is one update of it. The SKU of a variant
+//! begins with that of its product and a dot, which no SKU of a product has. So it is unique without a claim, and the product
+//! is found by its key. Stock, carts and orders know a variant by its SKU, as they know a product. A variant is deleted as a
+//! product is: the inventory decides, and the variant is removed here. A product with variants isn't deleted.
+//!
 //! # Terms
 //!
 //! `suggest` finds a product by words of its titles, which every write of titles stores with them (`search`). Products of
@@ -59,7 +66,7 @@
 //!
 //! # Invariants
 //!
-//! Every slug of a product is claimed by it. Terms agree with the titles. Savings, keys and coordinates agree with the fields from which they are derived. The works of people agree
+//! Every slug of a product is claimed by it. Variants have the SKU of their product, and differ in SKU and title. Terms agree with the titles. Savings, keys and coordinates agree with the fields from which they are derived. The works of people agree
 //! with the contributors of products, in both directions.
 
 mod documents;
@@ -87,11 +94,11 @@ use crate::{
     mongo::{Stored, condition::is_absent},
 };
 use documents::SlugDocument;
-pub use documents::{Pricing, ProductDocument};
+pub use documents::{Pricing, ProductDocument, Variant, is_variant, product_sku};
 pub use import::ImportProduct;
 pub use operations::Offer;
-pub use types::Product;
 use types::{Album, Book, Film, GenericProduct};
+pub use types::{Product, ProductVariant};
 pub use view::StoredProduct;
 
 impl NodeKind {

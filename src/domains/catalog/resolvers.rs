@@ -10,13 +10,13 @@ queries! {
     /// Query fields.
     pub struct CatalogQuery;
 
-    /// A product by its SKU or by its slug, of which one is given. Null if it doesn't exist.
+    /// A product by its SKU, the SKU of one of its variants, or its slug, of which one is given. Null if it doesn't exist.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]
     product(
         context,
-        #[graphql(desc = "SKU of the product.")] sku: Option<ID>,
+        #[graphql(desc = "SKU of the product, or of one of its variants.")] sku: Option<ID>,
         #[graphql(desc = "Another key of the product.")] by: Option<ProductBy>,
         #[graphql(desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names.")]
         locale: Option<LocaleTag>,
@@ -101,6 +101,15 @@ mutations! {
     /// Sets the slug of a product, or derives it from the title. The product is still found by its former slugs.
     /// Repeatable: the slug that the product has is left unchanged.
     set_product_slug(SetProductSlugInput) -> SetProductSlugResult via shown by merchant;
+
+    /// Adds a variant to a product, with a SKU and a stock of its own and a price difference. Repeatable: the same call sent
+    /// again returns the product. `deleteVariant` deletes a variant.
+    add_variant(AddVariantInput) -> AddVariantResult via shown by merchant;
+
+    /// Replaces options and price difference of a variant. It is refused with `Conflict` if they changed since the client
+    /// read them. Lines that are already in carts keep their price. Repeatable: the same call with the same `version`
+    /// returns the product.
+    update_variant(UpdateVariantInput) -> UpdateVariantResult via shown by merchant;
 
     /// Credits a person with a role in a product. Repeatable: an existing credit is left unchanged.
     credit_person(CreditPersonInput) -> CreditPersonResult via shown by merchant;

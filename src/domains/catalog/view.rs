@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_graphql::SimpleObject;
 use mongodb::bson::{DateTime, RawDocumentBuf};
 
-use super::documents::{Dimensions, Pricing, ProductDocument, Shipping};
+use super::documents::{Dimensions, Pricing, ProductDocument, Shipping, Variant};
 use crate::{
     domains::{
         categories::CategoryCopyView, comments::DiscussionSummary, images::ImageView,
@@ -51,6 +51,7 @@ view! {
         "issued" => pub issued: Option<&'a str>,
         "shipping" => pub shipping: Later<'a, Option<Shipping>>,
         "pricing" => pub pricing: Pricing,
+        "variants" => pub variants: Later<'a, Vec<Owned<Variant>>>,
         "details" => pub details: Later<'a, Option<DetailsView<'a>>>,
         "properties" => pub properties: Later<'a, Vec<ProductProperty<'a>>>,
         "numbers" => pub numbers: Later<'a, Vec<ProductNumber<'a>>>,

@@ -64,7 +64,7 @@ async fn would_book(app: &App, line: &ImportStock) -> Result<Result<(), InvalidI
         return Ok(Err(invalid));
     }
     let ImportStock { sku, quantity, receipt } = line;
-    if catalog::operations::generation(app, sku).await?.is_none() {
+    if catalog::operations::generation_on_sale(app, sku).await?.is_none() {
         return Ok(Err(InvalidInput::new("sku", NO_PRODUCT)));
     }
     let stock = store::stocks(app).get(sku).await?;
@@ -137,7 +137,9 @@ async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput
 }
 
 fn check(line: &ImportStock) -> Result<(), InvalidInput> {
-    input::key("sku", &line.sku)?;
+    if !input::is_sku(&line.sku) {
+        input::key("sku", &line.sku)?;
+    }
     input::within("quantity", line.quantity, 0..=MAX)?;
     input::key("receipt", &line.receipt).map(|_| ())
 }

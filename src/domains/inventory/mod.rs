@@ -40,6 +40,11 @@
 //! catalog tells which product exists; the write that opens the stock is guarded by the deletion that was
 //! read.
 //!
+//! A variant is deleted in the same way (`deleteVariant`), and its stock remembers its generation. Its SKU can be used at once.
+//! A call that read the earlier variant may then close the stock once more, for the earlier generation. Such stock is open for
+//! the later one, as above. A product is deleted after its variants. A variant that is added while the deletion of its
+//! product is committed is deleted with it, as far as nobody has reserved pieces of it.
+//!
 //! # Records of receipts
 //!
 //! A receipt is committed by one update of the stock document, which records its op. Every hundredth receipt moves the

@@ -10,23 +10,23 @@ queries! {
     /// Query fields.
     pub struct InventoryQuery;
 
-    /// Stock of a product. Null if there is no product with this SKU; all counters are zero if nothing was
+    /// Stock of a product or variant. Null if there is none with this SKU; all counters are zero if nothing was
     /// ever received. Stock belongs to the SKU: the remaining pieces of a deleted product are available again
     /// when a product with the same SKU is created.
     ///
     /// Who: everyone.
     stock(
         context,
-        #[graphql(desc = "SKU of the product.")] sku: ID,
+        #[graphql(desc = "SKU of the product or variant.")] sku: ID,
     ): Option<Stock> = operations::stock(app(context), &sku).await?.map(Stock::from),
 
-    /// Stock of several products, in the order of `skus`. Each element is what `stock` returns for the SKU: null if
-    /// there is no such product.
+    /// Stock of several products and variants, in the order of `skus`. Each element is what `stock` returns for the SKU: null
+    /// if there is no such product or variant.
     ///
     /// Who: everyone.
     stocks(
         context,
-        #[graphql(desc = "SKUs of the products, at most 100.")] skus: Vec<ID>,
+        #[graphql(desc = "SKUs of the products and variants, at most 100.")] skus: Vec<ID>,
     ): Vec<Option<Stock>> = {
         let found = operations::stocks_of(app(context), &skus).await?;
         found.into_iter().map(|stock| stock.map(Stock::from)).collect()
@@ -49,10 +49,17 @@ mutations! {
     /// of receipts per second over many seconds is answered with the error `RATE_LIMITED`.
     receive_stock(ReceiveStockInput) -> ReceiveStockResult by merchant;
 
-    /// Deletes a product. It is refused with `InUse` while carts or checkouts hold pieces of the product.
+    /// Deletes a product. It is refused with `InUse` while carts or checkouts hold pieces of the product, and while it has
+    /// variants.
     /// Existing orders of the product stay. The remaining stock stays with the SKU and belongs to the next
     /// product that is created with it.
     delete_product(DeleteProductInput) -> DeleteProductResult by merchant;
+
+    /// Deletes a variant of a product. It is refused with `InUse` while carts or checkouts hold pieces of the variant.
+    /// Existing orders of the variant stay. A line of a cart without a reservation stays as well: it has no present price,
+    /// and its checkout is refused with `CheckoutShort`. The remaining stock stays with the SKU and belongs to the next
+    /// variant that is added with it. Repeatable: a variant that was deleted counts as deleted.
+    delete_variant(DeleteVariantInput) -> DeleteVariantResult by merchant;
 }
 
 /// Subscription fields.
@@ -61,14 +68,14 @@ pub struct InventorySubscription;
 
 #[Subscription]
 impl InventorySubscription {
-    /// Stock of a product: the current state first, then each new state after a change. The stream ends when
-    /// the product is deleted. If changes come faster than the client reads, intermediate states are skipped.
+    /// Stock of a product or variant: the current state first, then each new state after a change. The stream ends when it
+    /// is deleted. If changes come faster than the client reads, intermediate states are skipped.
     ///
     /// Who: everyone.
     async fn stock_changed(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "SKU of the product.")] sku: ID,
+        #[graphql(desc = "SKU of the product or variant.")] sku: ID,
     ) -> Result<impl Stream<Item = Result<Stock>> + use<>> {
         let visible = |stock: &Stock| (stock.0.available, stock.0.sold, stock.0.received);
         let of = ("inventory", sku.0.clone());

@@ -8,7 +8,7 @@ use crate::graphql::{prelude::*, scalars::int};
 object! {
     /// Stock counters of one SKU, in pieces. `available`, `reserved` and `sold` add up to `received`.
     pub type Stock = StockDocument as stock {
-        /// SKU of the product.
+        /// SKU of the product or variant.
         sku: ID = ID(stock.sku.clone()),
         /// Number of pieces that are free to be ordered.
         available: Long = Long(stock.available),
@@ -36,9 +36,9 @@ pub enum Availability {
 }
 
 impl Availability {
-    /// The availability of a stock of which `low` pieces are few.
-    pub(super) fn of(stock: &StockDocument, low: u32) -> Self {
-        match stock.available {
+    /// The availability of so many free pieces, if `low` pieces are few.
+    pub(super) fn of(available: i64, low: u32) -> Self {
+        match available {
             ..=0 => Self::Out,
             some if some <= i64::from(low) => Self::Low,
             _ => Self::InStock,
@@ -47,9 +47,9 @@ impl Availability {
 }
 
 input! {
-    /// Input of `receiveStock`: the product and the number of pieces that came in.
+    /// Input of `receiveStock`: the product or variant and the number of pieces that came in.
     pub struct ReceiveStockInput {
-        /// SKU of the product.
+        /// SKU of the product or variant.
         pub sku: ID where sku(),
         /// Number of pieces received, 1 to 1,000,000,000.
         pub quantity: i32 where within(1..=MAX),
@@ -63,6 +63,19 @@ input! {
         /// SKU of the product.
         pub sku: ID where sku(),
     }
+
+    /// Input of `deleteVariant`: the variant to delete.
+    pub struct DeleteVariantInput {
+        /// SKU of the variant.
+        pub sku: ID where variant(),
+    }
+}
+
+/// Result of a successful `deleteVariant`.
+#[derive(Debug, SimpleObject)]
+pub struct DeletedVariant {
+    /// SKU of the deleted variant. It can be used for a new variant at once.
+    pub sku: ID,
 }
 
 /// Result of a successful `deleteProduct`.
@@ -73,15 +86,20 @@ pub struct DeletedProduct {
 }
 
 result! {
-    /// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
-    /// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was aborted.
+    /// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product
+    /// or variant with this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was aborted.
     pub enum ReceiveStockResult:
         StockDocument => Stock | NotFound | Conflict | InvalidInput;
 
     /// Result of `deleteProduct`: the SKU of the deleted product, or a refusal. `InUse`: carts or checkouts hold
-    /// pieces of the product.
+    /// pieces of the product, or the product has variants.
     pub enum DeleteProductResult:
         DeletedProduct | NotFound | InUse | InvalidInput;
+
+    /// Result of `deleteVariant`: the SKU of the deleted variant, or a refusal. `InUse`: carts or checkouts hold pieces of
+    /// the variant.
+    pub enum DeleteVariantResult:
+        DeletedVariant | NotFound | InUse | InvalidInput;
 }
 
 refusal! {

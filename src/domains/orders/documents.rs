@@ -130,6 +130,8 @@ document! {
         pub title: String,
         /// Type of the product at that time.
         pub kind as "type": String,
+        /// Values of the variant's options at that time, if it is of a variant.
+        pub variant_title?: String,
         /// Unit price at that time, in minor units.
         pub unit_price: i64,
     }

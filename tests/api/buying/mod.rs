@@ -5,6 +5,7 @@ mod flows;
 mod live;
 mod prices;
 mod returns;
+mod variants;
 mod vouchers;
 
 use mongodb::bson::doc;

@@ -262,7 +262,7 @@ impl Call<'_> {
     }
 }
 
-/// An empty line for the product at its current price, if the cart as read has room for the quantity. The commit
+/// An empty line for the product or variant at its current price, if the cart as read has room for the quantity. The commit
 /// guards on the same condition.
 fn new_line(
     offer: Option<Offer>,
@@ -284,8 +284,17 @@ fn new_line(
             ("sku", format!("a cart takes at most {MAX_LINES} lines"))
         }
         _ => {
-            let Offer { sku, title, kind, .. } = offer;
-            return Ok(CartLine { sku, quantity: 0, reserved: 0, title, kind, unit_price });
+            let Offer { sku, title, kind, variant_title, .. } = offer;
+            let (quantity, reserved) = (0, 0);
+            return Ok(CartLine {
+                sku,
+                quantity,
+                reserved,
+                title,
+                kind,
+                variant_title,
+                unit_price,
+            });
         }
     };
     Err(InvalidInput::new(field, reason).into())

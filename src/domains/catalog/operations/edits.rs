@@ -63,6 +63,7 @@ fn new_product(
         plane: content.shipping.map(|shipping| point(shipping.weight)),
         content,
         pricing,
+        variants: Vec::new(),
         copying: (!categories.is_empty()).then(mark),
         facets: (!categories.is_empty()).then(|| FacetMark::new(attempt.now())),
         categories,
@@ -114,6 +115,15 @@ pub async fn set_product_price(
         Err((NotChanged::OtherCurrency, _)) => {
             let reason = "is another than the stored one: give both prices";
             Err(InvalidInput::new("currency", reason).into())
+        }
+        Err((NotChanged::Differences, _)) => {
+            let reason =
+                "is another than that of the variants' price differences: set these to 0 first";
+            Err(InvalidInput::new("currency", reason).into())
+        }
+        Err((NotChanged::Underpriced, _)) => {
+            let reason = "would be less than what a variant costs less than the product";
+            Err(InvalidInput::new("retail", reason).into())
         }
         Err((_, product)) => {
             let list = input.list.map_or(product.pricing.list, i64::from);

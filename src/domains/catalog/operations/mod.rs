@@ -4,6 +4,7 @@ mod content;
 mod edits;
 mod follow;
 mod search;
+mod variants;
 
 pub use edits::{
     categorize_product, create_product, credit_person, set_product_price, uncredit_person,
@@ -12,9 +13,13 @@ pub use edits::{
 pub(super) use follow::{finish, finish_all};
 pub use search::{correct_terms, product_by, set_product_slug, suggested_products, typed};
 pub(super) use search::{finish_claim, set_slug};
+pub(super) use variants::import_variants;
+pub use variants::{
+    add_variant, generation_on_sale, product_selling, remove_variant, update_variant, variant,
+};
 
 use super::{
-    documents::ProductDocument,
+    documents::{ProductDocument, Variant},
     store::{self, NotChanged, products},
     view::StoredProduct,
 };
@@ -34,22 +39,41 @@ pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>> {
     Ok(found.filter(|product| product.get().deleted_at.is_none()))
 }
 
-/// Generation of the product with the SKU, also while it is being removed.
-pub async fn generation(app: &App, sku: &str) -> Result<Option<String>> {
-    Ok(products(app).get_settled(sku).await?.map(|product| product.generation))
+/// A product that is to be deleted.
+#[derive(Debug)]
+pub struct Deletable {
+    /// Its generation.
+    pub generation: String,
+    /// Whether it isn't deleted yet and has variants.
+    pub has_variants: bool,
 }
 
-/// Deletes this generation of the product. If it is already gone, nothing changes.
+/// The product with the SKU, also while it is being removed.
+pub async fn deletable(app: &App, sku: &str) -> Result<Option<Deletable>> {
+    let deletable = |product: ProductDocument| Deletable {
+        generation: product.generation,
+        has_variants: product.deleted_at.is_none() && !product.variants.is_empty(),
+    };
+    Ok(products(app).get_settled(sku).await?.map(deletable))
+}
+
+/// Deletes this generation of the product. If it is already gone, nothing changes. Returns the variants that were added
+/// since it was decided to delete the product.
 ///
 /// # Errors
 /// The outcome is unknown, or the attempt is over: repeat the call.
-pub async fn delete(app: &App, sku: &str, generation: &str, attempt: &Attempt) -> Result<()> {
+pub async fn delete(
+    app: &App,
+    sku: &str,
+    generation: &str,
+    attempt: &Attempt,
+) -> Result<Vec<Variant>> {
     let deletion = store::deletion(sku, generation);
     match products(app).write_and_read(&deletion, attempt).await? {
         Verdict::Applied(product) | Verdict::Refused(NotChanged::Gone, product) => {
-            finish(app, attempt, product).await.map(|_| ())
+            Ok(finish(app, attempt, product).await?.variants)
         }
-        Verdict::Missing | Verdict::Refused(..) => Ok(()),
+        Verdict::Missing | Verdict::Refused(..) => Ok(Vec::new()),
     }
 }
 

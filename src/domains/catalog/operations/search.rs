@@ -46,10 +46,10 @@ pub async fn correct_terms(app: &App) -> Result<u64> {
     store::correct_terms(app).await
 }
 
-/// The product with this SKU, or with this present or former slug.
+/// The product with this SKU or with a variant of this SKU, or with this present or former slug.
 pub async fn product_by(app: &App, by: ProductBy) -> Result<Option<StoredProduct>> {
     let slug = match by {
-        ProductBy::Sku(sku) => return super::product(app, &sku).await,
+        ProductBy::Sku(sku) => return super::product_selling(app, &sku).await,
         ProductBy::Slug(slug) => slug,
     };
     let found =

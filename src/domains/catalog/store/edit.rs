@@ -5,8 +5,8 @@ use super::{
         documents::{Content, Contributor, Pricing, ProductDocument},
         types::SetProductPriceInput,
     },
-    NotChanged, copying, everyone, existing, exists, next_version, outbox_has_room, plane_stage,
-    products, unconfirmed_of, works_due,
+    NotChanged, copying, differs, everyone, existing, exists, next_version, outbox_has_room,
+    plane_stage, products, unconfirmed_of, works_due,
 };
 use crate::{
     domains::{categories::CategoryCopy, counted},
@@ -49,9 +49,16 @@ pub(in super::super) fn set_price(new: &SetProductPriceInput) -> Change<NotChang
         if new.list.is_none() || new.retail.is_none() {
             rules.push((is("pricing.currency", currency.code()), NotChanged::OtherCurrency));
         }
+        let is_same = is("pricing.currency", currency.code());
+        rules.push((Condition::Any(vec![is_same, differs().negated()]), NotChanged::Differences));
         pricing.insert("pricing.currency", literal(currency.code()));
     }
     pricing.insert("facets", counted::changed(false, doc! { "$or": others }));
+    if let Some(Long(retail)) = new.retail {
+        let is_dearer = at_least("difference", -retail);
+        let is_negative = has_element("variants", [is_dearer.negated()]);
+        rules.push((is_negative.negated(), NotChanged::Underpriced));
+    }
     rules.push((at_least(list, retail), NotChanged::Unordered));
     Change::ruled(&new.sku.0, rules, pricing).then([savings_stage(), plane_stage()])
 }

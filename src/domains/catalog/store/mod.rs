@@ -6,11 +6,13 @@ mod flow;
 mod invariants;
 mod lists;
 mod search;
+mod variants;
 
-pub(super) use self::{edit::*, flow::*, invariants::*, search::*};
+pub(super) use self::{edit::*, flow::*, invariants::*, search::*, variants::*};
 pub use lists::{list, related};
+pub use variants::{Offer, find_offer};
 
-use super::documents::{Pricing, ProductDocument};
+use super::documents::ProductDocument;
 use crate::{app::App, domains::categories::CategoryCopy, error::Result, mongo::prelude::*};
 
 /// Maximum number of outbox entries of a product. It is reached only while none can be applied.
@@ -29,31 +31,6 @@ pub(super) async fn list_unfinished(app: &App, skus: &[String]) -> Result<Vec<Pr
     let exists = |field: &str| doc! { field: { "$exists": true } };
     list.filter.insert("$or", vec![exists("outbox.at"), exists("copying.at")]);
     products(app).list(list).await
-}
-
-/// The fields of a product that a cart copies.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Offer {
-    #[serde(rename = "_id")]
-    pub sku: String,
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub title: String,
-    pub pricing: Pricing,
-    #[serde(rename = "deletedAt", default, skip_serializing_if = "Option::is_none")]
-    deleted_at: Option<DateTime>,
-}
-
-impl Stored for Offer {
-    const COLLECTION: &'static str = ProductDocument::COLLECTION;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
-}
-
-/// The current offer of a product, unless it was deleted.
-pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>> {
-    const FIELDS: &[&str] = &["_id", "type", "title", "pricing", "deletedAt"];
-    let found = app.collection::<Offer>().get_part_settled(sku, FIELDS).await?;
-    Ok(found.filter(|product| product.deleted_at.is_none()))
 }
 
 /// Why a product isn't changed.
@@ -79,6 +56,16 @@ pub(super) enum NotChanged {
     FullProduct,
     /// The product has the maximum number of slugs.
     FullSlugs,
+    /// The price differences of variants are in another currency.
+    Differences,
+    /// A variant would cost less than nothing.
+    Underpriced,
+    /// The product has the variant already.
+    HasVariant,
+    /// Another variant of the product has these options.
+    SameOptions,
+    /// The product has the maximum number of variants.
+    FullVariants,
     /// Too many outbox entries aren't applied yet.
     Busy,
 }

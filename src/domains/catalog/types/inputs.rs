@@ -13,7 +13,7 @@ use crate::graphql::{
 /// Maximum number of categories of a product.
 pub(crate) const CATEGORIES: usize = 20;
 /// Maximum price, in minor units.
-const PRICE: i64 = 100_000_000_000;
+pub(super) const PRICE: i64 = 100_000_000_000;
 /// Maximum weight, in grams.
 pub(crate) const WEIGHT: i64 = 1_000_000_000;
 /// Maximum length of a side, in millimetres.

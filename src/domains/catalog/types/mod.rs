@@ -5,8 +5,9 @@ mod inputs;
 mod lists;
 mod product;
 mod search;
+mod variants;
 
-pub use self::{combined::*, inputs::*, lists::*, product::*, search::*};
+pub use self::{combined::*, inputs::*, lists::*, product::*, search::*, variants::*};
 use crate::graphql::prelude::*;
 
 // The product is an object of its type.

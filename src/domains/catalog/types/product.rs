@@ -15,6 +15,7 @@ use super::{
         },
     },
     TotalCount,
+    variants::{ProductOption, ProductVariant, availability},
 };
 use crate::{
     domains::{
@@ -135,7 +136,7 @@ macro_rules! product_types {
             impl $name as $shown {
                 /// Global id of the product.
                 pub id: ID = NodeKind::PRODUCT.id($shown.0.product().sku),
-                /// SKU, the key of the product in the catalog, in stock, in carts and in orders.
+                /// SKU, the key of the product in the catalog, in stock, in carts and in orders. Variants have their own.
                 sku: ID = $shown.0.product().sku.into(),
                 /// Slug for the product's URL, for `product(by: {slug})`. Null until `setProductSlug` sets one.
                 slug: Option<&str> = $shown.0.product().slug,
@@ -167,7 +168,11 @@ macro_rules! product_types {
                 shipping?: Option<Shipping> = $shown.0.product().shipping.get()?,
                 /// Current prices. Cart lines and order lines keep the price at which they were added.
                 pricing: Pricing = $shown.0.product().pricing,
-                /// Stock of the product, as the query `stock` returns it: all counters are zero if nothing was ever
+                /// Variants of the product in the order in which they were added, at most 100. Empty if it has none.
+                variants?: Vec<ProductVariant> = ProductVariant::all($shown.0.product())?,
+                /// Options in which the variants differ, with their values.
+                options?: Vec<ProductOption> = ProductOption::all($shown.0.product())?,
+                /// Stock of the product without its variants, as the query `stock` returns it: all counters are zero if nothing was ever
                 /// received. Null if the product was just deleted.
                 #[graphql(directive = cache_control::apply(0))]
                 stock(context)?: Option<Stock> = {
@@ -175,13 +180,11 @@ macro_rules! product_types {
                     let found = inventory::operations::stock_of(app(context), sku, generation);
                     found.await?.map(Stock::from)
                 },
-                /// Whether the product can be ordered now. In a list one command reads it for all products. Null if the
-                /// product was just deleted.
+                /// Whether the product can be ordered now, by the free pieces of the product and of all its variants. In a
+                /// list one command reads it for all products. Null if the product was just deleted.
                 #[graphql(directive = cache_control::apply(0))]
-                availability(context)?: Option<Availability> = {
-                    let ProductView { sku, generation, .. } = $shown.0.product();
-                    inventory::operations::availability(app(context), sku, generation).await?
-                },
+                availability(context)?: Option<Availability> =
+                    availability(app(context), $shown.0.product()).await?,
                 /// Categories that the product is in; empty if it is in none.
                 categories?: Vec<ProductCategory<'_>> = $shown.0.categories()?,
                 /// People who contributed to the product, with their roles.

@@ -15,7 +15,7 @@ use crate::{
 /// Key of a product; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum ProductBy {
-    /// SKU of the product.
+    /// SKU of the product, or of one of its variants.
     Sku(ID),
     /// Slug of the product, or one that it had before. If `Product.slug` is another one, the product's URL has changed.
     Slug(Slug),

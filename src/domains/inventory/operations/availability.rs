@@ -21,13 +21,17 @@ pub async fn stocks_of(app: &App, skus: &[ID]) -> Result<Vec<Option<StockDocumen
     try_join_all(skus.iter().map(|sku| stock(app, sku))).await
 }
 
-/// The availability of a product that was read before; `None` if it was deleted since. The reads of a list share a
-/// command, also with those of its stock.
+/// The availability of a product or variant that was read before, by the free pieces of these SKUs together, each with its
+/// generation. `None` if the first one was deleted since. The reads of a list share a command, also with those of its stock.
 pub async fn availability(
     app: &App,
-    sku: &str,
-    generation: &str,
+    goods: &[(&str, &str)],
 ) -> Result<Option<Availability>, Error> {
-    let found = stock_of(app, sku, generation).await?;
-    Ok(found.map(|stock| Availability::of(&stock, app.config().low_stock)))
+    let reads = goods.iter().map(|(sku, generation)| stock_of(app, sku, generation));
+    let found: Vec<Option<StockDocument>> = try_join_all(reads).await?;
+    if !found.first().is_some_and(Option::is_some) {
+        return Ok(None);
+    }
+    let available: i64 = found.iter().flatten().map(|stock| stock.available).sum();
+    Ok(Some(Availability::of(available, app.config().low_stock)))
 }

@@ -1,11 +1,14 @@
 //! The business rules of the inventory.
 
 mod availability;
+mod deletion;
 mod forgetting;
 mod low;
 mod receipts;
 
 pub use availability::{availability, stocks_of};
+pub(super) use deletion::follow_deletion;
+pub use deletion::{delete_product, delete_variant};
 pub use forgetting::forget_sold;
 pub use low::low_stock;
 pub use receipts::receive_stock;
@@ -26,19 +29,13 @@ pub use super::store::{
 use super::{
     documents::{Reservation, StockDocument, SweptStock},
     store::{self, NotApplied, NotReserved, stocks},
-    types::{DeleteProductInput, DeleteProductResult, DeletedProduct},
 };
 use crate::{
     app::App,
     domains::catalog,
     error::Error,
-    flow::{Attempt, Step, Verdict, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        refusals::{InUse, NotFound, Stop},
-    },
+    flow::{Attempt, Verdict},
+    graphql::input,
     mongo::{derived::Walk, guarded::Sends},
 };
 
@@ -59,16 +56,16 @@ pub enum Reserved {
     Full,
 }
 
-/// The counters of a SKU; `None` if there is no such product. A product without receipts has a stock of zero.
-/// A product whose SKU belonged to another product before has the rest of that one's stock.
+/// The counters of a SKU; `None` if there is no such product or variant. One without receipts has a stock of zero. One whose
+/// SKU belonged to another one before has the rest of that one's stock.
 pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
     let Ok(sku) = input::sku(sku) else { return Ok(None) };
     let found = store::find_counters(app, &sku).await?;
     if found.as_ref().is_some_and(|stock| !stock.deleting) {
         return Ok(found);
     }
-    let Some(product) = catalog::operations::product(app, &sku).await? else { return Ok(None) };
-    Ok(stock_of_generation(found, &sku, product.get().generation))
+    let generation = catalog::operations::generation_on_sale(app, &sku).await?;
+    Ok(generation.and_then(|generation| stock_of_generation(found, &sku, &generation)))
 }
 
 /// The counters of a product that was read before, as [`stock`] returns them; `None` if it was deleted since.
@@ -92,61 +89,12 @@ fn stock_of_generation(
 
 /// Opens stock that was closed for an earlier generation than the product's. Returns whether it was.
 async fn reopen(app: &App, stock: &StockDocument, attempt: &Attempt) -> Result<bool, Error> {
-    let product = catalog::operations::product(app, &stock.sku).await?;
-    let is_another = product.is_some_and(|product| stock.is_left_over(product.get().generation));
+    let generation = catalog::operations::generation_on_sale(app, &stock.sku).await?;
+    let is_another = generation.is_some_and(|generation| stock.is_left_over(&generation));
     if is_another {
         store::reopen(app, stock).within(attempt).held().await?;
     }
     Ok(is_another)
-}
-
-/// Deletes a product. Its stock is the decider: the mark is guarded by nothing being reserved. The deletion
-/// is then applied to the catalog; see the room's `mod.rs`.
-pub async fn delete_product(
-    cx: Cx<'_>,
-    input: DeleteProductInput,
-) -> Result<DeletedProduct, Stop<DeleteProductResult>> {
-    let sku = &*input.checked()?.into_inner().sku.0;
-    let read = || async {
-        let attempt = cx.begin().await?;
-        // A product that is deleted and not removed yet takes the same path, since the first call may have
-        // been interrupted.
-        let generation = catalog::operations::generation(&cx, sku).await?;
-        Ok((attempt, generation.ok_or_else(|| NotFound::new("product", sku))?))
-    };
-    decide(read, |attempt: Attempt, generation: String| async move {
-        let closed = StockDocument {
-            deleting: true,
-            deleted: Some(generation.clone()),
-            deletion_due: Some(attempt.now()),
-            ..StockDocument::empty(sku)
-        };
-        match stocks(&cx).write(&store::deleting(sku, &generation), &attempt).await? {
-            Verdict::Applied(_) => {}
-            Verdict::Refused((), _) => {
-                let why = "the product can't be deleted: some of its stock is reserved for carts or orders";
-                return Err(InUse::because(why).into());
-            }
-            // The product never had stock. A closed stock document refuses a first receipt in flight.
-            Verdict::Missing if stocks(&cx).insert(closed).await.decided()?.is_some() => {}
-            // A first receipt arrived.
-            Verdict::Missing => return Ok(Step::Again),
-        }
-        follow_deletion(&cx, sku, &generation, &attempt).await?;
-        Ok(Step::Done(DeletedProduct { sku: sku.into() }))
-    })
-    .await
-}
-
-/// Applies a committed deletion to the catalog and settles it.
-pub(super) async fn follow_deletion(
-    app: &App,
-    sku: &str,
-    generation: &str,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    catalog::operations::delete(app, sku, generation, attempt).await?;
-    store::settle_deletion(app, sku, generation).held().await.map(|_was_due| ())
 }
 
 /// One step of a flow that reserves stock for a holder, or applies what it reserved.

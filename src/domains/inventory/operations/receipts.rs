@@ -26,7 +26,7 @@ const TOO_MANY_RECEIPTS: &str = "too many goods receipts of this SKU";
 /// Why a receipt isn't booked.
 #[derive(Debug)]
 pub(in super::super) enum Refused {
-    /// There is no such product.
+    /// There is no such product or variant.
     NoProduct,
     /// It was booked before with another quantity.
     OtherInput,
@@ -69,10 +69,9 @@ pub(in super::super) async fn book(
             let Once::Op { op, may_be_repeat: true } = once else { return Ok(None) };
             app.collection::<ReceiptDocument>().get_settled(&id(sku, &op.id)).await
         };
-        let product = catalog::operations::product(app, sku);
-        let (product, moved) = tokio::try_join!(product, moved)?;
-        let product = product.ok_or(Refused::NoProduct)?;
-        Ok((attempt, (product.get().generation.to_owned(), moved)))
+        let generation = catalog::operations::generation_on_sale(app, sku);
+        let (generation, moved) = tokio::try_join!(generation, moved)?;
+        Ok((attempt, (generation.ok_or(Refused::NoProduct)?, moved)))
     };
     decide(read, |attempt: Attempt, (generation, moved): (String, Option<_>)| async move {
         if let (Once::Op { op, .. }, Some(ReceiptDocument { input, .. })) = (once, moved) {

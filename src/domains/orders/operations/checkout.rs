@@ -208,6 +208,7 @@ fn placed(run: Run<'_, SaleOfCart>) -> OrderDocument {
         quantity: line.quantity,
         title: line.title.clone(),
         kind: line.kind.clone(),
+        variant_title: line.variant_title.clone(),
         unit_price: line.unit_price,
     };
     let (id, amount) = (checkout.payment_id.clone(), checkout.total);

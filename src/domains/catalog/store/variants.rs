@@ -1,0 +1,128 @@
+//! Writes of variants, and the offers that carts copy.
+
+use super::{
+    super::documents::{Pricing, ProductDocument, Variant, VariantOption, is_variant, product_sku},
+    NotChanged, exists,
+};
+use crate::{app::App, error::Result, flow::Change, mongo::prelude::*};
+
+/// Maximum number of variants of a product.
+pub(in super::super) const VARIANTS: usize = 100;
+
+/// The fields of a product or a variant that a cart copies.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// SKU under which it is sold.
+    pub sku: String,
+    /// Type of the product.
+    pub kind: String,
+    /// Title of the product.
+    pub title: String,
+    /// Values of the variant's options; `None` for a product.
+    pub variant_title: Option<String>,
+    /// Prices of one piece.
+    pub pricing: Pricing,
+}
+
+/// The part of a product that an offer needs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Offered {
+    #[serde(rename = "_id")]
+    sku: String,
+    #[serde(rename = "type")]
+    kind: String,
+    title: String,
+    pricing: Pricing,
+    #[serde(default)]
+    variants: Vec<Variant>,
+    #[serde(rename = "deletedAt", default, skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<DateTime>,
+}
+
+impl Stored for Offered {
+    const COLLECTION: &'static str = ProductDocument::COLLECTION;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
+}
+
+/// The current offer of a product or a variant, unless it was deleted.
+pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>> {
+    const FIELDS: &[&str] = &["_id", "type", "title", "pricing", "variants", "deletedAt"];
+    let found = app.collection::<Offered>().get_part_settled(product_sku(sku), FIELDS).await?;
+    let Some(product) = found.filter(|product| product.deleted_at.is_none()) else {
+        return Ok(None);
+    };
+    let Offered { sku: own, kind, title, pricing, variants, .. } = product;
+    if !is_variant(sku) {
+        return Ok(Some(Offer { sku: own, kind, title, variant_title: None, pricing }));
+    }
+    let variant = variants.into_iter().find(|variant| variant.sku == sku);
+    Ok(variant.map(|variant| {
+        let pricing = variant.pricing(pricing);
+        Offer { sku: variant.sku, kind, title, variant_title: Some(variant.title), pricing }
+    }))
+}
+
+/// Adds a variant that the product doesn't have.
+pub(in super::super) fn add_variant(variant: &Variant) -> Change<NotChanged> {
+    let Variant { sku, title, difference, .. } = variant;
+    let rules = [
+        exists(),
+        (has_variant([is("sku", sku)]).negated(), NotChanged::HasVariant),
+        (has_variant([is("title", title)]).negated(), NotChanged::SameOptions),
+        (has_room("variants", count(VARIANTS)), NotChanged::FullVariants),
+        costs_something(*difference),
+    ];
+    let longer = append(array("variants"), vec![literal(stored(variant))]);
+    Change::ruled(product_sku(sku), rules, doc! { "variants": longer })
+}
+
+/// Replaces options and price difference of a variant that has this version.
+pub(in super::super) fn update_variant(
+    sku: &str,
+    version: &str,
+    next_version: &str,
+    options: &[VariantOption],
+    difference: i64,
+) -> Change<NotChanged> {
+    let title = Variant::title_of(options);
+    let is_read = has_variant([is("sku", sku), is("version", version)]);
+    let has_title = has_variant([is("title", &title), is("sku", sku).negated()]);
+    let rules = [
+        exists(),
+        (is_read, NotChanged::OtherVersion),
+        (has_title.negated(), NotChanged::SameOptions),
+        costs_something(difference),
+    ];
+    let options: Vec<Bson> = options.iter().map(stored).collect();
+    let now = changed(doc! {
+        "options": literal(options),
+        "title": literal(title),
+        "difference": difference,
+        "version": literal(next_version),
+    });
+    let variants = replaced(array("variants"), "sku", sku, now);
+    Change::ruled(product_sku(sku), rules, doc! { "variants": variants })
+}
+
+/// Removes this generation of a variant. The product may be deleted.
+pub(in super::super) fn remove_variant(sku: &str, generation: &str) -> Change<NotChanged> {
+    let is_same = has_variant([is("sku", sku), is("generation", generation)]);
+    let variants = without(array("variants"), "sku", sku);
+    let rules = [(is_same, NotChanged::OtherGeneration)];
+    Change::ruled(product_sku(sku), rules, doc! { "variants": variants })
+}
+
+/// The product has a variant that meets these conditions.
+fn has_variant(conditions: impl IntoIterator<Item = Condition>) -> Condition {
+    has_element("variants", conditions)
+}
+
+/// A variant of the product has another price than the product.
+pub(super) fn differs() -> Condition {
+    has_variant([is("difference", 0_i64).negated()])
+}
+
+/// Rule: a variant with this price difference costs no less than nothing.
+fn costs_something(difference: i64) -> (Condition, NotChanged) {
+    (at_least("pricing.retail", -difference), NotChanged::Underpriced)
+}

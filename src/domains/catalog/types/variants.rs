@@ -1,0 +1,191 @@
+//! Variants as clients see them, and the inputs of their mutations.
+
+use std::collections::HashSet;
+
+use async_graphql::SimpleObject;
+
+use super::{
+    super::{
+        documents::{Pricing, Variant, VariantOption, is_variant},
+        view::ProductView,
+    },
+    Album, Book, Film, GenericProduct,
+    inputs::PRICE,
+};
+use crate::{
+    domains::inventory::{self, Availability, Stock},
+    engine::caching::cache_control,
+    graphql::{
+        declared::{each, valid},
+        prelude::*,
+    },
+    mongo::lazy_document::Owned,
+};
+
+/// Maximum number of options of a variant.
+const OPTIONS: usize = 5;
+
+/// A variant, and the prices of its product.
+#[derive(Debug)]
+pub struct ProductVariant {
+    variant: Variant,
+    base: Pricing,
+}
+
+impl ProductVariant {
+    /// A variant of a product with these prices.
+    pub fn of(variant: Variant, base: Pricing) -> Self {
+        Self { variant, base }
+    }
+
+    /// The variants of a product.
+    pub(super) fn all(product: &ProductView<'_>) -> Result<Vec<Self>> {
+        let variants = product.variants.get()?.into_iter();
+        Ok(variants.map(|Owned(variant)| Self::of(variant, product.pricing)).collect())
+    }
+}
+
+object! {
+    /// A variant of a product, such as a shirt in one size and colour. It has a SKU, a stock and a price of its own; all
+    /// else is that of the product.
+    impl ProductVariant as shown {
+        /// SKU of the variant, the key in stock, in carts and in orders: the SKU of the product, a dot, and a code.
+        sku: ID = shown.variant.sku.as_str().into(),
+        /// Values of the options, such as `red / M`.
+        title: &str = &shown.variant.title,
+        /// Options of the variant, in the order in which the merchant gave them.
+        options: Vec<VariantOption> = shown.variant.options.clone(),
+        /// Prices of the variant: those of the product plus `priceDifference`. No price is below zero.
+        pricing: Pricing = shown.variant.pricing(shown.base),
+        /// What a piece costs more than the product; less if it is negative.
+        price_difference: Money = Money::new(shown.variant.difference, shown.base.currency),
+        /// Stock of the variant: all counters are zero if nothing was ever received. Null if the variant was just deleted.
+        #[graphql(directive = cache_control::apply(0))]
+        stock(context)?: Option<Stock> = {
+            let Variant { sku, generation, .. } = &shown.variant;
+            let found = inventory::operations::stock_of(app(context), sku, generation);
+            found.await?.map(Stock::from)
+        },
+        /// Whether the variant can be ordered now. In a list one command reads it for all variants and products. Null if the
+        /// variant was just deleted.
+        #[graphql(directive = cache_control::apply(0))]
+        availability(context)?: Option<Availability> = {
+            let Variant { sku, generation, .. } = &shown.variant;
+            let own = (sku.as_str(), generation.as_str());
+            inventory::operations::availability(app(context), &[own]).await?
+        },
+        /// Version of options and price difference; it changes with every update. `updateVariant` takes it.
+        version: ID = shown.variant.version.as_str().into(),
+    }
+}
+
+/// An option in which the variants of a product differ, with its values.
+#[derive(Debug, SimpleObject)]
+pub struct ProductOption {
+    /// Name, such as `colour`.
+    pub name: String,
+    /// Values that variants have, each once, in the order of the variants.
+    pub values: Vec<String>,
+}
+
+impl ProductOption {
+    /// The options of the variants of a product.
+    pub(super) fn all(product: &ProductView<'_>) -> Result<Vec<Self>> {
+        let mut all: Vec<Self> = Vec::new();
+        let options =
+            product.variants.get()?.into_iter().flat_map(|Owned(variant)| variant.options);
+        for VariantOption { name, value } in options {
+            match all.iter_mut().find(|option| option.name == name) {
+                Some(option) if option.values.contains(&value) => {}
+                Some(option) => option.values.push(value),
+                None => all.push(Self { name, values: vec![value] }),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Whether a product or any of its variants can be ordered now. `None` if the product was deleted since it was read.
+pub(super) async fn availability(
+    app: &App,
+    product: &ProductView<'_>,
+) -> Result<Option<Availability>> {
+    let variants = product.variants.get()?;
+    let skus = variants.iter().map(|Owned(one)| (one.sku.as_str(), one.generation.as_str()));
+    let all: Vec<_> = [(product.sku, product.generation)].into_iter().chain(skus).collect();
+    inventory::operations::availability(app, &all).await
+}
+
+input! {
+    /// Option of a variant.
+    pub struct VariantOptionInput: Deserialize {
+        /// Name, such as `colour`, 1 to 64 characters.
+        pub name: String where text(1..=64),
+        /// Value, such as `red`, 1 to 100 characters.
+        pub value: String where text(1..=100),
+    }
+
+    /// Input of `addVariant`: the SKU, the options and the price of the new variant.
+    pub struct AddVariantInput: Deserialize {
+        /// SKU of the variant: the SKU of the product, a dot, and a code of letters, digits, `-`, `_`, `~` or `:`, such as
+        /// `shirt.red-m`; at most 128 characters. It can't be changed later.
+        pub sku: ID where variant_sku,
+        /// Options of the variant, 1 to 5, each name once. No two variants of a product have the same values.
+        pub options: Vec<VariantOptionInput> where options,
+        /// What a piece costs more than the product, in minor units of the product's currency; less if it is negative.
+        /// Default: 0.
+        pub price_difference: Option<Long> where optional(within(-PRICE..=PRICE)),
+    }
+
+    /// Input of `updateVariant`: the variant as the client read it, and its new options and price.
+    pub struct UpdateVariantInput {
+        /// SKU of the variant.
+        pub sku: ID where variant(),
+        /// `version` of the variant as the client read it. If the variant changed since, the update is refused with
+        /// `Conflict`.
+        pub version: ID where verbatim(1..=128),
+        /// All options of the variant, 1 to 5, each name once. No two variants of a product have the same values.
+        pub options: Vec<VariantOptionInput> where options,
+        /// What a piece costs more than the product, in minor units of the product's currency; less if it is negative.
+        /// Default: 0.
+        pub price_difference: Option<Long> where optional(within(-PRICE..=PRICE)),
+    }
+}
+
+/// The SKU of a variant.
+fn variant_sku(field: &str, sku: &mut ID) -> Result<(), InvalidInput> {
+    if input::is_sku(sku) && is_variant(sku) {
+        return Ok(());
+    }
+    let reason =
+        "needs the SKU of the product, a dot, and a code of letters, digits, '-', '_', '~' or ':'";
+    Err(InvalidInput::new(field, reason))
+}
+
+/// Options, at most one of each name.
+fn options(field: &str, options: &mut Vec<VariantOptionInput>) -> Result<(), InvalidInput> {
+    each(OPTIONS, valid)(field, options)?;
+    if options.is_empty() {
+        return Err(InvalidInput::new(field, "needs 1 to 5 options"));
+    }
+    let mut names = HashSet::new();
+    match options.iter().position(|option| !names.insert(&option.name)) {
+        Some(at) => Err(InvalidInput::new(&format!("{field}.{at}.name"), "is given twice")),
+        None => Ok(()),
+    }
+}
+
+// The product is an object of its type.
+result! {
+    /// Result of `addVariant`: the product with the variant, or a refusal. `AlreadyExists`: the product has another variant
+    /// with this SKU. `NotFound`: there is no product with the SKU before the dot. `InvalidInput`: among others, another
+    /// variant has these options, the product has 100 variants already, or the variant would cost less than nothing.
+    pub enum AddVariantResult:
+        Album | Film | Book | GenericProduct | AlreadyExists | NotFound | InvalidInput;
+
+    /// Result of `updateVariant`: the product with the changed variant, or a refusal. `NotFound`: there is no such variant.
+    /// `Conflict`: the variant changed since `version` was read. `InvalidInput`: among others, another variant has these
+    /// options, or the variant would cost less than nothing.
+    pub enum UpdateVariantResult:
+        Album | Film | Book | GenericProduct | NotFound | Conflict | InvalidInput;
+}

@@ -1,0 +1,134 @@
+//! The deletion of products and variants. The stock is the decider: the mark is guarded by nothing being reserved. The
+//! deletion is then applied to the catalog; see the room's `mod.rs`.
+
+use super::super::{
+    documents::StockDocument,
+    store::{self, stocks},
+    types::{
+        DeleteProductInput, DeleteProductResult, DeleteVariantInput, DeleteVariantResult,
+        DeletedProduct, DeletedVariant,
+    },
+};
+use crate::{
+    app::App,
+    domains::catalog::{self, Variant},
+    error::Error,
+    flow::{Attempt, Step, Verdict, decide},
+    graphql::{
+        cx::Cx,
+        declared::Input,
+        refusals::{InUse, NotFound, Stop},
+    },
+};
+
+/// Deletes a product without variants.
+pub async fn delete_product(
+    cx: Cx<'_>,
+    input: DeleteProductInput,
+) -> Result<DeletedProduct, Stop<DeleteProductResult>> {
+    let sku = &*input.checked()?.into_inner().sku.0;
+    let read = || async {
+        let attempt = cx.begin().await?;
+        // A product that is deleted and not removed yet takes the same path, since the first call may have
+        // been interrupted.
+        let product = catalog::operations::deletable(&cx, sku).await?;
+        Ok((attempt, product.ok_or_else(|| NotFound::new("product", sku))?))
+    };
+    decide(read, |attempt: Attempt, product: catalog::operations::Deletable| async move {
+        if product.has_variants {
+            let why = "the product can't be deleted: it has variants; delete them first";
+            return Err(InUse::because(why).into());
+        }
+        match close(&cx, sku, &product.generation, &attempt).await? {
+            Closed::Yes => {}
+            Closed::Reserved => {
+                let why = "the product can't be deleted: some of its stock is reserved for carts or orders";
+                return Err(InUse::because(why).into());
+            }
+            Closed::Again => return Ok(Step::Again),
+        }
+        follow_deletion(&cx, sku, &product.generation, &attempt).await?;
+        Ok(Step::Done(DeletedProduct { sku: sku.into() }))
+    })
+    .await
+}
+
+/// Deletes a variant. The closed stock remembers it, so a repeat finds that it was deleted.
+pub async fn delete_variant(
+    cx: Cx<'_>,
+    input: DeleteVariantInput,
+) -> Result<DeletedVariant, Stop<DeleteVariantResult>> {
+    let sku = &*input.checked()?.into_inner().sku.0;
+    let read = || async {
+        let attempt = cx.begin().await?;
+        Ok((attempt, catalog::operations::generation_on_sale(&cx, sku).await?))
+    };
+    decide(read, |attempt: Attempt, generation: Option<String>| async move {
+        let deleted = || Step::Done(DeletedVariant { sku: sku.into() });
+        let Some(generation) = generation else {
+            let stock = stocks(&cx).get_settled(sku).await?;
+            // The first call may have been interrupted. The sweep follows it, if it has to.
+            return match stock.filter(|stock| stock.deleting) {
+                Some(_deleted) => Ok(deleted()),
+                None => Err(NotFound::new("variant", sku).into()),
+            };
+        };
+        match close(&cx, sku, &generation, &attempt).await? {
+            Closed::Yes => {}
+            Closed::Reserved => {
+                let why = "the variant can't be deleted: some of its stock is reserved for carts or orders";
+                return Err(InUse::because(why).into());
+            }
+            Closed::Again => return Ok(Step::Again),
+        }
+        follow_deletion(&cx, sku, &generation, &attempt).await?;
+        Ok(deleted())
+    })
+    .await
+}
+
+/// What became of a stock that was to be closed.
+enum Closed {
+    /// It is closed.
+    Yes,
+    /// Some of it is reserved, so it stays open.
+    Reserved,
+    /// A first receipt arrived meanwhile.
+    Again,
+}
+
+/// Closes the stock of a SKU for this generation of its product or variant, unless some of it is reserved.
+async fn close(app: &App, sku: &str, generation: &str, attempt: &Attempt) -> Result<Closed, Error> {
+    let closed = StockDocument {
+        deleting: true,
+        deleted: Some(generation.to_owned()),
+        deletion_due: Some(attempt.now()),
+        ..StockDocument::empty(sku)
+    };
+    Ok(match stocks(app).write(&store::deleting(sku, generation), attempt).await? {
+        Verdict::Applied(_) => Closed::Yes,
+        Verdict::Refused((), _) => Closed::Reserved,
+        // It never had stock. A closed stock document refuses a first receipt in flight.
+        Verdict::Missing if stocks(app).insert(closed).await.decided()?.is_some() => Closed::Yes,
+        Verdict::Missing => Closed::Again,
+    })
+}
+
+/// Applies a committed deletion to the catalog and settles it.
+pub(in super::super) async fn follow_deletion(
+    app: &App,
+    sku: &str,
+    generation: &str,
+    attempt: &Attempt,
+) -> Result<(), Error> {
+    if catalog::is_variant(sku) {
+        catalog::operations::remove_variant(app, sku, generation, attempt).await?;
+    } else {
+        let added = catalog::operations::delete(app, sku, generation, attempt).await?;
+        for Variant { sku, generation, .. } in &added {
+            // A cart that reserved some may still buy it, as with the product itself before its deletion.
+            close(app, sku, generation, attempt).await?;
+        }
+    }
+    store::settle_deletion(app, sku, generation).held().await.map(|_was_due| ())
+}

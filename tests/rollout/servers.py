@@ -1,8 +1,10 @@
 """The mongod and the two gateways of the roll-out test, and calls to them. Needs the standard library only."""
 import json, os, random, secrets, shutil, socket, struct, subprocess, sys, tempfile, time
-import urllib.error, urllib.request
+import http.client, urllib.error, urllib.request
 
 SET = "rollout"
+# Settings of the flows in milliseconds, shorter than the default: what a killed gateway leaves is soon overdue.
+FLOW = {"RUN": 5_000, "COMMAND": 4_000, "SKEW": 500}
 # How often a call without an outcome is repeated, and the seconds in between.
 TRIES, PAUSE = 120, 0.5
 
@@ -55,7 +57,11 @@ def wait_until(what, condition):
 
 
 class Servers:
-    """A mongod and two gateways on one database of it, `new` and `old`. They end with the `with` block."""
+    """A mongod, and two gateways on one database of it, `new` and `old`, which `serve` starts. They end with the `with`
+    block. `serving` are those to which calls go."""
+
+    # Seconds after which nothing of an interrupted attempt can be written any more.
+    grace = sum(FLOW.values()) / 1_000
 
     def __init__(self, new_binary, old_binary, mongod):
         self.binaries, self.mongod = {"new": new_binary, "old": old_binary}, mongod
@@ -67,10 +73,12 @@ class Servers:
             "DOCGATE_DATABASE": "rollout", "DOCGATE_SECRET": secrets.token_hex(32),
             "DOCGATE_AUTH_HS256_SECRET": secrets.token_hex(32), "DOCGATE_REQUESTS_PER_SECOND": "100000",
             "DOCGATE_SITE_LOCALE": "en", "DOCGATE_PAYMENTS": "ledger", "DOCGATE_PAYMENTS_MERCHANT": "the-merchant"}
+        self.env |= {f"DOCGATE_FLOW_{name}_MILLIS": str(millis) for name, millis in FLOW.items()}
+        self.serving, self.began = [], time.time()
 
     def __enter__(self):
         try:
-            self.start_all()
+            self.start_mongod()
         except BaseException:
             self.__exit__()
             raise
@@ -85,8 +93,16 @@ class Servers:
         else:
             print("logs are in", self.folder)
 
+    def log(self, name):
+        return os.path.join(self.folder, name + ".log")
+
+    def internal_errors(self, name):
+        """The lines about internal errors in a gateway's log."""
+        with open(self.log(name)) as lines:
+            return [line.strip() for line in lines if 'event="internal_error"' in line]
+
     def start(self, name, arguments, **more):
-        log = open(os.path.join(self.folder, name + ".log"), "wb")
+        log = open(self.log(name), "ab")
         self.started.append(subprocess.Popen(arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL, **more))
         self.by_name[name] = self.started[-1]
 
@@ -95,11 +111,22 @@ class Servers:
         self.by_name[name].terminate()
         self.by_name[name].wait()
 
+    def kill(self, name):
+        """As `stop`, without giving it the time to finish its work."""
+        self.by_name[name].kill()
+        self.by_name[name].wait()
+
+    def serve(self, name):
+        """Starts a gateway, and waits until it listens."""
+        listen = {"DOCGATE_LISTEN": f"127.0.0.1:{self.ports[name]}"}
+        self.start(name, [self.binaries[name], "serve"], env=self.env | listen)
+        wait_until(f"the {name} gateway doesn't listen", lambda: is_open(self.ports[name]))
+
     def run(self, *arguments):
         """Runs a command of the new binary."""
         return subprocess.run([self.binaries["new"], *arguments], env=self.env, capture_output=True, text=True)
 
-    def start_all(self):
+    def start_mongod(self):
         port, data = self.ports["mongod"], os.path.join(self.folder, "db")
         os.mkdir(data)
         self.start("mongod", [self.mongod, "--dbpath", data, "--port", str(port), "--bind_ip", "127.0.0.1",
@@ -108,11 +135,6 @@ class Servers:
         members = [{"_id": 0, "host": f"127.0.0.1:{port}"}]
         assert command(port, {"replSetInitiate": {"_id": SET, "members": members}, "$db": "admin"})
         wait_until("docgate indexes apply fails", lambda: self.run("indexes", "apply").returncode == 0)
-        for name, binary in self.binaries.items():
-            listen = {"DOCGATE_LISTEN": f"127.0.0.1:{self.ports[name]}"}
-            self.start(name, [binary, "serve"], env=self.env | listen)
-        for name in self.binaries:
-            wait_until(f"the {name} gateway doesn't listen", lambda: is_open(self.ports[name]))
 
     def sign_in(self, who, subject=None, roles=None):
         made = self.run("token", "--sub", subject or who, *(["--roles", roles] if roles else []))
@@ -125,11 +147,13 @@ class Servers:
             json.dumps({"query": query, "variables": variables}).encode(),
             {"content-type": "application/json", "authorization": "Bearer " + self.tokens[who]})
         try:
-            body = json.load(urllib.request.urlopen(request, timeout=30))
-        except urllib.error.HTTPError as fault:
-            body = json.load(fault)
-        except OSError as fault:
-            return {"error": str(fault)}
+            try:
+                body = json.load(urllib.request.urlopen(request, timeout=30))
+            except urllib.error.HTTPError as fault:
+                body = json.load(fault)
+        except (OSError, http.client.HTTPException, ValueError) as fault:
+            # The gateway was killed, or didn't answer in time.
+            return {"error": repr(fault)}
         return {"error": body["errors"]} if body.get("errors") else next(iter(body["data"].values()))
 
     def call(self, gateway, who, mutation, value, fields=""):
@@ -143,12 +167,13 @@ class Servers:
         return self.send(gateway, who, f"query($id: ID!) {{ node(id: $id) {{ ... on {kind} {{ {fields} }} }} }}", id=id)
 
     def settle(self, who, mutation, value, fields="", rnd=random):
-        """The result of a mutation that may be repeated: after an error it is repeated at the new gateway, since the
-        old one doesn't know every state of the new one."""
-        answer = self.call(rnd.choice(["new", "old"]), who, mutation, value, fields)
+        """The result of a mutation that may be repeated: after an error it is repeated at the new gateway if that serves,
+        since the old one doesn't know every state of the new one."""
+        gateway = rnd.choice(self.serving)
         for _ in range(TRIES):
+            answer = self.call(gateway, who, mutation, value, fields)
             if "error" not in answer:
-                return answer
+                break
             time.sleep(PAUSE)
-            answer = self.call("new", who, mutation, value, fields)
+            gateway = self.serving[0]
         return answer

@@ -23,7 +23,7 @@ repeated checkout with an internal error while the new one completes it, because
 import sys, threading, time
 
 from callers import CALLERS, FUNDS, PAGES, PRICE, SITE, SKUS, STOCK, Books, Caller, key
-from servers import Servers
+from servers import NO_ANSWER, Servers
 
 SHELVES = ["upper", "lower"]
 # How long the gateways may finish what they have acknowledged, in seconds.
@@ -144,8 +144,13 @@ def settled(servers, books, one, other):
 
 
 def accepted(servers, books):
-    """What is wrong about the internal errors in the gateways' logs. Prints those that are accepted."""
-    wrong = [f"internal error of the new gateway: {line}" for line in servers.internal_errors("new")]
+    """What is wrong about the gateways' errors. Prints those that are accepted. Internal errors are judged by the logs."""
+    wrong = []
+    for (gateway, code), count in sorted(servers.failures.items(), key=str):
+        print(f"{count} errors of the {gateway} gateway: {code}")
+        if code not in ("UNAVAILABLE", "TIMEOUT", "INTERNAL_SERVER_ERROR", NO_ANSWER):
+            wrong.append(f"{count} errors of the {gateway} gateway: {code}")
+    wrong += [f"internal error of the new gateway: {line}" for line in servers.internal_errors("new")]
     unknown = []
     for line in servers.internal_errors("old"):
         is_of_the_state = "unknown variant `DECIDED`" in line and "checkoutCart" in line
@@ -195,9 +200,11 @@ def take_back(servers, books, callers, seconds):
     time.sleep(2 * servers.grace)
     servers.stop("new")
     servers.serving = ["old"]
+    before = len(servers.internal_errors("old"))
     with Load(callers):
         time.sleep(seconds * PARTS["back"])
-    return settled(servers, books, "old", "old") + violations(servers)
+    wrong = [f"the old gateway alone again: {line}" for line in servers.internal_errors("old")[before:]]
+    return wrong + settled(servers, books, "old", "old") + violations(servers)
 
 
 def complete(servers, books):

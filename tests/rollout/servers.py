@@ -1,10 +1,12 @@
 """The mongod and the two gateways of the roll-out test, and calls to them. Needs the standard library only."""
 import json, os, random, secrets, shutil, socket, struct, subprocess, sys, tempfile, time
-import http.client, urllib.error, urllib.request
+import collections, http.client, threading, urllib.error, urllib.request
 
 SET = "rollout"
 # Settings of the flows in milliseconds, shorter than the default: what a killed gateway leaves is soon overdue.
 FLOW = {"RUN": 5_000, "COMMAND": 4_000, "SKEW": 500}
+# In place of an error's code: the gateway was killed, or didn't answer in time.
+NO_ANSWER = "no answer"
 # How often a call without an outcome is repeated, and the seconds in between.
 TRIES, PAUSE = 120, 0.5
 
@@ -75,6 +77,8 @@ class Servers:
             "DOCGATE_SITE_LOCALE": "en", "DOCGATE_PAYMENTS": "ledger", "DOCGATE_PAYMENTS_MERCHANT": "the-merchant"}
         self.env |= {f"DOCGATE_FLOW_{name}_MILLIS": str(millis) for name, millis in FLOW.items()}
         self.serving, self.began = [], time.time()
+        # How often each gateway failed, by code.
+        self.failures, self.lock = collections.Counter(), threading.Lock()
 
     def __enter__(self):
         try:
@@ -152,9 +156,16 @@ class Servers:
             except urllib.error.HTTPError as fault:
                 body = json.load(fault)
         except (OSError, http.client.HTTPException, ValueError) as fault:
-            # The gateway was killed, or didn't answer in time.
+            self.failed(gateway, NO_ANSWER)
             return {"error": repr(fault)}
-        return {"error": body["errors"]} if body.get("errors") else next(iter(body["data"].values()))
+        if not body.get("errors"):
+            return next(iter(body["data"].values()))
+        self.failed(gateway, body["errors"][0].get("extensions", {}).get("code"))
+        return {"error": body["errors"]}
+
+    def failed(self, gateway, code):
+        with self.lock:
+            self.failures[gateway, code] += 1
 
     def call(self, gateway, who, mutation, value, fields=""):
         """The result of a mutation."""

@@ -23,7 +23,7 @@ const BOTH: &str = "query($sku: ID!) {
 const READS: usize = 300;
 
 /// Waits until every member has what was written.
-async fn copied_everywhere(gateway: &Gateway) {
+pub(super) async fn copied_everywhere(gateway: &Gateway) {
     let everywhere = WriteConcern::builder().w(Acknowledgment::Nodes(3)).build();
     let client = gateway.database.client();
     let probe = client.database("copied").collection::<Document>("copied");

@@ -2,6 +2,7 @@
 
 mod eventual;
 mod groups;
+mod lagging;
 
 use std::collections::BTreeSet;
 

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Running, ask, ask_with, docgate, done};
+use super::{Running, ask, ask_with, docgate, done, versions::assert_versions};
 
 fn demo(data: &Path, more: &[&str]) -> Command {
     of_size("120", data, more)
@@ -274,6 +274,9 @@ async fn a_demo_is_filled_kept_and_stopped() {
 
     jobs_are_done(&address, &admin).await;
     examples_work(&address, &shopper, &merchant, &admin).await;
+    let client = mongodb::Client::with_uri_str(&uri).await.expect("a client");
+    let filled = assert_versions(&client.database("docgate_demo")).await;
+    assert!(filled.len() > 50, "{filled:?}");
 
     let (code, _, said) = done(demo(&data, &[]));
     assert_eq!(code, 3);

@@ -8,6 +8,7 @@ mod demo;
 mod fetching;
 mod import;
 mod person;
+mod versions;
 mod whole_shop;
 
 use std::{

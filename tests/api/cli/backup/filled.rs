@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::ask_with;
+use super::{ask_with, kinds};
 use crate::{
     assets, comments, events, shop,
     support::{Client, Gateway, token},
@@ -25,12 +25,12 @@ impl Reading {
     }
 }
 
-fn id_in(value: &Value) -> String {
+pub(super) fn id_in(value: &Value) -> String {
     value["id"].as_str().unwrap_or_else(|| panic!("an id: {value:#}")).to_owned()
 }
 
 /// The id of what a mutation returns.
-async fn made(client: &Client, query: &str, input: Value) -> String {
+pub(super) async fn made(client: &Client, query: &str, input: Value) -> String {
     id_in(&client.field(query, json!({ "input": input })).await)
 }
 
@@ -42,7 +42,9 @@ pub(super) struct Filled {
     product: String,
     comments: [String; 2],
     asset: String,
+    place: String,
     character: String,
+    others: Vec<kinds::Seen>,
 }
 
 /// Fills a database through the door.
@@ -59,8 +61,10 @@ pub(super) async fn filled(gateway: &Gateway) -> Filled {
     let asset = id_in(&assets::uploaded(gateway, json!({ "slug": "it" }), &sent).await);
     log(gateway).await;
     publish(gateway).await;
-    let character = born(gateway).await;
-    Filled { order, cart, purse, product, comments: [first, reply], asset, character }
+    let [place, character] = born(gateway).await;
+    let others = kinds::others(gateway, &purse).await;
+    let comments = [first, reply];
+    Filled { order, cart, purse, product, comments, asset, place, character, others }
 }
 
 /// Two events, a hit and a view of yesterday.
@@ -91,8 +95,8 @@ async fn publish(gateway: &Gateway) {
     assert_eq!(published["__typename"], "PublishedMessages");
 }
 
-/// A character of Ann's.
-async fn born(gateway: &Gateway) -> String {
+/// A place, and a character of Ann's in it.
+async fn born(gateway: &Gateway) -> [String; 2] {
     let place = "mutation($input: CreatePlaceInput!) { createPlace(input: $input) {
         ... on Place { id } } }";
     let master = gateway.user("the-master", &["master"]);
@@ -100,7 +104,8 @@ async fn born(gateway: &Gateway) -> String {
     let birth = "mutation($input: CreateCharacterInput!) { createCharacter(input: $input) {
         ... on Character { id } } }";
     let born = json!({ "name": "Ann", "class": "wizard", "placeId": hall });
-    made(&gateway.user("ann", &["player"]), birth, born).await
+    let character = made(&gateway.user("ann", &["player"]), birth, born).await;
+    [hall, character]
 }
 
 pub(super) fn readings(gateway: &Gateway, filled: &Filled) -> Vec<Reading> {
@@ -177,13 +182,15 @@ pub(super) fn readings(gateway: &Gateway, filled: &Filled) -> Vec<Reading> {
 
 /// Ids, each with the reading of its node.
 pub(super) fn nodes(filled: &Filled) -> Vec<(String, Reading)> {
-    let Filled { order, cart, product, comments: [first, reply], asset, character, .. } = filled;
-    let node = |id: &String| {
+    let Filled { order, cart, purse, product, comments: [first, reply], asset, .. } = filled;
+    let own = [order, cart, purse, product, first, reply, asset, &filled.place, &filled.character];
+    let own = own.into_iter().map(|id| (id.clone(), "ann", &["player"][..]));
+    let node = |(id, subject, roles): kinds::Seen| {
         let query = "query($id: ID!) { node(id: $id) { __typename id } }";
         let variables = json!({ "id": id });
-        (id.clone(), Reading { query, variables, subject: "ann", roles: &["player"] })
+        (id, Reading { query, variables, subject, roles })
     };
-    [order, cart, product, first, reply, asset, character].map(node).into()
+    own.chain(filled.others.iter().cloned()).map(node).collect()
 }
 
 /// More than two chunks of GridFS.

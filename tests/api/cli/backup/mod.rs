@@ -2,6 +2,7 @@
 
 mod damage;
 mod filled;
+mod kinds;
 mod moment;
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};

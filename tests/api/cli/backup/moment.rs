@@ -1,6 +1,7 @@
 //! An export while a gateway is in use, and a gateway on what was restored.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -8,7 +9,11 @@ use std::{
     time::Duration,
 };
 
-use docgate::config::{Config, SeriesEngine};
+use docgate::{
+    config::{Config, SeriesEngine},
+    domains::ROOMS,
+    graphql::node_id::decode,
+};
 use mongodb::bson::{Document, doc};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -19,6 +24,7 @@ use super::{
     finished, on,
 };
 use crate::{
+    cli::versions::assert_versions,
     shop,
     support::{Gateway, fresh_name, http, key},
     transfers,
@@ -74,8 +80,13 @@ async fn a_restored_database_answers_as_the_exported_one() {
     let gateway = Gateway::with(native).await;
     let filled = filled(&gateway).await;
     let (readings, nodes) = (readings(&gateway, &filled), nodes(&filled));
+    let kinds = ROOMS.iter().flat_map(|room| room.nodes).map(|node| node.kind.name().to_owned());
+    let kinds: BTreeSet<String> = kinds.collect();
+    let shown = nodes.iter().map(|(id, _)| decode(id).expect("a global id").0);
+    assert_eq!(shown.collect::<BTreeSet<_>>(), kinds, "there is one of each kind");
     shop::stocked(&gateway, "other", 100, 10_000).await;
     transfers::settle(&gateway).await;
+    assert_versions(&gateway.database).await;
     let own = gateway.address.to_string();
     let mut before = Vec::new();
     for reading in &readings {

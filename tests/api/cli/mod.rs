@@ -21,7 +21,11 @@ use std::{
 use mongodb::{Database, IndexModel, bson::doc};
 use serde_json::{Value, json};
 
-use crate::support::{TOKEN_SECRET, fresh_name, http, mongod_port, token};
+use crate::support::{
+    TOKEN_SECRET, fresh_name, http, mongod_port,
+    recorded::{assert_routed, database_of, recorded_port},
+    token,
+};
 
 const SECRET: &str = "tests: a secret of thirty-two bytes or more";
 
@@ -42,7 +46,7 @@ fn docgate(arguments: &[&str]) -> Command {
 pub(crate) fn on(database: &str, arguments: &[&str]) -> Command {
     let mut command = docgate(arguments);
     command
-        .env("DOCGATE_MONGODB_URI", uri())
+        .env("DOCGATE_MONGODB_URI", uri_at(recorded_port()))
         .env("DOCGATE_DATABASE", database)
         .env("DOCGATE_SECRET", SECRET)
         .env("DOCGATE_AUTH_HS256_SECRET", TOKEN_SECRET)
@@ -51,7 +55,11 @@ pub(crate) fn on(database: &str, arguments: &[&str]) -> Command {
 }
 
 fn uri() -> String {
-    format!("mongodb://127.0.0.1:{}/?directConnection=true", mongod_port())
+    uri_at(mongod_port())
+}
+
+fn uri_at(port: u16) -> String {
+    format!("mongodb://127.0.0.1:{port}/?directConnection=true")
 }
 
 async fn database(name: &str) -> Database {
@@ -60,8 +68,10 @@ async fn database(name: &str) -> Database {
 
 /// Runs it to its end.
 pub(crate) fn done(mut command: Command) -> (i32, String, String) {
+    let database = database_of(&command);
     let Output { status, stdout, stderr } =
         command.stdin(Stdio::null()).output().expect("the binary runs");
+    assert_routed(database.as_deref());
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (status.code().expect("an exit code"), text(stdout), text(stderr))
 }
@@ -70,11 +80,13 @@ pub(crate) fn done(mut command: Command) -> (i32, String, String) {
 pub(crate) struct Running {
     child: Child,
     lines: std::sync::mpsc::Receiver<String>,
+    database: Option<String>,
 }
 
 impl Running {
     /// Starts it and reads what it says on stderr and stdout.
     pub(crate) fn start(mut command: Command) -> Self {
+        let database = database_of(&command);
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary starts");
         let (send, lines) = std::sync::mpsc::channel();
@@ -90,7 +102,7 @@ impl Running {
                 }
             });
         }
-        Self { child, lines }
+        Self { child, lines, database }
     }
 
     /// The first line that has `text` in it.
@@ -138,6 +150,9 @@ impl Drop for Running {
         // Gone already, in the usual case.
         let _gone = self.child.kill();
         let _reaped = self.child.wait();
+        if !std::thread::panicking() {
+            assert_routed(self.database.as_deref());
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod matrix;
 pub mod members;
 pub mod proxy;
 pub mod raw;
+pub mod recorded;
 mod routes;
 pub mod shop;
 

@@ -22,6 +22,9 @@ use mongodb::{
 /// Environment variable with the name of the file to which unlisted kinds are appended.
 const FILE: &str = "TEST_ROUTES";
 
+/// What is said of a kind that a router refuses, or carries out on a shard by chance.
+const UNLISTABLE: &str = "can't be listed";
+
 /// Collections of tests, which no room has.
 const TESTS_OWN: [&str; 2] = ["tallies", "things"];
 
@@ -229,6 +232,13 @@ fn paths(document: &Document, above: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+/// What a router would refuse of a command: its kinds that no list can permit.
+pub fn refusals(command: &Document) -> BTreeSet<String> {
+    let mut found = faults(command);
+    found.retain(|fault| fault.contains(UNLISTABLE));
+    found
+}
+
 /// What is wrong with a command: its unlisted kinds, each as a line of the list.
 fn faults(command: &Document) -> BTreeSet<String> {
     let Some((_, Bson::String(collection))) = command.iter().next() else {
@@ -254,10 +264,10 @@ fn faults(command: &Document) -> BTreeSet<String> {
         let fields: Vec<&str> = filter.fields.iter().map(String::as_str).collect();
         let kind = format!("\"{}\" {{ {command} \"{}\" = \"…\", }}", placed.name, fields.join(" "));
         if needs_key {
-            return Some(format!("{kind} can't be listed: it has to name {key}"));
+            return Some(format!("{kind} {UNLISTABLE}: it has to name {key}"));
         }
         if is_single && !filter.equal.contains("_id") {
-            return Some(format!("{kind} can't be listed: it has to name {key} or _id"));
+            return Some(format!("{kind} {UNLISTABLE}: it has to name {key} or _id"));
         }
         listed(placed.name, command, &fields).is_none().then_some(kind)
     };

@@ -45,7 +45,8 @@ pub(in super::super) fn faults(config: &Config) -> Vec<String> {
             "quote_url needs quote_signing_secret, of 32 bytes or more",
         ),
         (
-            config.quote_timeout_millis > 0 && config.quote_timeout_millis < config.flow_run_millis,
+            config.quote_url.is_none()
+                || (1..config.flow_run_millis).contains(&config.quote_timeout_millis),
             "quote_timeout_millis must be above zero and below flow_run_millis",
         ),
     ])

@@ -8,6 +8,7 @@ use super::{
     quotes::{checkout, checkout_query, chosen, with_tables},
 };
 use crate::{
+    commands::sends_only,
     shop::{account, add, balance, cart, checkout_input, complete, settled, stocked},
     support::{Gateway, cuts, proxy::Cut, short_bounds},
 };
@@ -50,6 +51,17 @@ async fn a_quote_that_changes_while_the_checkout_reserves_is_not_paid() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_choice_is_a_read_and_a_write_of_the_cart() {
+    let base = Gateway::with(with_tables).await;
+    stocked(&base, "a", 100, 10).await;
+    let id = cart(&base.shopper("ann"), "AT_CHECKOUT", &[("a", 1)]).await;
+    let choice = async |gateway: &Gateway| {
+        chosen(&gateway.shopper("ann"), &id, "standard", json!({})).await;
+    };
+    sends_only(&base, choice, &["find carts", "findAndModify carts"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cut_at_any_command_a_method_is_chosen_once() {
     cuts::everywhere(
         |config| {
@@ -75,6 +87,15 @@ async fn cut_at_any_command_a_method_is_chosen_once() {
     .await;
 }
 
+/// Someone pays, so that the merchant has an account: the first payment opens it by further commands.
+async fn pay_first(gateway: &Gateway, shopper: &str) {
+    let client = gateway.shopper(shopper);
+    let id = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
+    chosen(&client, &id, "standard", json!({})).await;
+    checkout(&client, &id, &account(gateway, shopper, 1_000).await, "op").await;
+    complete(&client, &id).await;
+}
+
 /// Cuts a checkout with a quote at each of its commands. `payment` is null if the ledger is paid from.
 async fn cut_checkout(settings: impl Fn(&mut Config), payment: Value) {
     cuts::everywhere(
@@ -92,17 +113,12 @@ async fn cut_checkout(settings: impl Fn(&mut Config), payment: Value) {
             let id = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
             chosen(&client, &id, "standard", json!({})).await;
             let mut input = checkout_input(&id, &purse, "op");
-            if !payment.is_null() {
+            if payment.is_null() {
+                if n == 1 {
+                    pay_first(gateway, &shopper).await;
+                }
+            } else {
                 input["payment"] = payment.clone();
-            } else if n == 1 {
-                // The first payment opens the merchant's account by further commands.
-                let first = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
-                chosen(&client, &first, "standard", json!({ "country": "FR" })).await;
-                let mut paid =
-                    checkout_input(&first, &account(gateway, &shopper, 1_000).await, "op");
-                paid["shipping"]["country"] = json!("FR");
-                client.field(&checkout_query(), json!({ "input": paid })).await;
-                complete(&client, &first).await;
             }
             (shopper, id, purse, json!({ "input": input }))
         },

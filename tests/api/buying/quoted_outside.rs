@@ -13,6 +13,7 @@ use axum::{
     routing::post,
 };
 use docgate::config::Config;
+use futures_util::future::select_all;
 use hmac::{Hmac, KeyInit as _, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -248,6 +249,7 @@ async fn a_service_that_is_slow_wrong_or_away_leads_to_the_tables_or_to_a_refusa
     refuses(&gateway.sibling_with(away).await, &id).await;
     falls_back(&careful.sibling_with(away).await, &id).await;
 
+    service.answers(Mode::Text(500, String::new()));
     // A method that the tables don't have isn't offered then; and none is if the service offers none.
     assert_eq!(choose(&careful.anonymous(), &id, "unknown", there()).await["code"], "NOT_FOUND");
     let none = json!({ "currency": "EUR", "methods": [] }).to_string();
@@ -303,4 +305,23 @@ async fn a_cart_that_changes_while_the_service_is_asked_is_asked_about_again() {
     let calls = service.calls.lock().expect("no panic");
     let asked: Vec<_> = calls.iter().map(|asked| &asked["lines"][0]["quantity"]).collect();
     assert_eq!(asked, [&json!(1), &json!(3)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_client_has_its_share_of_the_calls() {
+    let (service, url) = service().await;
+    let gateway = Gateway::with(|config| asks(config, &url)).await;
+    stocked(&gateway, "a", 100, 100).await;
+    let guest = gateway.anonymous();
+    let id = cart(&guest, "AT_CHECKOUT", &[("a", 1)]).await;
+    let asked = json!({ "id": id, "country": "DE", "city": "12345 A city" });
+    service.answers(Mode::Silent);
+    let calls = (0..33).map(|_| Box::pin(guest.error_code(OFFERED, asked.clone())));
+    // Of the others none is answered before the deadline.
+    let (code, _, waiting) = select_all(calls).await;
+    assert_eq!(code, "RATE_LIMITED");
+    service.answers(Mode::Right);
+    let offered = gateway.shopper("ann").field(OFFERED, asked).await;
+    assert_eq!(offered[0]["shippingMethod"], "parcel", "{offered:#}");
+    drop(waiting);
 }

@@ -289,14 +289,21 @@ fn settings_of_shipping_and_tax_are_checked() {
             "shipping_methods: a name",
         ),
         (
-            &|config| set_standard(config, &|method| drop(method.prices.insert("EUR".into(), -1))),
+            &|config| {
+                set_standard(config, &|method| {
+                    method.prices.insert("EUR".into(), -1);
+                });
+            },
             "shipping_methods: a name",
         ),
         (
             &|config| set_standard(config, &|method| method.countries.push("ZZ".into())),
             "ISO 3166-1",
         ),
-        (&|config| config.taxes.values_mut().for_each(|tax| tax.rate = 100_001), "a rate of taxes"),
+        (
+            &|config| config.taxes.get_mut("DE").expect("a country").rate = 100_001,
+            "a rate of taxes",
+        ),
         (&|config| config.quote_url = Some("ftp://a".into()), "quote_url isn't"),
         (
             &|config| config.quote_url = Some("https://quotes.example".into()),
@@ -313,5 +320,23 @@ fn settings_of_shipping_and_tax_are_checked() {
     for (change, named) in cases {
         let found = faults(change);
         assert!(found.contains(named), "{named}: {found}");
+    }
+}
+
+#[test]
+fn tables_of_other_shapes_are_named() {
+    for (flags, named) in [
+        (
+            json!({ "taxes": { "DE": { "rate": "19" } } }),
+            "taxes: a table of countries, each with a rate,",
+        ),
+        (json!({ "taxes": { "DE": { "rate": 1, "rates": 2 } } }), "taxes: a table of countries"),
+        (
+            json!({ "shipping_methods": { "a": { "prices": {} } } }),
+            "shipping_methods: a table of methods",
+        ),
+    ] {
+        let faults = Config::load_keys(None, flags).expect_err("faults").to_string();
+        assert!(faults.contains(named), "{named}: {faults}");
     }
 }

@@ -155,7 +155,9 @@ async fn offers(
         return Ok(Err(Unquoted::Unavailable));
     }
     let mut offered = tables::offers(config, &goods, country);
-    offered.iter_mut().for_each(|offer| offer.by_default = true);
+    for offer in &mut offered {
+        offer.by_default = true;
+    }
     Ok(Ok(offered))
 }
 

@@ -95,33 +95,30 @@ pub(super) async fn offers(
         sent_at: rfc3339(app.clock()),
     };
     let config = app.config();
-    let body = serde_json::to_vec(&question).map_err(told)?;
+    let body = serde_json::to_vec(&question).map_err(|fault| fault.to_string())?;
     let secret = config.quote_signing_secret.as_deref().unwrap_or_default();
     let request = app
         .http()
-        .map_err(told)?
+        .map_err(|fault| fault.to_string())?
         .post(url)
         // It includes the body of the response.
         .timeout(Duration::from_millis(config.quote_timeout_millis))
         .header(header::CONTENT_TYPE, "application/json")
         .header(SIGNATURE, signature(secret, &body))
         .body(body);
-    let response = request.send().await.map_err(told)?;
+    let response = request.send().await.map_err(|fault| fault.to_string())?;
     if response.status() != StatusCode::OK {
         return Err(format!("it answered with the status {}", response.status()));
     }
-    let answer: Answer = serde_json::from_slice(&whole(response).await?).map_err(told)?;
+    let answer: Answer =
+        serde_json::from_slice(&whole(response).await?).map_err(|fault| fault.to_string())?;
     usable(answer, goods)
-}
-
-fn told(fault: impl std::error::Error) -> String {
-    fault.to_string()
 }
 
 /// The body of a response, if it isn't too large.
 async fn whole(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(told)? {
+    while let Some(chunk) = response.chunk().await.map_err(|fault| fault.to_string())? {
         if body.len() + chunk.len() > LARGEST {
             return Err(format!("its response is larger than {LARGEST} bytes"));
         }

@@ -44,6 +44,18 @@ struct Line<'a> {
     total: i64,
 }
 
+impl<'a> Line<'a> {
+    fn of(line: &Piece<'a>) -> Self {
+        Self {
+            sku: line.sku,
+            kind: line.kind,
+            quantity: line.quantity,
+            unit_price: line.unit_price,
+            total: line.net,
+        }
+    }
+}
+
 /// The body of a response.
 #[derive(Debug, Deserialize)]
 struct Answer {
@@ -80,18 +92,11 @@ pub(super) async fn offers(
     goods: &Goods<'_>,
     (country, city): (&str, &str),
 ) -> Result<Vec<Charges>, String> {
-    let line = |line: &Piece<'_>| Line {
-        sku: line.sku,
-        kind: line.kind,
-        quantity: line.quantity,
-        unit_price: line.unit_price,
-        total: line.net,
-    };
     let question = Question {
         currency: goods.currency.code(),
         country,
         city,
-        lines: goods.lines.iter().map(line).collect(),
+        lines: goods.lines.iter().map(Line::of).collect(),
         sent_at: rfc3339(app.clock()),
     };
     let config = app.config();

@@ -5,6 +5,7 @@ mod checks;
 mod choices;
 mod load;
 mod read;
+mod shipping;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
@@ -17,6 +18,7 @@ pub use choices::{
 };
 pub use load::Faults;
 pub use read::unread;
+pub use shipping::{ShippingSetting, TaxSetting};
 
 /// Declares the settings, each with its default.
 macro_rules! settings {
@@ -134,6 +136,18 @@ settings! {
         pub payments_signing_secret: Option<String> = None,
         /// Time limit of one call of the HTTP payment provider, in milliseconds.
         pub payments_timeout_millis: u64 = 5_000,
+
+        /// Shipping methods, by name.
+        pub shipping_methods: BTreeMap<String, ShippingSetting> = BTreeMap::new(),
+        /// Taxes that are added to prices, by country.
+        pub taxes: BTreeMap<String, TaxSetting> = BTreeMap::new(),
+        /// URL of a service that quotes shipping and tax. While it gives no usable answer, `shipping_methods` and `taxes`
+        /// apply.
+        pub quote_url: Option<String> = None,
+        /// Key for signing requests to that service (HMAC-SHA256 over the body).
+        pub quote_signing_secret: Option<String> = None,
+        /// Time limit of one call of that service, in milliseconds.
+        pub quote_timeout_millis: u64 = 2_000,
 
         /// How long one attempt of a flow may write, in milliseconds of server time since its first read.
         pub flow_run_millis: u64 = 10_000,

@@ -152,7 +152,12 @@ fn fault(defaults: &Map<String, Value>, key: &str, value: &Value) -> Option<Stri
     };
     let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
     let unfit = serde_json::from_value::<Config>(alone).err()?;
-    Some(format!("{key}: {} is expected", expected(default, &unfit.to_string())))
+    let expected = match key {
+        "shipping_methods" => "a table of methods, each with title and prices,",
+        "taxes" => "a table of countries, each with a rate,",
+        _ => return Some(format!("{key}: {} is expected", expected(default, &unfit.to_string()))),
+    };
+    Some(format!("{key}: {expected} is expected"))
 }
 
 /// The expected type of a key in plain words.

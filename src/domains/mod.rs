@@ -12,7 +12,7 @@
 //! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document.
 //! `payments` has no documents; it has a file for each provider.
 //!
-//! Beside the rooms there is what several of them share: [`baskets`] and their [`checkout`], [`delivery`], [`trees`], [`paying`].
+//! Beside the rooms there is what several of them share: [`baskets`] and their [`checkout`], [`delivery`], [`trees`], [`paying`], [`outside`].
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, `theater → payments`, and
@@ -54,6 +54,7 @@ pub mod delivery;
 pub mod images;
 pub mod metadata;
 pub mod nodes;
+pub mod outside;
 pub mod paying;
 pub mod persons;
 mod room;

@@ -163,6 +163,14 @@ fn texts_of_carts() -> Vec<(&'static str, Value, &'static [&'static str])> {
             &["/code", "/idempotencyKey"],
         ),
         (
+            "setShippingMethod",
+            json!({
+                "cartId": NodeKind::CART.id("a"), "shippingMethod": "standard", "country": "DE", "city": "City",
+                "idempotencyKey": "op",
+            }),
+            &["/shippingMethod", "/city", "/idempotencyKey"],
+        ),
+        (
             "acceptPrices",
             json!({ "cartId": NodeKind::CART.id("a"), "idempotencyKey": "op" }),
             &["/idempotencyKey"],

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use async_graphql::{Enum, SimpleObject};
 
-use super::vouchers::{AppliedVoucher, VoucherHold};
+use super::{
+    quotes::CartQuote,
+    vouchers::{AppliedVoucher, VoucherHold},
+};
 use crate::{
     domains::paying::Payment,
     flow::{Decider, OpRecord},
@@ -33,6 +36,8 @@ document! {
         pub outbox: Vec<Return>,
         /// The voucher that its next checkout uses.
         pub voucher?: AppliedVoucher,
+        /// The shipping method that was chosen, and what it costs with the tax.
+        pub quote?: CartQuote,
         /// The checkout in progress, or the one that closed the cart.
         pub checkout?: Checkout,
         /// Number of checkouts that were begun. It is part of the next checkout's id.
@@ -145,10 +150,13 @@ document! {
         pub input: String,
         pub shipping: Address,
         pub payment: Payment,
-        /// What is to be paid, in minor units: the sum of the frozen lines less the discount of the voucher.
+        /// What is to be paid, in minor units: the sum of the frozen lines less the discount of the voucher, with the charges
+        /// of the quote.
         pub total: i64,
         /// What it reserves of the cart's voucher.
         pub voucher?: VoucherHold,
+        /// Id of the quote whose charges are part of the total.
+        pub quote?: String,
         /// Deadline of the attempt that began it, on the server's clock.
         pub deadline: DateTime,
     }

@@ -52,6 +52,8 @@
 //! is a setting (`checkout_changed_prices`). A voucher is applied by a change like those of lines; `vouchers` describes
 //! how a checkout reserves it.
 //!
+//! Shipping and tax are amounts beside the lines, for which the cart has a quote; see `quotes`.
+//!
 //! # Removal
 //!
 //! If so configured, an expired cart is removed when its reservations and their marks are gone. A repeated
@@ -79,6 +81,7 @@ mod documents;
 pub mod invariants;
 pub mod operations;
 mod person;
+pub mod quotes;
 pub mod resolvers;
 mod row;
 mod store;
@@ -129,10 +132,12 @@ impl NodeKind {
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
     faults: Some(|config| {
-        unmet([(
+        let mut faults = unmet([(
             config.reservation_seconds > config.cart_idle_seconds,
             "reservation_seconds must be longer than cart_idle_seconds",
-        )])
+        )]);
+        faults.extend(quotes::faults(config));
+        faults
     }),
     nodes: &[node_type!(CART: Cart, |cx, id| operations::cart(cx, id))],
     rows: &[row::LINES],

@@ -16,7 +16,8 @@ pub(super) const PERSONAL: &[Personal] = &[
         "carts",
         Find::Index("owner", "owner_modified"),
         &[
-            Field::replaces("owner"),
+            // It has the country of the destination.
+            Field::blanks("owner", &[("quote", Blank::Nothing)]),
             Field::blanks(
                 "checkout.owner",
                 &[

@@ -3,7 +3,7 @@
 use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
-use super::{operations, vouchers::Voucher};
+use super::{operations, quotes::ShippingCharges, vouchers::Voucher};
 use crate::graphql::{prelude::*, subscription::follow};
 
 queries! {
@@ -18,6 +18,22 @@ queries! {
         context,
         #[graphql(desc = "Global id of the cart.")] id: ID,
     ): Option<Cart> = operations::cart(cx(context), &id).await?.map(Cart::from),
+
+    /// The shipping methods that are offered for a cart to a destination, the cheapest first, and what is paid with each
+    /// beside the goods. Null if the cart isn't visible to the caller (see `cart`).
+    ///
+    /// Who: everyone.
+    shipping_methods(
+        context,
+        #[graphql(desc = "Global id of the cart.")] cart_id: ID,
+        #[graphql(desc = "ISO 3166-1 code of the country to which the goods are sent, such as `DE`.")]
+        country: String,
+        #[graphql(
+            desc = "City with its postal code, 1 to 200 characters. It is needed if an outside service quotes the amounts."
+        )]
+        city: Option<String>,
+    ): Option<Vec<ShippingCharges>> =
+        operations::shipping_methods(cx(context), &cart_id, &country, city.as_deref()).await?,
 
     /// A voucher by its code, with what was used of it. Null if there is none.
     voucher(
@@ -93,6 +109,13 @@ mutations! {
     /// Who: everyone.
     remove_voucher(RemoveVoucherInput) -> RemoveVoucherResult;
 
+    /// Chooses a shipping method for an active cart and a destination. Its price and the tax are those for the cart as it is
+    /// now; after a change of the lines or the voucher it has to be chosen again. Allowed for the owner and the role
+    /// `service`, and for everyone if the cart has no owner.
+    ///
+    /// Who: everyone.
+    set_shipping_method(SetShippingMethodInput) -> SetShippingMethodResult;
+
     /// Saves an address of the caller under a label, or replaces the one with this label. Orders keep the address that
     /// they were placed with.
     save_address(SaveAddressInput) -> SaveAddressResult by signed_in;
@@ -135,7 +158,8 @@ impl CartsSubscription {
         let of = ("carts", input::id(NodeKind::CART, &cart_id).unwrap_or_default());
         let visible = |cart: &Cart| {
             let shown = &cart.0;
-            (shown.state, shown.modified_at, shown.lines.clone(), shown.voucher.clone())
+            let parts = (shown.lines.clone(), shown.voucher.clone(), shown.quote.clone());
+            (shown.state, shown.modified_at, parts)
         };
         Ok(follow(context, of, cart_id, visible, |cx, id| Box::pin(operations::cart(cx, id))))
     }

@@ -5,6 +5,7 @@ use mongodb::bson::{Bson, Document, bson, doc};
 use super::{
     MAX_LINES, MAX_QUANTITY,
     documents::{CartDocument, CartLine, CartState, total},
+    quotes::CartQuote,
     vouchers::AppliedVoucher,
 };
 use crate::{
@@ -63,16 +64,18 @@ pub(super) fn has_total_of(cart: &CartDocument) -> Document {
         // A sum of Longs, so an exact Long.
         "$expr": { "$eq": [{ "$sum": map("$lines", line) }, total(&cart.lines)] },
         "voucher.code": voucher_of(cart),
+        "quote.id": quote_of(cart),
         "lines.0": { "$exists": true },
         "outbox": { "$size": 0 },
     }
 }
 
-/// Guard: nothing is still to be returned, and the voucher and the lines are as they were read.
+/// Guard: nothing is still to be returned, and the voucher, the quote and the lines are as they were read.
 pub(super) fn as_read(cart: &CartDocument) -> Document {
     let mut guard = lines_as_read(cart);
     guard.insert("outbox", doc! { "$size": 0 });
     guard.insert("voucher.code", voucher_of(cart));
+    guard.insert("quote.id", quote_of(cart));
     guard
 }
 
@@ -91,6 +94,18 @@ fn lines_as_read(cart: &CartDocument) -> Document {
 /// Code of the cart's voucher, for a guard. The terms of a code never change.
 fn voucher_of(cart: &CartDocument) -> Option<&str> {
     cart.voucher.as_ref().map(|voucher| voucher.code.as_str())
+}
+
+/// Id of the cart's quote, for a guard. No two quotes have the same one.
+fn quote_of(cart: &CartDocument) -> Option<&str> {
+    cart.quote.as_ref().map(|quote| quote.id.as_str())
+}
+
+/// Another quote, guarded by the lines and the voucher for which it was computed.
+pub(super) fn set_quote(cart: &CartDocument, quote: &CartQuote) -> Change {
+    let mut guard = lines_as_read(cart);
+    guard.insert("voucher.code", voucher_of(cart));
+    changed_lines(cart, guard, doc! { "quote": literal(stored(quote)) })
 }
 
 /// New prices of lines, guarded by the lines as they were read.

@@ -3,6 +3,7 @@
 pub use super::addresses::types::{
     RemoveAddressInput, RemoveAddressResult, SaveAddressInput, SaveAddressResult, SavedAddress,
 };
+pub use super::quotes::types::{SetShippingMethodInput, SetShippingMethodResult};
 pub use super::vouchers::types::{
     ApplyVoucherInput, ApplyVoucherResult, CreateVoucherInput, CreateVoucherResult,
     EndVoucherInput, EndVoucherResult, RemoveVoucherInput, RemoveVoucherResult,
@@ -11,6 +12,7 @@ use super::{
     MAX_QUANTITY,
     documents::{self, CartDocument, CartPolicy, CartState},
     operations,
+    quotes::types::CartQuote,
     vouchers::types::CartVoucher,
 };
 use crate::{
@@ -111,7 +113,10 @@ object! {
         /// What the voucher takes off `goods`. The checkout reserves it, and is refused if the voucher can't be used any
         /// more.
         discount: Money = Money::new(cart.0.discount(), cart.currency),
-        /// What is to be paid: `goods` less `discount`.
+        /// The shipping method that was chosen, and what it costs with the tax. Null if none was. `setShippingMethod` chooses
+        /// one.
+        quote: Option<CartQuote> = CartQuote::of(cart),
+        /// What is to be paid: `goods` less `discount`, with shipping and tax if the `quote` is current.
         total: Money = Money::new(cart.0.total(), cart.currency),
         /// Time at which the cart was opened.
         opened_at: DateTime = cart.opened_at.into(),

@@ -140,6 +140,9 @@ type BasketOf<S> = <S as Sale>::Basket;
 /// The stored checkouts of a room.
 pub type Record<S> = <<S as Sale>::Basket as Basket>::Checkout;
 
+/// The stored checkout that begins, or why it can't begin.
+pub type Recorded<S> = Result<Record<S>, Stop<<S as Sale>::Refused>>;
+
 /// What a checkout returns.
 pub type Placed<S> = Result<<S as Sale>::Placed, Stop<<S as Sale>::Refused>>;
 
@@ -179,13 +182,13 @@ pub struct Call<'a> {
     pub payment: Payment,
 }
 
-/// Checks a basket out, and returns what is placed. `record` makes the stored checkout.
+/// Checks a basket out, and returns what is placed. `record` makes the stored checkout, or refuses it.
 ///
 /// # Errors
 /// A refusal, which left the basket as it was; or the outcome is unknown.
 pub async fn check_out<S: Sale>(
     call: &Call<'_>,
-    record: impl Fn(Begun, &S::Basket) -> Record<S> + Sync,
+    record: impl Fn(Begun, &S::Basket) -> Recorded<S> + Sync,
 ) -> Placed<S> {
     let (cx, op, record) = (call.cx, call.op, &record);
     let read = || async move {
@@ -237,12 +240,12 @@ async fn try_out<S: Sale>(
     basket: &S::Basket,
     payer: Option<&AccountDocument>,
     attempt: &Attempt,
-    record: &(impl Fn(Begun, &S::Basket) -> Record<S> + Sync),
+    record: &(impl Fn(Begun, &S::Basket) -> Recorded<S> + Sync),
 ) -> Result<Step<S::Placed>, Stop<S::Refused>> {
     let parts = S::parts(*cx, basket, attempt).await?;
     let at_once = needs_no_provider(cx, basket.total());
     let begun = begun::<S>(*cx, op, basket, &parts, at_once, payment, attempt);
-    let checkout = record(begun, basket);
+    let checkout = record(begun, basket)?;
     let run = Run::<S>::of(cx, basket, &checkout, attempt);
     if at_once {
         payments::check_payer(*cx, &run.charge(), payer)?;

@@ -6,7 +6,7 @@ use async_graphql::Enum;
 
 use crate::{
     domains::{
-        carts::{Address, vouchers::VoucherHold},
+        carts::{Address, quotes::Charges, vouchers::VoucherHold},
         metadata::MetadataPairs,
         paying::Payment,
     },
@@ -40,10 +40,12 @@ document! {
         pub currency: CurrencyCode,
         /// Lines in the cart's order. A removed line has quantity 0.
         pub lines: Vec<OrderLine>,
-        /// Sum of the lines less the discount, in minor units.
+        /// Sum of the lines less the discount, with the charges, in minor units.
         pub total: i64,
         /// What a voucher takes off, if the cart had one.
         pub discount?: OrderDiscount,
+        /// Shipping and tax, if the cart had a quote.
+        pub charges?: Charges,
         /// Committed payments, oldest first.
         pub payments: Vec<OrderPayment>,
         /// Shipping address.

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     app::App,
     domains::{
-        carts::{self, CartState},
+        carts::{self, CartState, quotes::Charges},
         inventory::{self, Reservation},
         payments::{self, of_seats},
     },
@@ -61,8 +61,8 @@ struct Books {
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut found = Orders::default();
     orders(app).for_each(|order| found.note(&order)).await?;
-    let rule = "orders: the total is the sum of the lines less the discount, and what was paid less \
-                what was refunded";
+    let rule = "orders: the total is the sum of the lines, shipping and tax less the discount, and what was \
+                paid less what was refunded";
     report.add(rule, found.broken.drain(..));
     report.add(fulfilment::RULE, found.unsound.drain(..));
     fulfilment::check_numbers(app, std::mem::take(&mut found.numbers), report).await?;
@@ -92,9 +92,14 @@ impl Orders {
         let kept: i64 = order.payments.iter().map(|own| own.amount - own.refunded).sum();
         let due = if order.state == OrderState::Placed { order.total } else { 0 };
         let off = order.taken_off();
-        if sum - off != order.total || kept != due || off < 0 {
+        let charges = order.charges.as_ref();
+        let charged = charges.map_or(0, Charges::total);
+        let is_negative = off < 0 || charges.is_some_and(Charges::is_negative);
+        if sum - off + charged != order.total || kept != due || is_negative {
             let (id, total) = (&order.id, order.total);
-            let parts = format!("total {total}, lines {sum}, discount {off}, paid {kept}");
+            let parts = format!(
+                "total {total}, lines {sum}, shipping and tax {charged}, discount {off}, paid {kept}"
+            );
             self.broken.push(format!("order {id}: {parts}"));
         }
         self.vouchers.note(order);

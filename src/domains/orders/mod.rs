@@ -18,6 +18,8 @@
 //! before the stock. It is released where the stock is released, and spent before COMPLETE. A cancelled order gives it back
 //! by an entry of its outbox (`operations/discount.rs`; the steps are in the carts' `vouchers`).
 //!
+//! **Shipping and tax** are those of the cart's quote. The order keeps them as its charges (`operations/charges.rs`).
+//!
 //! **An order** is the decider of its own changes:
 //!
 //! ```text
@@ -59,8 +61,8 @@
 //! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!
 //! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
-//! to one and have the same owner; the total is the sum of the lines less the discount, and equals what was paid less what is
-//! to be refunded (zero once an order is cancelled); captures and refunds of the provider equal those of the
+//! to one and have the same owner; the total is the sum of the lines less the discount, with shipping and tax, and equals what was
+//! paid less what is to be refunded (zero once an order is cancelled); captures and refunds of the provider equal those of the
 //! orders, except for refunds that are due; no line has fewer pieces than are packed or sent, and no shipment has fewer than
 //! its returns.
 

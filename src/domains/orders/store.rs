@@ -9,7 +9,7 @@ use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// A decision that was computed from an order as it was read.
 pub(super) struct Decision {
-    /// The order with its new state, lines, total, discount and payments.
+    /// The order with its new state, lines, total, discount, taxes and payments.
     pub(super) order: OrderDocument,
     /// What it owes for that.
     pub(super) owed: Vec<Action>,
@@ -61,6 +61,9 @@ pub(super) fn decide(
     if let Some(discount) = &order.discount {
         set.insert("discount.amount", discount.amount);
         set.insert("discount.goods", discount.goods);
+    }
+    if let Some(charges) = &order.charges {
+        set.insert("charges.lines", literal(stored(&charges.lines)));
     }
     if let Some(raise) = raise {
         set.insert("raises", without("$raises", "tag", raise));

@@ -10,7 +10,9 @@ use super::documents::{self, OrderDocument, OrderState};
 use crate::{
     domains::{
         carts::{
-            self, Address, Cart, CartNotActive, MAX_QUANTITY, line, operations::ChangedPrice,
+            self, Address, Cart, CartNotActive, MAX_QUANTITY, line,
+            operations::ChangedPrice,
+            quotes::{QuoteNeeded, ShippingCharges},
             vouchers::VoucherRefused,
         },
         inventory::InsufficientStock,
@@ -62,7 +64,13 @@ object! {
         /// Code of the voucher. Null if the cart had none, or it took nothing off.
         discount_code: Option<&str> =
             order.discount.as_ref().map(|discount| discount.hold.code.as_str()),
-        /// Sum of the totals of all lines, less the discount.
+        /// Shipping method, and what was paid with it beside the goods. If a line is lowered or raised, its tax is too. Null if
+        /// the shop had no shipping methods at the checkout.
+        charges: Option<ShippingCharges> = {
+            let charges = order.charges.clone();
+            charges.map(|charges| ShippingCharges::of(charges, order.currency))
+        },
+        /// Sum of the totals of all lines, less the discount, with shipping and tax.
         total: Money = order.money(order.total),
         /// Sum of all payments: the one of the checkout and those of raised lines. Refunds aren't subtracted.
         paid: Money = order.money(order.payments.iter().map(|payment| payment.amount).sum()),
@@ -160,7 +168,7 @@ result! {
     /// can't pay this order.
     pub enum CheckoutCartResult:
         OrderDocument => Order | NotFound | CartNotActive | CartEmpty | PricesChanged |
-        VoucherRefused | CheckoutShort | PaymentDeclined | Conflict | InvalidInput;
+        VoucherRefused | QuoteNeeded | CheckoutShort | PaymentDeclined | Conflict | InvalidInput;
 
     /// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
     /// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used

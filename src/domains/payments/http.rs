@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use hmac::{Hmac, KeyInit as _, Mac};
 use reqwest::{StatusCode, header};
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 
 use super::{Authorisation, Charge, Refund};
 use crate::{
     app::{App, rfc3339},
+    domains::outside::{SIGNATURE, signature},
     error::Error,
     graphql::scalars::Money,
 };
@@ -143,7 +142,7 @@ async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<An
         .timeout(Duration::from_millis(config.payments_timeout_millis))
         .header(header::CONTENT_TYPE, "application/json")
         .header("idempotency-key", key)
-        .header("x-docgate-signature", format!("sha256={}", signature(secret, body)))
+        .header(SIGNATURE, signature(secret, body))
         .body(body.to_vec());
     let response = request.send().await.map_err(fault)?;
     let status = response.status();
@@ -164,12 +163,4 @@ fn fault(error: reqwest::Error) -> Error {
     } else {
         Error::unavailable(error)
     }
-}
-
-/// HMAC-SHA256 in lower-case hexadecimal.
-fn signature(secret: &str, body: &[u8]) -> String {
-    #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
-    mac.update(body);
-    hex::encode(mac.finalize().into_bytes())
 }

@@ -105,7 +105,7 @@ async fn answer(Path(action): Path<String>) -> String {
 }
 
 /// Starts that provider, and returns its address.
-async fn provider() -> String {
+pub(super) async fn provider() -> String {
     let router = Router::new().route("/pay/{action}", post(answer));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/pay/", listener.local_addr().expect("an address"));
@@ -114,7 +114,7 @@ async fn provider() -> String {
 }
 
 /// Payments at that provider.
-fn paid_outside(url: Arc<str>) -> impl Fn(&mut Config) {
+pub(super) fn paid_outside(url: Arc<str>) -> impl Fn(&mut Config) {
     move |config| {
         short_bounds(config);
         config.payments = PaymentProvider::Http;

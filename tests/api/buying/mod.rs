@@ -1,9 +1,12 @@
-//! Vouchers, changed prices, saved addresses, and carts as they change.
+//! Vouchers, changed prices, shipping and tax, saved addresses, and carts as they change.
 
 mod addresses;
 mod flows;
 mod live;
 mod prices;
+mod quote_flows;
+mod quoted_outside;
+mod quotes;
 mod returns;
 mod variants;
 mod vouchers;

@@ -30,7 +30,7 @@ basket! {
     const CHECKOUTS: &'static str = "attempts";
 
     fn total(&self) -> i64 {
-        total(&self.lines) - self.discount()
+        total(&self.lines) - self.discount() + self.charges()
     }
 
     fn as_read(&self) -> Document {
@@ -38,7 +38,11 @@ basket! {
     }
 
     fn to_freeze(&self) -> Document {
-        store::has_total_of(self)
+        // The amounts of a quote are those of the lines as they were read.
+        match &self.quote {
+            Some(_) => store::as_read(self),
+            None => store::has_total_of(self),
+        }
     }
 
     fn idle_seconds(config: &Config) -> u64 {

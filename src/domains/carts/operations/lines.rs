@@ -104,7 +104,7 @@ pub(super) fn setting(cx: Cx<'_>, input: &Checked<SetCartLineQuantityInput>) -> 
 }
 
 /// Changes an active cart once per op. `step` is tried until its change is committed.
-pub(super) async fn change<'a, U, S>(
+pub(in super::super) async fn change<'a, U, S>(
     cx: Cx<'a>,
     id: &str,
     op: &'a Op,
@@ -132,11 +132,11 @@ where
 }
 
 /// One try of a change, on the cart as it was read.
-pub(super) struct Call<'a> {
+pub(in super::super) struct Call<'a> {
     pub(super) cx: Cx<'a>,
     pub(super) op: &'a Op,
     pub(super) attempt: Attempt,
-    pub(super) cart: Arc<CartDocument>,
+    pub(in super::super) cart: Arc<CartDocument>,
 }
 
 /// A change of a line that is ready to be committed on the cart as it was read.
@@ -155,7 +155,10 @@ pub(super) struct Ready {
 
 impl Call<'_> {
     /// Commits a change for which nothing is reserved.
-    pub(super) async fn commit_change(&self, change: Change) -> Result<Step<CartDocument>, Error> {
+    pub(in super::super) async fn commit_change(
+        &self,
+        change: Change,
+    ) -> Result<Step<CartDocument>, Error> {
         let Self { cx, op, attempt, cart } = self;
         let tag = &op.tag(&cart.ops);
         let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };

@@ -9,6 +9,7 @@ mod voucher;
 
 pub use super::store::for_each;
 pub use holding::release_after_checkout;
+pub(super) use lines::change;
 pub use lines::{add_cart_line, remove_cart_line, set_cart_line_quantity};
 pub(super) use prices::price_now;
 pub use prices::{ChangedPrice, accept_prices, changed_prices};
@@ -17,6 +18,7 @@ pub use voucher::{apply_voucher, remove_voucher};
 
 pub use super::{
     addresses::operations::{my_addresses, remove_address, save_address},
+    quotes::operations::{set_shipping_method, shipping_methods},
     vouchers::operations::{create_voucher, end_voucher, voucher},
 };
 use super::{
@@ -42,7 +44,7 @@ use crate::{
 };
 
 /// What a mutation of a cart returns.
-type Changed<U> = Result<CartDocument, Stop<U>>;
+pub(super) type Changed<U> = Result<CartDocument, Stop<U>>;
 
 /// Opens an empty cart.
 pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResult> {
@@ -57,6 +59,7 @@ pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResu
         ops: Vec::new(),
         outbox: Vec::new(),
         voucher: None,
+        quote: None,
         checkout: None,
         checkouts: 0,
         opened_at: now,

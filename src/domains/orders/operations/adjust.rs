@@ -7,7 +7,7 @@ use super::{
         store::{self, Decision, orders},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    Changed, begin, demand_room, discount, fulfilment, outbox, too_many_holders,
+    Changed, begin, charges, demand_room, discount, fulfilment, outbox, too_many_holders,
 };
 use crate::{
     domains::{
@@ -96,7 +96,9 @@ impl Call<'_> {
         attempt: &Attempt,
     ) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
         let app = &self.cx;
-        let raise = self.new_raise(order, line, attempt)?;
+        let price = (i64::from(self.input.quantity) - line.quantity) * line.unit_price;
+        let tax = charges::tax_on(order, &line.sku, price)?;
+        let raise = self.new_raise(order, line, price + tax, attempt)?;
         let payment = self.input.payment.as_ref();
         let payment = payment.map_or_else(|| order.payer.clone(), Payment::from);
         let amount = Money::new(raise.amount, order.currency);
@@ -118,6 +120,7 @@ impl Call<'_> {
         &self,
         order: &OrderDocument,
         line: &OrderLine,
+        amount: i64,
         attempt: &Attempt,
     ) -> Result<Raise> {
         if order.raises.len() >= RAISES {
@@ -135,8 +138,9 @@ impl Call<'_> {
             sku: line.sku.clone(),
             from: line.quantity,
             quantity,
-            // Can't overflow, nor can the total: within the limits of carts no sum of lines does.
-            amount: quantity * line.unit_price,
+            // Neither it nor the total can overflow: within the limits of carts no sum of lines does, and with tax the sum was
+            // checked.
+            amount,
             voiding: false,
             deadline: attempt.deadline(),
         })
@@ -164,8 +168,8 @@ impl Call<'_> {
     }
 }
 
-/// The decision of a lowered line: its goods are restocked, and its price less its part of the discount is refunded, from
-/// the newest payment on.
+/// The decision of a lowered line: its goods are restocked, and its price less its part of the discount is refunded with its
+/// tax, from the newest payment on.
 pub(super) fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
     let (mut order, quantity) = (order.clone(), line.quantity - to);
     let mut owed = Vec::new();
@@ -173,6 +177,7 @@ pub(super) fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decis
         owed.push(Action::Restock { sku: line.sku.clone(), quantity });
     }
     let mut left = discount::lower(&mut order, quantity * line.unit_price);
+    left += charges::lower(&mut order, &line.sku, line.quantity, to);
     order.total -= left;
     for payment in order.payments.iter_mut().rev() {
         let amount = left.min(payment.amount - payment.refunded);
@@ -197,6 +202,9 @@ fn raised(order: &OrderDocument, raise: &Raise) -> Decision {
         order.payments.push(OrderPayment { id, amount, refunded: 0 });
     }
     order.total += raise.amount;
+    let line = order.lines.iter().find(|line| line.sku == raise.sku);
+    let price = line.map_or(0, |line| quantity * line.unit_price);
+    charges::add(&mut order, &raise.sku, raise.amount - price);
     set_quantity(&mut order, &raise.sku, raise.from + raise.quantity);
     Decision { order, owed, raise: Some(raise.tag.clone()) }
 }

@@ -8,7 +8,7 @@ use super::{
         documents::{OrderDocument, OrderLine, OrderPayment, OrderState, Stage},
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
-    Changed, discount, has_payment, number, too_many_holders,
+    Changed, charges, discount, has_payment, number, too_many_holders,
 };
 use crate::{
     app::App,
@@ -31,8 +31,10 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
     let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
     let call = Call { cx, id: &input.cart_id, op, payment: Payment::from(&input.payment) };
-    let checked_out =
-        checkout::check_out::<SaleOfCart>(&call, |begun, cart| checkout_of(begun, cart, input));
+    let checked_out = checkout::check_out::<SaleOfCart>(&call, |begun, cart| {
+        charges::check_quote(&cx, cart, &input.shipping)?;
+        Ok(checkout_of(begun, cart, input))
+    });
     Box::pin(checked_out).await
 }
 
@@ -44,6 +46,7 @@ fn checkout_of(begun: Begun, cart: &CartDocument, input: &CheckoutCartInput) -> 
         tag,
         payment_id,
         voucher: discount::hold_of(cart, owner.as_deref()),
+        quote: cart.current_quote().map(|quote| quote.id.clone()),
         owner,
         op,
         input: digest,
@@ -101,7 +104,8 @@ impl Sale for SaleOfCart {
             let CartLine { sku, quantity, reserved, unit_price, .. } = line;
             format!("{quantity} {reserved} {unit_price} {sku}")
         };
-        Ok(cart.lines.iter().map(part).chain(discount::part_of_tag(cart, caller)).collect())
+        let others = [discount::part_of_tag(cart, caller), charges::part_of_tag(cart)];
+        Ok(cart.lines.iter().map(part).chain(others.into_iter().flatten()).collect())
     }
 
     fn placed(run: Run<'_, Self>) -> OrderDocument {
@@ -226,6 +230,7 @@ fn placed(run: Run<'_, SaleOfCart>) -> OrderDocument {
         lines: cart.lines.iter().map(line).collect(),
         total: checkout.total,
         discount: run.discount(),
+        charges: run.charges(),
         payments: payment.into_iter().collect(),
         shipping: checkout.shipping.clone(),
         payer: checkout.payment.clone(),

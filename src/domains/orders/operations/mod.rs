@@ -1,6 +1,7 @@
 //! The business rules of orders.
 
 mod adjust;
+mod charges;
 mod checkout;
 mod discount;
 mod fulfilment;

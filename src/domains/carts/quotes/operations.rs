@@ -1,0 +1,175 @@
+//! The business rules of quotes.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{
+    super::{
+        documents::{Address, CartDocument, total},
+        operations::{Changed, cart, change},
+        store,
+    },
+    MAX_AMOUNT,
+    documents::{CartQuote, Charges, basis},
+    goods::Goods,
+    service,
+    settings::is_on,
+    tables,
+    types::{
+        QuoteFault, QuoteUnavailable, SetShippingMethodInput, SetShippingMethodResult,
+        ShippingCharges,
+    },
+};
+use crate::graphql::{
+    prelude::*,
+    shares::{Clients, Shares},
+};
+
+/// Maximum number of calls of the outside service at once, of one gateway.
+const AT_ONCE: usize = 64;
+/// The part of them that one client may have, in percent. All callers without a token are one client.
+const EACH: usize = 50;
+
+/// The calls of the outside service that this gateway makes now.
+#[derive(Default)]
+struct Calls(OnceLock<Arc<Shares>>);
+
+/// Why nothing is quoted.
+enum Unquoted {
+    /// The goods cost too much.
+    TooMuch,
+    /// The outside service gave no usable answer, and no tables are configured.
+    Unavailable,
+}
+
+/// The shipping methods that are offered for a cart to a destination, the cheapest first. `None` if the caller may not see
+/// the cart.
+///
+/// # Errors
+/// `BadInput`; `Unread` if nothing can be quoted now; `RateLimited` or `Overloaded` if too many calls of the outside service
+/// are made.
+pub async fn shipping_methods(
+    cx: Cx<'_>,
+    id: &str,
+    country: &str,
+    city: Option<&str>,
+) -> Result<Option<Vec<ShippingCharges>>> {
+    let bad = |fault: InvalidInput| {
+        let field = fault.field.strip_prefix("input.").unwrap_or(&fault.field).to_owned();
+        Error::bad_input(field, fault.reason)
+    };
+    let Some(cart) = cart(cx, id).await? else { return Ok(None) };
+    input::country("country", country).map_err(bad)?;
+    let city = city.map(|city| input::text("city", city, 1..=200)).transpose().map_err(bad)?;
+    let city = needed(&cx, city.as_deref()).map_err(bad)?;
+    let offered = match offers(cx, &cart, country, city).await? {
+        Ok(offered) => offered,
+        Err(Unquoted::TooMuch) => return Err(Error::bad_input("cartId", TOO_MUCH)),
+        Err(Unquoted::Unavailable) => {
+            return Err(Error::Unread("the service of quotes gives no usable answer".into()));
+        }
+    };
+    let shown = |offer| ShippingCharges::of(offer, cart.currency);
+    Ok(Some(offered.into_iter().map(shown).collect()))
+}
+
+const TOO_MUCH: &str = "costs more than an order with shipping and tax can add up";
+
+/// Chooses a shipping method: its amounts for the cart as it was read become the cart's quote.
+pub async fn set_shipping_method(
+    cx: Cx<'_>,
+    input: SetShippingMethodInput,
+) -> Changed<SetShippingMethodResult> {
+    let input = &input.checked()?;
+    let scope = [&input.cart_id, "setShippingMethod"];
+    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    change(cx, &input.cart_id, op, |call| async move {
+        let cart = &call.cart;
+        let city = needed(&cx, input.city.as_deref())?;
+        if cart.lines.is_empty() {
+            return Err(InvalidInput::new("cartId", "the cart has no lines").into());
+        }
+        let too_much = || InvalidInput::new("cartId", TOO_MUCH);
+        let offered = match offers(cx, cart, &input.country, city).await? {
+            Ok(offered) => offered,
+            Err(Unquoted::TooMuch) => return Err(too_much().into()),
+            Err(Unquoted::Unavailable) => {
+                let message = "shipping and tax can't be computed at the moment; try again later";
+                return Err(QuoteUnavailable::because(message).into());
+            }
+        };
+        let chosen = offered.into_iter().find(|offer| offer.method == input.shipping_method);
+        let charges =
+            chosen.ok_or_else(|| NotFound::new("shipping method", &*input.shipping_method))?;
+        if total(&cart.lines) + charges.total() > MAX_AMOUNT {
+            return Err(too_much().into());
+        }
+        let quote = CartQuote {
+            id: cx.ids().random(),
+            basis: basis(cart),
+            country: input.country.clone(),
+            place: city.map(|city| place(&cx, city)),
+            charges,
+        };
+        Ok(call.commit_change(store::set_quote(cart, &quote)).await?)
+    })
+    .await
+}
+
+/// The city on which the amounts may depend: only those of an outside service do.
+fn needed<'a>(app: &App, city: Option<&'a str>) -> Result<Option<&'a str>, InvalidInput> {
+    if app.config().quote_url.is_none() {
+        return Ok(None);
+    }
+    let reason = "is needed, because the amounts depend on it";
+    city.map(Some).ok_or_else(|| InvalidInput::new("city", reason))
+}
+
+/// Digest of a city. Capital letters don't matter.
+fn place(app: &App, city: &str) -> String {
+    app.ids().derived(&["place", &city.to_lowercase()])
+}
+
+/// What is offered for the cart to a destination.
+async fn offers(
+    cx: Cx<'_>,
+    cart: &CartDocument,
+    country: &str,
+    city: Option<&str>,
+) -> Result<Result<Vec<Charges>, Unquoted>> {
+    if total(&cart.lines) > MAX_AMOUNT {
+        return Ok(Err(Unquoted::TooMuch));
+    }
+    let (config, goods) = (cx.config(), Goods::of(cart));
+    let (Some(url), Some(city)) = (config.quote_url.as_deref(), city) else {
+        return Ok(Ok(tables::offers(config, &goods, country)));
+    };
+    let (calls, client) = (cx.shared::<Calls>(), cx.shared::<Clients>().of_caller(cx.requester));
+    let calls = calls.0.get_or_init(|| Shares::of(AT_ONCE, EACH));
+    let _permit = calls.acquire(Some(client))?;
+    let reason = match service::offers(&cx, url, &goods, (country, city)).await {
+        Ok(offered) => return Ok(Ok(offered)),
+        Err(reason) => reason,
+    };
+    tracing::warn!(event = "quote_failed", reason, "the service of quotes gave no usable answer");
+    if config.shipping_methods.is_empty() {
+        return Ok(Err(Unquoted::Unavailable));
+    }
+    let mut offered = tables::offers(config, &goods, country);
+    for offer in &mut offered {
+        offer.by_default = true;
+    }
+    Ok(Ok(offered))
+}
+
+/// Why the cart can't be checked out to this address with the quote that it has; `None` if it can, or needs no quote.
+pub fn fault(app: &App, cart: &CartDocument, to: &Address) -> Option<QuoteFault> {
+    match (&cart.quote, cart.current_quote()) {
+        (None, _) => is_on(app.config()).then_some(QuoteFault::Missing),
+        (Some(_), None) => is_on(app.config()).then_some(QuoteFault::Outdated),
+        (Some(_), Some(quote)) => {
+            let is_there = quote.country == to.country
+                && quote.place.as_ref().is_none_or(|own| *own == place(app, &to.city));
+            (!is_there).then_some(QuoteFault::OtherDestination)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Quotes of an outside service. The room's `mod.rs` has the contract. A call isn't repeated: the caller waits for it.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use reqwest::{StatusCode, header};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    MAX_AMOUNT,
+    documents::{Charges, LineTax},
+    goods::{Goods, Piece},
+    settings::{is_name, is_title},
+};
+use crate::{
+    app::{App, rfc3339},
+    domains::outside::{SIGNATURE, signature},
+};
+
+/// Maximum size of a response, in bytes.
+const LARGEST: usize = 64 << 10;
+/// Maximum number of methods in a response.
+const MOST: usize = 50;
+
+/// The body of a request.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Question<'a> {
+    currency: &'a str,
+    country: &'a str,
+    city: &'a str,
+    lines: Vec<Line<'a>>,
+    sent_at: String,
+}
+
+/// A line of a request.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    sku: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    quantity: i64,
+    unit_price: i64,
+    total: i64,
+}
+
+impl<'a> Line<'a> {
+    fn of(line: &Piece<'a>) -> Self {
+        Self {
+            sku: line.sku,
+            kind: line.kind,
+            quantity: line.quantity,
+            unit_price: line.unit_price,
+            total: line.net,
+        }
+    }
+}
+
+/// The body of a response.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    currency: String,
+    methods: Vec<Method>,
+    #[serde(default)]
+    lines: Vec<Tax>,
+}
+
+/// A method of a response.
+#[derive(Debug, Deserialize)]
+struct Method {
+    name: String,
+    title: String,
+    price: i64,
+    #[serde(default)]
+    tax: i64,
+}
+
+/// The tax on a line, in a response.
+#[derive(Debug, Deserialize)]
+struct Tax {
+    sku: String,
+    tax: i64,
+}
+
+/// The methods that the service offers for goods to a city of a country.
+///
+/// # Errors
+/// Why it gave no usable answer, for the log.
+pub(super) async fn offers(
+    app: &App,
+    url: &str,
+    goods: &Goods<'_>,
+    (country, city): (&str, &str),
+) -> Result<Vec<Charges>, String> {
+    let question = Question {
+        currency: goods.currency.code(),
+        country,
+        city,
+        lines: goods.lines.iter().map(Line::of).collect(),
+        sent_at: rfc3339(app.clock()),
+    };
+    let config = app.config();
+    let body = serde_json::to_vec(&question).map_err(|fault| fault.to_string())?;
+    let secret = config.quote_signing_secret.as_deref().unwrap_or_default();
+    let request = app
+        .http()
+        .map_err(|fault| fault.to_string())?
+        .post(url)
+        // It includes the body of the response.
+        .timeout(Duration::from_millis(config.quote_timeout_millis))
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(SIGNATURE, signature(secret, &body))
+        .body(body);
+    let response = request.send().await.map_err(|fault| fault.to_string())?;
+    if response.status() != StatusCode::OK {
+        return Err(format!("it answered with the status {}", response.status()));
+    }
+    let answer: Answer =
+        serde_json::from_slice(&whole(response).await?).map_err(|fault| fault.to_string())?;
+    usable(answer, goods)
+}
+
+/// The body of a response, if it isn't too large.
+async fn whole(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|fault| fault.to_string())? {
+        if body.len() + chunk.len() > LARGEST {
+            return Err(format!("its response is larger than {LARGEST} bytes"));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// What an answer offers, the cheapest first; or why nothing of it can be used.
+fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
+    let Answer { currency, methods, lines } = answer;
+    if currency != goods.currency.code() {
+        return Err("its amounts are in another currency".to_owned());
+    }
+    if methods.len() > MOST {
+        return Err(format!("it offers more than {MOST} methods"));
+    }
+    let (mut named, mut taxes) = (BTreeSet::new(), Vec::new());
+    for Tax { sku, tax } in lines {
+        let Some(line) = goods.lines.iter().find(|line| line.sku == sku) else {
+            return Err("it taxes a line that isn't there".to_owned());
+        };
+        if !named.insert(line.sku) {
+            return Err("it taxes a line twice".to_owned());
+        }
+        if !(0..=line.net).contains(&tax) {
+            return Err("the tax on a line is negative or more than its price".to_owned());
+        }
+        if tax > 0 {
+            taxes.push(LineTax { sku, tax, part: tax, of: line.net });
+        }
+    }
+    let mut names = BTreeSet::new();
+    let offer = |Method { name, title, price, tax }: Method| {
+        if !is_name(&name) || !is_title(&title) || !names.insert(name.clone()) {
+            return Err("a name or a title of a method can't be used".to_owned());
+        }
+        if !(0..=MAX_AMOUNT).contains(&price) || !(0..=price).contains(&tax) {
+            return Err("the price of a method, or its tax, is negative or too large".to_owned());
+        }
+        let lines = taxes.clone();
+        let (method, shipping, shipping_tax) = (name, price, tax);
+        Ok(Charges { method, title, shipping, shipping_tax, lines, by_default: false })
+    };
+    let mut offers = methods.into_iter().map(offer).collect::<Result<Vec<_>, String>>()?;
+    offers.sort_by_key(|offer| offer.shipping);
+    Ok(offers)
+}

@@ -1,0 +1,68 @@
+//! Shipping and tax at the checkout, and the charges of an order.
+
+use super::{
+    super::{documents::OrderDocument, types::CheckoutCartResult},
+    checkout::SaleOfCart,
+};
+use crate::{
+    domains::{
+        carts::{
+            Address, CartDocument,
+            quotes::{Charges, MAX_AMOUNT, QuoteNeeded, operations as quotes},
+        },
+        checkout::Run,
+    },
+    graphql::prelude::*,
+};
+
+/// Refuses a checkout whose cart has no quote that can be charged for this address, if the shop has shipping methods.
+pub(super) fn check_quote(
+    app: &App,
+    cart: &CartDocument,
+    to: &Address,
+) -> Result<(), Stop<CheckoutCartResult>> {
+    match quotes::fault(app, cart, to) {
+        Some(fault) => Err(QuoteNeeded::new(fault).into()),
+        None => Ok(()),
+    }
+}
+
+/// What is part of the tag beside lines and voucher: another quote has another amount.
+pub(super) fn part_of_tag(cart: &CartDocument) -> Option<String> {
+    cart.current_quote().map(|quote| format!("quote {}", quote.id))
+}
+
+/// Lowers the tax on a line to that on `to` pieces. Returns by how much. Shipping and its tax stay.
+pub(super) fn lower(order: &mut OrderDocument, sku: &str, from: i64, to: i64) -> i64 {
+    order.charges.as_mut().map_or(0, |charges| charges.lower(sku, from, to))
+}
+
+/// Tax on pieces of this price that are added to a line of the order.
+///
+/// # Errors
+/// The order would cost more than it can add up.
+pub(super) fn tax_on(order: &OrderDocument, sku: &str, price: i64) -> Result<i64, InvalidInput> {
+    let Some(charges) = &order.charges else { return Ok(0) };
+    let tax = charges.tax_on(sku, price);
+    let total = order.total.checked_add(price).and_then(|total| total.checked_add(tax));
+    if total.is_none_or(|total| total > MAX_AMOUNT) {
+        let reason = "the order would cost more than it can add up";
+        return Err(InvalidInput::new("quantity", reason));
+    }
+    Ok(tax)
+}
+
+/// Adds to the tax on a line.
+pub(super) fn add(order: &mut OrderDocument, sku: &str, tax: i64) {
+    if let Some(charges) = &mut order.charges {
+        charges.add(sku, tax);
+    }
+}
+
+impl Run<'_, SaleOfCart> {
+    /// The charges of the order that the checkout places: those of the quote that its total has.
+    pub(super) fn charges(self) -> Option<Charges> {
+        let (quote, own) = (self.basket.quote.as_ref()?, self.checkout.quote.as_ref()?);
+        (quote.id == *own).then(|| quote.charges.clone())
+    }
+}

@@ -124,6 +124,11 @@ broadcasts! {
         find "returnRequestedAt" = "list: the orders with a return to be decided on",
         find "deleted" = "list: all orders",
         find "placedAt" = "list: new orders",
+        find "recount.at" = "sweep: changes that the counts of what was bought together haven't followed",
+        aggregate "lines.sku" = "sweep: counts what was bought together with a SKU",
+    }
+    "boughtTogether" {
+        find "dirtyAt" = "sweep: what was bought together and is to be counted",
     }
     "accounts" {
         find "owner" = "list: the accounts of their owner",

@@ -23,6 +23,7 @@ use crate::{
         images::{self, Image},
         inventory::{self, Availability, Stock},
         metadata::Metadata,
+        orders,
         people::{self, Person},
     },
     engine::caching::cache_control,
@@ -195,6 +196,18 @@ macro_rules! product_types {
                     let position = |(position, _): &(Vec<_>, _)| position.clone();
                     let node = |(_, product)| Product::of(product, locale.clone());
                     page.connection_with(found, position, node, TotalCount::UNKNOWN)
+                },
+                /// Products that were bought in one order with this one, those of most orders first. The newest 500 orders of
+                /// the product are counted, without cancelled ones. The counts follow orders with a delay of about a
+                /// minute.
+                bought_together(
+                    context,
+                    #[graphql(desc = "Maximum number, 1 to 20.", default = 10)] first: i32,
+                )?: Vec<Product> = {
+                    let (product, locale) = ($shown.0.product(), &$shown.0.locale);
+                    let found = orders::operations::bought_together(app(context), product.sku, first);
+                    let shown = |product| Product::of(product, locale.clone());
+                    found.await?.into_iter().map(shown).collect()
                 },
                 /// Pictures of the product in order, without those that the caller can't see; at most 20.
                 #[graphql(directive = cache_control::apply(0))]

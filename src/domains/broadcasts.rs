@@ -66,6 +66,7 @@ broadcasts! {
         find "categories.path" = "list: products of a category",
         find "categories.parentPath" = "list: products of a category's children",
         find "categories.within" = "list: products below a category",
+        find "discussion.rating.score" = "list: products by rating",
         find "properties" = "list: products with properties",
         find "meta.pairs" = "list: products with a pair of metadata",
         find "numbers" = "list: products with numbers of ranges",

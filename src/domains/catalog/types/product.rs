@@ -19,7 +19,7 @@ use super::{
 use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
-        comments::Discussion,
+        comments::{AverageRating, Discussion},
         images::{self, Image},
         inventory::{self, Availability, Stock},
         metadata::Metadata,
@@ -97,6 +97,11 @@ impl Shown {
             (_, None) => Ok(self.product().language.get()?),
             (_, other) => Ok(other),
         }
+    }
+
+    fn rating(&self) -> Result<Option<AverageRating>> {
+        let discussion = self.product().discussion.get()?;
+        Ok(discussion.and_then(|Owned(discussion)| AverageRating::of(&discussion)))
     }
 
     fn discussion(&self) -> Result<Option<Discussion>> {
@@ -216,6 +221,8 @@ macro_rules! product_types {
                     let images = images.iter().map(|one| (one.asset_id, one.alternative_text));
                     images::shown(cx(context), images).await?
                 },
+                /// Average of the stars of all reviews in the discussion; null if there are none.
+                rating?: Option<AverageRating> = $shown.0.rating()?,
                 /// Discussion of the product with its newest comments; null if none was opened.
                 discussion?: Option<Discussion> = $shown.0.discussion()?,
                 /// Metadata of the product: pairs that the site adds to it.

@@ -211,6 +211,8 @@ settings! {
         pub reservations_per_sku: u32 = 1_000,
         /// Number of free pieces up to which a product's availability is `LOW`.
         pub low_stock: u32 = 5,
+        /// How long a change of orders waits until what was bought together is counted again, in seconds.
+        pub bought_together_seconds: u64 = 60,
         /// Time after the delivery of a shipment within which customers can ask for its return, in days.
         pub return_days: u32 = 30,
 

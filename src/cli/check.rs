@@ -29,7 +29,7 @@ use crate::{app::App, background, domains, invariants::Report};
 pub(super) struct Check {
     /// First finish interrupted flows, as a gateway's sweeps do, until none is left. Then recompute what
     /// discussions store about their comments (their number, the newest, the rating), the time by which the sweep
-    /// finds stock, the marks by which news find authors whose posts are merged in, the totals of reports, the hits of each day in the documents of months, the facets of categories, and the attributes by which files of earlier versions are found. Damaged smaller pictures are removed. Gateways may keep running. Takes at least a minute, because a flow can only be finished some time after its last write.
+    /// finds stock, the marks by which news find authors whose posts are merged in, the totals of reports, the hits of each day in the documents of months, the facets of categories, what was bought together, and the attributes by which files of earlier versions are found. Damaged smaller pictures are removed. Gateways may keep running. Takes at least a minute, because a flow can only be finished some time after its last write.
     #[arg(long)]
     repair: bool,
     /// Maximum number of violations shown for each rule.

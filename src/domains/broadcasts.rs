@@ -66,6 +66,7 @@ broadcasts! {
         find "categories.path" = "list: products of a category",
         find "categories.parentPath" = "list: products of a category's children",
         find "categories.within" = "list: products below a category",
+        find "discussion.rating.score" = "list: products by rating",
         find "properties" = "list: products with properties",
         find "meta.pairs" = "list: products with a pair of metadata",
         find "numbers" = "list: products with numbers of ranges",
@@ -124,6 +125,11 @@ broadcasts! {
         find "returnRequestedAt" = "list: the orders with a return to be decided on",
         find "deleted" = "list: all orders",
         find "placedAt" = "list: new orders",
+        find "recount.at" = "sweep: changes that the counts of what was bought together haven't followed",
+        aggregate "lines.sku" = "sweep: counts what was bought together with a SKU",
+    }
+    "boughtTogether" {
+        find "dirtyAt" = "sweep: what was bought together and is to be counted",
     }
     "accounts" {
         find "owner" = "list: the accounts of their owner",

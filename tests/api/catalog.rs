@@ -7,6 +7,7 @@ mod edits;
 mod import;
 mod languages;
 mod lists;
+mod ratings;
 mod search;
 mod slugs;
 pub mod variants;

@@ -5,6 +5,7 @@ mod lists;
 mod numbers;
 mod placing;
 mod returns;
+mod together;
 
 use std::time::Duration;
 

@@ -105,10 +105,17 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
         (
             "createContent",
             json!({
-                "type": "PAGE", "slug": "new", "text": { "title": "Title" }, "tags": ["tag"],
+                "type": "PAGE", "slug": "new", "tags": ["tag"],
+                "text": { "title": "Title", "translations": [{ "locale": "de", "title": "Title" }] },
                 "authorName": "Author", "idempotencyKey": "op",
             }),
-            &["/text/title", "/tags/0", "/authorName", "/idempotencyKey"],
+            &[
+                "/text/title",
+                "/text/translations/0/title",
+                "/tags/0",
+                "/authorName",
+                "/idempotencyKey",
+            ],
         ),
         (
             "postComment",

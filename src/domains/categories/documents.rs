@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     domains::{counted, images::ImageRef, metadata::MetadataPairs, trees::Node},
     flow::tree::{Branch, TreeFields, path_expression},
-    graphql::prelude::*,
+    graphql::{prelude::*, scalars::nearest},
     mongo::{
         copies::CopyPath,
         lazy_document::{Entries, Later, view},
@@ -142,16 +142,10 @@ pub fn name_in<'a, T>(
     locale: Option<&LocaleTag>,
     site_default: &str,
 ) -> Option<T> {
-    let tagged = |wanted: &str| names.clone().find(|(tag, _)| tag.eq_ignore_ascii_case(wanted));
-    let language = |tag: &'a str| tag.split('-').next().unwrap_or_default();
-    let by_tag = |wanted: &str| {
-        let spoken = wanted.split('-').next().unwrap_or_default();
-        let is_spoken = |(tag, _): &(&'a str, T)| language(tag).eq_ignore_ascii_case(spoken);
-        tagged(wanted).or_else(|| tagged(spoken)).or_else(|| names.clone().find(is_spoken))
-    };
+    let by_tag = |wanted: &str| nearest(names.clone(), wanted);
     let found = locale.and_then(|locale| by_tag(locale.as_str()));
-    let found = found.or_else(|| by_tag(site_default)).or_else(|| names.clone().next());
-    found.map(|(_, name)| name)
+    let any = || names.clone().next().map(|(_, name)| name);
+    found.or_else(|| by_tag(site_default)).or_else(any)
 }
 
 document! {

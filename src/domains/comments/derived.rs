@@ -53,10 +53,7 @@ impl Derived {
             count: count(there.len()),
             total: count(comments.len()),
             latest: newest.map(|comment| CommentExcerpt::of(comment)).collect(),
-            rating: Rating {
-                count: count(stars.len()),
-                sum: stars.iter().copied().map(i64::from).sum(),
-            },
+            rating: Rating::of(count(stars.len()), stars.iter().copied().map(i64::from).sum()),
         }
     }
 }

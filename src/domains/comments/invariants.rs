@@ -105,7 +105,7 @@ fn differences(old: &Derived, new: &Derived) -> Vec<(&'static str, String)> {
             old.latest == new.latest,
             format!("{} for {}", newest(&old.latest), newest(&new.latest)),
         ),
-        (RATED, old.rating == new.rating, format!("{:?} for {:?}", old.rating, new.rating)),
+        (RATED, old.rating.is(&new.rating), format!("{:?} for {:?}", old.rating, new.rating)),
     ];
     let broken = compared.into_iter().filter(|(_, is_same, _)| !is_same);
     broken.map(|(rule, _, fault)| (rule, fault)).collect()

@@ -123,7 +123,7 @@ pub use documents::{
     PageDocument, Rating, TOUCHED,
 };
 pub use person::EMBEDDED;
-pub use types::Discussion;
+pub use types::{AverageRating, Discussion};
 use types::{Comment, CommentBy};
 
 impl NodeKind {

@@ -14,7 +14,12 @@ queries! {
     content(
         context,
         #[graphql(desc = "Global id or path of the content.")] by: ContentBy,
-    ) with consistency: Option<Content> = operations::content(cx(context), &by).await?,
+        #[graphql(desc = "Language of titles and texts. Default: the content's own.")]
+        locale: Option<LocaleTag>,
+    ) with consistency: Option<Content> = {
+        let found = operations::content(cx(context), &by).await?;
+        found.map(|content| content.in_language(locale.as_ref()))
+    },
 
     /// Published content that the caller may read, by one of the filters that are served by an index. The
     /// filter also determines the order.
@@ -23,17 +28,23 @@ queries! {
     contents(
         context,
         #[graphql(desc = "Filter; it also determines the order.")] by: ContentsBy,
-    ) with consistency: Connection<Content> =
-        operations::contents(cx(context), &by, has_texts(context), paging(context)?).await?,
+        #[graphql(desc = "Language of titles and texts. Default: the content's own.")]
+        locale: Option<LocaleTag>,
+    ) with consistency: Connection<Content> = {
+        let needed = (has_texts(context), locale.as_ref());
+        operations::contents(cx(context), &by, needed, paging(context)?).await?
+    },
 
     /// Direct children of some content, or the roots, published or not; sorted by slug.
     content_below(
         context,
         #[graphql(desc = "Global id of the parent. Default: the roots are listed.")]
         parent_id: Option<ID>,
+        #[graphql(desc = "Language of titles and texts. Default: the content's own.")]
+        locale: Option<LocaleTag>,
     ) by editor: Connection<Content> = {
-        let parent = parent_id.as_ref();
-        operations::below(cx(context), parent, has_texts(context), paging(context)?).await?
+        let (parent, needed) = (parent_id.as_ref(), (has_texts(context), locale.as_ref()));
+        operations::below(cx(context), parent, needed, paging(context)?).await?
     },
 }
 

@@ -4,6 +4,7 @@ mod fulfilment;
 
 use async_graphql::Enum;
 
+use super::together::Recount;
 use crate::{
     domains::{
         carts::{Address, quotes::Charges, vouchers::VoucherHold},
@@ -70,6 +71,8 @@ document! {
         pub returns: Vec<OrderReturn>,
         /// Server time of the oldest return that isn't decided. Every commit computes it.
         pub return_requested_at?: DateTime,
+        /// The mark of a change that the counts of what was bought together haven't followed yet.
+        pub recount?: Recount,
         /// Notes of merchants, oldest first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub notes: Vec<Note>,
@@ -88,6 +91,8 @@ document! {
         of_field("outbox_at", "outbox.at",
             "the sweep of what is still to be given, or was given a while ago"),
         of_field("raises_deadline", "raises.deadline", "the sweep of raises that were cut"),
+        of_field("recount", "recount.at",
+            "the sweep of changes that the counts of what was bought together haven't followed"),
         plain("placed", "-placedAt -_id", "orders, and orderPlaced"),
         of("stage_placed", "stage -placedAt -_id", "stage", "orders by stage"),
         plain("sku_placed", "lines.sku -placedAt -_id", "orders by SKU"),

@@ -58,13 +58,15 @@
 //! when they change an order; `docgate check --repair` computes them anew, and gives orders of such releases their numbers. Notes are outside of the revision: customers don't see
 //! them.
 //!
+//! **Bought together.** What was bought together with a product is counted from the orders ([`together`]).
+//!
 //! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!
 //! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
 //! to one and have the same owner; the total is the sum of the lines less the discount, with shipping and tax, and equals what was
 //! paid less what is to be refunded (zero once an order is cancelled); captures and refunds of the provider equal those of the
 //! orders, except for refunds that are due; no line has fewer pieces than are packed or sent, and no shipment has fewer than
-//! its returns.
+//! its returns; what was bought together is what a recount of the orders gives.
 
 mod documents;
 mod fulfilment;
@@ -74,6 +76,7 @@ mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
+mod together;
 pub mod types;
 
 use super::{
@@ -88,6 +91,7 @@ use crate::{
 };
 pub use documents::OrderDocument;
 use documents::OrderNumberDocument;
+use together::TogetherDocument;
 pub use types::Order;
 
 impl NodeKind {
@@ -97,16 +101,35 @@ impl NodeKind {
 
 pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
-    extends: &[("Cart", "order")],
+    extends: &[("Cart", "order"), ("Product", "boughtTogether")],
     nodes: &[node_type!(ORDER: Order, |cx, id| operations::order(cx, id))],
     metadata: &[MetadataOwner::of::<OrderDocument>(NodeKind::ORDER, Role::Merchant, || {
         is_absent("deleted")
     })],
-    documents: &[documented::<OrderDocument>(), documented::<OrderNumberDocument>()],
-    collections: &[declared::<OrderDocument>(), declared::<OrderNumberDocument>()],
+    documents: &[
+        documented::<OrderDocument>(),
+        documented::<OrderNumberDocument>(),
+        documented::<TogetherDocument>(),
+    ],
+    collections: &[
+        declared::<OrderDocument>(),
+        declared::<OrderNumberDocument>(),
+        declared::<TogetherDocument>(),
+    ],
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
-    check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(fulfilment::repair(app))),
+    check: Some(|app, report| {
+        Box::pin(async move {
+            invariants::check(app, report).await?;
+            together::check(app, report).await
+        })
+    }),
+    repair: Some(|app| {
+        Box::pin(async move {
+            let mut corrected = fulfilment::repair(app).await?;
+            corrected.extend(together::repair(app).await?);
+            Ok(corrected)
+        })
+    }),
     ..Room::new("orders")
 };

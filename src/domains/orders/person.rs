@@ -26,4 +26,5 @@ pub(super) const PERSONAL: &[Personal] = &[
     ),
     Personal::of("orders", Find::Walk, &[Field::replaces("notes[].author")]),
     Personal::nothing("orderNumbers", "numbers of orders"),
+    Personal::nothing("boughtTogether", "numbers of orders of two products"),
 ];

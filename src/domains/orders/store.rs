@@ -4,7 +4,10 @@ mod lists;
 
 pub(super) use lists::{NEWEST, list_placed, listed};
 
-use super::documents::{Action, Due, Note, OrderDocument, OrderState, Raise, Stage};
+use super::{
+    documents::{Action, Due, Note, OrderDocument, OrderState, Raise, Stage},
+    together,
+};
 use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// A decision that was computed from an order as it was read.
@@ -58,6 +61,7 @@ pub(super) fn decide(
         "outbox": append("$outbox", owed.iter().enumerate().map(due).collect()),
     };
     set.extend(fulfilment(order));
+    set.insert("recount", together::marked(order));
     if let Some(discount) = &order.discount {
         set.insert("discount.amount", discount.amount);
         set.insert("discount.goods", discount.goods);
@@ -215,6 +219,7 @@ pub(super) fn leave_tombstone(app: &App, id: &str) -> Guarded<OrderDocument> {
         "payments": "$payments",
         "outbox": "$outbox",
         "raises": [],
+        "recount": together::removed(),
         "ops": [],
         "placedAt": "$placedAt",
         "changedAt": "$$NOW",

@@ -1,5 +1,5 @@
 //! The sweep of orders finishes or aborts interrupted checkouts and raises, applies what orders owe, and
-//! retires the marks of applied entries.
+//! retires the marks of applied entries. It counts what was bought together.
 
 use mongodb::bson::DateTime;
 
@@ -7,6 +7,7 @@ use super::{
     documents::OrderDocument,
     operations::{self, SaleOfCart},
     store::orders,
+    together,
 };
 use crate::{app::App, domains::checkout, flow::Sweep};
 
@@ -31,6 +32,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let (owing, id) = ("orders that owe something", |order: &OrderDocument| order.id.clone());
     sweep.each_page(owing, BATCH, list, oldest, id, settle).await;
     checkout::sweep_authorisations::<SaleOfCart>(app, sweep).await;
+    Box::pin(together::sweep(app, sweep)).await;
 }
 
 /// Undoes raises whose attempt has ended. One that can't be undone now, because a payment provider doesn't answer, stays at the

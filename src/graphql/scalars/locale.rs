@@ -17,6 +17,21 @@ pub struct LocaleTag(String);
 /// Maximum length of a tag.
 const MAX_LENGTH: usize = 35;
 
+/// The value whose tag is nearest to a wanted one: the exact tag, else its language without a region, else another region
+/// of that language. `None` if there is none.
+pub fn nearest<'a, T>(
+    tagged: impl Iterator<Item = (&'a str, T)> + Clone,
+    wanted: &str,
+) -> Option<T> {
+    let language = |tag: &str| tag.split('-').next().unwrap_or_default().to_ascii_lowercase();
+    let spoken = language(wanted);
+    let of = |wanted: &str| tagged.clone().find(|(tag, _)| tag.eq_ignore_ascii_case(wanted));
+    let found = of(wanted)
+        .or_else(|| of(&spoken))
+        .or_else(|| tagged.clone().find(|(tag, _)| language(tag) == spoken));
+    found.map(|(_, value)| value)
+}
+
 impl LocaleTag {
     /// The tag in canonical case.
     pub fn parse_tag(tag: &str) -> Option<Self> {

@@ -8,7 +8,7 @@ mod times;
 use async_graphql::{Any, ID, InputValueError, InputValueResult, Scalar, ScalarType, Value};
 use serde::{Deserialize, Serialize};
 
-pub use locale::LocaleTag;
+pub use locale::{LocaleTag, nearest};
 pub use money::{CurrencyCode, Money};
 pub use slug::Slug;
 pub use times::{Date, DateTime};

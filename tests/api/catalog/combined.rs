@@ -118,7 +118,7 @@ async fn filled() -> (Gateway, String) {
 }
 
 /// Fails unless the command is read by this index, without a sort in memory.
-async fn assert_range(gateway: &Gateway, command: &Document, index: &str) {
+pub(super) async fn assert_range(gateway: &Gateway, command: &Document, index: &str) {
     let explain = doc! { "explain": command.clone(), "verbosity": "queryPlanner" };
     let plan = gateway.database.run_command(explain).await.expect("a plan");
     let plan = plan.get_document("queryPlanner").expect("a plan").get("winningPlan");

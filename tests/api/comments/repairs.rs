@@ -48,7 +48,7 @@ async fn damage(gateway: &Gateway, sku: &str, set: Document) {
     assert_eq!(damaged.expect("damaged").modified_count, 1, "{sku}");
 }
 
-fn damages() -> [(&'static str, Document); 7] {
+fn damages() -> [(&'static str, Document); 8] {
     let later = doc! { "$mergeObjects": ["$$this", { "at": { "$add": ["$$this.at", 1_000] } }] };
     let later = doc! { "$map": { "input": "$discussion.latest", "in": later } };
     [
@@ -58,6 +58,7 @@ fn damages() -> [(&'static str, Document); 7] {
         ("count", doc! { "discussion.count": 99_i64 }),
         ("total", doc! { "discussion.total": 3_i64 }),
         ("rating", doc! { "discussion.rating": { "count": 7_i64, "sum": 8_i64 } }),
+        ("score", doc! { "discussion.rating.score": 1_i64 }),
         ("unrated", doc! { "discussion.rating": "$$REMOVE" }),
     ]
 }

@@ -2,6 +2,7 @@
 
 mod atom;
 mod flows;
+mod languages;
 mod late;
 mod paths;
 mod photos;

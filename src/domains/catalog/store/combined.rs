@@ -18,10 +18,15 @@ use crate::{
 
 /// The combinations that exist, for the errors of those that don't.
 const COMBINATIONS: &str = "there are: `text` by RELEVANCE; `contributor` by NEWEST; `category` (`exact` or `subtree`) by \
-    TITLE, NEWEST, DISCOUNT, or with `price` by PRICE_UP or PRICE_DOWN; `category` (`children`) by TITLE; `type` with \
-    `genre` by NEWEST; `properties` by SKU; `numbers` by NUMBER; `type` by NEWEST or TITLE (each of these with any further conditions); `price` \
-    by PRICE_UP or PRICE_DOWN; `discountAtLeast` by DISCOUNT; and all products by NEWEST, TITLE or DISCOUNT";
+    TITLE, NEWEST, DISCOUNT, or with `price` by PRICE_UP or PRICE_DOWN; `category` (`subtree`) by RATING; `category` (`children`) by \
+    TITLE; `type` with `genre` by NEWEST; `properties` by SKU; `numbers` by NUMBER; `type` by NEWEST or TITLE (each of these with any \
+    further conditions); `price` by PRICE_UP or PRICE_DOWN; `discountAtLeast` by DISCOUNT; and all products by NEWEST, TITLE, \
+    DISCOUNT or RATING";
 
+/// Average of the reviews of a product.
+pub(super) const RATING: &str = "discussion.rating.score";
+/// Number of its reviews.
+pub(super) const REVIEWS: &str = "discussion.rating.count";
 /// The index of numbers.
 pub(super) const BY_NUMBER: &str = "number";
 /// The numbers of a product, with the index [`BY_NUMBER`].
@@ -44,7 +49,7 @@ enum Range {
     All,
 }
 
-use ProductOrder::{Discount, Newest, Number, PriceDown, PriceUp, Relevance, Sku, Title};
+use ProductOrder::{Discount, Newest, Number, PriceDown, PriceUp, Rating, Relevance, Sku, Title};
 
 impl Range {
     fn of(by: &ProductsWhere) -> Self {
@@ -79,6 +84,7 @@ impl Range {
                 (Title, "category_subtree"),
                 (Newest, "category_newest"),
                 (Discount, "category_discount"),
+                (Rating, "category_rating"),
                 (PriceUp, "category_price"),
                 (PriceDown, "category_price"),
             ],
@@ -96,7 +102,9 @@ impl Range {
             Self::Type => &[(Newest, "type_newest"), (Title, "type_title")],
             Self::Price => &[(PriceUp, "price"), (PriceDown, "price")],
             Self::Discount => &[(Discount, "discount")],
-            Self::All => &[(Newest, "newest"), (Title, "title"), (Discount, "discount")],
+            Self::All => {
+                &[(Newest, "newest"), (Title, "title"), (Discount, "discount"), (Rating, "rating")]
+            }
         }
     }
 
@@ -113,6 +121,7 @@ impl ProductOrder {
             Newest => vec![("issued", -1), ("_id", 1)],
             Title => vec![("titleKey", 1), ("_id", 1)],
             Discount => vec![("pricing.pctSavings", -1), ("_id", 1)],
+            Rating => vec![(RATING, -1), (REVIEWS, -1), ("_id", 1)],
             PriceUp => vec![("pricing.retail", 1), ("_id", 1)],
             PriceDown => vec![("pricing.retail", -1), ("_id", -1)],
             Number => vec![(NUMBERS.value, 1), ("_id", 1)],
@@ -187,6 +196,10 @@ fn conditions(app: &App, by: ProductsWhere, order: ProductOrder) -> Result<Docum
     if let Some(least) = by.discount_at_least {
         input::within("by.where.discountAtLeast", least.into(), 1..=100)?;
         all.push(doc! { "pricing.pctSavings": { "$gte": least } });
+    }
+    if order == Rating {
+        // Only products with reviews are in the indexes.
+        all.push(doc! { RATING: { "$gte": 0_i64 } });
     }
     if all.is_empty() {
         // The whole index, so that the command names its field.

@@ -7,8 +7,8 @@ use super::{
         view::{ProductView, StoredProduct},
     },
     combined::{
-        BY_NUMBER, NUMBERS, category_filter, combined, credited, first_number, with_properties,
-        words,
+        BY_NUMBER, NUMBERS, RATING, REVIEWS, category_filter, combined, credited, first_number,
+        with_properties, words,
     },
 };
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     graphql::prelude::*,
     mongo::{
         keyset::{self, SortKey},
+        lazy_document::Owned,
         prelude::*,
     },
 };
@@ -60,8 +61,8 @@ pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, V
     let time = is_combined.then_some(EXAMINING);
     let list = List { hint: Some(hint), time, ..page.list(filter) };
     let found = app.collection::<StoredProduct>().list(list).await?;
-    let placed = |product: StoredProduct| (position(&keys, product.get(), 0.0), product);
-    Ok((page, found.into_iter().map(placed).collect()))
+    let placed = |product: StoredProduct| Ok((position(&keys, product.get(), 0.0)?, product));
+    Ok((page, found.into_iter().map(placed).collect::<Result<_>>()?))
 }
 
 /// A page in the order of a number, which the index has; see [`crate::domains::attributes`].
@@ -109,8 +110,8 @@ pub async fn related(
     };
     let list = List { hint: Some("credited"), ..page.list(filter) };
     let found = app.collection::<StoredProduct>().list(list).await?;
-    let placed = |product: StoredProduct| (position(&keys, product.get(), 0.0), product);
-    Ok((page, found.into_iter().map(placed).collect()))
+    let placed = |product: StoredProduct| Ok((position(&keys, product.get(), 0.0)?, product));
+    Ok((page, found.into_iter().map(placed).collect::<Result<_>>()?))
 }
 
 /// A page of the best matches. No index is sorted by score, so each page ranks them again.
@@ -135,8 +136,8 @@ async fn rank(app: &App, filter: Document, keys: &[SortKey], page: &Page) -> Res
             doc! { "$unset": unread("product.") },
         ])
         .await?;
-    let placed = |Match { score, product }| (position(keys, product.get(), score), product);
-    Ok(found.into_iter().map(placed).collect())
+    let placed = |Match { score, product }| Ok((position(keys, product.get(), score)?, product));
+    found.into_iter().map(placed).collect()
 }
 
 /// The fields that reads of products leave out, below `path`.
@@ -145,14 +146,22 @@ fn unread(path: &str) -> Vec<String> {
 }
 
 /// The product's values of the sort keys.
-fn position(keys: &[SortKey], product: &ProductView<'_>, score: f64) -> Vec<Bson> {
-    let value = |(key, _): &SortKey| match *key {
-        "pricing.pctSavings" => product.pricing.pct_savings.into(),
-        "pricing.retail" => product.pricing.retail.into(),
-        "issued" => product.issued.unwrap_or_default().into(),
-        "titleKey" => product.title_key.into(),
-        SCORE => score.into(),
-        _ => product.sku.into(),
+fn position(keys: &[SortKey], product: &ProductView<'_>, score: f64) -> Result<Vec<Bson>> {
+    let rating = || -> Result<_> {
+        let discussion = product.discussion.get()?;
+        Ok(discussion.and_then(|Owned(discussion)| discussion.rating).unwrap_or_default())
+    };
+    let value = |(key, _): &SortKey| -> Result<Bson> {
+        Ok(match *key {
+            "pricing.pctSavings" => product.pricing.pct_savings.into(),
+            "pricing.retail" => product.pricing.retail.into(),
+            "issued" => product.issued.unwrap_or_default().into(),
+            "titleKey" => product.title_key.into(),
+            SCORE => score.into(),
+            RATING => rating()?.score.into(),
+            REVIEWS => rating()?.count.into(),
+            _ => product.sku.into(),
+        })
     };
     keys.iter().map(value).collect()
 }

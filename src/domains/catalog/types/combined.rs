@@ -22,7 +22,7 @@ use crate::{
 /// |---|---|---|
 /// | words | `text` | `RELEVANCE` |
 /// | contributor | `contributor`, unless there is a `category` with another order than `NEWEST` | `NEWEST` |
-/// | category | `category.subtree` or `category.exact` | `TITLE`, `NEWEST`, `DISCOUNT`, `PRICE_UP`, `PRICE_DOWN` |
+/// | category | `category.subtree` or `category.exact` | `TITLE`, `NEWEST`, `DISCOUNT`, `RATING`, `PRICE_UP`, `PRICE_DOWN` |
 /// | category | `category.children` | `TITLE` |
 /// | genre | `type` and `genre` | `NEWEST` |
 /// | properties | `properties` | `SKU` |
@@ -30,7 +30,7 @@ use crate::{
 /// | type | `type` | `NEWEST`, `TITLE` |
 /// | price | `price` | `PRICE_UP`, `PRICE_DOWN` |
 /// | discount | `discountAtLeast` | `DISCOUNT` |
-/// | all products | none | `NEWEST`, `TITLE`, `DISCOUNT` |
+/// | all products | none | `NEWEST`, `TITLE`, `DISCOUNT`, `RATING` |
 ///
 /// The first eight rows are combined with any further conditions, except for `type` beside `contributor`, which has a
 /// type of its own. `PRICE_UP` and `PRICE_DOWN` need `price` with its currency. `genre` alone needs `type`. Any other
@@ -92,6 +92,9 @@ pub enum ProductOrder {
     Title,
     /// Highest savings in per cent of the list price first.
     Discount,
+    /// Highest average of the reviews first, in thousandths of a star, then most reviews. Only products with reviews are
+    /// listed.
+    Rating,
     /// Lowest retail price first.
     PriceUp,
     /// Highest retail price first.

@@ -20,10 +20,11 @@ use super::{
 use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
-        comments::Discussion,
+        comments::{AverageRating, Discussion},
         images::{self, Image},
         inventory::{self, Availability, Stock},
         metadata::Metadata,
+        orders,
         people::{self, Person},
     },
     engine::caching::cache_control,
@@ -97,6 +98,11 @@ impl Shown {
             (_, None) => Ok(self.product().language.get()?),
             (_, other) => Ok(other),
         }
+    }
+
+    fn rating(&self) -> Result<Option<AverageRating>> {
+        let discussion = self.product().discussion.get()?;
+        Ok(discussion.and_then(|Owned(discussion)| AverageRating::of(&discussion)))
     }
 
     fn discussion(&self) -> Result<Option<Discussion>> {
@@ -199,6 +205,21 @@ macro_rules! product_types {
                     let node = |(_, product)| Product::of(product, locale.clone());
                     page.connection_with(found, position, node, TotalCount::UNKNOWN)
                 },
+                /// Products that were bought in one order with this one, those of most orders first. The newest 500 orders of
+                /// the product are counted, without cancelled ones. The counts follow orders with a delay of about a
+                /// minute.
+                bought_together(
+                    context,
+                    #[graphql(desc = "Maximum number, 1 to 20.", default = 10)] first: i32,
+                )?: Vec<Product> = {
+                    let (product, locale) = ($shown.0.product(), &$shown.0.locale);
+                    let variants = ProductVariant::all(product)?;
+                    let variants = variants.iter().map(ProductVariant::sku);
+                    let skus: Vec<&str> = [product.sku].into_iter().chain(variants).collect();
+                    let found = orders::operations::bought_together(app(context), &skus, first);
+                    let shown = |product| Product::of(product, locale.clone());
+                    found.await?.into_iter().map(shown).collect()
+                },
                 /// Pictures of the product in order, without those that the caller can't see; at most 20.
                 #[graphql(directive = cache_control::apply(0))]
                 images(
@@ -210,6 +231,8 @@ macro_rules! product_types {
                     let images = images.iter().map(|one| (one.asset_id, one.alternative_text));
                     images::first_of(cx(context), images, first).await?
                 },
+                /// Average of the stars of all reviews in the discussion; null if there are none.
+                rating?: Option<AverageRating> = $shown.0.rating()?,
                 /// Discussion of the product with its newest comments; null if none was opened.
                 discussion?: Option<Discussion> = $shown.0.discussion()?,
                 /// Metadata of the product: pairs that the site adds to it.

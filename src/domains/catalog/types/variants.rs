@@ -38,6 +38,11 @@ impl ProductVariant {
         Self { variant, base }
     }
 
+    /// SKU of the variant.
+    pub(super) fn sku(&self) -> &str {
+        &self.variant.sku
+    }
+
     /// The variants of a product.
     pub(super) fn all(product: &ProductView<'_>) -> Result<Vec<Self>> {
         let variants = product.variants.get()?.into_iter();

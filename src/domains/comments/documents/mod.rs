@@ -109,5 +109,25 @@ document! {
         pub count: i64,
         /// Sum of their stars.
         pub sum: i64,
+        /// Average in thousandths of a star, rounded down: the order of lists. Absent without reviews, and in discussions
+        /// whose last review is of an earlier release.
+        pub score?: i64,
     }
 }
+
+impl Rating {
+    /// The rating of that many reviews with that sum of stars.
+    pub(super) fn of(count: i64, sum: i64) -> Self {
+        Self { count, sum, score: sum.saturating_mul(THOUSANDTHS).checked_div(count) }
+    }
+
+    /// Whether this stored rating is the one that was computed. An earlier release stores no score.
+    pub(super) fn is(&self, computed: &Self) -> bool {
+        let Self { count, sum, score } = *self;
+        let is_score = score.is_none() || score == computed.score;
+        (count, sum) == (computed.count, computed.sum) && is_score
+    }
+}
+
+/// Parts of a star in a score.
+pub(super) const THOUSANDTHS: i64 = 1_000;

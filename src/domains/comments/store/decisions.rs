@@ -4,7 +4,7 @@
 use super::{
     super::{
         derived::Derived,
-        documents::{CommentDocument, CommentExcerpt, Due, Layout, Mark, Rating},
+        documents::{CommentDocument, CommentExcerpt, Due, Layout, Mark, Rating, THOUSANDTHS},
     },
     CAP, DiscussionHandle, Found, discussions,
 };
@@ -143,7 +143,7 @@ impl DiscussionHandle<'_> {
             "discussion.latest": latest,
             "discussion.version": plus("discussion.version", 1),
         };
-        fields.extend(rated(Rating { count: due.reviews.into(), sum: due.stars.into() }));
+        fields.extend(rated(Rating::of(due.reviews.into(), due.stars.into())));
         let mark = Mark::of(&due.tag, attempt.now());
         self.set_marked(guard, fields, &[mark], Document::new(), attempt).await
     }
@@ -244,15 +244,21 @@ impl DiscussionHandle<'_> {
     }
 }
 
-/// The fields of the rating with that many more reviews and stars; none if it stays.
+/// The fields of the rating with that many more reviews and stars; none if it stays. The score is that of [`Rating::of`].
 fn rated(more: Rating) -> Document {
     if more == Rating::default() {
         return Document::new();
     }
     let sum = |field: &str, change: i64| doc! { "$add": [{ "$ifNull": [field, 0_i64] }, change] };
+    let count = sum("$discussion.rating.count", more.count);
+    let stars = sum("$discussion.rating.sum", more.sum);
+    let average = doc! { "$divide": [{ "$multiply": [&stars, THOUSANDTHS] }, &count] };
+    let has_reviews = doc! { "$gt": [&count, 0_i64] };
+    let score = choose(has_reviews, doc! { "$toLong": { "$floor": average } }, "$$REMOVE");
     doc! {
-        "discussion.rating.count": sum("$discussion.rating.count", more.count),
-        "discussion.rating.sum": sum("$discussion.rating.sum", more.sum),
+        "discussion.rating.count": count,
+        "discussion.rating.sum": stars,
+        "discussion.rating.score": score,
     }
 }
 

@@ -97,12 +97,7 @@ object! {
             operations::comments(cx(context), on, order, top_level, paging).await?
         },
         /// Average rating of all reviews; null if there are none.
-        rating: Option<AverageRating> = {
-            let rating = discussion.summary.rating.filter(|rating| rating.count > 0)?;
-            #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-            let average = rating.sum as f64 / rating.count as f64;
-            Some(AverageRating { count: i32::try_from(rating.count).unwrap_or(i32::MAX), average })
-        },
+        rating: Option<AverageRating> = AverageRating::of(&discussion.summary),
     }
 }
 
@@ -132,4 +127,14 @@ pub struct AverageRating {
     count: i32,
     /// Average number of stars, 1.0 to 5.0.
     average: f64,
+}
+
+impl AverageRating {
+    /// The rating of a discussion; `None` without reviews.
+    pub fn of(summary: &DiscussionSummary) -> Option<Self> {
+        let rating = summary.rating.filter(|rating| rating.count > 0)?;
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let average = rating.sum as f64 / rating.count as f64;
+        Some(Self { count: i32::try_from(rating.count).unwrap_or(i32::MAX), average })
+    }
 }

@@ -138,6 +138,19 @@ document! {
         pub subtitle?: String,
         /// Pictures of the content.
         pub images?: Vec<ImageRef>,
+        /// Title and texts in other languages, each language once.
+        pub translations?: Vec<ContentTranslation>,
+    }
+
+    /// Title and texts in another language.
+    #[derive(PartialEq, Eq)]
+    pub struct ContentTranslation {
+        pub locale: LocaleTag,
+        pub title: String,
+        /// The text in Markdown; absent if that of another language is shown. The same holds for the next two.
+        pub body?: String,
+        pub summary?: String,
+        pub subtitle?: String,
     }
 
     /// The fields of a draft that make a version.
@@ -226,6 +239,16 @@ impl ContentType {
             Self::Blog => "blog",
             Self::Gallery => "gallery",
         }
+    }
+
+    /// Whether it has a summary.
+    pub(super) fn has_summary(self) -> bool {
+        self == Self::BlogEntry
+    }
+
+    /// Whether it has a subtitle.
+    pub(super) fn has_subtitle(self) -> bool {
+        matches!(self, Self::Blog | Self::Gallery)
     }
 
     /// Whether it can contain assets.

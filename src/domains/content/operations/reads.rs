@@ -17,6 +17,9 @@ use crate::{
     graphql::{input::path_or_top, prelude::*},
 };
 
+/// What a list needs: whether the texts are read, and the language that the client asks for.
+type Needed<'a> = (bool, Option<&'a LocaleTag>);
+
 /// One content, if the caller can see it.
 pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Content>> {
     match by {
@@ -69,7 +72,7 @@ async fn at_path(cx: Cx<'_>, path: &str) -> Result<Option<Shown>> {
 pub async fn contents(
     cx: Cx<'_>,
     by: &ContentsBy,
-    texts: bool,
+    (texts, locale): Needed<'_>,
     paging: Paging,
 ) -> Result<Connection<Content>> {
     let listing = listing_of(cx, by)?;
@@ -97,7 +100,8 @@ pub async fn contents(
             all.reverse();
         }
     }
-    Ok(page.connection(all, |(place, _)| place.clone(), |(_, content)| content))
+    let node = |(_, content): (_, Content)| content.in_language(locale);
+    Ok(page.connection(all, |(place, _)| place.clone(), node))
 }
 
 /// The corresponding list of photos, if the feed contains photos.
@@ -143,7 +147,7 @@ fn listing_of(cx: Cx<'_>, by: &ContentsBy) -> Result<Listing, InvalidInput> {
 pub async fn below(
     cx: Cx<'_>,
     parent: Option<&ID>,
-    texts: bool,
+    (texts, locale): Needed<'_>,
     paging: Paging,
 ) -> Result<Connection<Content>> {
     let parent = parent.map(|parent| id_or_none(parent));
@@ -152,7 +156,7 @@ pub async fn below(
     let found = store::list_below(&cx, &page, parent.as_deref(), texts).await?.into_iter();
     let found: Vec<_> = found.filter_map(|found| Shown::to(cx.requester, found)).collect();
     let slug = |shown: &Shown| vec![shown.node().metadata.slug.as_str().into()];
-    Ok(page.connection(found, slug, Content::from))
+    Ok(page.connection(found, slug, |shown| Content::from(shown).in_language(locale)))
 }
 
 /// Former versions of the content with that `_id`, newest first.
@@ -179,7 +183,7 @@ pub(in super::super) async fn feed_at(
     };
     let by = ContentsBy::Below(head.node().metadata.path.clone());
     let first = i32::try_from(ENTRIES + 1).ok();
-    let entries = contents(cx, &by, true, Paging { first, ..Paging::default() }).await?;
+    let entries = contents(cx, &by, (true, None), Paging { first, ..Paging::default() }).await?;
     let entries = entries.edges.into_iter().map(|edge| edge.node);
     let is_head =
         |entry: &Content| entry.shown().is_ok_and(|shown| shown.node().id == head.node().id);

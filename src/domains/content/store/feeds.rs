@@ -90,7 +90,11 @@ impl Needed {
             if self.texts {
                 return version.into();
             }
-            let detail = doc! { "$mergeObjects": [format!("{version}.detail"), { "body": "" }] };
+            let translations = format!("{version}.detail.translations");
+            let has_some = doc! { "$isArray": [&translations] };
+            let shorn = map(translations.as_str(), changed(doc! { "body": "" }));
+            let empty = doc! { "body": "", "translations": choose(has_some, shorn, "$$REMOVE") };
+            let detail = doc! { "$mergeObjects": [format!("{version}.detail"), empty] };
             let shorn = doc! { "$mergeObjects": [version, { "detail": detail }] };
             choose(is_there(version), shorn, Bson::Null)
         };

@@ -7,6 +7,7 @@ use super::{
         documents::{self, Detail, Text},
         markdown,
     },
+    languages::{ContentTranslationInput, translations_of, version_text},
     nodes::ContentType,
     parts::ReaderRole,
 };
@@ -51,7 +52,7 @@ input! {
     /// Full-text search of content.
     pub struct TextInContent {
         /// Words to search for, 1 to 200 characters. Content matches if it has any of the words. Words in double
-        /// quotes must appear together. `-word` excludes content that contains the word.
+        /// quotes must appear together. `-word` excludes content that contains the word. Translations aren't searched.
         pub query: String,
         /// Path; only content at this path and its descendants are searched. Default: the whole site.
         pub within: Option<String>,
@@ -77,6 +78,10 @@ input! {
         /// Pictures of the content in order, at most 20. Default: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub images: Option<Vec<ImageInput>> where optional(each(IMAGES, nested())),
+        /// Title and texts in other languages than `language`, at most 20, each language once. The texts of all languages
+        /// have up to 300,000 characters together. Default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub translations: Option<Vec<ContentTranslationInput>>,
     }
 
     /// Input of `createContent`: the type, the position, the draft and the readers of the new
@@ -91,7 +96,7 @@ input! {
         /// Slug, the last step of the path. It must be unique among the content of the parent.
         pub slug: Slug,
         /// First version of the content. It is a draft until it is published.
-        pub text: ContentTextInput where nested(),
+        pub text: ContentTextInput where version_text,
         /// Up to 30 tags of 1 to 64 characters each.
         #[graphql(default)]
         pub tags: Vec<String> where tags(),
@@ -114,7 +119,7 @@ input! {
         /// `ContentConflict`.
         pub version: ID where version,
         /// The complete new version. Fields that are left out are removed from the draft.
-        pub text: ContentTextInput where nested(),
+        pub text: ContentTextInput where version_text,
     }
 
     /// Input of `restoreContent`: the content, the number of the former version, and the current
@@ -203,7 +208,7 @@ fn version(field: &str, version: &mut ID) -> Result<(), InvalidInput> {
 }
 
 /// A text in Markdown. It isn't trimmed: spaces before the first line make it code.
-fn markdown_text(field: &str, text: &mut String) -> Result<(), InvalidInput> {
+pub(super) fn markdown_text(field: &str, text: &mut String) -> Result<(), InvalidInput> {
     verbatim(0..=100_000)(field, text)?;
     markdown::fault(text).map_or(Ok(()), |fault| Err(InvalidInput::new(field, fault)))
 }
@@ -224,9 +229,8 @@ impl ContentTextInput {
         &self,
         kind: documents::ContentType,
     ) -> Result<Text, InvalidInput> {
-        use documents::ContentType::{Blog, BlogEntry, Gallery};
-        let only = |field: &str, value: &Option<String>, of: &[documents::ContentType]| {
-            if value.is_none() || of.contains(&kind) {
+        let only = |field: &str, value: &Option<String>, has: bool| {
+            if value.is_none() || has {
                 return Ok(value.clone());
             }
             let reason = "isn't a field of this type of content";
@@ -238,9 +242,10 @@ impl ContentTextInput {
             language: self.language.clone(),
             detail: Detail {
                 body: self.body.clone().unwrap_or_default(),
-                summary: only("summary", &self.summary, &[BlogEntry])?,
-                subtitle: only("subtitle", &self.subtitle, &[Blog, Gallery])?,
+                summary: only("summary", &self.summary, kind.has_summary())?,
+                subtitle: only("subtitle", &self.subtitle, kind.has_subtitle())?,
                 images,
+                translations: translations_of(self, kind)?,
             },
         })
     }

@@ -6,7 +6,7 @@ use mongodb::bson;
 use super::{
     super::{
         DISCUSSED,
-        documents::{self, Detail, NodeDocument},
+        documents::{self, ContentTranslation, Detail, NodeDocument},
         markdown, operations,
     },
     parts::{ContentDraft, ContentRevision, ReaderRole},
@@ -48,6 +48,7 @@ pub struct Shown {
     node: Box<NodeDocument>,
     now: bson::DateTime,
     requested: Option<String>,
+    locale: Option<LocaleTag>,
 }
 
 impl Shown {
@@ -63,13 +64,18 @@ impl Shown {
 
     /// The content as an editor sees it after a write.
     pub fn written(node: NodeDocument, now: bson::DateTime) -> Self {
-        Self { node: Box::new(node), now, requested: None }
+        Self { node: Box::new(node), now, requested: None, locale: None }
     }
 
     /// Notes the path that the client asked for.
     #[must_use]
     pub fn requested_at(self, path: &str) -> Self {
         Self { requested: Some(path.to_owned()), ..self }
+    }
+
+    /// The language that the client asked for.
+    pub(super) fn locale(&self) -> Option<&LocaleTag> {
+        self.locale.as_ref()
     }
 
     /// The stored document.
@@ -82,18 +88,19 @@ impl Shown {
         self.node.shown(self.now).map(|edition| edition.at)
     }
 
-    /// Title of the published version, or of the draft if none is published (which only editors see).
-    pub(in super::super) fn title(&self) -> &str {
+    /// Title of the published version, or of the draft if none is published (which only editors see). It is in the content's
+    /// own language.
+    pub(super) fn own_title(&self) -> &str {
         self.node.shown(self.now).map_or(&self.node.metadata.title, |edition| &edition.title)
     }
 
-    /// As [`Self::title`].
+    /// As [`Self::own_title`].
     pub(in super::super) fn detail(&self) -> &Detail {
         self.node.shown(self.now).map_or(&self.node.metadata.detail, |edition| &edition.detail)
     }
 
-    /// As [`Self::title`].
-    pub(in super::super) fn language(&self) -> Option<&LocaleTag> {
+    /// As [`Self::own_title`].
+    pub(super) fn own_language(&self) -> Option<&LocaleTag> {
         let edition = self.node.shown(self.now);
         edition.map_or(&self.node.metadata.language, |edition| &edition.language).as_ref()
     }
@@ -139,6 +146,20 @@ impl Content {
         }
     }
 
+    /// The same with its texts in the language that the client asks for, if they have it.
+    #[must_use]
+    pub(in super::super) fn in_language(mut self, wanted: Option<&LocaleTag>) -> Self {
+        match &mut self {
+            Self::Page(Page(shown))
+            | Self::BlogEntry(BlogEntry(shown))
+            | Self::Folder(Folder(shown))
+            | Self::Blog(Blog(shown))
+            | Self::Gallery(Gallery(shown)) => shown.locale = wanted.cloned(),
+            Self::Photo(_) | Self::Video(_) => {}
+        }
+        self
+    }
+
     /// The asset as content; `None` if it is neither a picture nor a video.
     pub(in super::super) fn of_asset(asset: AssetDocument) -> Option<Self> {
         if asset.is_photo() {
@@ -177,10 +198,14 @@ pub(super) use from_shown;
 from_shown!(Content);
 
 /// The parent with that `_id`, if the caller can see it.
-pub(super) async fn parent_of(context: &Context<'_>, id: Option<&str>) -> Result<Option<Content>> {
+pub(super) async fn parent_of(
+    context: &Context<'_>,
+    id: Option<&str>,
+    locale: Option<&LocaleTag>,
+) -> Result<Option<Content>> {
     let Some(id) = id else { return Ok(None) };
     let found = operations::by_id(app(context), requester(context), id).await?;
-    Ok(found.map(Content::from))
+    Ok(found.map(|shown| Content::from(shown).in_language(locale)))
 }
 
 /// The types of content: each has the common fields and its own.
@@ -204,26 +229,33 @@ macro_rules! content_types {
                     $shown.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id)),
                 /// Parent, as `content(by: { id: … })` returns it; null for a root, and if the caller can't see it.
                 parent(context)?: Option<Content> =
-                    parent_of(context, $shown.0.node.metadata.parent_id.as_deref()).await?,
+                    parent_of(context, $shown.0.node.metadata.parent_id.as_deref(), $shown.0.locale())
+                        .await?,
                 /// Direct children of the content, published or not, sorted by slug. Pictures aren't among them: `contents`
                 /// and `assets` list those. Null, with an error, unless the caller is an editor.
                 children(context) by editor?: Option<Connection<Content>> = {
-                    let (id, texts) = (NodeKind::CONTENT.id(&$shown.0.node.id), has_texts(context));
-                    let found = operations::below(cx(context), Some(&id), texts, paging(context)?);
+                    let (id, locale) = (NodeKind::CONTENT.id(&$shown.0.node.id), $shown.0.locale());
+                    let shape = (has_texts(context), locale);
+                    let found = operations::below(cx(context), Some(&id), shape, paging(context)?);
                     Some(found.await?)
                 },
                 /// Former path by which the client asked for the content; null if it asked by the present path or
                 /// by id. A client should redirect readers to `path`.
                 redirected_from: Option<&str> =
                     $shown.0.requested.as_deref().filter(|path| *path != $shown.0.node.metadata.path),
-                /// Title as it is displayed, 1 to 300 characters, in the language `language`.
+                /// Title as it is displayed, 1 to 300 characters, in the language `language`: for exactly the tag of the
+                /// `locale` argument of the field that returned the content, else for the language without region, else
+                /// for another region of the language, else in the content's own language, also without `locale`.
                 title: &str = $shown.0.title(),
-                /// Language of title and text; null if unknown.
+                /// Language of the title that is shown; null if unknown.
                 language: Option<&LocaleTag> = $shown.0.language(),
-                /// Text in Markdown; may be empty.
-                body: &str = &$shown.0.detail().body,
+                /// Text in Markdown; may be empty. Its language is chosen as that of the title, among the languages that
+                /// have a text.
+                body: &str = $shown.0.body(),
                 /// Text as HTML that is safe to display: scripts, forms and styles are removed.
-                html?: String = markdown::html(&$shown.0.detail().body).await?,
+                html?: String = markdown::html($shown.0.body()).await?,
+                /// Title and texts in other languages than the content's own. Empty for pictures and videos.
+                translations: &[ContentTranslation] = $shown.0.detail().translations(),
                 /// Pictures of the content in order, without those that the caller can't see; at most 20.
                 images(context)?: Vec<Image> =
                     images::of(cx(context), $shown.0.detail().images.as_deref()).await?,
@@ -270,7 +302,7 @@ content_types! {
     /// A post in a blog.
     BlogEntry {
         /// Summary in plain text; null if there is none.
-        summary: Option<&str> = content.0.detail().summary.as_deref(),
+        summary: Option<&str> = content.0.summary(),
     }
 
     /// A folder of pages, blogs, galleries and other folders.
@@ -279,7 +311,7 @@ content_types! {
     /// A blog, which groups blog entries. Its newest entries are also served as an Atom feed.
     Blog {
         /// Subtitle, a line below the title; null if there is none.
-        subtitle: Option<&str> = content.0.detail().subtitle.as_deref(),
+        subtitle: Option<&str> = content.0.subtitle(),
         /// Path of the Atom feed of the newest entries, on the host of this gateway.
         feed_path: String = format!("/feeds{}.atom", content.0.node.metadata.path),
     }
@@ -287,6 +319,6 @@ content_types! {
     /// A gallery, which groups pictures.
     Gallery {
         /// Subtitle, a line below the title; null if there is none.
-        subtitle: Option<&str> = content.0.detail().subtitle.as_deref(),
+        subtitle: Option<&str> = content.0.subtitle(),
     }
 }

@@ -3,7 +3,7 @@
 use async_graphql::Enum;
 
 use super::super::{
-    documents::{NodeDocument, RevisionDocument},
+    documents::{ContentTranslation, NodeDocument, RevisionDocument},
     markdown,
 };
 use crate::{
@@ -85,6 +85,8 @@ object! {
         summary: Option<&str> = draft.0.metadata.detail.summary.as_deref(),
         /// Subtitle of a blog or gallery; null if there is none, and for other types.
         subtitle: Option<&str> = draft.0.metadata.detail.subtitle.as_deref(),
+        /// Title and texts in other languages.
+        translations: &[ContentTranslation] = draft.0.metadata.detail.translations(),
         /// Pictures of the draft in order.
         images(context)?: Vec<Image> =
             images::of(cx(context), draft.0.metadata.detail.images.as_deref()).await?,
@@ -118,6 +120,8 @@ object! {
         summary: Option<&str> = revision.version.text.detail.summary.as_deref(),
         /// Subtitle of a blog or gallery; null if there was none, and for other types.
         subtitle: Option<&str> = revision.version.text.detail.subtitle.as_deref(),
+        /// Title and texts of this version in other languages.
+        translations: &[ContentTranslation] = revision.version.text.detail.translations(),
         /// Pictures of this version in order, without those that are gone.
         images(context)?: Vec<Image> =
             images::of(cx(context), revision.version.text.detail.images.as_deref()).await?,

@@ -1,6 +1,7 @@
 //! Pictures and videos among content. They are assets.
 
 use super::{
+    super::documents::ContentTranslation,
     nodes::{Content, parent_of},
     parts::{ContentDraft, ContentRevision, ReaderRole},
 };
@@ -39,7 +40,7 @@ macro_rules! file_types {
                     $shown.0.metadata.parent_id.as_ref().map(|id| NodeKind::CONTENT.id(id)),
                 /// Folder or gallery that contains the file; null for a root, and if the caller can't see it.
                 parent(context)?: Option<Content> =
-                    parent_of(context, $shown.0.metadata.parent_id.as_deref()).await?,
+                    parent_of(context, $shown.0.metadata.parent_id.as_deref(), None).await?,
                 /// Always null, because a file contains nothing. With an error unless the caller is an editor.
                 children by editor: Option<Connection<Content>> = None,
                 /// Former path by which the client asked for the file; null if it asked by the present path or by id. A client
@@ -56,6 +57,8 @@ macro_rules! file_types {
                 body: &str = "",
                 /// Always empty: a file has no text.
                 html: &str = "",
+                /// Always empty: a file has a title in one language.
+                translations: &[ContentTranslation] = &[],
                 /// The picture itself. Its alternative text is its description, or else its title. Empty for a video.
                 images: Vec<Image> = {
                     let metadata = &$shown.0.metadata;

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use super::{
     super::{
         documents::{OrderDocument, OrderLine, OrderPayment, OrderState, Stage},
+        together::Recount,
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
     Changed, charges, discount, has_payment, number, too_many_holders,
@@ -241,6 +242,7 @@ fn placed(run: Run<'_, SaleOfCart>) -> OrderDocument {
         last_shipment: None,
         returns: Vec::new(),
         return_requested_at: None,
+        recount: Some(Recount::of(&cart.lines, attempt.now())),
         notes: Vec::new(),
         ops: Vec::new(),
         meta: None,

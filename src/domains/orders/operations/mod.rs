@@ -12,6 +12,7 @@ mod outbox;
 mod placing;
 mod returns;
 
+pub use super::together::bought_together;
 pub use adjust::adjust_order_line;
 pub(super) use adjust::undo_raise;
 pub(super) use checkout::SaleOfCart;

@@ -1,0 +1,282 @@
+//! What was bought together: it is what the orders say, whatever happens to these.
+
+use docgate::{
+    background,
+    config::Config,
+    domains::{self, ROOMS},
+};
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use super::{adjust, cancel, delete};
+use crate::{
+    shop::{placed, settled, stocked},
+    support::{Client, Gateway, commands, proxy::Cut, short_bounds},
+};
+
+/// Counts at once.
+fn prompt(config: &mut Config) {
+    config.bought_together_seconds = 0;
+}
+
+fn prompt_and_short(config: &mut Config) {
+    short_bounds(config);
+    prompt(config);
+}
+
+/// Lets the sweep of orders follow what changed.
+async fn follow(gateway: &Gateway) {
+    settled(gateway).await;
+    let rooms = || ROOMS.iter().copied().filter(|room| room.name == "orders");
+    for _ in 0..20 {
+        let swept = background::sweep_each(&gateway.app, rooms()).await.expect("a sweep");
+        if swept.finished == 0 {
+            return;
+        }
+    }
+    panic!("the sweep never comes to an end");
+}
+
+/// Products for nothing, so that orders need no payment.
+async fn shop(gateway: &Gateway, skus: &[&str]) -> Client {
+    for sku in skus {
+        stocked(gateway, sku, 0, 1_000).await;
+    }
+    gateway.shopper("ann")
+}
+
+async fn order(client: &Client, skus: &[&str]) -> String {
+    let lines: Vec<_> = skus.iter().map(|sku| (*sku, 1)).collect();
+    placed(client, "none", &lines).await
+}
+
+/// The SKUs that are shown beside a product.
+async fn together(gateway: &Gateway, sku: &str) -> Vec<String> {
+    let query = "query($sku: ID!) { product(sku: $sku) { boughtTogether(first: 20) { ... on Product { sku } } } }";
+    let product = gateway.anonymous().field(query, json!({ "sku": sku })).await;
+    let shown = product["boughtTogether"].as_array().expect("products").iter();
+    shown.map(|one| one["sku"].as_str().expect("a SKU").to_owned()).collect()
+}
+
+/// The number of orders with both, as it is stored.
+async fn orders_with(gateway: &Gateway, sku: &str, other: &str) -> i64 {
+    let found = gateway.raw("boughtTogether").find_one(doc! { "_id": sku }).await.expect("read");
+    let Some(found) = found else { return 0 };
+    let others = found.get_array("others").map(Vec::as_slice).unwrap_or_default();
+    let mut others = others.iter().filter_map(|one| one.as_document());
+    let found = others.find(|one| one.get_str("sku").is_ok_and(|sku| sku == other));
+    found.map_or(0, |one| one.get_i64("orders").expect("a number"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_shows_what_was_bought_with_it() {
+    let gateway = Gateway::with(prompt).await;
+    let ann = shop(&gateway, &["a", "b", "c", "d"]).await;
+    let orders: [&[&str]; 5] = [&["a", "b"], &["b", "a"], &["a", "c"], &["b", "c", "d"], &["a"]];
+    for skus in orders {
+        order(&ann, skus).await;
+    }
+    assert!(together(&gateway, "a").await.is_empty());
+    gateway.assert_sound().await;
+    follow(&gateway).await;
+    gateway.assert_sound().await;
+    assert_eq!(together(&gateway, "a").await, ["b", "c"]);
+    assert_eq!(together(&gateway, "b").await, ["a", "c", "d"]);
+    assert_eq!(together(&gateway, "d").await, ["b", "c"]);
+    assert_eq!(orders_with(&gateway, "a", "b").await, 2);
+    assert_eq!(orders_with(&gateway, "b", "a").await, 2);
+    assert_eq!(orders_with(&gateway, "c", "a").await, 1);
+    // Each order was followed once.
+    let marked = doc! { "recount": { "$exists": true } };
+    assert_eq!(gateway.raw("orders").count_documents(marked).await.expect("counted"), 0);
+
+    let query =
+        "{ product(sku: \"b\") { boughtTogether(first: 2) { ... on Product { sku title } } } }";
+    let response = gateway.anonymous().explained(query, json!({})).await;
+    let shown = &response["data"]["product"]["boughtTogether"];
+    assert_eq!(
+        *shown,
+        json!([{ "sku": "a", "title": "Title of a" }, { "sku": "c", "title": "Title of c" }])
+    );
+    let mut sent = commands(&response);
+    sent.sort();
+    assert_eq!(sent, ["find boughtTogether", "find products", "find products"]);
+    for first in [0, 21] {
+        let query = format!(
+            "{{ product(sku: \"a\") {{ boughtTogether(first: {first}) {{ ... on Product {{ sku }} }} }} }}"
+        );
+        assert_eq!(gateway.anonymous().error_code(&query, json!({})).await, "BAD_USER_INPUT");
+    }
+
+    // A product that was deleted isn't shown.
+    let remove = "mutation { deleteProduct(input: { sku: \"c\" }) { __typename } }";
+    gateway.merchant().field(remove, json!({})).await;
+    assert_eq!(together(&gateway, "b").await, ["a", "d"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_back_does_not_count() {
+    let gateway = Gateway::with(prompt).await;
+    let ann = shop(&gateway, &["a", "b", "c"]).await;
+    let first = order(&ann, &["a", "b"]).await;
+    let second = order(&ann, &["a", "b", "c"]).await;
+    let counts = async |expected: [i64; 2]| {
+        gateway.assert_sound().await;
+        follow(&gateway).await;
+        gateway.assert_sound().await;
+        let counted =
+            [orders_with(&gateway, "a", "b").await, orders_with(&gateway, "b", "c").await];
+        assert_eq!(counted, expected);
+    };
+    counts([2, 1]).await;
+    // Another quantity changes nothing, and so marks nothing.
+    adjust(&ann, &second, "b", 3, "more").await;
+    settled(&gateway).await;
+    let marked = doc! { "recount": { "$exists": true } };
+    let orders = gateway.raw("orders");
+    assert_eq!(orders.count_documents(marked.clone()).await.expect("counted"), 0);
+    // A line that is removed, and added again.
+    adjust(&ann, &second, "b", 0, "none").await;
+    counts([1, 0]).await;
+    adjust(&ann, &second, "b", 1, "again").await;
+    counts([2, 1]).await;
+    // An order that is cancelled, also when it is deleted before the sweep has seen it.
+    cancel(&ann, &first, "cancel").await;
+    counts([1, 1]).await;
+    cancel(&ann, &second, "cancel").await;
+    settled(&gateway).await;
+    let deleted = delete(&gateway.admin(), &second).await;
+    assert_eq!(deleted["__typename"], "DeletedOrder", "{deleted:#}");
+    assert_eq!(orders.count_documents(marked).await.expect("counted"), 1);
+    counts([0, 0]).await;
+    assert!(gateway.stored("boughtTogether").await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_most_frequent_twenty_are_kept() {
+    let gateway = Gateway::with(prompt).await;
+    let skus: Vec<String> = (0..23).map(|number| format!("p-{number:02}")).collect();
+    let skus: Vec<&str> = skus.iter().map(String::as_str).collect();
+    let ann = shop(&gateway, &skus).await;
+    order(&ann, &skus).await;
+    order(&ann, &["p-00", "p-22"]).await;
+    follow(&gateway).await;
+    let found = together(&gateway, "p-00").await;
+    assert_eq!(found.len(), 20);
+    assert_eq!(found[..3], ["p-22", "p-01", "p-02"]);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_count_waits_until_more_has_come() {
+    let gateway = Gateway::start().await;
+    let ann = shop(&gateway, &["a", "b"]).await;
+    order(&ann, &["a", "b"]).await;
+    follow(&gateway).await;
+    let waiting = gateway.stored("boughtTogether").await;
+    assert_eq!(waiting.len(), 2);
+    let waits = |one: &Document| one.contains_key("dirtyAt") && !one.contains_key("countedAt");
+    assert!(waiting.iter().all(waits), "{waiting:?}");
+    gateway.assert_sound().await;
+    let sibling = gateway.sibling_with(prompt).await;
+    follow(&sibling).await;
+    assert_eq!(together(&sibling, "a").await, ["b"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sweep_may_be_cut_at_each_of_its_writes() {
+    let gateway = Gateway::behind_proxy(prompt_and_short).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let sibling = gateway.sibling_with(prompt_and_short).await;
+    let ann = shop(&sibling, &["a", "b"]).await;
+    let rooms = || ROOMS.iter().copied().filter(|room| room.name == "orders");
+    let mut expected = 0;
+    for how in [Cut::Refused, Cut::ReplyLost, Cut::BeforeForwarding] {
+        // The marks of two SKUs, that of the order, and two counts.
+        for at in 0..4 {
+            let placed = order(&sibling.shopper("ann"), &["a", "b"]).await;
+            if at % 2 == 0 {
+                cancel(&ann, &placed, "cancel").await;
+            } else {
+                expected += 1;
+            }
+            settled(&sibling).await;
+            proxy.count_only(|seen| {
+                ["boughtTogether", "orders"].contains(&seen.collection.as_str())
+                    && ["update", "delete", "findAndModify"].contains(&seen.command.as_str())
+            });
+            proxy.cut_with_retries(at, how);
+            // Whatever becomes of it.
+            background::sweep_each(&gateway.app, rooms()).await.ok();
+            background::sweep_each(&gateway.app, rooms()).await.ok();
+            proxy.heal();
+            sibling.assert_sound().await;
+            follow(&sibling).await;
+            sibling.assert_sound().await;
+            let counted = orders_with(&sibling, "a", "b").await;
+            assert_eq!(counted, expected, "{how:?} at {at}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_gateways_count_each_order_once() {
+    let gateway = Gateway::with(prompt).await;
+    let ann = shop(&gateway, &["a", "b"]).await;
+    let sibling = gateway.sibling_with(prompt).await;
+    let bob = sibling.shopper("bob");
+    let shops = async |client: &Client| {
+        for number in 0..6 {
+            let placed = order(client, &["a", "b"]).await;
+            if number % 3 == 0 {
+                cancel(client, &placed, "cancel").await;
+            }
+        }
+    };
+    let sweeps = async |gateway: &Gateway| {
+        let rooms = || ROOMS.iter().copied().filter(|room| room.name == "orders");
+        for _ in 0..15 {
+            // Both may insert the same document, or one may overtake the other.
+            background::sweep_each(&gateway.app, rooms()).await.ok();
+        }
+    };
+    tokio::join!(shops(&ann), shops(&bob), sweeps(&gateway), sweeps(&sibling));
+    settled(&sibling).await;
+    follow(&gateway).await;
+    gateway.assert_sound().await;
+    assert_eq!(orders_with(&gateway, "a", "b").await, 8);
+    assert_eq!(orders_with(&gateway, "b", "a").await, 8);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
+    let gateway = Gateway::with(prompt).await;
+    let ann = shop(&gateway, &["a", "b"]).await;
+    order(&ann, &["a", "b"]).await;
+    follow(&gateway).await;
+    let stored = gateway.raw("boughtTogether");
+    let wrong = doc! { "$set": { "others.0.orders": 7_i64 } };
+    stored.update_one(doc! { "_id": "a" }, wrong).await.expect("changed");
+    // Of an order from before the counts nothing is stored.
+    stored.delete_one(doc! { "_id": "b" }).await.expect("removed");
+    let rooms = ROOMS.iter().copied().filter(|room| room.name == "orders");
+    let report = domains::check_each(&gateway.app, rooms).await.expect("the check runs");
+    let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
+    assert_eq!(broken.len(), 1, "{broken:#?}");
+    let repaired = domains::repair(&gateway.app).await.expect("the repair runs");
+    assert_eq!(repaired, ["what was bought together with a", "what was bought together with b"]);
+    assert!(domains::repair(&gateway.app).await.expect("the repair runs").is_empty());
+    assert_eq!(together(&gateway, "a").await, ["b"]);
+    assert_eq!(together(&gateway, "b").await, ["a"]);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_orders_there_is_no_such_field() {
+    let rooms = ["catalog", "categories", "comments", "people"];
+    let gateway = Gateway::with(|config| config.rooms = rooms.map(String::from).into()).await;
+    let query = "{ product(sku: \"a\") { boughtTogether { ... on Product { sku } } } }";
+    let response: Value = gateway.anonymous().run(query, json!({})).await;
+    let message = response["errors"][0]["message"].as_str().expect("an error");
+    assert!(message.contains("boughtTogether"), "{response:#}");
+}

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{adjust, cancel, delete};
 use crate::{
+    catalog::variants::{added, variant},
     shop::{placed, settled, stocked},
     support::{Client, Gateway, commands, proxy::Cut, short_bounds},
 };
@@ -112,6 +113,28 @@ async fn a_product_shows_what_was_bought_with_it() {
     let remove = "mutation { deleteProduct(input: { sku: \"c\" }) { __typename } }";
     gateway.merchant().field(remove, json!({})).await;
     assert_eq!(together(&gateway, "b").await, ["a", "d"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn variants_count_for_their_product() {
+    let gateway = Gateway::with(prompt).await;
+    let ann = shop(&gateway, &["b", "c", "shirt"]).await;
+    for code in ["m", "l"] {
+        let sku = format!("shirt.{code}");
+        added(&gateway, variant(&sku, ["red", code], 0)).await;
+        gateway.merchant().receive_stock(json!({ "sku": sku, "quantity": 10 })).await;
+    }
+    let orders: [&[&str]; 4] =
+        [&["shirt.m", "c"], &["shirt.l", "c"], &["shirt", "b"], &["shirt.m", "shirt.l"]];
+    for skus in orders {
+        order(&ann, skus).await;
+    }
+    follow(&gateway).await;
+    gateway.assert_sound().await;
+    // A product isn't shown beside itself.
+    assert_eq!(together(&gateway, "shirt").await, ["c", "b"]);
+    assert_eq!(together(&gateway, "b").await, ["shirt"]);
+    assert_eq!(together(&gateway, "c").await, ["shirt"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

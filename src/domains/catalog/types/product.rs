@@ -214,7 +214,7 @@ macro_rules! product_types {
                 )?: Vec<Product> = {
                     let (product, locale) = ($shown.0.product(), &$shown.0.locale);
                     let variants = ProductVariant::all(product)?;
-                    let variants = variants.iter().map(ProductVariant::sku);
+                    let variants = variants.iter().map(ProductVariant::own_sku);
                     let skus: Vec<&str> = [product.sku].into_iter().chain(variants).collect();
                     let found = orders::operations::bought_together(app(context), &skus, first);
                     let shown = |product| Product::of(product, locale.clone());

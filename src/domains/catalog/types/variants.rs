@@ -39,7 +39,7 @@ impl ProductVariant {
     }
 
     /// SKU of the variant.
-    pub(super) fn sku(&self) -> &str {
+    pub(super) fn own_sku(&self) -> &str {
         &self.variant.sku
     }
 

@@ -1,6 +1,8 @@
 //! The program of docs/guides/rust.md: it goes shopping in the demo.
 
 #![expect(clippy::print_stdout, reason = "it is a program for a terminal")]
+#![expect(clippy::disallowed_methods, reason = "it has no gateway that would make its keys")]
+#![expect(clippy::struct_field_names, reason = "fields are named as in the schema")]
 
 use std::{env, error::Error, fmt};
 

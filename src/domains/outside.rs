@@ -7,6 +7,9 @@ use sha2::Sha256;
 pub const SIGNATURE: &str = "x-docgate-signature";
 
 /// The signature of a body: `sha256=` and its HMAC-SHA256 under the secret, in lower-case hexadecimal.
+///
+/// # Panics
+/// Never: HMAC takes a key of any length.
 pub fn signature(secret: &str, body: &[u8]) -> String {
     #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");

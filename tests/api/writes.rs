@@ -454,12 +454,16 @@ async fn writes_for_which_nobody_waits_are_sent_with_others() {
     all_applied(unhurried_takes(&tallies, &ids[10..20])).await;
     assert!(since.elapsed() >= Duration::from_millis(100), "{:?}", since.elapsed());
     assert_eq!(updates(&gateway), 2);
-    // At once, when there are many.
-    let since = Instant::now();
-    all_applied(unhurried_takes(&tallies, &ids[20..84])).await;
-    assert!(since.elapsed() < Duration::from_millis(100), "{:?}", since.elapsed());
-    assert_eq!(updates(&gateway), 3);
-    for id in &ids[..84] {
+    // At once, when there are many. A busy machine has a second try.
+    let mut shortest = Duration::MAX;
+    for (ids, sent) in [(&ids[20..84], 3), (&ids[84..148], 4)] {
+        let since = Instant::now();
+        all_applied(unhurried_takes(&tallies, ids)).await;
+        shortest = shortest.min(since.elapsed());
+        assert_eq!(updates(&gateway), sent);
+    }
+    assert!(shortest < Duration::from_millis(100), "{shortest:?}");
+    for id in &ids[..148] {
         assert_eq!(count(&tallies, id).await, Some(4), "{id}");
     }
 }

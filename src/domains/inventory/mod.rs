@@ -95,7 +95,12 @@ pub const MAX_RECEIPTS: usize = 3_000;
 
 pub const ROOM: Room = Room {
     needs: &["catalog"],
-    extends: &[("Product", "availability"), ("Product", "stock")],
+    extends: &[
+        ("Product", "availability"),
+        ("Product", "stock"),
+        ("ProductVariant", "availability"),
+        ("ProductVariant", "stock"),
+    ],
     faults: Some(|config| {
         unmet([(
             (2..=10_000).contains(&config.reservations_per_sku),

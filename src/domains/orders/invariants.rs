@@ -93,12 +93,12 @@ impl Orders {
         let due = if order.state == OrderState::Placed { order.total } else { 0 };
         let off = order.taken_off();
         let charges = order.charges.as_ref();
-        let charged = charges.map_or(0, Charges::total);
+        let added = charges.map_or(0, Charges::total);
         let is_negative = off < 0 || charges.is_some_and(Charges::is_negative);
-        if sum - off + charged != order.total || kept != due || is_negative {
+        if sum - off + added != order.total || kept != due || is_negative {
             let (id, total) = (&order.id, order.total);
             let parts = format!(
-                "total {total}, lines {sum}, shipping and tax {charged}, discount {off}, paid {kept}"
+                "total {total}, lines {sum}, shipping and tax {added}, discount {off}, paid {kept}"
             );
             self.broken.push(format!("order {id}: {parts}"));
         }

@@ -261,6 +261,9 @@ async fn callers_at_once_and_repeats_leave_one_method() {
     gateway.assert_sound().await;
 }
 
+/// Changes a configuration.
+type Change<'a> = &'a dyn Fn(&mut Config);
+
 #[test]
 fn settings_of_shipping_and_tax_are_checked() {
     let faults = |change: &dyn Fn(&mut Config)| {
@@ -279,7 +282,7 @@ fn settings_of_shipping_and_tax_are_checked() {
         config.quote_signing_secret = Some("quotes: thirty-two bytes at the least".into());
     };
     assert_eq!(faults(&outside), sound);
-    let cases: [(&dyn Fn(&mut Config), &str); 8] = [
+    let cases: [(Change<'_>, &str); 8] = [
         (&|config| config.shipping_methods.clear(), "taxes needs"),
         (
             &|config| {

@@ -134,6 +134,8 @@ const BY_NEWEST: [(&str, &str); 2] =
     [("NEWEST", "category_newest"), ("DISCOUNT", "category_discount")];
 const BY_PRICE: [(&str, &str); 2] =
     [("PRICE_UP", "category_price"), ("PRICE_DOWN", "category_price")];
+const OF_CONTRIBUTOR: [(&str, &str); 3] =
+    [("TITLE", "category_subtree"), ("DISCOUNT", "category_discount"), ("NEWEST", "credited")];
 const OWN_BY_PRICE: [(&str, &str); 2] =
     [("PRICE_UP", "category_own_price"), ("PRICE_DOWN", "category_own_price")];
 const SUBTREE: [(&str, &str); 3] = [("TITLE", "category_subtree"), BY_NEWEST[0], BY_NEWEST[1]];
@@ -232,11 +234,7 @@ async fn each_combination_is_one_range_of_an_index() {
         (
             json!({ "category": { "subtree": "/music" },
                 "contributor": credit(json!({ "personId": author })) }),
-            &[
-                ("TITLE", "category_subtree"),
-                ("DISCOUNT", "category_discount"),
-                ("NEWEST", "credited"),
-            ],
+            &OF_CONTRIBUTOR,
             Box::new(|one| one.is_below("/music") && one.is_credited()),
         ),
         (

@@ -253,7 +253,6 @@ async fn only_what_is_counted_is_followed() {
     gateway.assert_sound().await;
 
     // Each of these changes what is counted.
-    let mut content = content;
     content["details"]["generic"]["properties"] = json!([]);
     let version = catalog::product(&gateway, "a").await["version"].clone();
     let input = json!({ "sku": "a", "version": version, "content": content });

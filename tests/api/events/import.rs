@@ -315,8 +315,8 @@ async fn a_path_that_is_no_name_of_a_page_is_counted_in_neither_and_told() {
                 characters or no names of pages\n";
     let into = |name: &str, sinks: &str, told: &str| {
         // Each log begins with a line of its own, so none is known.
-        let log = place.file(name, (line(format!("/{name}")) + &long).as_bytes());
-        let (code, out, said) = place.import(&[&log], &["--into", sinks]);
+        let file = place.file(name, (line(format!("/{name}")) + &long).as_bytes());
+        let (code, out, said) = place.import(&[&file], &["--into", sinks]);
         assert_eq!((code, &*out), (0, "4 requests imported, 0 lines skipped\n"), "{said}");
         assert_eq!(said, told, "{sinks}");
     };

@@ -76,7 +76,7 @@ impl Stage {
         let field = |thing: &str| format!("inventory.{}", at(thing));
         let cap = things[at(&cap)].clone();
         let (bag_id, hat, bag, arrows) = (key(&bag), field(&hat), field(&bag), field(&arrows));
-        Self { hall, garden, ann, bob, cap, hat, bag, arrows, bag_id, committed, gateway }
+        Self { gateway, hall, garden, ann, bob, cap, hat, bag, arrows, bag_id, committed }
     }
 
     async fn of_character(&self, id: &str, update: Document) -> Vec<String> {

@@ -156,9 +156,9 @@ fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
             taxes.push(LineTax { sku, tax, part: tax, of: line.net });
         }
     }
-    let mut names = BTreeSet::new();
+    let mut offered = BTreeSet::new();
     let offer = |Method { name, title, price, tax }: Method| {
-        if !is_name(&name) || !is_title(&title) || !names.insert(name.clone()) {
+        if !is_name(&name) || !is_title(&title) || !offered.insert(name.clone()) {
             return Err("a name or a title of a method can't be used".to_owned());
         }
         if !(0..=MAX_AMOUNT).contains(&price) || !(0..=price).contains(&tax) {

@@ -18,12 +18,12 @@ pub(super) fn offers(config: &Config, goods: &Goods<'_>, country: &str) -> Vec<C
         let rate = kind.and_then(own).or(taxes.map(|taxes| &taxes.rate));
         rate.copied().map_or(0, i64::from)
     };
-    let taxed = |line: &Piece<'_>| {
+    let tax_on = |line: &Piece<'_>| {
         let part = rate(Some(line.kind));
         let tax = rounded(line.net, part, WHOLE);
         (part > 0).then(|| LineTax { sku: line.sku.to_owned(), tax, part, of: WHOLE })
     };
-    let lines: Vec<LineTax> = goods.lines.iter().filter_map(taxed).collect();
+    let lines: Vec<LineTax> = goods.lines.iter().filter_map(tax_on).collect();
     let offer = |(name, method): (&String, &ShippingSetting)| {
         let code = goods.currency.code();
         let price = *method.prices.get(code)?;

@@ -122,7 +122,7 @@ pub(super) async fn availability(
 }
 
 input! {
-    /// Option of a variant.
+    /// What distinguishes a variant from the others of its product: a name with a value.
     pub struct VariantOptionInput: Deserialize {
         /// Name, such as `colour`, 1 to 64 characters.
         pub name: String where text(1..=64),

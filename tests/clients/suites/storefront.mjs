@@ -115,11 +115,10 @@ async function search(page, picture) {
 }
 
 async function product(page, picture, isPhone) {
-  const before = await receive("ALB-00001");
-  const stock = page.getByTestId("stock");
-  await stock.getByText(before.toLocaleString("en"), { exact: true }).waitFor();
-  const after = await receive("ALB-00001", 3);
-  await stock.getByText(after.toLocaleString("en"), { exact: true }).waitFor();
+  await receive("ALB-00001");
+  const before = await stockShown(page, "ALB-00001");
+  await receive("ALB-00001", 3);
+  await stockShown(page, "ALB-00001", before);
   await loaded(page.locator(".gallery img").first());
   if (isPhone) await fitsItsWidth(page, [".product h1"]);
   await picture("product");
@@ -128,6 +127,18 @@ async function product(page, picture, isPhone) {
   await page.locator(".comments li").first().waitFor();
   await page.locator("#comments").scrollIntoViewIfNeeded();
   await picture("comments");
+}
+
+/** Waits until the page shows the stock as it is, and not `former`. Other suites change it meanwhile. */
+async function stockShown(page, sku, former) {
+  const until = Date.now() + 30_000;
+  for (;;) {
+    const shown = number(await page.getByTestId("stock").textContent());
+    const { available } = await field(`{ stock(sku: "${sku}") { available } }`);
+    if (shown === available && shown !== former) return shown;
+    assert.ok(Date.now() < until, `the page shows ${shown}, and there are ${available}`);
+    await page.waitForTimeout(100);
+  }
 }
 
 async function buy(page, picture, isPhone) {

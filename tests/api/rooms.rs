@@ -74,9 +74,9 @@ fn objects_of_a_room_that_is_switched_off_are_no_fields() {
         (&["catalog", "categories", "comments", "people"][..], "type Book", "stock: Stock"),
         (&["catalog", "categories", "comments", "people"], "interface Product", "stock: Stock"),
         (&["people"], "type Work", "product("),
-        (&["people"], "type Person", "images: [Image!]!"),
-        (&["categories"], "type Category", "images: [Image!]!"),
-        (&["catalog", "categories", "comments", "people"], "type Book", "images: [Image!]!"),
+        (&["people"], "type Person", "images("),
+        (&["categories"], "type Category", "images("),
+        (&["catalog", "categories", "comments", "people"], "type Book", "images("),
         (&["assets", "comments", "identities"], "type Asset", "parent: Content"),
         (&["identities"], "type UserReference", "user: User"),
         (

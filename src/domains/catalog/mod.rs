@@ -94,7 +94,7 @@ use crate::{
     mongo::{Stored, condition::is_absent},
 };
 use documents::SlugDocument;
-pub use documents::{Pricing, ProductDocument, Variant, is_variant, product_sku};
+pub use documents::{Pricing, ProductDocument, Variant, is_variant, product_sku, product_sku_of};
 pub use import::ImportProduct;
 pub use operations::Offer;
 use types::{Album, Book, Film, GenericProduct};

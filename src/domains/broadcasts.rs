@@ -126,7 +126,7 @@ broadcasts! {
         find "deleted" = "list: all orders",
         find "placedAt" = "list: new orders",
         find "recount.at" = "sweep: changes that the counts of what was bought together haven't followed",
-        aggregate "lines.sku" = "sweep: counts what was bought together with a SKU",
+        aggregate "lines.sku" = "sweep: counts what was bought together with a product",
     }
     "boughtTogether" {
         find "dirtyAt" = "sweep: what was bought together and is to be counted",

@@ -3,7 +3,8 @@
 //! The cost is the number of objects that the response may hold. Each object counts one, and selections below
 //! a list count once for each element. The length of a connection is its `first` (or `last`). If an argument of
 //! a list field is a list of keys, the length is the number of keys. Other lists are assumed to have [`ASSUMED`]
-//! elements. A field of a root type and a connection count [`COMMAND`] more, because they send commands to MongoDB.
+//! elements. A field of a root type and a connection count [`COMMAND`] more, because they send commands to MongoDB. So does
+//! a value without fields that no cache may keep (`@cacheControl(maxAge: 0)`), because it is read whenever it is shown.
 //! The idea is from <https://ibm.github.io/graphql-specs/cost-spec.html>.
 
 use std::collections::{HashMap, HashSet};
@@ -25,7 +26,8 @@ use crate::{config::Config, error::Error, graphql::page};
 
 /// Assumed length of a list for which no argument gives a length.
 const ASSUMED: usize = 10;
-/// Additional cost of a field that sends commands of its own: one of a root type, or a connection.
+/// Additional cost of a field that sends commands of its own: one of a root type, a connection, or a value that is read
+/// whenever it is shown.
 const COMMAND: usize = 10;
 /// Maximum number of selections of a document, with fragments counted at each spread. A short document with
 /// nested fragments can expand to very many selections.
@@ -279,10 +281,12 @@ impl<'a> Walk<'a, '_> {
             // Introspection, or a field that the library rejects.
             return self.set(below, "", depth + 1, None);
         };
+        let is_read = self.types.max_age(of, name) == Some(0);
         let of = named(ty);
         let is_page = of.ends_with("Connection");
-        let command = if depth == 1 || is_page { COMMAND } else { 0 };
-        if !self.types.is_composite(of) {
+        let is_value = !self.types.is_composite(of);
+        let command = if depth == 1 || is_page || is_value && is_read { COMMAND } else { 0 };
+        if is_value {
             return Ok(command);
         }
         let requested = self.requested_length(field);

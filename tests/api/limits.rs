@@ -113,6 +113,10 @@ async fn the_cost_multiplies_by_lists_and_is_told() {
     // An object in each element of a list counts as often as the elements.
     let objects = "{ products(by: { discountAtLeast: 1 }, first: 7) { nodes { stock { sku } } } }";
     assert_eq!(cost(objects, json!({})).await, 10 + 1 + 7 * (1 + 1));
+    // What a value reads is counted, also in each element of a list.
+    let values =
+        "{ products(by: { discountAtLeast: 1 }, first: 7) { nodes { sku availability } } }";
+    assert_eq!(cost(values, json!({})).await, 10 + 1 + 7 * (1 + 10));
     let (code, limit, message) = refused(&client, nodes, ids(991)).await;
     assert_eq!((code.as_str(), limit.as_str()), ("QUERY_TOO_COMPLEX", "max_cost"), "{message}");
     assert_eq!(message, "the operation may cost 1001, more than 1000");

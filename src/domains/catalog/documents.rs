@@ -5,7 +5,7 @@ mod variants;
 use async_graphql::SimpleObject;
 
 pub(super) use self::variants::VariantOption;
-pub use self::variants::{Variant, is_variant, product_sku};
+pub use self::variants::{Variant, is_variant, product_sku, product_sku_of};
 use super::types::{NumberInput, PropertyInput};
 use crate::{
     domains::{

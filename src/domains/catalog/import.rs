@@ -20,7 +20,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    documents::{Content, Contributor, Pricing, product_sku},
+    documents::{Content, Contributor, Pricing, Variant, product_sku},
     operations::{finish_all, import_variants, set_slug},
     store::{self, Imported},
     types::{self, AddVariantInput, CATEGORIES, PricingInput, ProductContentInput},
@@ -137,10 +137,9 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
     let mut answers: Vec<_> = lines.iter().map(each).collect();
     let token = app.ids().random();
     let refused = store::import(app, &sound, &token).await?;
-    let sent = answers.iter_mut().filter(|answer| answer.is_ok()).enumerate();
-    for (_, answer) in sent.filter(|(position, _)| refused.contains(position)) {
-        let reason = "is that of a product which is being removed; import it again in a minute";
-        *answer = Err(InvalidInput::new("sku", reason));
+    let sent = answers.iter_mut().filter(|answer| answer.is_ok()).zip(&sound).enumerate();
+    for (_, (answer, product)) in sent.filter(|(position, _)| refused.contains(position)) {
+        *answer = Err(why_refused(app, product).await?);
     }
     let renamed = sound.iter().filter(|product| product.contributors.is_some());
     let renamed: Vec<String> = renamed.map(|product| product.sku.clone()).collect();
@@ -153,6 +152,28 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
     set_slugs(app, lines, &mut answers).await?;
     set_variants(app, lines, &mut answers).await?;
     Ok(answers)
+}
+
+/// Why a product wasn't written.
+async fn why_refused(app: &App, imported: &Imported) -> Result<InvalidInput> {
+    let product = store::products(app).get_settled(&imported.sku).await?;
+    let product = product.filter(|product| product.deleted_at.is_none());
+    let is_dearer = |variant: &Variant| imported.pricing.retail < -variant.difference;
+    Ok(match product {
+        Some(product) if product.variants.iter().any(is_dearer) => {
+            let reason = "would be less than what a variant costs less than the product";
+            InvalidInput::new("pricing.retail", reason)
+        }
+        Some(product) if product.pricing.currency != imported.pricing.currency => {
+            let reason =
+                "is another than that of the variants' price differences: set these to 0 first";
+            InvalidInput::new("pricing.currency", reason)
+        }
+        _ => {
+            let reason = "is that of a product which is being removed; import it again in a minute";
+            InvalidInput::new("sku", reason)
+        }
+    })
 }
 
 /// Sets the slugs of the lines that were imported. A line whose slug is refused is answered so; the rest of it stays imported.

@@ -33,7 +33,8 @@
 //! Whether a product may be deleted depends on its stock. So `deleteProduct` is an operation of the
 //! inventory, and its decider is the stock document. Here the product is marked `deletedAt` (from then on no
 //! client sees it), its contributors and categories are removed, and the works follow. The document itself is
-//! removed two grace periods later, when no attempt is left that read the product. Until then its SKU isn't
+//! removed two grace periods later, when no attempt is left that read the product. It also stays until the inventory has
+//! closed the stock of variants that were added while the product was deleted. Until then its SKU isn't
 //! free. A product that is created under the SKU afterwards is another generation (`incarnation`). Its
 //! `version` begins above all earlier ones, because it follows the server's clock.
 //!
@@ -94,7 +95,7 @@ use crate::{
     mongo::{Stored, condition::is_absent},
 };
 use documents::SlugDocument;
-pub use documents::{Pricing, ProductDocument, Variant, is_variant, product_sku};
+pub use documents::{Pricing, ProductDocument, Variant, is_variant, product_sku, product_sku_of};
 pub use import::ImportProduct;
 pub use operations::Offer;
 use types::{Album, Book, Film, GenericProduct};

@@ -17,7 +17,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let follow = |stock: StockDocument| async move {
         let generation = stock.deleted.unwrap_or_default();
         let attempt = app.begin().await?;
-        operations::follow_deletion(app, &stock.sku, &generation, &attempt).await.map(|()| true)
+        operations::follow_deletion(app, &stock.sku, &generation, &attempt).await
     };
     sweep.each(due, |stock| stock.sku.clone(), follow).await;
     sweep.note("receipts", store::forget(app, sweep.ops_expired_before()).await);

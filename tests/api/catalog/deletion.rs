@@ -2,12 +2,22 @@
 
 use std::time::Duration;
 
-use docgate::domains::inventory::operations::{self as inventory, Holder, Reserved};
+use docgate::{
+    background,
+    domains::{
+        ROOMS,
+        inventory::operations::{self as inventory, Holder, Reserved},
+    },
+};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{category, change, create, person, product, thing, works};
-use crate::support::{Client, Gateway, cuts, short_bounds};
+use super::{
+    category, change, create, person, product, thing,
+    variants::{added, variant},
+    works,
+};
+use crate::support::{Client, Gateway, cuts, proxy::Cut, short_bounds};
 
 const DELETE: &str = "mutation($input: DeleteProductInput!) { deleteProduct(input: $input) {
     __typename ... on DeletedProduct { sku } ... on UserError { code message } } }";
@@ -178,6 +188,55 @@ async fn a_deletion_may_be_cut_anywhere() {
         )
         .await;
     }
+}
+
+/// The decision is held back while a variant is added and some of its stock is reserved.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_variant_that_is_added_during_the_deletion_follows() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let sibling = gateway.sibling_with(short_bounds).await;
+    let merchant = sibling.merchant();
+    create(&merchant, thing("shirt", "A shirt")).await;
+    receive(&merchant, "shirt", 5).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| {
+        seen.collection == "inventory"
+            && ["update", "findAndModify"].contains(&seen.command.as_str())
+    });
+    proxy.cut(0, Cut::Hold);
+    let deleter = gateway.merchant();
+    let (deleted, ()) = tokio::join!(delete(&deleter, "shirt"), async {
+        proxy.reached().await;
+        added(&sibling, variant("shirt.red", ["red", "M"], 0)).await;
+        receive(&merchant, "shirt.red", 5).await;
+        let run = sibling.app.begin().await.expect("a run");
+        let holder = Holder { app: &sibling.app, name: "cart", tag: "tag", attempt: &run };
+        let reserved = holder.reserve("shirt.red", 2, 10).await.expect("an outcome");
+        assert_eq!(reserved, Reserved::Reserved);
+        proxy.release().await;
+    });
+    assert_eq!(deleted["__typename"], "DeletedProduct", "{deleted:#}");
+    assert_eq!(product(&sibling, "shirt.red").await, Value::Null);
+
+    // As long as some is reserved, the sweep closes nothing, and remembers the variant.
+    let products = sibling.raw("products");
+    let quiet = sibling.app.bounds().two_grace_periods();
+    tokio::time::sleep(quiet + Duration::from_millis(100)).await;
+    for _ in 0..3 {
+        // No cart stands behind the reservation, and the sweep of carts would find that.
+        let is_swept = |name: &str| ["catalog", "categories", "inventory"].contains(&name);
+        let rooms = ROOMS.iter().copied().filter(|room| is_swept(room.name));
+        background::sweep_each(&sibling.app, rooms).await.expect("a sweep");
+    }
+    assert!(!is_closed(&stock(&sibling, "shirt.red").await.expect("stock")));
+    assert!(products.find_one(doc! { "_id": "shirt" }).await.expect("read").is_some());
+
+    inventory::release(&sibling.app, "shirt.red", "cart", "tag").await.expect("released");
+    sibling.sweep().await;
+    let left = stock(&sibling, "shirt.red").await.expect("the stock stays");
+    assert!(is_closed(&left) && !left.contains_key("deletionDue"), "{left}");
+    assert!(products.find_one(doc! { "_id": "shirt" }).await.expect("read").is_none());
+    sibling.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

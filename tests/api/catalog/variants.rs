@@ -335,6 +335,51 @@ async fn lines_of_an_import_add_and_change_variants() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_line_is_imported_but_for_what_is_refused() {
+    let gateway = Gateway::start().await;
+    let run = async |change: Value| {
+        let mut line = thing("shirt", "A shirt");
+        for (field, value) in change.as_object().expect("fields") {
+            line[field] = value.clone();
+        }
+        let lines: Vec<ImportProduct> = serde_json::from_value(json!([line])).expect("a line");
+        let said = import(&gateway.app, &lines).await.expect("imported").pop().expect("an answer");
+        said.map_err(|invalid| invalid.field)
+    };
+    let titles = async || {
+        let found = variants(&gateway, "shirt").await;
+        found.iter().map(|one| one["title"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let red = variant("shirt.a", ["red", "M"], -300);
+    assert_eq!(run(json!({ "variants": [red] })).await, Ok(()));
+    // The first one has the options of another variant.
+    let [same, green] = [["red", "M"], ["green", "M"]];
+    let lines = json!([variant("shirt.b", same, 0), variant("shirt.c", green, 0)]);
+    assert_eq!(run(json!({ "variants": lines })).await, Err("input.variants".to_owned()));
+    let found: Vec<String> = titles().await;
+    assert_eq!(found, ["red / M", "green / M"]);
+    // The first one takes the options that the second one gives away.
+    let lines = json!([variant("shirt.b", green, 0), variant("shirt.c", ["grey", "M"], 0)]);
+    assert_eq!(run(json!({ "variants": lines })).await, Ok(()));
+    let found: Vec<String> = titles().await;
+    assert_eq!(found, ["red / M", "grey / M", "green / M"]);
+
+    // Prices that don't fit the variants, as in `setProductPrice`.
+    let before = gateway.snapshot().await;
+    let price = |retail: i64, currency: &str| json!({ "pricing": { "list": 2000, "retail": retail, "currency": currency } });
+    let refused = |field: &str| Err(format!("input.pricing.{field}"));
+    assert_eq!(run(price(299, "EUR")).await, refused("retail"));
+    assert_eq!(run(price(1500, "USD")).await, refused("currency"));
+    assert!(gateway.snapshot().await == before);
+    assert_eq!(run(price(300, "EUR")).await, Ok(()));
+    assert_eq!(variants(&gateway, "shirt").await[0]["pricing"]["retail"]["minorUnits"], 0);
+    let equal = variant("shirt.a", ["red", "M"], 0);
+    assert_eq!(run(json!({ "variants": [equal] })).await, Ok(()));
+    assert_eq!(run(price(1500, "USD")).await, Ok(()));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_variant_is_nowhere_and_its_sku_is_free_again() {
     let gateway = Gateway::with(short_bounds).await;
     let merchant = gateway.merchant();

@@ -64,3 +64,8 @@ pub fn is_variant(sku: &str) -> bool {
 pub fn product_sku(sku: &str) -> &str {
     sku.split_once(SEPARATOR).map_or(sku, |(product, _)| product)
 }
+
+/// Expression: the SKU of the product, as [`product_sku`] gives it. `sku` is an expression.
+pub fn product_sku_of(sku: &str) -> Document {
+    doc! { "$first": { "$split": [sku, String::from(SEPARATOR)] } }
+}

@@ -123,26 +123,58 @@ fn difference(given: Option<Long>) -> i64 {
     given.map_or(0, |Long(difference)| difference)
 }
 
-/// Adds or changes checked variants of a product. Its other variants stay. It may be repeated.
+/// Adds or changes checked variants of a product. Its other variants stay. It may be repeated. If some are refused, the others
+/// are imported, and the first refusal is returned.
 pub(in super::super) async fn import_variants(
     app: &App,
     sku: &str,
     variants: &[AddVariantInput],
 ) -> Result<(), Stop<AnyRefusal>> {
+    let all: Vec<_> = variants.iter().collect();
+    let mut refused = import_each(app, sku, &all).await?;
+    // A variant may take the options that a later one of the line gives away.
+    if !refused.is_empty() && refused.len() < all.len() {
+        let again: Vec<_> = refused.into_iter().map(|(variant, _)| variant).collect();
+        refused = import_each(app, sku, &again).await?;
+    }
+    refused.into_iter().next().map_or(Ok(()), |(_, refusal)| Err(Stop::Refused(refusal)))
+}
+
+/// Imports variants one by one. Returns those that were refused.
+async fn import_each<'a>(
+    app: &App,
+    sku: &str,
+    variants: &[&'a AddVariantInput],
+) -> Result<Vec<(&'a AddVariantInput, AnyRefusal)>, Stop<AnyRefusal>> {
     let product: Option<ProductDocument> = products(app).get_settled(sku).await?;
     let product = product.ok_or_else(|| NotFound::new("product", sku))?;
-    for line in variants {
-        let (options, difference) =
-            (stored_options(line.options.clone()), difference(line.price_difference));
-        match product.variants.iter().find(|own| own.sku == *line.sku) {
-            Some(own) if own.options == options && own.difference == difference => {}
-            Some(own) => {
-                update::<AnyRefusal>(app, &line.sku, &own.version, &options, difference).await?;
-            }
-            None => {
-                let origin = app.ids().op(&["importVariant"], None, line).input;
-                add::<AnyRefusal>(app, &line.sku, options, difference, origin).await?;
-            }
+    let mut refused = Vec::new();
+    for variant in variants {
+        match import_variant(app, &product, variant).await {
+            Ok(()) => {}
+            Err(Stop::Refused(refusal)) => refused.push((*variant, refusal)),
+            Err(failed) => return Err(failed),
+        }
+    }
+    Ok(refused)
+}
+
+async fn import_variant(
+    app: &App,
+    product: &ProductDocument,
+    variant: &AddVariantInput,
+) -> Result<(), Stop<AnyRefusal>> {
+    let sku = &variant.sku;
+    let (options, difference) =
+        (stored_options(variant.options.clone()), difference(variant.price_difference));
+    match product.variants.iter().find(|own| own.sku == **sku) {
+        Some(own) if own.options == options && own.difference == difference => {}
+        Some(own) => {
+            update::<AnyRefusal>(app, sku, &own.version, &options, difference).await?;
+        }
+        None => {
+            let origin = app.ids().op(&["importVariant"], None, variant).input;
+            add::<AnyRefusal>(app, sku, options, difference, origin).await?;
         }
     }
     Ok(())

@@ -119,7 +119,8 @@ pub(crate) struct Imported {
 }
 
 /// Inserts products, or replaces content, price and categories of existing ones, and their contributors if
-/// given. Returns the positions of products that are being removed.
+/// given. Returns the positions of products that are being removed, and of those whose variants the price doesn't fit, as in
+/// [`set_price`].
 pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Result<Vec<usize>> {
     let update = |product: &Imported| {
         let contributors = product.contributors.as_deref();
@@ -151,7 +152,8 @@ pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Res
         if !product.categories.is_empty() || contributors.is_some_and(|all| !all.is_empty()) {
             set.insert("copying", copying(token, unconfirmed_of(&product.categories)));
         }
-        (existing(&product.sku), vec![doc! { "$set": set }, plane_stage()])
+        let fitting = both(existing(&product.sku), fits_variants(&product.pricing));
+        (fitting, vec![doc! { "$set": set }, plane_stage()])
     };
     products(app).upsert_each(imported.iter().map(update).collect()).await
 }
@@ -170,6 +172,18 @@ pub(crate) async fn unmark_all(
     let update = doc! { "$unset": { "copying": 1 } };
     products(app).update_many(filter, update, vec![]).await?;
     Ok(())
+}
+
+/// Guard: with this price no variant would cost less than nothing, and price differences keep their currency.
+fn fits_variants(pricing: &Pricing) -> Document {
+    let differs = doc! { "$elemMatch": { "difference": { "$ne": 0_i64 } } };
+    doc! {
+        "variants.difference": { "$not": { "$lt": -pricing.retail } },
+        "$or": [
+            { "pricing.currency": pricing.currency.code() },
+            { "variants": { "$not": differs } },
+        ],
+    }
 }
 
 /// Sets the stemming of products without a language that have another one, in the batch of products after

@@ -153,11 +153,13 @@ pub(in super::super) fn deletion(sku: &str, generation: &str) -> Change<NotChang
     Change::ruled(sku, [is_same, exists()], set)
 }
 
-/// Removes a product that was deleted before `before`, has an empty outbox and isn't counted any more. Returns whether it
-/// was still there.
+/// Removes a product that was deleted before `before`, has an empty outbox and no variants, and isn't counted any more.
+/// Returns whether it was still there.
 pub(crate) async fn remove(app: &App, sku: &str, before: DateTime) -> Result<bool> {
     let deleted = doc! {
         "_id": sku, "deletedAt": { "$lt": before }, "outbox": [], "facets.at": { "$exists": false },
+        // The inventory removes those that were added while the product was deleted.
+        "variants.sku": { "$exists": false },
     };
     Ok(products(app).remove(deleted).await.decided()?.is_some())
 }

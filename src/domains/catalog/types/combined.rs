@@ -22,7 +22,8 @@ use crate::{
 /// |---|---|---|
 /// | words | `text` | `RELEVANCE` |
 /// | contributor | `contributor`, unless there is a `category` with another order than `NEWEST` | `NEWEST` |
-/// | category | `category.subtree` or `category.exact` | `TITLE`, `NEWEST`, `DISCOUNT`, `RATING`, `PRICE_UP`, `PRICE_DOWN` |
+/// | category | `category.subtree` | `TITLE`, `NEWEST`, `DISCOUNT`, `RATING`, `PRICE_UP`, `PRICE_DOWN` |
+/// | category | `category.exact` | `TITLE`, `NEWEST`, `DISCOUNT`, `PRICE_UP`, `PRICE_DOWN` |
 /// | category | `category.children` | `TITLE` |
 /// | genre | `type` and `genre` | `NEWEST` |
 /// | properties | `properties` | `SKU` |
@@ -32,7 +33,7 @@ use crate::{
 /// | discount | `discountAtLeast` | `DISCOUNT` |
 /// | all products | none | `NEWEST`, `TITLE`, `DISCOUNT`, `RATING` |
 ///
-/// The first eight rows are combined with any further conditions, except for `type` beside `contributor`, which has a
+/// The first nine rows are combined with any further conditions, except for `type` beside `contributor`, which has a
 /// type of its own. `PRICE_UP` and `PRICE_DOWN` need `price` with its currency. `genre` alone needs `type`. Any other
 /// combination is refused with an error that names the argument.
 #[derive(Debug, InputObject)]

@@ -205,18 +205,15 @@ macro_rules! product_types {
                     let node = |(_, product)| Product::of(product, locale.clone());
                     page.connection_with(found, position, node, TotalCount::UNKNOWN)
                 },
-                /// Products that were bought in one order with this one, those of most orders first. The newest 500 orders of
-                /// the product are counted, without cancelled ones. The counts follow orders with a delay of about a
-                /// minute.
+                /// Products that were bought with this one in at least two orders, those of most orders first. The newest 500
+                /// orders of the product and its variants are counted, without cancelled ones. The counts follow orders with a
+                /// delay of about a minute.
                 bought_together(
                     context,
                     #[graphql(desc = "Maximum number, 1 to 20.", default = 10)] first: i32,
                 )?: Vec<Product> = {
                     let (product, locale) = ($shown.0.product(), &$shown.0.locale);
-                    let variants = ProductVariant::all(product)?;
-                    let variants = variants.iter().map(ProductVariant::own_sku);
-                    let skus: Vec<&str> = [product.sku].into_iter().chain(variants).collect();
-                    let found = orders::operations::bought_together(app(context), &skus, first);
+                    let found = orders::operations::bought_together(app(context), product.sku, first);
                     let shown = |product| Product::of(product, locale.clone());
                     found.await?.into_iter().map(shown).collect()
                 },

@@ -38,11 +38,6 @@ impl ProductVariant {
         Self { variant, base }
     }
 
-    /// SKU of the variant.
-    pub(super) fn own_sku(&self) -> &str {
-        &self.variant.sku
-    }
-
     /// The variants of a product.
     pub(super) fn all(product: &ProductView<'_>) -> Result<Vec<Self>> {
         let variants = product.variants.get()?.into_iter();

@@ -47,7 +47,8 @@ pub async fn delete_product(
             }
             Closed::Again => return Ok(Step::Again),
         }
-        follow_deletion(&cx, sku, &product.generation, &attempt).await?;
+        // A deletion that isn't settled yet is committed too.
+        let _is_settled = follow_deletion(&cx, sku, &product.generation, &attempt).await?;
         Ok(Step::Done(DeletedProduct { sku: sku.into() }))
     })
     .await
@@ -81,7 +82,7 @@ pub async fn delete_variant(
             }
             Closed::Again => return Ok(Step::Again),
         }
-        follow_deletion(&cx, sku, &generation, &attempt).await?;
+        let _is_settled = follow_deletion(&cx, sku, &generation, &attempt).await?;
         Ok(deleted())
     })
     .await
@@ -114,21 +115,41 @@ async fn close(app: &App, sku: &str, generation: &str, attempt: &Attempt) -> Res
     })
 }
 
-/// Applies a committed deletion to the catalog and settles it.
+/// Applies a committed deletion to the catalog and settles it. Returns whether it is settled. The deletion of a product isn't
+/// while some stock of a variant that was added meanwhile is reserved. Then the sweep repeats it.
 pub(in super::super) async fn follow_deletion(
     app: &App,
     sku: &str,
     generation: &str,
     attempt: &Attempt,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     if catalog::is_variant(sku) {
         catalog::operations::remove_variant(app, sku, generation, attempt).await?;
     } else {
-        let added = catalog::operations::delete(app, sku, generation, attempt).await?;
-        for Variant { sku, generation, .. } in &added {
-            // A cart that reserved some may still buy it, as with the product itself before its deletion.
-            close(app, sku, generation, attempt).await?;
+        let mut are_removed = true;
+        for variant in catalog::operations::delete(app, sku, generation, attempt).await? {
+            are_removed &= remove_added(app, &variant, attempt).await?;
+        }
+        if !are_removed {
+            return Ok(false);
         }
     }
-    store::settle_deletion(app, sku, generation).held().await.map(|_was_due| ())
+    store::settle_deletion(app, sku, generation).held().await.map(|_was_due| true)
+}
+
+/// Closes the stock of a variant that was added while its product was deleted, and then removes it from the product. Returns
+/// whether it is removed: it stays while some of its stock is reserved.
+async fn remove_added(app: &App, variant: &Variant, attempt: &Attempt) -> Result<bool, Error> {
+    let Variant { sku, generation, .. } = variant;
+    loop {
+        match close(app, sku, generation, attempt).await? {
+            Closed::Yes => break,
+            // A cart that reserved some may still buy it, as with the product itself before its deletion.
+            Closed::Reserved => return Ok(false),
+            Closed::Again if attempt.is_over() => return Err(attempt.overdue()),
+            Closed::Again => {}
+        }
+    }
+    catalog::operations::remove_variant(app, sku, generation, attempt).await?;
+    store::settle_deletion(app, sku, generation).held().await.map(|_was_due| true)
 }

@@ -22,9 +22,13 @@ impl Recount {
 }
 
 document! {
-    /// What was bought together with a product.
+    /// What was bought together with a product and its variants.
     pub(in super::super) struct TogetherDocument {
+        /// SKU of the product.
         pub sku as "_id": String,
+        /// SKUs of the product and its variants in orders, by which these are found. Their number is bounded.
+        #[serde(default)]
+        pub skus: Vec<String>,
         /// Rises with each change that is to be counted. It is at least the server's clock, so it also rises from one
         /// document to the next of the same SKU.
         pub asked: i64,
@@ -35,7 +39,7 @@ document! {
         pub dirty_at?: DateTime,
         /// Server time of the last count.
         pub counted_at?: DateTime,
-        /// The other products, those in most orders first. Their number is bounded.
+        /// The other products by their SKUs, those in most orders first. Their number is bounded.
         #[serde(default)]
         pub others: Vec<Other>,
         pub v: Version<1>,
@@ -46,8 +50,9 @@ document! {
     /// Another product.
     #[derive(PartialEq, Eq)]
     pub(in super::super) struct Other {
+        /// SKU of the product.
         pub sku: String,
-        /// Number of orders that have both.
+        /// Number of orders that have both, with any of their variants.
         pub orders: i64,
     }
 

@@ -1,8 +1,8 @@
 //! What was bought together, compared with a recount, for `docgate check`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{count, skus, store};
+use super::{count, products, store};
 use crate::{app::App, error::Result, invariants::Report};
 
 /// Checks that the counts are what a recount gives. Those that are still to be counted, and those of orders whose change
@@ -11,7 +11,7 @@ pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()
     report.rule("orders: what was bought together is what a recount of the orders gives");
     let mut different = Vec::new();
     for together in store::list_all(app).await?.into_iter().filter(|one| one.dirty_at.is_none()) {
-        let others = store::count(app, &together.sku).await?;
+        let others = store::count(app, &together.sku, &together.skus).await?.unwrap_or_default();
         if together.others != others {
             different.push((together, others));
         }
@@ -19,40 +19,51 @@ pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()
     if different.is_empty() {
         return Ok(());
     }
-    // Orders that changed meanwhile are still marked, or their SKUs were asked for again.
+    // Orders that changed meanwhile are still marked, or their products were asked for again.
     let changed = store::list_changed(app).await?;
     if changed.len() >= store::FOLLOWED {
         // There are more of them. The next check compares.
         return Ok(());
     }
-    let pending = skus(&changed);
+    let pending = products(&changed);
     let now = store::list_all(app).await?.into_iter();
     let now: HashMap<String, i64> = now.map(|one| (one.sku, one.asked)).collect();
     for (together, others) in different {
         let is_same = now.get(&together.sku) == Some(&together.asked);
-        if is_same && !pending.contains(together.sku.as_str()) {
+        if is_same && !pending.contains_key(together.sku.as_str()) {
             report.broken(format!("{together:?}, a recount gives {others:?}"));
         }
     }
     Ok(())
 }
 
-/// Counts all SKUs again whose counts are missing or differ. Returns what was corrected.
+/// Counts all products again whose counts are missing or differ, and those of whose SKUs in orders some are missing. Returns
+/// what was corrected.
 pub(in super::super) async fn repair(app: &App) -> Result<Vec<String>> {
     let all = store::list_all(app).await?;
-    let mut skus = store::list_ordered(app).await?;
-    skus.extend(all.iter().map(|together| together.sku.clone()));
+    let all: HashMap<&str, _> = all.iter().map(|one| (one.sku.as_str(), one)).collect();
+    let mut ordered = store::list_ordered(app).await?;
+    for product in all.keys() {
+        ordered.entry((*product).to_owned()).or_default();
+    }
     let mut corrected = Vec::new();
-    for sku in skus {
-        let others = store::count(app, &sku).await?;
-        let before = all.iter().find(|together| together.sku == sku);
-        if before.map_or(&[][..], |together| &together.others) == others {
+    for (product, skus) in ordered {
+        let before = all.get(product.as_str());
+        let mut known = before.map(|together| together.skus.clone()).unwrap_or_default();
+        let missing = skus.iter().filter(|sku| !known.contains(sku));
+        let missing = missing.take(store::SKUS.saturating_sub(known.len()));
+        let missing: BTreeSet<&str> = missing.map(String::as_str).collect();
+        known.extend(missing.iter().map(|sku| (*sku).to_owned()));
+        let others = store::count(app, &product, &known).await?;
+        let is_known = others.is_none() || before.is_some() && missing.is_empty();
+        let counted = before.map_or(&[][..], |together| &together.others);
+        if is_known && counted == others.unwrap_or_default() {
             continue;
         }
-        store::mark(app, &BTreeSet::from([sku.as_str()])).await?;
-        if let Some(together) = store::find(app, &sku).await? {
+        store::mark(app, &BTreeMap::from([(product.as_str(), missing)])).await?;
+        if let Some(together) = store::find(app, &product).await? {
             count(app, &together).await?;
-            corrected.push(format!("what was bought together with {sku}"));
+            corrected.push(format!("what was bought together with {product}"));
         }
     }
     Ok(corrected)

@@ -1,4 +1,4 @@
-//! What was bought together with a product, in one document beside it with the product's SKU as its key.
+//! What was bought together with a product or its variants, in one document beside it with the product's SKU as its key.
 //!
 //! The document is recounted from the orders, and never incremented. So two callers, a repeat or a cut can't count an order
 //! twice.
@@ -6,28 +6,27 @@
 //! ```text
 //!   an order changes      the sweep follows           the sweep counts
 //!   ───────────────▶ recount.at ─────────────▶ dirtyAt, asked + 1 ─────────────▶ others, counted = asked
-//!    (one update)    of the order    of each of its SKUs      (one index range)
+//!    (one update)    of the order   of each of its products   (ranges of an index)
 //! ```
 //!
 //! 1. The insert of an order and each commit that changes what it counts for set its mark in the same write: another state,
 //!    a line that is removed or added again, the removal of the order.
-//! 2. The sweep marks the documents of all its SKUs as dirty. Then it removes the order's mark, guarded by the order's
+//! 2. The sweep marks the documents of all its products as dirty, and adds its SKUs to them. Then it removes the order's mark, guarded by the order's
 //!    revision, which every commit raises. A later change keeps the mark.
-//! 3. The sweep counts each SKU that has been dirty for `bought_together_seconds`. It reads the newest [`store::WINDOW`] orders
-//!    of the SKU and keeps the [`store::OTHERS`] most frequent other products. The write is guarded by a lower `counted`, and
+//! 3. The sweep counts each product that has been dirty for `bought_together_seconds`. It reads the newest [`store::WINDOW`]
+//!    orders of its SKUs and keeps the [`store::OTHERS`] most frequent other products in two orders or more. The write is guarded by a lower `counted`, and
 //!    the document stays dirty if `asked` has risen since it was read.
 //!
 //! An order counts while it is `PLACED`, for the lines that have pieces. So a cancelled order doesn't count, and the
 //! cancellation takes it back. A return lowers the lines, so a line that came back wholly doesn't count either.
 //!
-//! A pass counts up to 100 SKUs. It begins no further count after [`PASS`], because other rooms wait for it.
+//! A pass counts up to 100 products. It begins no further count after [`PASS`], because other rooms wait for it.
 
 mod documents;
 mod invariants;
 mod store;
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
@@ -52,34 +51,26 @@ const ROUNDS: usize = 10;
 /// Time after which a pass begins no further count.
 const PASS: Duration = Duration::from_secs(2);
 
-/// The products that were bought in most orders together with one, at most `first`. Those that were deleted are left out.
-/// `skus` are the SKUs of the product: its own, and those of its variants.
+/// The products that were bought in most orders together with this one, at most `first`. Those that were deleted are left
+/// out.
 ///
 /// # Errors
 /// `BadInput` that names `first`, or an error of the read.
-pub async fn bought_together(app: &App, skus: &[&str], first: i32) -> Result<Vec<StoredProduct>> {
+pub async fn bought_together(app: &App, sku: &str, first: i32) -> Result<Vec<StoredProduct>> {
     let first = input::within("first", first.into(), 1..=store::OTHERS)?;
-    // Each of the two kinds of reads shares a command.
-    let found = try_join_all(skus.iter().map(|sku| store::find(app, sku))).await?;
-    let others = most_frequent(skus, found.into_iter().flatten());
-    let products = others.iter().map(|other| catalog::operations::product(app, other));
-    let products = try_join_all(products).await?.into_iter().flatten();
-    Ok(products.take(usize::try_from(first).unwrap_or_default()).collect())
-}
-
-/// SKUs of the other products in what was counted for a product and its variants, those in most orders first.
-fn most_frequent(own: &[&str], counted: impl Iterator<Item = TogetherDocument>) -> Vec<String> {
-    let mut orders = BTreeMap::<String, i64>::new();
-    for other in counted.flat_map(|found| found.others) {
-        let product = catalog::product_sku(&other.sku);
-        if !own.contains(&product) {
-            *orders.entry(product.to_owned()).or_default() += other.orders;
+    let first = usize::try_from(first).unwrap_or(1);
+    let others = store::find(app, sku).await?.map(|found| found.others).unwrap_or_default();
+    let mut shown = Vec::with_capacity(first);
+    // The products of a chunk share a command. Mostly the first chunk is enough.
+    for chunk in others.chunks(first) {
+        let products = chunk.iter().map(|other| catalog::operations::product(app, &other.sku));
+        shown.extend(try_join_all(products).await?.into_iter().flatten());
+        if shown.len() >= first {
+            break;
         }
     }
-    let mut products: Vec<_> = orders.into_iter().collect();
-    // The sort is stable: products in equally many orders stay in the order of their SKUs.
-    products.sort_by_key(|(_, orders)| Reverse(*orders));
-    products.into_iter().map(|(sku, _)| sku).collect()
+    shown.truncate(first);
+    Ok(shown)
 }
 
 /// Follows the changes of orders, and counts what has been dirty for long enough.
@@ -96,7 +87,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(dirty, |together| together.sku.clone(), finish).await;
 }
 
-/// Marks the documents of the SKUs of changed orders as dirty, and removes the marks of the orders. Returns the number of
+/// Marks the documents of the products in changed orders as dirty, and removes the marks of the orders. Returns the number of
 /// orders.
 async fn follow(app: &App) -> Result<u64> {
     let mut followed = 0;
@@ -107,7 +98,7 @@ async fn follow(app: &App) -> Result<u64> {
         }
         let attempt = app.begin().await?;
         // Another gateway may insert the same document at the same time. Then the next pass goes on.
-        if !store::mark(app, &skus(&changed)).await? {
+        if !store::mark(app, &products(&changed)).await? {
             break;
         }
         store::settle(app, &changed, &attempt).await?;
@@ -119,16 +110,19 @@ async fn follow(app: &App) -> Result<u64> {
     Ok(followed)
 }
 
-/// The SKUs of these orders.
-fn skus(changed: &[CountedOrder]) -> BTreeSet<&str> {
-    changed.iter().flat_map(|order| &order.recount.skus).map(String::as_str).collect()
+/// The products in these orders, each with its SKUs there.
+fn products(changed: &[CountedOrder]) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut found = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for sku in changed.iter().flat_map(|order| &order.recount.skus) {
+        found.entry(catalog::product_sku(sku)).or_default().insert(sku);
+    }
+    found
 }
 
-/// Counts the orders of a SKU, and returns whether the counts were written. They aren't if another caller wrote newer ones.
+/// Counts the orders of a product, and returns whether the counts were written. They aren't if another caller wrote newer ones.
 async fn count(app: &App, together: &TogetherDocument) -> Result<bool> {
-    let others = store::count(app, &together.sku).await?;
-    if others.is_empty() {
-        return store::remove(app, together).await;
+    match store::count(app, &together.sku, &together.skus).await? {
+        Some(others) => store::put(app, together, &others).held().await,
+        None => store::remove(app, together).await,
     }
-    store::put(app, together, &others).held().await
 }

@@ -1,6 +1,6 @@
 //! Every MongoDB call of what was bought together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mongodb::bson::deserialize_from_document;
 
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     app::App,
+    domains::catalog,
     error::{Error, Result},
     flow::Attempt,
     mongo::prelude::*,
@@ -17,12 +18,17 @@ use crate::{
 
 /// Maximum number of orders that one command lists.
 pub(super) const FOLLOWED: usize = 200;
-/// Maximum number of SKUs that one pass counts.
+/// Maximum number of products that one pass counts.
 const COUNTED: i64 = 100;
-/// Number of orders of a SKU that are counted, the newest ones.
+/// Number of orders of a product that are counted, the newest ones.
 pub(super) const WINDOW: i64 = 500;
 /// Maximum number of other products that are kept.
 pub(super) const OTHERS: i64 = 20;
+/// Lowest number of orders of two products that are shown beside each other. So no single order is shown.
+const FEWEST: i64 = 2;
+/// Maximum number of SKUs of a product by which its orders are found: its own, and those of a hundred variants. MongoDB
+/// merges that many ranges of an index in their order; of more than 200 it would sort the orders.
+pub(super) const SKUS: usize = 101;
 
 fn all(app: &App) -> Collection<TogetherDocument> {
     app.collection()
@@ -45,12 +51,16 @@ pub(super) async fn list_all(app: &App) -> Result<Vec<TogetherDocument>> {
     Ok(found)
 }
 
-/// The SKUs of all orders.
-pub(super) async fn list_ordered(app: &App) -> Result<BTreeSet<String>> {
-    let mut found = BTreeSet::new();
-    app.collection::<OrderDocument>()
-        .for_each(|order| found.extend(order.lines.into_iter().map(|line| line.sku)))
-        .await?;
+/// The products in all orders, each with the SKUs in these.
+pub(super) async fn list_ordered(app: &App) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let mut found = BTreeMap::<String, BTreeSet<String>>::new();
+    let each = |order: OrderDocument| {
+        for line in order.lines {
+            let product = catalog::product_sku(&line.sku).to_owned();
+            found.entry(product).or_default().insert(line.sku);
+        }
+    };
+    app.collection().for_each(each).await?;
     Ok(found)
 }
 
@@ -66,17 +76,23 @@ pub(super) async fn list_changed(app: &App) -> Result<Vec<CountedOrder>> {
     app.collection().list(list).await
 }
 
-/// Marks these SKUs as dirty. Returns `false` if another caller inserted one of them at the same time; then some may not be
-/// marked.
-pub(super) async fn mark(app: &App, skus: &BTreeSet<&str>) -> Result<bool> {
-    let next = doc! { "$add": [{ "$ifNull": ["$asked", 0_i64] }, 1_i64] };
-    let set = doc! {
-        "asked": { "$max": [next, { "$toLong": "$$NOW" }] },
-        "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
-        "v": 1,
+/// Marks these products as dirty, each with SKUs of it in orders. Returns `false` if another caller inserted one of them at
+/// the same time; then some may not be marked.
+pub(super) async fn mark(app: &App, products: &BTreeMap<&str, BTreeSet<&str>>) -> Result<bool> {
+    let most = i64::try_from(SKUS).unwrap_or(i64::MAX);
+    let marked = |(product, skus): (&&str, &BTreeSet<&str>)| {
+        let next = doc! { "$add": [{ "$ifNull": ["$asked", 0_i64] }, 1_i64] };
+        let new = literal(skus.iter().copied().collect::<Vec<_>>());
+        let others = doc! { "$setDifference": [array("skus"), new.clone()] };
+        let set = doc! {
+            "skus": { "$slice": [{ "$concatArrays": [new, others] }, most] },
+            "asked": { "$max": [next, { "$toLong": "$$NOW" }] },
+            "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
+            "v": 1,
+        };
+        (doc! { "_id": *product }, vec![doc! { "$set": set }])
     };
-    let marked = |sku: &&str| (doc! { "_id": *sku }, vec![doc! { "$set": set.clone() }]);
-    Ok(all(app).upsert_each(skus.iter().map(marked).collect()).await?.is_empty())
+    Ok(all(app).upsert_each(products.iter().map(marked).collect()).await?.is_empty())
 }
 
 /// Removes the marks of orders that haven't changed since they were read.
@@ -109,35 +125,47 @@ pub(super) fn put(
     )
 }
 
-/// Removes the document of a product that was bought with no other one, unless something was asked since it was read.
+/// Removes the document of a product that nobody bought, unless something was asked since it was read.
 pub(super) async fn remove(app: &App, read: &TogetherDocument) -> Result<bool> {
     let unchanged = doc! { "_id": &read.sku, "asked": read.asked };
     Ok(all(app).remove(unchanged).await.decided()?.is_some())
 }
 
-/// Counts the other products in the newest orders of a SKU: the beginning of one range of an index.
-pub(super) async fn count(app: &App, sku: &str) -> Result<Vec<Other>> {
-    let is_other = doc! { "$ne": ["$$this", literal(sku)] };
-    let skus = doc! { "$setUnion": [bought("$lines")] };
+/// Counts the other products in the newest orders of a product with these SKUs: the beginnings of ranges of an index, merged
+/// in the order of time. `None` if none of the orders counts.
+pub(super) async fn count(app: &App, product: &str, skus: &[String]) -> Result<Option<Vec<Other>>> {
+    let skus: BTreeSet<&str> = skus.iter().map(String::as_str).chain([product]).collect();
+    let skus: Vec<&str> = skus.into_iter().collect();
+    let of_lines = doc! { "$map": {
+        "input": bought("$lines"), "in": catalog::product_sku_of("$$this"),
+    } };
     let found = app
         .collection::<OrderDocument>()
         .aggregate(vec![
-            doc! { "$match": { "lines.sku": sku } },
+            doc! { "$match": { "lines.sku": { "$in": skus } } },
             doc! { "$sort": { "placedAt": -1, "_id": -1 } },
             doc! { "$limit": WINDOW },
             doc! { "$match": { "state": stored(&OrderState::Placed) } },
-            doc! { "$project": { "_id": 0, "sku": skus } },
-            doc! { "$match": { "sku": sku } },
-            doc! { "$project": { "sku": filter("$sku", is_other) } },
+            doc! { "$project": { "_id": 0, "sku": { "$setUnion": [of_lines] } } },
+            doc! { "$match": { "sku": product } },
             doc! { "$unwind": "$sku" },
             doc! { "$group": { "_id": "$sku", "orders": { "$sum": 1_i64 } } },
+            doc! { "$match": { "$or": [{ "_id": product }, { "orders": { "$gte": FEWEST } }] } },
             doc! { "$sort": { "orders": -1, "_id": 1 } },
-            doc! { "$limit": OTHERS },
+            // The product itself is in each of the orders.
+            doc! { "$limit": OTHERS + 1 },
             doc! { "$project": { "_id": 0, "sku": "$_id", "orders": 1 } },
         ])
         .await?;
+    if found.is_empty() {
+        return Ok(None);
+    }
     let other = |other| deserialize_from_document(other).map_err(Error::internal);
-    found.into_iter().map(other).collect()
+    let mut others: Vec<Other> = found.into_iter().map(other).collect::<Result<_>>()?;
+    others.retain(|other| other.sku != product);
+    // With many others in as many orders, the product itself isn't among these.
+    others.truncate(usize::try_from(OTHERS).unwrap_or(usize::MAX));
+    Ok(Some(others))
 }
 
 /// Expression: the SKUs of the lines that have pieces, in the order of the lines.

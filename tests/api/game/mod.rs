@@ -15,7 +15,7 @@ mod world;
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway};
+use crate::support::{Client, Gateway, fresh_name};
 
 /// What is shown of a character, without ids of others.
 const SHOWN: &str = "id name gold health mana
@@ -146,7 +146,7 @@ pub async fn arrows(gateway: &Gateway) -> String {
 
 /// Makes a thing of an item, for a character or at a place, and returns its id.
 pub async fn mint(gateway: &Gateway, item: &str, to: Value) -> String {
-    let mut input = json!({ "itemId": item });
+    let mut input = json!({ "itemId": item, "idempotencyKey": fresh_name() });
     input.as_object_mut().expect("fields").extend(to.as_object().cloned().unwrap_or_default());
     let made = gateway.master().plays("mintItem", input).await;
     let list = if made["__typename"] == "Place" { &made["things"] } else { &made["inventory"] };
@@ -156,7 +156,7 @@ pub async fn mint(gateway: &Gateway, item: &str, to: Value) -> String {
 
 /// Gives gold to a character.
 pub async fn endow(gateway: &Gateway, character: &str, gold: i64) {
-    let input = json!({ "characterId": character, "gold": gold });
+    let input = json!({ "characterId": character, "gold": gold, "idempotencyKey": fresh_name() });
     gateway.master().made("changeAttributes", input).await;
 }
 

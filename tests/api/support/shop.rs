@@ -3,7 +3,7 @@
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{Client, Gateway, key};
+use super::{Client, Gateway, fresh_name, key};
 
 const CART: &str = "fragment C on Cart {
     id state policy currency openedAt modifiedAt orderId total { minorUnits }
@@ -83,7 +83,11 @@ impl Gateway {
 }
 
 impl Client {
-    pub async fn receive_stock(&self, input: Value) -> Value {
+    pub async fn receive_stock(&self, mut input: Value) -> Value {
+        // A call that ran out of time is repeated.
+        if input["idempotencyKey"].is_null() {
+            input["idempotencyKey"] = json!(fresh_name());
+        }
         const RECEIVE: &str = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) {
             __typename ... on Stock { sku available reserved sold received }
             ... on NotFound { what id } ... on Conflict { message } ... on InvalidInput { field }

@@ -32,7 +32,7 @@ const SECRET: &str = "quotes: thirty-two bytes at the least";
 
 /// How the service answers.
 #[derive(Clone)]
-enum Mode {
+pub enum Mode {
     /// As the contract says.
     Right,
     /// As the contract says, once the test lets it.
@@ -43,7 +43,7 @@ enum Mode {
     Text(u16, String),
 }
 
-struct Service {
+pub struct Service {
     mode: Mutex<Mode>,
     calls: Mutex<Vec<Value>>,
     /// A call that is held has arrived.
@@ -52,7 +52,7 @@ struct Service {
     go_on: Notify,
 }
 
-type Shared = Arc<Service>;
+pub type Shared = Arc<Service>;
 
 /// The right answer: shipping costs 490, and a tenth of each line is its tax.
 fn right(body: &Value) -> Value {
@@ -92,7 +92,7 @@ async fn serve(
 }
 
 /// Starts the service, and returns it with its address.
-async fn service() -> (Shared, String) {
+pub async fn service() -> (Shared, String) {
     let shared = Arc::new(Service {
         mode: Mutex::new(Mode::Right),
         calls: Mutex::default(),
@@ -107,13 +107,14 @@ async fn service() -> (Shared, String) {
 }
 
 impl Service {
-    fn answers(&self, mode: Mode) {
+    /// From now on, it answers like this.
+    pub fn answers(&self, mode: Mode) {
         *self.mode.lock().expect("no panic") = mode;
     }
 }
 
 /// The settings of a gateway that asks the service, however busy the machine is.
-fn asks(config: &mut Config, url: &str) {
+pub fn asks(config: &mut Config, url: &str) {
     config.flow_run_millis = 60_000;
     config.flow_command_millis = 10_000;
     config.quote_url = Some(url.into());
@@ -122,7 +123,7 @@ fn asks(config: &mut Config, url: &str) {
 }
 
 /// The destination of the tests' checkouts.
-fn there() -> Value {
+pub fn there() -> Value {
     json!({ "city": "12345 A city" })
 }
 
@@ -193,6 +194,9 @@ fn wrong() -> Vec<Mode> {
         with(sound(), json!([{ "sku": "a", "tax": -1 }])),
         with(sound(), json!([{ "sku": "a", "tax": 101 }])),
         with(sound(), json!([{ "sku": "b", "tax": 1 }])),
+        with(sound(), json!([{ "sku": "a", "tax": 1, "rate": -1 }])),
+        with(sound(), json!([{ "sku": "a", "tax": 1, "rate": 100_001 }])),
+        with(sound(), json!([{ "sku": "a", "tax": 1, "rate": "19" }])),
         with(sound(), json!([{ "sku": "a", "tax": 1 }, { "sku": "a", "tax": 1 }])),
         json!({ "currency": "EUR", "methods": [sound(), sound()] }).to_string(),
         json!({ "currency": "EUR", "methods": vec![sound(); 51] }).to_string(),

@@ -203,7 +203,7 @@ fn wrong() -> Vec<Mode> {
         format!("{}{}", with(sound(), json!([])), " ".repeat(70_000)),
     ];
     let bodies = bodies.map(|body| Mode::Text(200, body));
-    let statuses = [201, 302, 404, 500, 503];
+    let statuses = [201, 302, 500, 503];
     let sound = with(sound(), json!([]));
     let statuses = statuses.map(|status| Mode::Text(status, sound.clone()));
     bodies.into_iter().chain(statuses).collect()
@@ -261,6 +261,37 @@ async fn a_service_that_is_slow_wrong_or_away_leads_to_the_tables_or_to_a_refusa
     assert_eq!(choose(&guest, &id, "parcel", there()).await["code"], "NOT_FOUND");
     service.answers(Mode::Right);
     assert_eq!(chosen(&guest, &id, "parcel", there()).await, 100 + 10 + 490 + 93);
+    gateway.assert_sound().await;
+}
+
+/// A shopper who names a city that the service doesn't take doesn't get the amounts of the tables by that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_the_service_refuses_does_not_lead_to_the_tables() {
+    let (service, url) = service().await;
+    let gateway = Gateway::with(|config| asks(config, &url)).await;
+    let careful = gateway.sibling_with(with_tables).await;
+    stocked(&gateway, "a", 100, 100).await;
+    let guest = gateway.anonymous();
+    let id = cart(&guest, "AT_CHECKOUT", &[("a", 1)]).await;
+    for status in [400, 401, 404, 408, 429] {
+        service.answers(Mode::Text(status, String::new()));
+        refuses(&gateway, &id).await;
+        refuses(&careful, &id).await;
+    }
+    // With this status the service says that it doesn't know the destination.
+    service.answers(Mode::Text(422, String::new()));
+    for gateway in [&gateway, &careful] {
+        let client = gateway.anonymous();
+        let before = gateway.snapshot().await;
+        for method in ["parcel", "standard"] {
+            let refused = choose(&client, &id, method, there()).await;
+            assert_eq!(refused["code"], "INVALID_INPUT", "{refused:#}");
+            assert_eq!(refused["field"], "input.city", "{refused:#}");
+        }
+        let asked = json!({ "id": id, "country": "DE", "city": "12345 A city" });
+        assert_eq!(client.error_code(OFFERED, asked).await, "BAD_USER_INPUT");
+        assert!(gateway.snapshot().await == before);
+    }
     gateway.assert_sound().await;
 }
 

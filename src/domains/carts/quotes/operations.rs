@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     super::{
-        documents::{Address, CartDocument, total},
+        documents::{Address, CartDocument, CartState, total},
         operations::{Changed, cart, change},
         store,
     },
@@ -37,7 +37,9 @@ struct Calls(OnceLock<Arc<Shares>>);
 enum Unquoted {
     /// The goods cost too much.
     TooMuch,
-    /// The outside service gave no usable answer, and no tables are configured.
+    /// The outside service doesn't know the destination.
+    UnknownPlace,
+    /// The outside service refuses the request; or it gave no usable answer, and no tables are configured.
     Unavailable,
 }
 
@@ -64,6 +66,7 @@ pub async fn shipping_methods(
     let offered = match offers(cx, &cart, country, city).await? {
         Ok(offered) => offered,
         Err(Unquoted::TooMuch) => return Err(Error::bad_input("cartId", TOO_MUCH)),
+        Err(Unquoted::UnknownPlace) => return Err(Error::bad_input("city", UNKNOWN)),
         Err(Unquoted::Unavailable) => {
             return Err(Error::Unread("the service of quotes gives no usable answer".into()));
         }
@@ -73,6 +76,7 @@ pub async fn shipping_methods(
 }
 
 const TOO_MUCH: &str = "costs more than an order with shipping and tax can add up";
+const UNKNOWN: &str = "the service that quotes shipping and tax doesn't know this destination";
 
 /// Chooses a shipping method: its amounts for the cart as it was read become the cart's quote.
 pub async fn set_shipping_method(
@@ -92,6 +96,9 @@ pub async fn set_shipping_method(
         let offered = match offers(cx, cart, &input.country, city).await? {
             Ok(offered) => offered,
             Err(Unquoted::TooMuch) => return Err(too_much().into()),
+            Err(Unquoted::UnknownPlace) => {
+                return Err(InvalidInput::new("city", UNKNOWN).into());
+            }
             Err(Unquoted::Unavailable) => {
                 let message = "shipping and tax can't be computed at the moment; try again later";
                 return Err(QuoteUnavailable::because(message).into());
@@ -146,12 +153,15 @@ async fn offers(
     let (calls, client) = (cx.shared::<Calls>(), cx.shared::<Clients>().of_caller(cx.requester));
     let calls = calls.0.get_or_init(|| Shares::of(AT_ONCE, EACH));
     let _permit = calls.acquire(Some(client))?;
-    let reason = match service::offers(&cx, url, &goods, (country, city)).await {
+    // A shopper who can make the service refuse a request can't choose the tables by that.
+    let (reason, is_refused) = match service::offers(&cx, url, &goods, (country, city)).await {
         Ok(offered) => return Ok(Ok(offered)),
-        Err(reason) => reason,
+        Err(Failure::UnknownPlace) => return Ok(Err(Unquoted::UnknownPlace)),
+        Err(Failure::Refused(reason)) => (reason, true),
+        Err(Failure::Unusable(reason)) => (reason, false),
     };
     tracing::warn!(event = "quote_failed", reason, "the service of quotes gave no usable answer");
-    if config.shipping_methods.is_empty() {
+    if is_refused || config.shipping_methods.is_empty() {
         return Ok(Err(Unquoted::Unavailable));
     }
     let mut offered = tables::offers(config, &goods, country);

@@ -88,16 +88,32 @@ struct Tax {
     rate: Option<i64>,
 }
 
+/// Why the service quotes nothing.
+pub(super) enum Failure {
+    /// It doesn't know the destination.
+    UnknownPlace,
+    /// It refuses the request, with this reason for the log.
+    Refused(String),
+    /// It is slow or away, or its answer can't be used, with this reason for the log.
+    Unusable(String),
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self::Unusable(reason)
+    }
+}
+
 /// The methods that the service offers for goods to a city of a country.
 ///
 /// # Errors
-/// Why it gave no usable answer, for the log.
+/// Why it quotes nothing.
 pub(super) async fn offers(
     app: &App,
     url: &str,
     goods: &Goods<'_>,
     (country, city): (&str, &str),
-) -> Result<Vec<Charges>, String> {
+) -> Result<Vec<Charges>, Failure> {
     let question = Question {
         currency: goods.currency.code(),
         country,
@@ -118,12 +134,18 @@ pub(super) async fn offers(
         .header(SIGNATURE, signature(secret, &body))
         .body(body);
     let response = request.send().await.map_err(|fault| fault.to_string())?;
-    if response.status() != StatusCode::OK {
-        return Err(format!("it answered with the status {}", response.status()));
+    let status = response.status();
+    if status == StatusCode::UNPROCESSABLE_ENTITY {
+        return Err(Failure::UnknownPlace);
+    }
+    if status != StatusCode::OK {
+        let reason = format!("it answered with the status {status}");
+        let is_refused = status.is_client_error();
+        return Err(if is_refused { Failure::Refused(reason) } else { reason.into() });
     }
     let answer: Answer =
         serde_json::from_slice(&whole(response).await?).map_err(|fault| fault.to_string())?;
-    usable(answer, goods)
+    Ok(usable(answer, goods)?)
 }
 
 /// The body of a response, if it isn't too large.

@@ -94,7 +94,8 @@ input! {
 result! {
     /// Result of `setShippingMethod`: the cart with the quote, or a refusal. `NotFound`: the cart doesn't exist for this
     /// caller, or the method isn't offered for its lines and the destination. `Conflict`: this `idempotencyKey` was used
-    /// with another input. `InvalidInput`: among others, the cart has no lines.
+    /// with another input. `InvalidInput`: among others, the cart has no lines, or the service that quotes doesn't know the
+    /// destination.
     pub enum SetShippingMethodResult:
         CartDocument => Cart | NotFound | CartNotActive | QuoteUnavailable | Conflict | InvalidInput;
 }
@@ -118,8 +119,8 @@ refusal! {
         pub quote_fault: QuoteFault,
     }
 
-    /// The outside service that quotes shipping and tax gave no usable answer. The cart is as it was. The call can be
-    /// repeated later.
+    /// The outside service that quotes shipping and tax refuses the request or gave no usable answer. The cart is as it was.
+    /// The call can be repeated later.
     struct QuoteUnavailable as "QUOTE_UNAVAILABLE" {
     }
 }

@@ -1,5 +1,7 @@
-//! What orders are charged: the tax on pieces that are added.
+//! What orders are charged: quotes that have to be computed again, and the tax on pieces that are added.
 
+use docgate::config::Config;
+use mongodb::bson::{DateTime, Document, doc};
 use serde_json::json;
 
 use super::{
@@ -13,7 +15,7 @@ use crate::{
         fulfilment::{change, shipped},
     },
     shop::{account, balance, cart, settled, stocked},
-    support::Gateway,
+    support::{Gateway, key},
 };
 
 /// A voucher takes nearly everything off the first piece, and nothing off the second one.
@@ -104,4 +106,80 @@ async fn a_piece_is_added_only_if_the_tax_on_it_is_known() {
         settled(&gateway).await;
     }
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_that_is_old_or_of_another_type_of_product_is_not_charged() {
+    let gateway = Gateway::with(with_tables).await;
+    stocked(&gateway, "a", 100, 100).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    let change = async |change: Document| {
+        let of = doc! { "_id": key(&id) };
+        let changed = gateway.raw("carts").update_one(of, change).await.expect("changed");
+        assert_eq!(changed.matched_count, 1);
+    };
+    let seen = async |gateway: &Gateway| {
+        let query =
+            "query($id: ID!) { cart(id: $id) { total { minorUnits } quote { isCurrent } } }";
+        let cart = gateway.shopper("ann").field(query, json!({ "id": id })).await;
+        (cart["total"]["minorUnits"].clone(), cart["quote"]["isCurrent"].clone())
+    };
+    let without_methods = |config: &mut Config| {
+        config.shipping_methods.clear();
+        config.taxes.clear();
+    };
+    let long_ago = doc! { "$set": { "quote.at": DateTime::from_millis(1) } };
+    for outdated in [
+        long_ago.clone(),
+        // As a quote of an earlier release.
+        doc! { "$unset": { "quote.at": "" } },
+        // The line was removed, and added again when the product had another type.
+        doc! { "$set": { "lines.0.type": "album" } },
+    ] {
+        assert_eq!(chosen(&shopper, &id, "standard", json!({})).await, 702);
+        assert_eq!(seen(&gateway).await, (json!(702), json!(true)));
+        change(outdated.clone()).await;
+        assert_eq!(seen(&gateway).await, (json!(100), json!(false)), "{outdated}");
+        let before = gateway.snapshot().await;
+        let refused = checkout(&shopper, &id, &purse, "op").await;
+        assert_eq!(refused["quoteFault"], "OUTDATED", "{outdated}: {refused:#}");
+        assert!(gateway.snapshot().await == before, "{outdated}");
+    }
+    assert_eq!(chosen(&shopper, &id, "standard", json!({})).await, 100 + 19 + 595);
+    change(long_ago.clone()).await;
+    // A gateway without shipping methods computes no other one.
+    let other = gateway.sibling_with(without_methods).await;
+    assert_eq!(seen(&other).await, (json!(714), json!(true)));
+    assert_eq!(chosen(&shopper, &id, "standard", json!({})).await, 714);
+    assert_eq!(checkout(&shopper, &id, &purse, "op").await["total"]["minorUnits"], 714);
+    settled(&gateway).await;
+    // The cart keeps what was paid.
+    change(long_ago).await;
+    assert_eq!(seen(&gateway).await, (json!(714), json!(true)));
+    gateway.assert_sound().await;
+}
+
+/// The amounts of the tables aren't those of the city for which the service is asked from now on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_from_before_the_service_is_outdated() {
+    let gateway = Gateway::with(with_tables).await;
+    stocked(&gateway, "a", 100, 100).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    assert_eq!(chosen(&shopper, &id, "standard", json!({})).await, 702);
+    let (_service, url) = service().await;
+    let asking = gateway.sibling_with(|config| asks(config, &url)).await;
+    let shopper = asking.shopper("ann");
+    let before = gateway.snapshot().await;
+    let refused = checkout(&shopper, &id, &purse, "op").await;
+    assert_eq!(refused["quoteFault"], "OUTDATED", "{refused:#}");
+    assert!(gateway.snapshot().await == before);
+    assert_eq!(chosen(&shopper, &id, "parcel", there()).await, 693);
+    let order = checkout(&shopper, &id, &purse, "op").await;
+    assert_eq!(order["total"]["minorUnits"], 693, "{order:#}");
+    settled(&asking).await;
+    asking.assert_sound().await;
 }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::documents::CartDocument;
+use super::super::documents::{CartDocument, CartLine};
 use crate::mongo::prelude::*;
 
 document! {
@@ -13,6 +13,8 @@ document! {
         pub id: String,
         /// Digest of the lines and the voucher for which it was computed.
         pub basis: String,
+        /// Server time at which the cart was read for which it was computed. Quotes of earlier releases have none.
+        pub at?: DateTime,
         /// Country of the destination.
         pub country: String,
         /// Digest of the destination's city, if the amounts may depend on it.
@@ -76,7 +78,9 @@ impl CartDocument {
 
 /// Digest of what a quote is computed for. The terms of a voucher follow from its code.
 pub(super) fn basis(cart: &CartDocument) -> String {
-    let lines = cart.lines.iter().map(|line| (&line.sku, line.quantity, line.unit_price));
+    let part =
+        |line: &CartLine| (line.sku.clone(), line.kind.clone(), line.quantity, line.unit_price);
+    let lines = cart.lines.iter().map(part);
     let voucher = cart.voucher.as_ref().map(|voucher| &voucher.code);
     let json = serde_json::to_vec(&(lines.collect::<Vec<_>>(), voucher)).unwrap_or_default();
     hex::encode(&Sha256::digest(json)[..16])

@@ -1,6 +1,11 @@
 //! The business rules of quotes.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use mongodb::bson::DateTime;
 
 use super::{
     super::{
@@ -11,7 +16,7 @@ use super::{
     MAX_AMOUNT,
     documents::{CartQuote, Charges, basis},
     goods::Goods,
-    service,
+    service::{self, Failure},
     settings::is_on,
     tables,
     types::{
@@ -19,9 +24,12 @@ use super::{
         ShippingCharges,
     },
 };
-use crate::graphql::{
-    prelude::*,
-    shares::{Clients, Shares},
+use crate::{
+    flow::earlier,
+    graphql::{
+        prelude::*,
+        shares::{Clients, Shares},
+    },
 };
 
 /// Maximum number of calls of the outside service at once, of one gateway.
@@ -113,6 +121,7 @@ pub async fn set_shipping_method(
         let quote = CartQuote {
             id: cx.ids().random(),
             basis: basis(cart),
+            at: Some(call.attempt.now()),
             country: input.country.clone(),
             place: city.map(|city| place(&cx, city)),
             charges,
@@ -182,4 +191,22 @@ pub fn fault(app: &App, cart: &CartDocument, to: &Address) -> Option<QuoteFault>
             (!is_there).then_some(QuoteFault::OtherDestination)
         }
     }
+}
+
+/// Whether the quote of a cart that can be changed has to be computed again, whatever it is for: because it is older than a
+/// cart can be idle, or because its destination has no city and an outside service is asked now. A gateway without shipping
+/// methods computes none, and takes it as it is.
+pub fn is_stale(app: &App, cart: &CartDocument, now: DateTime) -> bool {
+    let config = app.config();
+    let oldest = earlier(now, Duration::from_secs(config.cart_idle_seconds));
+    let is_stale = |quote: &CartQuote| {
+        let lacks_place = config.quote_url.is_some() && quote.place.is_none();
+        lacks_place || quote.at.is_none_or(|at| at < oldest)
+    };
+    cart.state == CartState::Active && is_on(config) && cart.quote.as_ref().is_some_and(is_stale)
+}
+
+/// The part of a cart's total that its quote adds, as it is shown now, in minor units.
+pub fn shown_charges(app: &App, cart: &CartDocument) -> i64 {
+    if is_stale(app, cart, app.clock()) { 0 } else { cart.charges() }
 }

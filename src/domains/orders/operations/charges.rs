@@ -8,7 +8,7 @@ use crate::{
     domains::{
         carts::{
             Address, CartDocument,
-            quotes::{Charges, MAX_AMOUNT, QuoteNeeded, operations as quotes},
+            quotes::{Charges, MAX_AMOUNT, QuoteFault, QuoteNeeded, operations as quotes},
         },
         checkout::Run,
     },
@@ -25,6 +25,18 @@ pub(super) fn check_quote(
         Some(fault) => Err(QuoteNeeded::new(fault).into()),
         None => Ok(()),
     }
+}
+
+/// Refuses a checkout whose cart has a quote that has to be computed again.
+pub(super) fn check_age(
+    app: &App,
+    cart: &CartDocument,
+    attempt: &Attempt,
+) -> Result<(), Stop<CheckoutCartResult>> {
+    if quotes::is_stale(app, cart, attempt.now()) {
+        return Err(QuoteNeeded::new(QuoteFault::Outdated).into());
+    }
+    Ok(())
 }
 
 /// What is part of the tag beside lines and voucher: another quote has another amount.

@@ -79,12 +79,13 @@ pub(super) fn as_read(cart: &CartDocument) -> Document {
     guard
 }
 
-/// Guard: the lines are as they were read, with what is reserved and their prices.
+/// Guard: the lines are as they were read, with what is reserved, their prices and the types of their products.
 fn lines_as_read(cart: &CartDocument) -> Document {
-    let fields = ["$$this.sku", "$$this.quantity", "$$this.held", "$$this.unitPrice"];
+    let fields = ["sku", "type", "quantity", "held", "unitPrice"].map(|of| format!("$$this.{of}"));
     let as_read = |line: &CartLine| -> Bson {
-        let CartLine { sku, quantity, reserved, unit_price, .. } = line;
-        vec![Bson::from(sku), (*quantity).into(), (*reserved).into(), (*unit_price).into()].into()
+        let CartLine { sku, kind, quantity, reserved, unit_price, .. } = line;
+        let numbers = [*quantity, *reserved, *unit_price].map(Bson::from);
+        [sku, kind].map(Bson::from).into_iter().chain(numbers).collect::<Vec<_>>().into()
     };
     let lines: Vec<Bson> = cart.lines.iter().map(as_read).collect();
     let now = map("$lines", fields.map(Bson::from).to_vec());

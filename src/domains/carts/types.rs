@@ -12,12 +12,11 @@ use super::{
     MAX_QUANTITY,
     documents::{self, CartDocument, CartPolicy, CartState},
     operations,
-    quotes::types::CartQuote,
+    quotes::{self, types::CartQuote},
     vouchers::types::CartVoucher,
 };
 use crate::{
     domains::{
-        baskets::Basket as _,
         inventory::InsufficientStock,
         orders::{self, Order},
     },
@@ -115,9 +114,12 @@ object! {
         discount: Money = Money::new(cart.0.discount(), cart.currency),
         /// The shipping method that was chosen, and what it costs with the tax. Null if none was. `setShippingMethod` chooses
         /// one.
-        quote: Option<CartQuote> = CartQuote::of(cart),
+        quote(context): Option<CartQuote> = CartQuote::of(app(context), cart),
         /// What is to be paid: `goods` less `discount`, with shipping and tax if the `quote` is current.
-        total: Money = Money::new(cart.0.total(), cart.currency),
+        total(context): Money = {
+            let charges = quotes::operations::shown_charges(app(context), cart);
+            Money::new(documents::total(&cart.lines) - cart.0.discount() + charges, cart.currency)
+        },
         /// Time at which the cart was opened.
         opened_at: DateTime = cart.opened_at.into(),
         /// Time of the last change. An active cart that isn't changed for `cart_idle_seconds` (by default 1800)

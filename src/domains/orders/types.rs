@@ -173,6 +173,7 @@ result! {
     /// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
     /// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used
     /// with another input. `OrderShipped`: the line would have fewer pieces than are packed or shipped.
+    /// `InvalidInput`: among others, the tax on pieces that would be added isn't known.
     pub enum AdjustOrderLineResult:
         OrderDocument => Order | NotFound | OrderNotOpen | OrderShipped | InsufficientStock | PaymentDeclined |
         Conflict | InvalidInput;

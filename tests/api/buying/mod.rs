@@ -1,6 +1,7 @@
 //! Vouchers, changed prices, shipping and tax, saved addresses, and carts as they change.
 
 mod addresses;
+mod charged;
 mod flows;
 mod live;
 mod prices;

@@ -32,7 +32,7 @@ const SECRET: &str = "quotes: thirty-two bytes at the least";
 
 /// How the service answers.
 #[derive(Clone)]
-enum Mode {
+pub enum Mode {
     /// As the contract says.
     Right,
     /// As the contract says, once the test lets it.
@@ -43,7 +43,7 @@ enum Mode {
     Text(u16, String),
 }
 
-struct Service {
+pub struct Service {
     mode: Mutex<Mode>,
     calls: Mutex<Vec<Value>>,
     /// A call that is held has arrived.
@@ -52,7 +52,7 @@ struct Service {
     go_on: Notify,
 }
 
-type Shared = Arc<Service>;
+pub type Shared = Arc<Service>;
 
 /// The right answer: shipping costs 490, and a tenth of each line is its tax.
 fn right(body: &Value) -> Value {
@@ -92,7 +92,7 @@ async fn serve(
 }
 
 /// Starts the service, and returns it with its address.
-async fn service() -> (Shared, String) {
+pub async fn service() -> (Shared, String) {
     let shared = Arc::new(Service {
         mode: Mutex::new(Mode::Right),
         calls: Mutex::default(),
@@ -107,13 +107,14 @@ async fn service() -> (Shared, String) {
 }
 
 impl Service {
-    fn answers(&self, mode: Mode) {
+    /// From now on, it answers like this.
+    pub fn answers(&self, mode: Mode) {
         *self.mode.lock().expect("no panic") = mode;
     }
 }
 
 /// The settings of a gateway that asks the service, however busy the machine is.
-fn asks(config: &mut Config, url: &str) {
+pub fn asks(config: &mut Config, url: &str) {
     config.flow_run_millis = 60_000;
     config.flow_command_millis = 10_000;
     config.quote_url = Some(url.into());
@@ -122,7 +123,7 @@ fn asks(config: &mut Config, url: &str) {
 }
 
 /// The destination of the tests' checkouts.
-fn there() -> Value {
+pub fn there() -> Value {
     json!({ "city": "12345 A city" })
 }
 
@@ -193,13 +194,16 @@ fn wrong() -> Vec<Mode> {
         with(sound(), json!([{ "sku": "a", "tax": -1 }])),
         with(sound(), json!([{ "sku": "a", "tax": 101 }])),
         with(sound(), json!([{ "sku": "b", "tax": 1 }])),
+        with(sound(), json!([{ "sku": "a", "tax": 1, "rate": -1 }])),
+        with(sound(), json!([{ "sku": "a", "tax": 1, "rate": 100_001 }])),
+        with(sound(), json!([{ "sku": "a", "tax": 1, "rate": "19" }])),
         with(sound(), json!([{ "sku": "a", "tax": 1 }, { "sku": "a", "tax": 1 }])),
         json!({ "currency": "EUR", "methods": [sound(), sound()] }).to_string(),
         json!({ "currency": "EUR", "methods": vec![sound(); 51] }).to_string(),
         format!("{}{}", with(sound(), json!([])), " ".repeat(70_000)),
     ];
     let bodies = bodies.map(|body| Mode::Text(200, body));
-    let statuses = [201, 302, 404, 500, 503];
+    let statuses = [201, 302, 500, 503];
     let sound = with(sound(), json!([]));
     let statuses = statuses.map(|status| Mode::Text(status, sound.clone()));
     bodies.into_iter().chain(statuses).collect()
@@ -257,6 +261,37 @@ async fn a_service_that_is_slow_wrong_or_away_leads_to_the_tables_or_to_a_refusa
     assert_eq!(choose(&guest, &id, "parcel", there()).await["code"], "NOT_FOUND");
     service.answers(Mode::Right);
     assert_eq!(chosen(&guest, &id, "parcel", there()).await, 100 + 10 + 490 + 93);
+    gateway.assert_sound().await;
+}
+
+/// A shopper who names a city that the service doesn't take doesn't get the amounts of the tables by that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_the_service_refuses_does_not_lead_to_the_tables() {
+    let (service, url) = service().await;
+    let gateway = Gateway::with(|config| asks(config, &url)).await;
+    let careful = gateway.sibling_with(with_tables).await;
+    stocked(&gateway, "a", 100, 100).await;
+    let guest = gateway.anonymous();
+    let id = cart(&guest, "AT_CHECKOUT", &[("a", 1)]).await;
+    for status in [400, 401, 404, 408, 429] {
+        service.answers(Mode::Text(status, String::new()));
+        refuses(&gateway, &id).await;
+        refuses(&careful, &id).await;
+    }
+    // With this status the service says that it doesn't know the destination.
+    service.answers(Mode::Text(422, String::new()));
+    for gateway in [&gateway, &careful] {
+        let client = gateway.anonymous();
+        let before = gateway.snapshot().await;
+        for method in ["parcel", "standard"] {
+            let refused = choose(&client, &id, method, there()).await;
+            assert_eq!(refused["code"], "INVALID_INPUT", "{refused:#}");
+            assert_eq!(refused["field"], "input.city", "{refused:#}");
+        }
+        let asked = json!({ "id": id, "country": "DE", "city": "12345 A city" });
+        assert_eq!(client.error_code(OFFERED, asked).await, "BAD_USER_INPUT");
+        assert!(gateway.snapshot().await == before);
+    }
     gateway.assert_sound().await;
 }
 

@@ -135,7 +135,7 @@ where
 pub(in super::super) struct Call<'a> {
     pub(super) cx: Cx<'a>,
     pub(super) op: &'a Op,
-    pub(super) attempt: Attempt,
+    pub(in super::super) attempt: Attempt,
     pub(in super::super) cart: Arc<CartDocument>,
 }
 

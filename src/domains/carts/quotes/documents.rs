@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::documents::CartDocument;
+use super::super::documents::{CartDocument, CartLine};
 use crate::mongo::prelude::*;
 
 document! {
@@ -13,6 +13,8 @@ document! {
         pub id: String,
         /// Digest of the lines and the voucher for which it was computed.
         pub basis: String,
+        /// Server time at which the cart was read for which it was computed. Quotes of earlier releases have none.
+        pub at?: DateTime,
         /// Country of the destination.
         pub country: String,
         /// Digest of the destination's city, if the amounts may depend on it.
@@ -32,7 +34,7 @@ document! {
         pub shipping: i64,
         /// Tax on that price.
         pub shipping_tax: i64,
-        /// Tax on lines. Lines without tax aren't listed.
+        /// Tax on lines. A line that isn't listed has no tax, and neither have pieces that are added to it.
         pub lines: Vec<LineTax>,
         /// Whether the outside service gave no usable answer, so that the amounts are those of the configuration.
         pub by_default: bool,
@@ -44,10 +46,21 @@ document! {
         pub sku: String,
         /// Tax on the pieces that the line has now.
         pub tax: i64,
-        /// Pieces that are added are taxed with this part of `of`.
-        pub part: i64,
+        /// Pieces that are added are taxed with this part of `of`. Absent if the tax on them isn't known.
+        pub part?: i64,
         /// See `part`.
         pub of: i64,
+        /// The pieces that were added to the line of the order, if there are any. They are the first to go.
+        pub added?: AddedPieces,
+    }
+
+    /// Pieces that were added to a line of an order at their full price.
+    #[derive(Default, PartialEq, Eq)]
+    pub struct AddedPieces {
+        /// Number of pieces.
+        pub pieces: i64,
+        /// Tax on them, in minor units. It is a part of the tax on the line.
+        pub tax: i64,
     }
 }
 
@@ -65,7 +78,9 @@ impl CartDocument {
 
 /// Digest of what a quote is computed for. The terms of a voucher follow from its code.
 pub(super) fn basis(cart: &CartDocument) -> String {
-    let lines = cart.lines.iter().map(|line| (&line.sku, line.quantity, line.unit_price));
+    let part =
+        |line: &CartLine| (line.sku.clone(), line.kind.clone(), line.quantity, line.unit_price);
+    let lines = cart.lines.iter().map(part);
     let voucher = cart.voucher.as_ref().map(|voucher| &voucher.code);
     let json = serde_json::to_vec(&(lines.collect::<Vec<_>>(), voucher)).unwrap_or_default();
     hex::encode(&Sha256::digest(json)[..16])
@@ -87,27 +102,45 @@ impl Charges {
         self.shipping < 0 || self.shipping_tax < 0 || self.lines.iter().any(|line| line.tax < 0)
     }
 
-    /// Lowers the tax on a line in proportion to its pieces, rounded down. Returns by how much. Shipping stays.
+    /// Lowers the tax on a line to that on `to` of its `from` pieces. Returns by how much. Shipping stays.
     pub fn lower(&mut self, sku: &str, from: i64, to: i64) -> i64 {
-        let Some(line) = self.lines.iter_mut().find(|line| line.sku == sku) else { return 0 };
-        let before = line.tax;
-        if from > to {
-            line.tax = share(before, to, from);
+        let line = self.lines.iter_mut().find(|line| line.sku == sku);
+        line.map_or(0, |line| line.lower(from, to))
+    }
+
+    /// Tax on pieces of this price that are added to a line. `None` if it isn't known.
+    pub fn tax_on(&self, sku: &str, price: i64) -> Option<i64> {
+        match self.lines.iter().find(|line| line.sku == sku) {
+            Some(line) => Some(rounded(price, line.part?, line.of)),
+            None => Some(0),
         }
-        before - line.tax
     }
 
-    /// Tax on pieces of this price that are added to a line.
-    pub fn tax_on(&self, sku: &str, price: i64) -> i64 {
-        let line = self.lines.iter().find(|line| line.sku == sku);
-        line.map_or(0, |line| rounded(price, line.part, line.of))
-    }
-
-    /// Adds to the tax on a line.
-    pub fn add(&mut self, sku: &str, tax: i64) {
+    /// Adds pieces and their tax to a line.
+    pub fn add(&mut self, sku: &str, pieces: i64, tax: i64) {
         for line in self.lines.iter_mut().filter(|line| line.sku == sku) {
             line.tax += tax;
+            let added = line.added.get_or_insert_default();
+            added.pieces += pieces;
+            added.tax += tax;
         }
+    }
+}
+
+impl LineTax {
+    /// Pieces that were added go first, as with the discount of an order: they have no part of it, and so more tax than the
+    /// others. What stays of the tax on either is in proportion to the pieces that stay, rounded down.
+    fn lower(&mut self, from: i64, to: i64) -> i64 {
+        let before = self.tax;
+        if from > to {
+            let AddedPieces { pieces, tax } = self.added.take().unwrap_or_default();
+            let first = from - pieces;
+            let left = (to - first).max(0);
+            let added = AddedPieces { pieces: left, tax: share(tax, left, pieces) };
+            self.tax = share(before - tax, to.min(first), first) + added.tax;
+            self.added = (left > 0).then_some(added);
+        }
+        before - self.tax
     }
 }
 
@@ -138,7 +171,8 @@ mod tests {
 
     #[test]
     fn the_tax_of_a_line_follows_its_pieces() {
-        let line = LineTax { sku: "a".into(), tax: 57, part: 19_000, of: 100_000 };
+        let line =
+            LineTax { sku: "a".into(), tax: 57, part: Some(19_000), of: 100_000, added: None };
         let mut charges = Charges {
             method: "m".into(),
             title: "M".into(),
@@ -151,10 +185,30 @@ mod tests {
         assert_eq!(charges.lower("a", 3, 2), 19);
         assert_eq!(charges.lower("a", 2, 2), 0);
         assert_eq!(charges.lower("b", 2, 1), 0);
-        assert_eq!(charges.tax_on("a", 200), 38);
-        assert_eq!(charges.tax_on("b", 200), 0);
-        charges.add("a", 38);
+        assert_eq!(charges.tax_on("a", 200), Some(38));
+        assert_eq!(charges.tax_on("b", 200), Some(0));
+        charges.add("a", 2, 38);
         assert_eq!(charges.lower("a", 4, 0), 76);
         assert_eq!(charges.total(), 595, "shipping stays");
+        assert_eq!(charges.lines[0].added, None);
+    }
+
+    #[test]
+    fn the_tax_on_pieces_that_were_added_goes_first() {
+        let of = |tax, added: Option<(i64, i64)>| LineTax {
+            sku: "a".into(),
+            tax,
+            part: Some(19_000),
+            of: 100_000,
+            added: added.map(|(pieces, tax)| AddedPieces { pieces, tax }),
+        };
+        let lowered = |mut line: LineTax, from, to| (line.lower(from, to), line);
+        let raised = || of(19 + 380, Some((2, 380)));
+        assert_eq!(lowered(raised(), 3, 3), (0, raised()));
+        assert_eq!(lowered(raised(), 3, 2), (190, of(19 + 190, Some((1, 190)))));
+        assert_eq!(lowered(raised(), 3, 1), (380, of(19, None)));
+        assert_eq!(lowered(raised(), 3, 0), (399, of(0, None)));
+        // A line of which nothing was left before it was raised again.
+        assert_eq!(lowered(of(190, Some((1, 190))), 1, 0), (190, of(0, None)));
     }
 }

@@ -1,17 +1,22 @@
 //! The business rules of quotes.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        documents::{Address, CartDocument, total},
+        documents::{Address, CartDocument, CartState, total},
         operations::{Changed, cart, change},
         store,
     },
     MAX_AMOUNT,
     documents::{CartQuote, Charges, basis},
     goods::Goods,
-    service,
+    service::{self, Failure},
     settings::is_on,
     tables,
     types::{
@@ -19,9 +24,12 @@ use super::{
         ShippingCharges,
     },
 };
-use crate::graphql::{
-    prelude::*,
-    shares::{Clients, Shares},
+use crate::{
+    flow::earlier,
+    graphql::{
+        prelude::*,
+        shares::{Clients, Shares},
+    },
 };
 
 /// Maximum number of calls of the outside service at once, of one gateway.
@@ -37,7 +45,9 @@ struct Calls(OnceLock<Arc<Shares>>);
 enum Unquoted {
     /// The goods cost too much.
     TooMuch,
-    /// The outside service gave no usable answer, and no tables are configured.
+    /// The outside service doesn't know the destination.
+    UnknownPlace,
+    /// The outside service refuses the request; or it gave no usable answer, and no tables are configured.
     Unavailable,
 }
 
@@ -64,6 +74,7 @@ pub async fn shipping_methods(
     let offered = match offers(cx, &cart, country, city).await? {
         Ok(offered) => offered,
         Err(Unquoted::TooMuch) => return Err(Error::bad_input("cartId", TOO_MUCH)),
+        Err(Unquoted::UnknownPlace) => return Err(Error::bad_input("city", UNKNOWN)),
         Err(Unquoted::Unavailable) => {
             return Err(Error::Unread("the service of quotes gives no usable answer".into()));
         }
@@ -73,6 +84,7 @@ pub async fn shipping_methods(
 }
 
 const TOO_MUCH: &str = "costs more than an order with shipping and tax can add up";
+const UNKNOWN: &str = "the service that quotes shipping and tax doesn't know this destination";
 
 /// Chooses a shipping method: its amounts for the cart as it was read become the cart's quote.
 pub async fn set_shipping_method(
@@ -92,6 +104,9 @@ pub async fn set_shipping_method(
         let offered = match offers(cx, cart, &input.country, city).await? {
             Ok(offered) => offered,
             Err(Unquoted::TooMuch) => return Err(too_much().into()),
+            Err(Unquoted::UnknownPlace) => {
+                return Err(InvalidInput::new("city", UNKNOWN).into());
+            }
             Err(Unquoted::Unavailable) => {
                 let message = "shipping and tax can't be computed at the moment; try again later";
                 return Err(QuoteUnavailable::because(message).into());
@@ -106,6 +121,7 @@ pub async fn set_shipping_method(
         let quote = CartQuote {
             id: cx.ids().random(),
             basis: basis(cart),
+            at: Some(call.attempt.now()),
             country: input.country.clone(),
             place: city.map(|city| place(&cx, city)),
             charges,
@@ -146,12 +162,15 @@ async fn offers(
     let (calls, client) = (cx.shared::<Calls>(), cx.shared::<Clients>().of_caller(cx.requester));
     let calls = calls.0.get_or_init(|| Shares::of(AT_ONCE, EACH));
     let _permit = calls.acquire(Some(client))?;
-    let reason = match service::offers(&cx, url, &goods, (country, city)).await {
+    // A shopper who can make the service refuse a request can't choose the tables by that.
+    let (reason, is_refused) = match service::offers(&cx, url, &goods, (country, city)).await {
         Ok(offered) => return Ok(Ok(offered)),
-        Err(reason) => reason,
+        Err(Failure::UnknownPlace) => return Ok(Err(Unquoted::UnknownPlace)),
+        Err(Failure::Refused(reason)) => (reason, true),
+        Err(Failure::Unusable(reason)) => (reason, false),
     };
     tracing::warn!(event = "quote_failed", reason, "the service of quotes gave no usable answer");
-    if config.shipping_methods.is_empty() {
+    if is_refused || config.shipping_methods.is_empty() {
         return Ok(Err(Unquoted::Unavailable));
     }
     let mut offered = tables::offers(config, &goods, country);
@@ -172,4 +191,22 @@ pub fn fault(app: &App, cart: &CartDocument, to: &Address) -> Option<QuoteFault>
             (!is_there).then_some(QuoteFault::OtherDestination)
         }
     }
+}
+
+/// Whether the quote of a cart that can be changed has to be computed again, whatever it is for: because it is older than a
+/// cart can be idle, or because its destination has no city and an outside service is asked now. A gateway without shipping
+/// methods computes none, and takes it as it is.
+pub fn is_stale(app: &App, cart: &CartDocument, now: DateTime) -> bool {
+    let config = app.config();
+    let oldest = earlier(now, Duration::from_secs(config.cart_idle_seconds));
+    let is_stale = |quote: &CartQuote| {
+        let lacks_place = config.quote_url.is_some() && quote.place.is_none();
+        lacks_place || quote.at.is_none_or(|at| at < oldest)
+    };
+    cart.state == CartState::Active && is_on(config) && cart.quote.as_ref().is_some_and(is_stale)
+}
+
+/// The part of a cart's total that its quote adds, as it is shown now, in minor units.
+pub fn shown_charges(app: &App, cart: &CartDocument) -> i64 {
+    if is_stale(app, cart, app.clock()) { 0 } else { cart.charges() }
 }

@@ -1,6 +1,9 @@
 //! Quotes of an outside service. The room's `mod.rs` has the contract. A call isn't repeated: the caller waits for it.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use reqwest::{StatusCode, header};
 use serde::{Deserialize, Serialize};
@@ -10,6 +13,7 @@ use super::{
     documents::{Charges, LineTax},
     goods::{Goods, Piece},
     settings::{is_name, is_title},
+    tables::WHOLE,
 };
 use crate::{
     app::{App, rfc3339},
@@ -80,18 +84,36 @@ struct Method {
 struct Tax {
     sku: String,
     tax: i64,
+    /// In thousandths of a percent.
+    rate: Option<i64>,
+}
+
+/// Why the service quotes nothing.
+pub(super) enum Failure {
+    /// It doesn't know the destination.
+    UnknownPlace,
+    /// It refuses the request, with this reason for the log.
+    Refused(String),
+    /// It is slow or away, or its answer can't be used, with this reason for the log.
+    Unusable(String),
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self::Unusable(reason)
+    }
 }
 
 /// The methods that the service offers for goods to a city of a country.
 ///
 /// # Errors
-/// Why it gave no usable answer, for the log.
+/// Why it quotes nothing.
 pub(super) async fn offers(
     app: &App,
     url: &str,
     goods: &Goods<'_>,
     (country, city): (&str, &str),
-) -> Result<Vec<Charges>, String> {
+) -> Result<Vec<Charges>, Failure> {
     let question = Question {
         currency: goods.currency.code(),
         country,
@@ -112,12 +134,18 @@ pub(super) async fn offers(
         .header(SIGNATURE, signature(secret, &body))
         .body(body);
     let response = request.send().await.map_err(|fault| fault.to_string())?;
-    if response.status() != StatusCode::OK {
-        return Err(format!("it answered with the status {}", response.status()));
+    let status = response.status();
+    if status == StatusCode::UNPROCESSABLE_ENTITY {
+        return Err(Failure::UnknownPlace);
+    }
+    if status != StatusCode::OK {
+        let reason = format!("it answered with the status {status}");
+        let is_refused = status.is_client_error();
+        return Err(if is_refused { Failure::Refused(reason) } else { reason.into() });
     }
     let answer: Answer =
         serde_json::from_slice(&whole(response).await?).map_err(|fault| fault.to_string())?;
-    usable(answer, goods)
+    Ok(usable(answer, goods)?)
 }
 
 /// The body of a response, if it isn't too large.
@@ -141,19 +169,19 @@ fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
     if methods.len() > MOST {
         return Err(format!("it offers more than {MOST} methods"));
     }
-    let (mut named, mut taxes) = (BTreeSet::new(), Vec::new());
-    for Tax { sku, tax } in lines {
+    let mut told = BTreeMap::new();
+    for Tax { sku, tax, rate } in lines {
         let Some(line) = goods.lines.iter().find(|line| line.sku == sku) else {
             return Err("it taxes a line that isn't there".to_owned());
         };
-        if !named.insert(line.sku) {
+        if told.insert(line.sku, (tax, rate)).is_some() {
             return Err("it taxes a line twice".to_owned());
         }
         if !(0..=line.net).contains(&tax) {
             return Err("the tax on a line is negative or more than its price".to_owned());
         }
-        if tax > 0 {
-            taxes.push(LineTax { sku, tax, part: tax, of: line.net });
+        if rate.is_some_and(|rate| !(0..=WHOLE).contains(&rate)) {
+            return Err("the rate of a line is negative or above 100 %".to_owned());
         }
     }
     let mut offered = BTreeSet::new();
@@ -164,11 +192,25 @@ fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
         if !(0..=MAX_AMOUNT).contains(&price) || !(0..=price).contains(&tax) {
             return Err("the price of a method, or its tax, is negative or too large".to_owned());
         }
-        let lines = taxes.clone();
+        let lines = goods.lines.iter().filter_map(|line| taxed_line(line, told.get(line.sku)));
+        let lines = lines.collect();
         let (method, shipping, shipping_tax) = (name, price, tax);
         Ok(Charges { method, title, shipping, shipping_tax, lines, by_default: false })
     };
     let mut offers = methods.into_iter().map(offer).collect::<Result<Vec<_>, String>>()?;
     offers.sort_by_key(|offer| offer.shipping);
     Ok(offers)
+}
+
+/// The tax on a line, from the tax and the rate that the service told. `None` if neither it nor pieces that are added have any.
+fn taxed_line(line: &Piece<'_>, told: Option<&(i64, Option<i64>)>) -> Option<LineTax> {
+    let (tax, rate) = told.copied().unwrap_or_default();
+    let is_discounted = line.net < line.quantity * line.unit_price;
+    let (part, of) = match rate {
+        Some(rate) => (Some(rate), WHOLE),
+        // The tax after a discount doesn't tell that on a piece at its full price.
+        None => ((!is_discounted).then_some(tax), line.net),
+    };
+    let is_taxed = tax > 0 || part != Some(0);
+    is_taxed.then(|| LineTax { sku: line.sku.to_owned(), tax, part, of, added: None })
 }

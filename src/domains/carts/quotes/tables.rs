@@ -21,7 +21,13 @@ pub(super) fn offers(config: &Config, goods: &Goods<'_>, country: &str) -> Vec<C
     let tax_on = |line: &Piece<'_>| {
         let part = rate(Some(line.kind));
         let tax = rounded(line.net, part, WHOLE);
-        (part > 0).then(|| LineTax { sku: line.sku.to_owned(), tax, part, of: WHOLE })
+        (part > 0).then(|| LineTax {
+            sku: line.sku.to_owned(),
+            tax,
+            part: Some(part),
+            of: WHOLE,
+            added: None,
+        })
     };
     let lines: Vec<LineTax> = goods.lines.iter().filter_map(tax_on).collect();
     let offer = |(name, method): (&String, &ShippingSetting)| {

@@ -8,6 +8,7 @@ use super::{
         types::{Cart, CartNotActive},
     },
     documents::{self, Charges},
+    operations::is_stale,
 };
 use crate::graphql::prelude::*;
 
@@ -52,9 +53,9 @@ pub struct CartQuote {
 
 impl CartQuote {
     /// That of a cart.
-    pub(in super::super) fn of(cart: &CartDocument) -> Option<Self> {
+    pub(in super::super) fn of(app: &App, cart: &CartDocument) -> Option<Self> {
         let quote = cart.quote.clone()?;
-        let is_current = cart.current_quote().is_some();
+        let is_current = cart.current_quote().is_some() && !is_stale(app, cart, app.clock());
         Some(Self { quote, currency: cart.currency, is_current })
     }
 }
@@ -67,8 +68,8 @@ object! {
             ShippingCharges::of(shown.quote.charges.clone(), shown.currency),
         /// ISO 3166-1 code of the country for which it was computed.
         country: &str = &shown.quote.country,
-        /// Whether the lines and the voucher of the cart are still those for which it was computed. Otherwise
-        /// `setShippingMethod` has to be called again before the checkout.
+        /// Whether the lines and the voucher of the cart are still those for which it was computed, and it isn't older than
+        /// a cart can be idle. Otherwise `setShippingMethod` has to be called again before the checkout.
         is_current: bool = shown.is_current,
     }
 }
@@ -94,7 +95,8 @@ input! {
 result! {
     /// Result of `setShippingMethod`: the cart with the quote, or a refusal. `NotFound`: the cart doesn't exist for this
     /// caller, or the method isn't offered for its lines and the destination. `Conflict`: this `idempotencyKey` was used
-    /// with another input. `InvalidInput`: among others, the cart has no lines.
+    /// with another input. `InvalidInput`: among others, the cart has no lines, or the service that quotes doesn't know the
+    /// destination.
     pub enum SetShippingMethodResult:
         CartDocument => Cart | NotFound | CartNotActive | QuoteUnavailable | Conflict | InvalidInput;
 }
@@ -104,7 +106,7 @@ result! {
 pub enum QuoteFault {
     /// No shipping method was chosen.
     Missing,
-    /// The lines or the voucher have changed since.
+    /// The lines or the voucher have changed since, or the shipping method was chosen too long ago.
     Outdated,
     /// It was computed for another destination than that of the checkout.
     OtherDestination,
@@ -118,8 +120,8 @@ refusal! {
         pub quote_fault: QuoteFault,
     }
 
-    /// The outside service that quotes shipping and tax gave no usable answer. The cart is as it was. The call can be
-    /// repeated later.
+    /// The outside service that quotes shipping and tax refuses the request or gave no usable answer. The cart is as it was.
+    /// The call can be repeated later.
     struct QuoteUnavailable as "QUOTE_UNAVAILABLE" {
     }
 }
@@ -130,7 +132,7 @@ impl QuoteNeeded {
         let message = match fault {
             QuoteFault::Missing => "choose a shipping method first",
             QuoteFault::Outdated => {
-                "the cart has changed since its shipping method was chosen; choose it again"
+                "the cart has changed since its shipping method was chosen, or that was long ago; choose it again"
             }
             QuoteFault::OtherDestination => {
                 "the shipping method was chosen for another destination; choose it again"

@@ -204,7 +204,7 @@ fn raised(order: &OrderDocument, raise: &Raise) -> Decision {
     order.total += raise.amount;
     let line = order.lines.iter().find(|line| line.sku == raise.sku);
     let price = line.map_or(0, |line| quantity * line.unit_price);
-    charges::add(&mut order, &raise.sku, raise.amount - price);
+    charges::add(&mut order, &raise.sku, quantity, raise.amount - price);
     set_quantity(&mut order, &raise.sku, raise.from + raise.quantity);
     Decision { order, owed, raise: Some(raise.tag.clone()) }
 }

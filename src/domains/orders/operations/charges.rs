@@ -8,7 +8,7 @@ use crate::{
     domains::{
         carts::{
             Address, CartDocument,
-            quotes::{Charges, MAX_AMOUNT, QuoteNeeded, operations as quotes},
+            quotes::{Charges, MAX_AMOUNT, QuoteFault, QuoteNeeded, operations as quotes},
         },
         checkout::Run,
     },
@@ -27,6 +27,18 @@ pub(super) fn check_quote(
     }
 }
 
+/// Refuses a checkout whose cart has a quote that has to be computed again.
+pub(super) fn check_age(
+    app: &App,
+    cart: &CartDocument,
+    attempt: &Attempt,
+) -> Result<(), Stop<CheckoutCartResult>> {
+    if quotes::is_stale(app, cart, attempt.now()) {
+        return Err(QuoteNeeded::new(QuoteFault::Outdated).into());
+    }
+    Ok(())
+}
+
 /// What is part of the tag beside lines and voucher: another quote has another amount.
 pub(super) fn part_of_tag(cart: &CartDocument) -> Option<String> {
     cart.current_quote().map(|quote| format!("quote {}", quote.id))
@@ -40,10 +52,13 @@ pub(super) fn lower(order: &mut OrderDocument, sku: &str, from: i64, to: i64) ->
 /// Tax on pieces of this price that are added to a line of the order.
 ///
 /// # Errors
-/// The order would cost more than it can add up.
+/// The tax isn't known, or the order would cost more than it can add up.
 pub(super) fn tax_on(order: &OrderDocument, sku: &str, price: i64) -> Result<i64, InvalidInput> {
     let Some(charges) = &order.charges else { return Ok(0) };
-    let tax = charges.tax_on(sku, price);
+    let Some(tax) = charges.tax_on(sku, price) else {
+        let reason = "no piece can be added to this line, because the tax on it isn't known";
+        return Err(InvalidInput::new("quantity", reason));
+    };
     let total = order.total.checked_add(price).and_then(|total| total.checked_add(tax));
     if total.is_none_or(|total| total > MAX_AMOUNT) {
         let reason = "the order would cost more than it can add up";
@@ -52,10 +67,10 @@ pub(super) fn tax_on(order: &OrderDocument, sku: &str, price: i64) -> Result<i64
     Ok(tax)
 }
 
-/// Adds to the tax on a line.
-pub(super) fn add(order: &mut OrderDocument, sku: &str, tax: i64) {
+/// Adds pieces and their tax to a line.
+pub(super) fn add(order: &mut OrderDocument, sku: &str, pieces: i64, tax: i64) {
     if let Some(charges) = &mut order.charges {
-        charges.add(sku, tax);
+        charges.add(sku, pieces, tax);
     }
 }
 

@@ -94,11 +94,12 @@ impl Sale for SaleOfCart {
     async fn parts(
         cx: Cx<'_>,
         cart: &CartDocument,
-        _attempt: &Attempt,
+        attempt: &Attempt,
     ) -> Result<Vec<String>, Stop<CheckoutCartResult>> {
         if cart.lines.is_empty() {
             return Err(CartEmpty::because("the cart has no lines").into());
         }
+        charges::check_age(&cx, cart, attempt)?;
         discount::check_prices(&cx, cart).await?;
         let caller = cx.requester.subject.as_deref();
         let part = |line: &CartLine| {

@@ -107,8 +107,8 @@ pub(super) async fn insert_in_order(
 
 /// What a `findAndModify` did.
 pub(super) enum Modified {
-    /// It was applied; contains the document after it.
-    Applied(Document),
+    /// It was applied; contains the document after it, and how often the command was sent.
+    Applied(Document, Sends),
     /// The guard didn't hold.
     Refused,
     /// The guard didn't hold when the command was sent again after this error; the first one may have been applied.
@@ -127,7 +127,7 @@ pub(super) async fn find_and_modify(
     fields.insert("new", true);
     let mut reply = send(collection, "findAndModify", fields, None, true, limit).await?;
     if let Some(Bson::Document(after)) = reply.reply.remove("value") {
-        return Ok(Modified::Applied(after));
+        return Ok(Modified::Applied(after, reply.sends()));
     }
     Ok(reply.check_refusal().err().map_or(Modified::Refused, Modified::Uncertain))
 }
@@ -164,9 +164,7 @@ async fn send(
     let handle = collection.clone();
     let call = async move { send_with_retry(&handle, command).await };
     let (reply, first_error) = collection.send_within(time_limit, name, call).await?;
-    // If the server answers a single update with a command error, it hasn't applied it.
-    let may_be_applied =
-        |error: &Fault| !(is_single && matches!(*error.kind, ErrorKind::Command(_)));
+    let may_be_applied = |error: &Fault| !(is_single && is_not_primary(error));
     let uncertain = first_error.filter(may_be_applied).map(Error::from);
     if let Ok(error) = reply.get_document("writeConcernError") {
         return Err(Error::unavailable(error.to_string()));
@@ -209,6 +207,16 @@ fn is_transient(fault: &Fault) -> bool {
         ErrorKind::Command(command) => TRANSIENT.contains(&command.code),
         _ => false,
     }
+}
+
+/// The server's error codes by which a member refuses a command because it isn't the primary, or no longer. The command
+/// wasn't applied. All others of [`TRANSIENT`] may also come from a router that lost its shard's reply or shuts down, and
+/// the shard may have applied the command.
+const NOT_PRIMARY: [i32; 5] = [189, 10_107, 11_602, 13_435, 13_436];
+
+/// Whether the error says that a command on one document wasn't applied, because the member isn't the primary.
+fn is_not_primary(fault: &Fault) -> bool {
+    matches!(fault.kind.as_ref(), ErrorKind::Command(command) if NOT_PRIMARY.contains(&command.code))
 }
 
 /// A failed update of a command with several updates.

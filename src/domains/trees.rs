@@ -18,6 +18,7 @@ use crate::{
         refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
         scalars::Slug,
     },
+    mongo::Sends,
 };
 
 /// A document with a global id in the tree of a room.
@@ -98,8 +99,9 @@ impl<T: Node> Tree<T> {
         }
     }
 
-    /// Runs `work` under the tree's lease. `work` gets the attempt whose deadline bounds its writes. The lease
-    /// is released at the end, unless a write under it may still be applied; it then expires.
+    /// Runs `work` under the tree's lease. `work` gets the attempt whose deadline bounds its writes, and also returns how
+    /// often they were sent. The lease is released at the end, unless a write under it may still be applied; it then
+    /// expires.
     ///
     /// # Errors
     /// The error of `work`; `Unavailable` if another holder has the lease.
@@ -108,14 +110,16 @@ impl<T: Node> Tree<T> {
         work: impl FnOnce(Attempt) -> F + Send,
     ) -> Result<R, Stop<U>>
     where
-        F: Future<Output = Result<R, Stop<U>>> + Send,
+        F: Future<Output = Result<(R, Sends), Stop<U>>> + Send,
     {
         let app = &self.handles;
         let (lease, attempt) =
             Lease::wait_for(app.collection(), T::LOCK, app.ids().random(), app.bounds()).await?;
         let done = work(attempt).await;
-        lease.end(!matches!(done, Err(Stop::Failed(_)))).await;
-        done
+        // A first copy that arrives later could otherwise undo a change of the next holder.
+        let may_come = matches!(done, Err(Stop::Failed(_)) | Ok((_, Sends::Twice)));
+        lease.end(!may_come).await;
+        done.map(|(result, _sends)| result)
     }
 
     /// Creates a branch below `parent`, or a root, once per op: its `_id` is the op's id. `new` makes the document
@@ -229,8 +233,8 @@ impl<T: Node> Tree<T> {
             branch.fits(parent.as_ref())?;
             within_depth(depth)?;
             let slug = slug.map_or(branch.slug(), Slug::as_str).to_owned();
-            let moved = self.place(branch, parent.as_ref(), &slug, &attempt).await?;
-            Ok((moved, attempt.now()))
+            let (moved, sends) = self.place(branch, parent.as_ref(), &slug, &attempt).await?;
+            Ok(((moved, attempt.now()), sends))
         };
         let (moved, now) = self.locked(change).await?;
         Ok((self.carry(moved).await?, now))
@@ -249,17 +253,18 @@ impl<T: Node> Tree<T> {
         Ok(self.carry(self.locked(change).await?).await?)
     }
 
-    /// Writes the parent and the slug of a branch, for the holder of the tree's lock.
+    /// Writes the parent and the slug of a branch, for the holder of the tree's lock. Also returns how often the write was
+    /// sent.
     async fn place<U: From<AlreadyExists>>(
         &self,
         branch: T,
         parent: Option<&T>,
         slug: &str,
         attempt: &Attempt,
-    ) -> Result<T, Stop<U>> {
+    ) -> Result<(T, Sends), Stop<U>> {
         let parent_id = parent.map(T::id);
         if parent_id == branch.parent_id() && slug == branch.slug() {
-            return Ok(branch);
+            return Ok((branch, Sends::Once));
         }
         let change = self.handles.ids().random();
         let moved = self.move_below(branch.id(), parent, slug, change, attempt).await?;

@@ -33,13 +33,15 @@ pub struct Change<R = Infallible> {
     then: Vec<Document>,
     /// The op that the change commits, with its tag.
     commits: Option<(Op, String)>,
+    /// Whether its command has a number; see [`Guarded::numbered`].
+    is_numbered: bool,
 }
 
 impl Change {
     /// A change of the document with this `_id`, guarded by a filter, that sets fields to the values of expressions.
     pub fn new(id: impl Into<String>, guard: Document, set: Document) -> Self {
         let (id, rules, then, commits) = (id.into(), Vec::new(), Vec::new(), None);
-        Self { id, guard, rules, set, then, commits }
+        Self { id, guard, rules, set, then, commits, is_numbered: false }
     }
 }
 
@@ -53,7 +55,8 @@ impl<R> Change<R> {
     ) -> Self {
         let rules = Vec::from_iter(rules);
         let guard = all(rules.iter().map(|(condition, _)| condition.expression()).collect());
-        Self { id: id.into(), guard, rules, set, then: Vec::new(), commits: None }
+        let (id, then, commits) = (id.into(), Vec::new(), None);
+        Self { id, guard, rules, set, then, commits, is_numbered: false }
     }
 
     /// Adds stages to the update, after the one that sets the fields.
@@ -71,6 +74,13 @@ impl<R> Change<R> {
         self.rules.extend(next.rules);
         self.then.push(doc! { "$set": next.set });
         self.then.extend(next.then);
+        self
+    }
+
+    /// States that a copy of the command that arrived late would undo a later change; see [`Guarded::numbered`].
+    #[must_use]
+    pub fn numbered(mut self) -> Self {
+        self.is_numbered = true;
         self
     }
 
@@ -118,9 +128,10 @@ impl<T, R, A> Verdict<T, R, A> {
 impl<T: Stored> Collection<T> {
     /// The guarded write of a change.
     pub fn change<R>(&self, change: Change<R>) -> Guarded<T> {
-        let Change { id, guard, set, then, commits, .. } = change;
+        let Change { id, guard, set, then, commits, is_numbered, .. } = change;
         let stages = iter::once(doc! { "$set": set }).chain(then).collect::<Vec<_>>();
         let write = self.guarded(both(doc! { "_id": &id }, guard), stages);
+        let write = if is_numbered { write.numbered() } else { write };
         match commits {
             Some((op, tag)) => {
                 let record = doc! { "id": op.id, "tag": tag };

@@ -16,7 +16,7 @@ use super::{
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     migrations,
-    raw_writes::{self, Modified, update},
+    raw_writes::{self, Modified, update, update_numbered},
     statement,
     stored::Stored,
     writer::{self, After},
@@ -72,8 +72,9 @@ impl<T> Outcome<T> {
 /// A guarded write that is ready to be sent: as `findAndModify`, which returns the document after the write,
 /// or as `update`, which doesn't.
 ///
-/// The command may be sent twice, and its first copy may arrive last; see `raw_writes`. So after the write the guard
-/// no longer holds, or a repetition does no harm.
+/// The command may be sent twice, and its first copy may arrive last; see `raw_writes`. So one of three is true: after the
+/// write the guard no longer holds, or a repetition does no harm even after later writes, or the write is
+/// [numbered](Guarded::numbered).
 #[must_use = "nothing is written before it is sent"]
 pub struct Guarded<T: Stored> {
     write: Write,
@@ -93,6 +94,8 @@ pub(super) struct Write {
     projection: Option<Document>,
     applied_if: Option<Box<Document>>,
     limit: Option<Duration>,
+    /// Whether its command has the number of a retryable write; see [`Guarded::numbered`].
+    pub(super) is_numbered: bool,
 }
 
 impl<T: Stored> Guarded<T> {
@@ -104,9 +107,18 @@ impl<T: Stored> Guarded<T> {
         newest: i32,
     ) -> Self {
         let loader = Arc::clone(loader);
-        let (projection, applied_if, limit) = (None, None, None);
-        let write =
-            Write { collection, filter, update, derives, newest, projection, applied_if, limit };
+        let (projection, applied_if, limit, is_numbered) = (None, None, None, false);
+        let write = Write {
+            collection,
+            filter,
+            update,
+            derives,
+            newest,
+            projection,
+            applied_if,
+            limit,
+            is_numbered,
+        };
         Self { write, loader, holds: PhantomData }
     }
 
@@ -122,6 +134,14 @@ impl<T: Stored> Guarded<T> {
     /// leaves open whether the first one was applied. This filter decides it.
     pub fn applied_if(mut self, filter: Document) -> Self {
         self.write.applied_if = Some(Box::new(filter));
+        self
+    }
+
+    /// States that the guard can hold again after the write, and that a copy that arrived late would undo a later write.
+    /// The command then has the number of a retryable write, by which MongoDB answers the second copy with the result of
+    /// the first. No other write shares the command.
+    pub fn numbered(mut self) -> Self {
+        self.write.is_numbered = true;
         self
     }
 
@@ -148,26 +168,38 @@ impl<T: Stored> Guarded<T> {
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn then_read(self) -> Result<Option<T>, Error> {
+        let read = Box::pin(self.sends_then_read()).await?;
+        Ok(read.map(|(after, _sends)| after))
+    }
+
+    /// Like [`Self::then_read`], and returns how often the command was sent; see [`Self::sends`].
+    ///
+    /// # Errors
+    /// The outcome is unknown; see [`Outcome::decided`].
+    pub async fn sends_then_read(self) -> Result<Option<(T, Sends)>, Error> {
         let Some(writer) = self.loader.writer(&self.write) else {
-            return Box::pin(self.after()).await;
+            let Some((after, sends)) = Box::pin(self.write.find_and_modify()).await? else {
+                return Ok(None);
+            };
+            return Ok(Some((migrations::read_document(after)?, sends)));
         };
         let Self { write, loader, .. } = self;
         let (collection, reads) = (write.collection.name, write.collection.reads);
         let id = statement::id_of(&write).map(ToOwned::to_owned);
-        let after = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
+        let (after, sends) = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
             None => return Ok(None),
-            Some(After::Exact(after)) => {
-                return migrations::read_document(after).map(Some);
+            Some(After::Exact(after, sends)) => {
+                return Ok(Some((migrations::read_document(after)?, sends)));
             }
-            Some(After::Unread(_)) => {
+            Some(After::Unread(sends)) => {
                 let keys = Keys::Unique("_id");
                 let lookup =
                     Lookup { collection, reads, keys, fields: Fields::All, majority: true };
-                loader.read(lookup, &id.unwrap_or_default()).await?
+                (loader.read(lookup, &id.unwrap_or_default()).await?, sends)
             }
         };
         let removed = || Error::unavailable("the document was removed after the write");
-        migrations::read(after.ok_or_else(removed)?.as_ref()).map(Some)
+        Ok(Some((migrations::read(after.ok_or_else(removed)?.as_ref())?, sends)))
     }
 
     /// Sends the write as [`send`](Self::send). Returns the document after the write, or `None` if the guard didn't
@@ -200,16 +232,15 @@ impl<T: Stored> Guarded<T> {
         };
         let after = Box::pin(writer::submit(writer, write, false)).await.decided()?;
         Ok(after.map(|after| match after {
-            After::Unread(sends) => sends,
-            After::Exact(_) => Sends::Once,
+            After::Unread(sends) | After::Exact(_, sends) => sends,
         }))
     }
 
     /// Sends the write as `findAndModify`.
     pub async fn send(self) -> Outcome<T> {
         let after = self.write.find_and_modify().await;
-        let after = after.and_then(|after| after.map(migrations::read_document).transpose());
-        match after {
+        let read = |(after, _sends)| migrations::read_document(after);
+        match after.and_then(|after| after.map(read).transpose()) {
             Ok(Some(after)) => Outcome::Applied(after),
             Ok(None) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
@@ -245,7 +276,11 @@ impl Write {
     async fn update(mut self) -> Result<Option<Sends>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let one = doc! { "q": self.take_filter(), "u": change };
-        let updated = update(&self.collection, vec![one], Concern::Majority, self.limit()).await?;
+        let updated = if self.is_numbered {
+            update_numbered(&self.collection, one, self.limit()).await?
+        } else {
+            update(&self.collection, vec![one], Concern::Majority, self.limit()).await?
+        };
         // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
             return Ok(Some(updated.sends()));
@@ -256,18 +291,20 @@ impl Write {
         }
     }
 
-    /// Sends a `findAndModify`, and returns the document after the write.
-    pub(super) async fn find_and_modify(mut self) -> Result<Option<Document>, Error> {
+    /// Sends a `findAndModify`. Returns the document after the write, and how often it was sent.
+    pub(super) async fn find_and_modify(mut self) -> Result<Option<(Document, Sends)>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let mut fields = doc! { "query": self.take_filter(), "update": change };
         if let Some(projection) = self.projection.take() {
             fields.insert("fields", projection);
         }
-        match raw_writes::find_and_modify(&self.collection, fields, self.limit()).await? {
-            Modified::Applied(after) => Ok(Some(after)),
+        let (is_numbered, limit) = (self.is_numbered, self.limit());
+        match raw_writes::find_and_modify(&self.collection, fields, is_numbered, limit).await? {
+            Modified::Applied(after, sends) => Ok(Some((after, sends))),
             Modified::Refused => Ok(None),
             Modified::Uncertain(error) => {
-                self.if_applied(error).await.and_then(|after| decode(&after).map(Some))
+                let after = self.if_applied(error).await?;
+                Ok(Some((decode(&after)?, Sends::Once)))
             }
         }
     }

@@ -102,7 +102,7 @@ mod writer;
 pub use appender::Rejected;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
-pub use guarded::Outcome;
+pub use guarded::{Outcome, Sends};
 pub use loader::Loader;
 pub use placement::{Group, Placement};
 pub use scheduling::{batched, unhurried};

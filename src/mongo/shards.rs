@@ -5,7 +5,7 @@
 use super::indexes::Index;
 
 /// How a cluster divides a collection. A document's key never changes: MongoDB changes it only in transactions and in
-/// retryable writes, and docgate sends its guarded writes without either.
+/// retryable writes, and docgate sends most of its guarded writes without either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShardKey {
     /// By the hash of a field. The documents with one value are on one shard.

@@ -1,7 +1,8 @@
 //! Guarded writes, batched over all requests in flight; see `super::batcher`.
 //!
 //! A write can be part of a batch if its filter selects the document by an `_id` that is a string, doesn't name the
-//! field `v`, and has `$expr` only as a conjunct, and if its update is a pipeline. Any other write is sent by itself.
+//! field `v`, and has `$expr` only as a conjunct, and if its update is a pipeline. Any other write is sent by itself, as is
+//! one that carries a number; see [`Guarded::numbered`](super::guarded::Guarded::numbered).
 //!
 //! A single write is sent as `update`, or as `findAndModify` if its caller wants the document. Several writes are sent
 //! as one unordered `update`, each as a *statement*, an element of the command. MongoDB's reply counts the documents
@@ -133,7 +134,7 @@ pub(super) async fn submit(
 /// The document after a write.
 pub(super) enum After {
     /// The write was sent by itself, and returned it.
-    Exact(Document),
+    Exact(Document, Sends),
     /// It has to be read.
     Unread(Sends),
 }
@@ -161,7 +162,7 @@ impl QueuedWrite {
             return Sent { outcome, command: UPDATE, shared };
         }
         let outcome = match self.write.find_and_modify().await {
-            Ok(Some(after)) => Outcome::Applied(After::Exact(after)),
+            Ok(Some((after, sends))) => Outcome::Applied(After::Exact(after, sends)),
             Ok(None) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         };
@@ -308,8 +309,9 @@ fn answer(item: Item<Writer>, outcome: Outcome<After>, shared: SharedCommand) {
 /// The outcome of a statement, for one of the writes that were combined into it.
 fn same(outcome: &Outcome<After>) -> Outcome<After> {
     match outcome {
-        Outcome::Applied(After::Unread(sends)) => Outcome::Applied(After::Unread(*sends)),
-        Outcome::Applied(After::Exact(_)) => Outcome::Applied(After::Unread(Sends::Once)),
+        Outcome::Applied(After::Unread(sends) | After::Exact(_, sends)) => {
+            Outcome::Applied(After::Unread(*sends))
+        }
         Outcome::Refused => Outcome::Refused,
         Outcome::Unknown(error) => Outcome::Unknown(Error::unavailable(error.to_string())),
     }

@@ -175,6 +175,15 @@ async fn is_sent_again(command: &str) {
     point.off().await;
     assert_eq!(count().await, 4);
 
+    // A router says so of a shard whose reply it lost, and which may have applied it.
+    for code in [6, 262, 9_001] {
+        let lost = doc! { "failCommands": [command], "errorCode": code };
+        let point = gateway.fail_point(doc! { "times": 1 }, lost).await;
+        let outcome = step(3).await;
+        assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{code}: {outcome:?}");
+        point.off().await;
+    }
+
     // It was applied, which nobody heard: whether the first or nobody did it isn't known.
     proxy.cut(0, Cut::ReplyLost);
     let outcome = step(4).await;
@@ -207,6 +216,29 @@ async fn is_sent_again(command: &str) {
     raw.create_index(index).await.expect("an index");
     assert!(matches!(things.insert(thing("b", 20)).await, Outcome::Applied(())));
     assert!(matches!(set(doc! { "_id": "a" }, 20).await, Outcome::Refused));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_numbered_write_is_applied_once_however_often_it_is_sent() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let things = with_things(&gateway, &[thing("a", 0)]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let add = || {
+        let set = doc! { "count": { "$add": ["$count", 1_i64] } };
+        things.set(doc! { "_id": "a" }, set).numbered()
+    };
+    proxy.cut(0, Cut::ReplyLost);
+    let after = add().then_read().await.expect("an outcome").expect("applied");
+    assert_eq!(after.count, 1);
+    proxy.cut(0, Cut::ReplyLost);
+    assert!(matches!(add().done().await, Outcome::Applied(())));
+    proxy.cut(0, Cut::BreakAndHold);
+    assert!(add().held().await.expect("an outcome"));
+    proxy.release().await;
+    proxy.heal();
+    assert_eq!(things.get("a").await.expect("read").expect("there").count, 3);
+    let nothing = things.set(doc! { "_id": "b" }, doc! { "count": 1_i64 }).numbered();
+    assert!(matches!(nothing.done().await, Outcome::Refused));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     catalog::{change, create, person, product, thing},
-    support::{Client, Gateway, commands, cuts, short_bounds},
+    support::{Client, Gateway, commands, cuts, proxy::Seen, short_bounds},
 };
 
 const CREATE: &str = "mutation($input: CreatePersonInput!) { createPerson(input: $input) {
@@ -355,4 +355,21 @@ async fn cut_at_any_command_an_import_of_people_can_be_repeated() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_an_address_undoes_no_later_one() {
+    let base = Gateway::start().await;
+    let someone = person(&base.merchant(), "Someone").await;
+    let set = async |gateway: &Gateway, city: &str| {
+        let address = json!({ "street": "Street 1", "city": city, "country": "DE" });
+        let input = json!({ "input": { "personId": someone, "address": address } });
+        assert_eq!(gateway.merchant().field(ADDRESS, input).await["address"], address);
+    };
+    let is_change = |seen: &Seen| seen.collection == "people" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| set(gateway, "Town").await;
+    cuts::with_late_copy(&base, is_change, first, async || set(&base, "City").await).await;
+    let query = "query($id: ID!) { person(id: $id) { address { city } } }";
+    let shown = base.merchant().field(query, json!({ "id": someone })).await;
+    assert_eq!(shown["address"]["city"], "City");
 }

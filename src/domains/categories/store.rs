@@ -100,12 +100,11 @@ pub(super) fn replace_names(app: &App, id: &str, names: &Names) -> Guarded<Categ
 }
 
 /// Changes the names of a category that isn't being deleted, if `guard` holds. Raises the version and adds an
-/// outbox entry for the copies, by which a repeat of the same command is recognised.
+/// outbox entry for the copies.
 fn change(app: &App, id: &str, guard: Document, stage: Document) -> Guarded<CategoryDocument> {
-    let change = app.ids().random();
-    let guard = both(guard, both(CategoryDocument::changeable(id), tree::unchanged(&change)));
-    let write = app.collection().guarded(guard, vec![stage, tree::changed(&change)]);
-    write.applied_if(tree::with_change(id, &change))
+    let guard = both(guard, CategoryDocument::changeable(id));
+    let change = tree::changed(&app.ids().random());
+    app.collection().guarded(guard, vec![stage, change]).numbered()
 }
 
 fn field_of(locale: &LocaleTag) -> String {

@@ -14,5 +14,5 @@ pub async fn set(app: &App, of: &Illustrated, key: &str, images: &[ImageRef]) ->
     let documents = app.collection::<IllustratedDocument>().named(of.collection);
     let guard = both(doc! { "_id": key }, (of.exists)().guard());
     let images = if images.is_empty() { "$$REMOVE".into() } else { literal(stored(&images)) };
-    documents.set(guard, doc! { "images": images }).held().await
+    documents.set(guard, doc! { "images": images }).numbered().held().await
 }

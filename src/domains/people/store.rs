@@ -95,7 +95,7 @@ pub(super) fn set_address(
     address: Option<&PersonAddress>,
 ) -> Guarded<PersonDocument> {
     let address = address.map_or(Bson::from("$$REMOVE"), |address| literal(stored(address)));
-    people(app).set(doc! { "_id": id }, doc! { "address": address })
+    people(app).set(doc! { "_id": id }, doc! { "address": address }).numbered()
 }
 
 /// Writes the work as a whole if there is no entry of its product, or one with a lower version.

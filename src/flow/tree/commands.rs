@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     flow::Attempt,
     mongo::{
-        Collection, Outcome, Stored,
+        Collection, Outcome, Sends, Stored,
         collection::List,
         expression::{append, array, both, count, literal, whole, without_any},
         indexes::Index,
@@ -70,12 +70,12 @@ pub fn changed(id: &str) -> Document {
 }
 
 /// Guard of the change with that id: it isn't in the outbox.
-pub fn unchanged(id: &str) -> Document {
+fn unchanged(id: &str) -> Document {
     doc! { "outbox.id": { "$ne": id } }
 }
 
 /// Filter: the branch, with the change with that id in its outbox.
-pub fn with_change(branch: &str, id: &str) -> Document {
+fn with_change(branch: &str, id: &str) -> Document {
     doc! { "_id": branch, "outbox.id": id }
 }
 
@@ -113,13 +113,20 @@ impl<T: Branch> Tree<T> {
     /// The depth of the deepest descendant of `branch` after a move below `parent`. `None` if the branch would
     /// become its own descendant. The ancestors are found by [`T::PARENT`](Branch::PARENT), which only changes
     /// under the tree's lock. Copies of the path may be outdated.
+    ///
+    /// # Errors
+    /// `Internal` if an ancestor is its own ancestor; the error of a read.
     pub async fn depth_below(&self, branch: &T, parent: &T) -> Result<Option<usize>, Error> {
-        let (mut depth, mut next) = (1, Some(parent.clone()));
+        let (mut line, mut next) = (Vec::new(), Some(parent.clone()));
         while let Some(ancestor) = next {
             if ancestor.id() == branch.id() {
                 return Ok(None);
             }
-            depth += 1;
+            let id = ancestor.id().to_owned();
+            if line.contains(&id) {
+                return Err(Error::internal(format!("{id:?} is its own ancestor")));
+            }
+            line.push(id);
             next = match ancestor.parent_id() {
                 Some(parent) => self.find(parent).await?,
                 None => None,
@@ -134,7 +141,7 @@ impl<T: Branch> Tree<T> {
         let found = self.branches.aggregate(stages).await?;
         let deepest = found.first().and_then(|found| found.get_i32("deepest").ok()).unwrap_or(0);
         let deepest = usize::try_from(deepest).unwrap_or(0);
-        Ok(Some(depth + deepest.saturating_sub(branch.depth() + 1)))
+        Ok(Some(1 + line.len() + deepest.saturating_sub(branch.depth() + 1)))
     }
 
     /// Lists children of any of these parents, in `_id` order, after the `_id` `after`.
@@ -177,7 +184,8 @@ impl<T: Branch> Tree<T> {
     }
 
     /// Moves a branch below `parent` as it was read, or to the roots, under this slug. Also refused if the slug is
-    /// taken there. `change` identifies the change.
+    /// taken there. `change` identifies the change. Also returns how often the command was sent: its guard can hold again
+    /// when the change is no longer in the outbox.
     pub async fn move_below(
         &self,
         id: &str,
@@ -185,13 +193,13 @@ impl<T: Branch> Tree<T> {
         slug: &str,
         change: String,
         attempt: &Attempt,
-    ) -> Result<Option<T>, Error> {
+    ) -> Result<Option<(T, Sends)>, Error> {
         let parent_id = literal(parent.map(|parent| parent.id().to_owned()));
         let mut stages = vec![doc! { "$set": { T::PARENT: parent_id, T::SLUG: literal(slug) } }];
         stages.extend(copied(parent));
         stages.push(changed(&change));
         let write = self.branches.guarded(both(T::changeable(id), unchanged(&change)), stages);
-        write.within(attempt).applied_if(with_change(id, &change)).then_read().await
+        write.within(attempt).applied_if(with_change(id, &change)).sends_then_read().await
     }
 
     /// Removes these entries from the outbox: their changes have reached every copy.
@@ -216,16 +224,17 @@ impl<T: Branch> Tree<T> {
     }
 
     /// Marks a branch as being deleted, if its [`T::deletable`](Branch::deletable) holds. The mark replaces an
-    /// older one of an interrupted deletion.
+    /// older one of an interrupted deletion. Returns how often the command was sent, or `None` if it was refused: its
+    /// guard holds again after [`Self::unmark_deleting`].
     pub(super) async fn mark_deleting(
         &self,
         id: &str,
         by: &str,
         attempt: &Attempt,
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<Sends>, Error> {
         let mark = whole(doc! { "by": literal(by), "at": "$$NOW" });
         let write = self.branches.set(T::deletable(id), doc! { "deleting": mark });
-        write.within(attempt).held().await
+        write.within(attempt).sends().await
     }
 
     /// Removes the mark of a deletion.

@@ -43,7 +43,8 @@
 //!
 //! Moves, changes of slug and deletions hold a lease ([`Lease::wait_for`](crate::flow::lease::Lease::wait_for)),
 //! and the deadline of its attempt guards their writes. No guard on a single document can detect two moves
-//! that together form a cycle, nor a move below a branch that is being deleted.
+//! that together form a cycle, nor a move below a branch that is being deleted. If one of these writes was sent twice, its
+//! first copy may arrive until that deadline. The lease then expires later than that, instead of being released.
 
 mod commands;
 mod delete;
@@ -57,7 +58,7 @@ use crate::{
     mongo::{Stored, expression::literal, stored::document},
 };
 
-pub use commands::{ChildOf, Tree, changed, unchanged, with_change};
+pub use commands::{ChildOf, Tree, changed};
 pub use delete::Deleted;
 pub use pass::Pass;
 

@@ -4,7 +4,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{album, category, change, create, product, refused, thing};
-use crate::support::{Gateway, commands, cuts, short_bounds};
+use crate::support::{Gateway, commands, cuts, proxy::Seen, short_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_type_is_created_and_read_in_one_command() {
@@ -510,4 +510,30 @@ async fn what_is_damaged_is_an_error_where_it_is_asked_for() {
     let title = "query($sku: ID!) { product(sku: $sku) { title } }";
     let shown = client.field(title, json!({ "sku": "nested" })).await;
     assert_eq!(shown["title"], "A Love Supreme");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_price_or_of_categories_undoes_no_later_change() {
+    let base = Gateway::start().await;
+    create(&base.merchant(), thing("a", "A")).await;
+    let is_change = |seen: &Seen| seen.collection == "products" && seen.command == "findAndModify";
+    let price = async |gateway: &Gateway, retail: i64| {
+        let input = json!({ "sku": "a", "retail": retail });
+        let said = change(&gateway.merchant(), "setProductPrice", input).await;
+        assert_eq!(said["pricing"]["retail"]["minorUnits"], retail, "{said:#}");
+    };
+    let first = async |gateway: &Gateway| price(gateway, 10).await;
+    cuts::with_late_copy(&base, is_change, first, async || price(&base, 12).await).await;
+    assert_eq!(product(&base, "a").await["pricing"]["retail"]["minorUnits"], 12);
+
+    let ids = [category(&base.merchant(), "one", None).await];
+    let categorize = async |gateway: &Gateway, ids: &[String]| {
+        let input = json!({ "sku": "a", "categoryIds": ids });
+        let said = change(&gateway.merchant(), "categorizeProduct", input).await;
+        assert_eq!(said["categories"].as_array().map(Vec::len), Some(ids.len()), "{said:#}");
+    };
+    let first = async |gateway: &Gateway| categorize(gateway, &ids).await;
+    cuts::with_late_copy(&base, is_change, first, async || categorize(&base, &[]).await).await;
+    assert_eq!(product(&base, "a").await["categories"], json!([]));
+    base.assert_sound().await;
 }

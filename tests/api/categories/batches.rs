@@ -1,4 +1,4 @@
-//! Changes of names that share commands, each with another fate.
+//! Changes of names at once, each with another fate.
 
 use std::time::Duration;
 
@@ -114,12 +114,12 @@ async fn fifty_changes(way: Option<Cut>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_batch_of_fifty_each_change_of_names_has_its_own_fate() {
+async fn of_fifty_changes_of_names_at_once_each_has_its_own_fate() {
     fifty_changes(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cut_batch_of_changes_of_names_harms_nothing() {
+async fn a_cut_change_of_names_among_fifty_harms_nothing() {
     for way in [Cut::BeforeForwarding, Cut::Refused, Cut::Unsure, Cut::ReplyLost] {
         fifty_changes(Some(way)).await;
     }

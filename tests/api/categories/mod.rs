@@ -3,6 +3,7 @@
 mod batches;
 pub(crate) mod facets;
 mod flows;
+mod late;
 mod places;
 mod races;
 mod reads;

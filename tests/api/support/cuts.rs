@@ -157,6 +157,26 @@ pub async fn sent(base: &Gateway, flow: impl AsyncFn(&Gateway)) -> Vec<Seen> {
     proxy.seen()
 }
 
+/// Runs `first` on a new gateway over the same database. The connection breaks under its first command that `at` names,
+/// which is sent again. Then `later` runs, and after that the first copy of the command arrives.
+pub async fn with_late_copy(
+    base: &Gateway,
+    at: impl Fn(&Seen) -> bool + Send + 'static,
+    first: impl AsyncFnOnce(&Gateway),
+    later: impl AsyncFnOnce(),
+) {
+    let gateway = base.sibling_behind_proxy().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(at);
+    proxy.cut(0, Cut::BreakAndHold);
+    first(&gateway).await;
+    proxy.reached().await;
+    proxy.heal();
+    settled(&gateway).await;
+    later().await;
+    proxy.release().await;
+}
+
 /// What goes on behind the answer is given its time; a dead gateway never ends, which is fine.
 pub async fn settled(gateway: &Gateway) {
     gateway.app.tasks().close();

@@ -108,7 +108,7 @@ pub(super) fn change_tags(
     remove: &[String],
 ) -> Guarded<AssetDocument> {
     let (guard, set) = audiences::change_tags(add, remove);
-    change(app, id, guard, set)
+    change(app, id, guard, set).numbered()
 }
 
 /// Guard: the array expression has at most `most` elements.

@@ -60,7 +60,7 @@ pub(in super::super) fn set_price(new: &SetProductPriceInput) -> Change<NotChang
         rules.push((is_negative.negated(), NotChanged::Underpriced));
     }
     rules.push((at_least(list, retail), NotChanged::Unordered));
-    Change::ruled(&new.sku.0, rules, pricing).then([savings_stage(), plane_stage()])
+    Change::ruled(&new.sku.0, rules, pricing).then([savings_stage(), plane_stage()]).numbered()
 }
 
 /// Expression: facets count the product in another way with this content. It is evaluated before the change.
@@ -102,7 +102,7 @@ pub(in super::super) fn categorize(
     if !categories.is_empty() {
         set.insert("copying", copying(token, unconfirmed_of(categories)));
     }
-    Change::ruled(sku, [exists()], set)
+    Change::ruled(sku, [exists()], set).numbered()
 }
 
 /// One product of a bulk import.

@@ -75,7 +75,7 @@ pub(in super::super) fn publish(
 /// Withdraws the current and the next edition.
 pub(in super::super) fn unpublish(app: &App, id: &str) -> Guarded<NodeDocument> {
     let unset = doc! { "$unset": ["live", "next", "publishedAt"] };
-    change(app, id, doc! {}, vec![unset])
+    change(app, id, doc! {}, vec![unset]).numbered()
 }
 
 /// Adds and removes tags. Refused if there would be too many.
@@ -86,11 +86,11 @@ pub(in super::super) fn change_tags(
     remove: &[String],
 ) -> Guarded<NodeDocument> {
     let (guard, set) = audiences::change_tags(add, remove);
-    change(app, id, guard, vec![doc! { "$set": set }, listed_stage()])
+    change(app, id, guard, vec![doc! { "$set": set }, listed_stage()]).numbered()
 }
 
 /// Sets the roles that may read it.
 pub(in super::super) fn set_access(app: &App, id: &str, roles: &[String]) -> Guarded<NodeDocument> {
     let set = doc! { "$set": { "metadata.access": literal(roles.to_vec()) } };
-    change(app, id, doc! {}, vec![set, listed_stage()])
+    change(app, id, doc! {}, vec![set, listed_stage()]).numbered()
 }

@@ -56,7 +56,7 @@ pub(super) fn add_circle(
     let has_room = doc! { "$expr": { "$lt": [{ "$size": "$circles" }, count(most)] } };
     let mut guard = doc! { "_id": edge_id(by, of), "circles": { "$ne": circle } };
     guard.extend(has_room);
-    edges(app).set(guard, doc! { "circles": append("$circles", vec![literal(circle)]) })
+    edges(app).set(guard, doc! { "circles": append("$circles", vec![literal(circle)]) }).numbered()
 }
 
 /// Takes a circle from an edge that has others.
@@ -64,7 +64,7 @@ pub(super) fn remove_circle(app: &App, by: &str, of: &str, circle: &str) -> Guar
     let guard =
         doc! { "_id": edge_id(by, of), "circles": circle, "circles.1": { "$exists": true } };
     let others = filter("$circles", doc! { "$ne": ["$$this", literal(circle)] });
-    edges(app).set(guard, doc! { "circles": others })
+    edges(app).set(guard, doc! { "circles": others }).numbered()
 }
 
 /// Removes an edge that has no other circle. Returns whether it did.
@@ -82,13 +82,14 @@ pub(super) async fn remove_edge(
 pub(super) fn block(app: &App, id: &str, blocked: &str, most: usize) -> Guarded<UserDocument> {
     let has_room = doc! { "$lt": [{ "$size": array("blocked") }, count(most)] };
     let guard = doc! { "_id": id, "blocked": { "$ne": blocked }, "$expr": has_room };
-    users(app).set(guard, doc! { "blocked": append(array("blocked"), vec![literal(blocked)]) })
+    let with = append(array("blocked"), vec![literal(blocked)]);
+    users(app).set(guard, doc! { "blocked": with }).numbered()
 }
 
 /// Removes a user from those whom a user blocks.
 pub(super) fn unblock(app: &App, id: &str, blocked: &str) -> Guarded<UserDocument> {
     let others = filter(array("blocked"), doc! { "$ne": ["$$this", literal(blocked)] });
-    users(app).set(doc! { "_id": id, "blocked": blocked }, doc! { "blocked": others })
+    users(app).set(doc! { "_id": id, "blocked": blocked }, doc! { "blocked": others }).numbered()
 }
 
 /// Those of the users who exist. Of the users whom each blocks, only the sender is read.

@@ -19,23 +19,23 @@ pub async fn check(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), 
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         let (paths, people) = named(batch);
-        let (found, there) =
-            tokio::try_join!(Found::read(app, &paths, &people), There::read(app, batch))?;
+        let (found, existing) =
+            tokio::try_join!(Found::read(app, &paths, &people), Existing::read(app, batch))?;
         answers.extend(batch.iter().map(|line| {
             let imported = checked(app, line, &found)?;
-            there.check(line, imported.pricing.retail)
+            existing.check(line, imported.pricing.retail)
         }));
     }
     Ok(answers)
 }
 
 /// The products of a batch that are there, and the claims of its slugs.
-struct There {
+struct Existing {
     products: Vec<Present>,
     claims: Vec<SlugDocument>,
 }
 
-impl There {
+impl Existing {
     async fn read(app: &App, lines: &[ImportProduct]) -> Result<Self> {
         let skus: Vec<&str> = lines.iter().map(|line| line.sku.as_str()).collect();
         let slugs: Vec<&str> =

@@ -1,17 +1,22 @@
 //! Writes of many documents of one collection by one command.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Document, RawDocumentBuf, doc};
 
 use super::{
     Collection, Stored,
     driver::{REPLY_TIMEOUT, insert},
     expression::{choose, is_missing, literal, stored_fields},
     migrations::{check, known, newest},
-    raw_writes::{Reply, update},
+    raw_writes::{self, Reply, update},
 };
 use crate::{config::Concern, error::Error};
+
+/// Maximum size of the documents of an `insert`, in bytes. A command is one document of at most 16 MiB.
+const INSERT_BYTES: usize = 4 << 20;
+/// `maxTimeMS` of such an `insert`.
+const INSERT_LIMIT: Duration = Duration::from_secs(10);
 
 impl<T: Stored> Collection<T> {
     /// Inserts many documents unordered. Returns the positions that were refused as duplicates.
@@ -24,6 +29,31 @@ impl<T: Stored> Collection<T> {
         }
         let raw = documents.iter().map(|one| self.new_document(one)).collect::<Result<_, _>>()?;
         insert(self.inner(), raw).await
+    }
+
+    /// Inserts those of many documents that aren't there. If the key of a document is taken, it is there. So the command
+    /// may be sent twice, and needs no transaction number.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been inserted.
+    pub async fn insert_missing(&self, documents: &[T]) -> Result<(), Error> {
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        for document in documents {
+            let raw = self.new_document(document)?;
+            let length = raw.as_bytes().len();
+            if !part.is_empty() && bytes + length > INSERT_BYTES {
+                self.insert_part(mem::take(&mut part)).await?;
+                bytes = 0;
+            }
+            bytes += length;
+            part.push(raw);
+        }
+        if part.is_empty() { Ok(()) } else { self.insert_part(part).await }
+    }
+
+    async fn insert_part(&self, part: Vec<RawDocumentBuf>) -> Result<(), Error> {
+        let reply = raw_writes::insert(&self.inner(), part, INSERT_LIMIT).await?;
+        reply.refused().map(|_there| ())
     }
 
     /// Updates every matching document, and returns their number. This is for copies: their version is their

@@ -381,8 +381,15 @@ impl<T: Stored> Collection<T> {
     }
 
     /// A list read in an order that no index provides, such as full text by score. The pipeline itself must
-    /// limit its result.
-    pub async fn rank<R>(&self, pipeline: Vec<Document>) -> Result<Vec<R>, Error>
+    /// limit its result. `time` is `maxTimeMS`; by default it is 10 seconds.
+    ///
+    /// # Errors
+    /// `Timeout` if it takes longer; `Unread` or `Internal`.
+    pub async fn rank<R>(
+        &self,
+        pipeline: Vec<Document>,
+        time: Option<Duration>,
+    ) -> Result<Vec<R>, Error>
     where
         R: DeserializeOwned,
     {
@@ -396,7 +403,7 @@ impl<T: Stored> Collection<T> {
                 inner
                     .aggregate(pipeline)
                     .with_type::<RawDocumentBuf>()
-                    .max_time(RANK_TIMEOUT)
+                    .max_time(time.unwrap_or(RANK_TIMEOUT))
                     .batch_size(BATCH)
                     .read_concern(ReadConcern::majority())
                     .await?

@@ -4,7 +4,10 @@
 //! an index. A word that is being typed is a range of the first index. Variants are values in the second one. Nothing that
 //! somebody typed becomes a regular expression.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use mongodb::bson::{Document, doc};
 
@@ -168,8 +171,8 @@ pub type Suggested<T> = (T, Option<String>);
 
 impl<T: Termed> Collection<T> {
     /// The first documents that have all words of a text and meet `condition`, by the first word that begins so. If there
-    /// are none, those whose names have the words with at most one typing error each. `fields` are the fields of `T` but
-    /// for its terms.
+    /// are none, those whose names have the words with at most one typing error each. Both together take [`EXAMINING`] at
+    /// the most. `fields` are the fields of `T` but for its terms.
     ///
     /// # Errors
     /// `Timeout` if the words are so frequent that too many documents had to be examined; `Unread` or `Internal`.
@@ -194,6 +197,7 @@ impl<T: Termed> Collection<T> {
             time: Some(EXAMINING),
             ..List::default()
         };
+        let since = Instant::now();
         let found = self.list(list).await?;
         if !found.is_empty() {
             return Ok(found.into_iter().map(|found| (found, None)).collect());
@@ -205,7 +209,8 @@ impl<T: Termed> Collection<T> {
             limit: CANDIDATES,
             projection: Some(projection),
             hint: Some(Terms::BY_VARIANT.name),
-            time: Some(EXAMINING),
+            // MongoDB takes zero for no limit.
+            time: Some(EXAMINING.saturating_sub(since.elapsed()).max(Duration::from_millis(1))),
             ..List::default()
         };
         let candidates = self.list(list).await?.into_iter();

@@ -102,6 +102,36 @@ async fn the_first_images_are_those_that_the_caller_sees() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pictures_that_are_gone_are_not_read_one_after_the_other() {
+    const MANY: usize = 12;
+    let gateway = Gateway::start().await;
+    gateway.product("a", 100, "EUR").await;
+    let (mut pictures, mut images) = (Vec::new(), Vec::new());
+    for number in 0..MANY {
+        let made = hung(&gateway, &format!("p{number}"), 20, 10).await;
+        images.push(json!({ "assetId": id(&made), "alternativeText": number.to_string() }));
+        pictures.push(made);
+    }
+    set(&gateway.merchant(), &NodeKind::PRODUCT.id("a").0, json!(images)).await;
+    let delete =
+        "mutation($input: DeleteAssetInput!) { deleteAsset(input: $input) { __typename } }";
+    for gone in &pictures[..MANY - 1] {
+        let input = json!({ "input": { "assetId": id(gone) } });
+        assets::editor(&gateway).field(delete, input).await;
+    }
+    let query = "{ product(sku: \"a\") { images(first: 1) { alternativeText } } }";
+    let shown = gateway.anonymous().field(query, json!({})).await;
+    assert_eq!(shown["images"], json!([{ "alternativeText": (MANY - 1).to_string() }]));
+    // Reads that wait for each other can't share a command.
+    let read = async |gateway: &Gateway| {
+        gateway.anonymous().field(query, json!({})).await;
+    };
+    let sent = cuts::sent(&gateway, read).await;
+    let reads = sent.iter().filter(|seen| seen.collection == "assetEntries").count();
+    assert!((2..MANY).contains(&reads), "{reads}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn images_keep_their_order_and_are_replaced_as_a_whole() {
     let gateway = Gateway::start().await;
     let (merchant, anyone) = (gateway.merchant(), gateway.anonymous());

@@ -58,7 +58,8 @@ pub(super) struct Options {
     /// Exit with 0 even if lines were skipped.
     #[arg(long)]
     allow_errors: bool,
-    /// Check every line as the import would, by itself, and change nothing. Worlds can't be checked.
+    /// Check every line as the import would, by itself, and change nothing. What a line needs of earlier lines, or has
+    /// in common with them, such as a slug, isn't seen. Worlds can't be checked.
     #[arg(long, conflicts_with_all = ["resume", "progress"])]
     dry_run: bool,
     #[command(flatten)]

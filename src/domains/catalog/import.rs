@@ -14,6 +14,8 @@
 //! has them. A line with a `slug` sets it. A line with `variants`, each in the form of `addVariant`'s input, adds them or
 //! changes those that the product has; its other variants stay. A line may be imported repeatedly.
 
+mod checks;
+
 use std::collections::BTreeSet;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -36,6 +38,8 @@ use crate::{
         refusals::AnyRefusal,
     },
 };
+
+pub use checks::check;
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -102,20 +106,6 @@ pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(),
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         answers.extend(import_batch(app, batch).await?);
-    }
-    Ok(answers)
-}
-
-/// Checks `lines` as the import would, and changes nothing. Returns for each of them why it would be refused.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn check(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
-    let mut answers = Vec::with_capacity(lines.len());
-    for batch in lines.chunks(BATCH) {
-        let (paths, people) = named(batch);
-        let found = Found::read(app, &paths, &people).await?;
-        answers.extend(batch.iter().map(|line| checked(app, line, &found).map(|_| ())));
     }
     Ok(answers)
 }

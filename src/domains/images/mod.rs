@@ -128,11 +128,12 @@ pub async fn first_of(
     })?;
     let most = usize::try_from(most).unwrap_or(IMAGES);
     let all: Vec<_> = images.into_iter().collect();
-    let (mut read, mut found) = (0, Vec::new());
-    while found.len() < most && read < all.len() {
-        let upto = all.len().min(read + most - found.len());
-        found.extend(shown(cx, all[read..upto].iter().copied()).await?);
-        read = upto;
+    let (head, rest) = all.split_at(most.min(all.len()));
+    let mut found = shown(cx, head.iter().copied()).await?;
+    if found.len() < most && !rest.is_empty() {
+        // Some can't be seen. All others are read side by side, and not one after the other.
+        found.extend(shown(cx, rest.iter().copied()).await?);
+        found.truncate(most);
     }
     Ok(found)
 }

@@ -226,7 +226,7 @@ async fn sums<T: Stored>(
         doc! { "$group": { "_id": start, "views": { "$sum": format!("${views}") } } },
         doc! { "$project": { "_id": 0, "at": "$_id", "views": 1 } },
     ];
-    Ok(pairs(app.collection::<T>().rank(pipeline).await?))
+    Ok(pairs(app.collection::<T>().rank(pipeline, None).await?))
 }
 
 fn pairs(found: Vec<Counted>) -> Vec<(i64, i64)> {

@@ -261,11 +261,31 @@ async fn a_damaged_rendition_is_made_again() {
     gateway.assert_sound().await;
 }
 
+/// The checksum of a chunk of PNG: <https://www.w3.org/TR/png-3/#5CRC-algorithm>.
+fn checksum(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_picture_may_have_a_long_text() {
+    let gateway = Gateway::start().await;
+    let plain = painted(500, 200, ImageFormat::Png);
+    // Behind the signature and the header: more bytes than the pixels have.
+    let (head, pixels) = plain.split_at(33);
+    let text = [&b"tEXtComment\0"[..], &vec![b'x'; 1 << 20]].concat();
+    let length = u32::try_from(text.len() - 4).expect("a length").to_be_bytes();
+    let bytes = [head, &length, &text, &checksum(&text).to_be_bytes(), pixels].concat();
+    uploaded(&gateway, json!({ "slug": "it" }), &file("a.png", "image/png", bytes)).await;
+    let (status, small) = Door::open(&gateway).bytes("/it?w=160", &[]).await;
+    assert_eq!((status, size(&small)), (200, (160, 64)));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_picture_is_decoded_once() {
     let gateway = Gateway::start().await;
-    // The head is whole, so that the size is known.
-    let mut bytes = painted(300, 300, ImageFormat::Png);
+    // The head is whole, so that the size is known. It is wider than the second width for which it is asked.
+    let mut bytes = painted(400, 300, ImageFormat::Png);
     bytes.truncate(bytes.len() / 2);
     uploaded(&gateway, json!({ "slug": "it" }), &file("a.png", "image/png", bytes)).await;
     let (door, path) = (Door::open(&gateway), "/it?w=160");

@@ -2,14 +2,14 @@
 
 use docgate::{
     domains::{
-        catalog::{ImportProduct, operations::import},
+        catalog::{ImportProduct, import::check, operations::import},
         people::import::{ImportPerson, import as import_people},
     },
     graphql::node_id::NodeKind,
 };
 use serde_json::{Value, json};
 
-use super::{category, change, create, person, product, thing, works};
+use super::{category, change, create, person, product, thing, variants::variant, works};
 use crate::support::{Gateway, cuts, short_bounds};
 
 /// Of each line whether it came in, or what is wrong with which field.
@@ -67,6 +67,54 @@ async fn lines_are_inserted_replaced_or_refused_one_by_one() {
     let said = run(&gateway, json!([lines[1], lines[0]])).await;
     assert!(said[0].is_err() && said[1].is_ok(), "{said:?}");
     assert_eq!(product(&gateway, "t-1").await, Value::Null);
+    gateway.assert_sound().await;
+}
+
+/// A line with a slug or variants.
+fn line(sku: &str, field: &str, value: Value) -> Value {
+    let mut line = thing(sku, &format!("Title of {sku}"));
+    line[field] = value;
+    line
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_refuses_the_lines_that_the_import_refuses() {
+    let gateway = Gateway::start().await;
+    let red = |sku: &str, difference: i64| variant(sku, ["red", "M"], difference);
+    let blue = |sku: &str| variant(sku, ["blue", "M"], 0);
+    let first = json!([
+        line("a", "slug", json!("one")),
+        line("b", "variants", json!([red("b.x", 0)])),
+        thing("gone", "Gone"),
+    ]);
+    assert_eq!(run(&gateway, first).await, [Ok(()), Ok(()), Ok(())]);
+    assert_eq!(run(&gateway, json!([line("a", "slug", json!("two"))])).await, [Ok(())]);
+    let delete = "mutation { deleteProduct(input: { sku: \"gone\" }) { __typename } }";
+    gateway.merchant().field(delete, json!({})).await;
+
+    let lines = json!([
+        thing("gone", "Back"),
+        line("c", "slug", json!("one")),
+        line("a", "slug", json!("one")),
+        line("d", "slug", json!("new")),
+        line("b", "variants", json!([red("b.y", 0)])),
+        line("b", "variants", json!([red("b.x", 1), blue("b.y")])),
+        line("e", "variants", json!([red("e.x", 0), red("e.y", 0)])),
+        line("f", "variants", json!([red("f.x", -1_000_000)])),
+        line("g", "variants", json!([red("h.x", 0)])),
+    ]);
+    let before = gateway.snapshot().await;
+    let all: Vec<ImportProduct> = serde_json::from_value(lines.clone()).expect("lines");
+    let said = check(&gateway.app, &all).await.expect("checked");
+    let said: Vec<_> =
+        said.into_iter().map(|said| said.map_err(|invalid| invalid.message)).collect();
+    assert!(gateway.snapshot().await == before);
+    let fine: Vec<bool> = said.iter().map(Result::is_ok).collect();
+    assert_eq!(fine, [false, false, true, true, false, true, false, false, false], "{said:#?}");
+    // One after the other, as lines are checked by themselves.
+    for (line, said) in lines.as_array().expect("lines").iter().zip(said) {
+        assert_eq!(run(&gateway, json!([line])).await, [said], "{line}");
+    }
     gateway.assert_sound().await;
 }
 

@@ -5,7 +5,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{album, change, create, person, product, thing};
-use crate::support::{Gateway, commands};
+use crate::support::{Gateway, commands, cuts};
 
 const SUGGEST: &str =
     "query($text: String!, $first: Int! = 10) { suggest(text: $text, first: $first) {
@@ -143,7 +143,7 @@ async fn a_search_that_takes_too_long_is_an_error_of_its_own() {
     let client = gateway.anonymous();
     let list = "query($by: ProductsBy!) { products(by: $by) { nodes { sku } } }";
     let by = json!({ "by": { "where": { "type": "thing", "discountAtLeast": 1 } } });
-    let text = json!({ "text": "any all" });
+    let text = json!({ "text": "all any" });
     let over = doc! { "failCommands": ["find"], "errorCode": 50 };
     let slow = gateway.fail_point(doc! { "times": 1_000 }, over).await;
     let answers = [client.run(SUGGEST, text.clone()).await, client.run(list, by.clone()).await];
@@ -159,6 +159,36 @@ async fn a_search_that_takes_too_long_is_an_error_of_its_own() {
     let found = client.field(PRODUCTS, text).await;
     assert_eq!(found["products"][0]["sku"], "t-1");
     assert_eq!(client.field(list, by).await["nodes"][0]["sku"], "t-1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mongodb_ends_a_search_after_five_seconds() {
+    let gateway = Gateway::start().await;
+    create(&gateway.merchant(), thing("t-1", "Anything at all")).await;
+    let client = gateway.anonymous();
+    let list = "query($by: ProductsBy!) { products(by: $by) { nodes { sku } } }";
+    let by = json!({ "by": { "where": { "text": { "query": "anything" } } } });
+    cuts::settled(&gateway).await;
+    gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiled");
+    let found = client.field(PRODUCTS, json!({ "text": "anythinq" })).await;
+    assert_eq!(found["products"][0]["sku"], "t-1");
+    assert_eq!(client.field(list, by).await["nodes"][0]["sku"], "t-1");
+    gateway.database.run_command(doc! { "profile": 0 }).await.expect("not any more");
+    let mut limits = Vec::new();
+    let mut profile = gateway.raw("system.profile").find(doc! {}).await.expect("a profile");
+    while profile.advance().await.expect("the next") {
+        let sent = profile.deserialize_current().expect("a document");
+        if !sent.get_str("ns").is_ok_and(|ns| ns.ends_with(".products")) {
+            continue;
+        }
+        let limit = sent.get_document("command").expect("a command").get("maxTimeMS");
+        let limit = limit.and_then(|limit| limit.as_i64().or(limit.as_i32().map(i64::from)));
+        limits.push(limit.expect("a limit"));
+    }
+    // The words, then the words with typing errors in what is left of the time, and the list.
+    assert_eq!(limits.len(), 3, "{limits:?}");
+    assert_eq!((limits[0], limits[2]), (5_000, 5_000));
+    assert!((1..5_000).contains(&limits[1]), "{limits:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -43,7 +43,10 @@ fn rooms() -> Vec<String> {
         "checkout" | "hot" | "refunds" | "shop" | "storm" => &["orders"][..],
         "categories" => &["categories", "inventory"],
         "elections" => &["orders", "hits"],
-        "placement" => &["orders", "hits", "series", "sessions", "events", "social"],
+        "placement" => &[
+            "orders", "hits", "series", "sessions", "events", "social", "content", "theater",
+            "topics",
+        ],
         "events" => &["events", "hits", "series"],
         "worlds" => &["game", "theater"],
         "migrations" => &["hits", "orders"],

@@ -25,6 +25,9 @@ pub(super) struct Smaller {
 const QUALITY: u8 = 82;
 const JPEG: &str = "image/jpeg";
 const PNG: &str = "image/png";
+/// Memory for what a PNG has beside its pixels, in bytes: its texts and its colour profile, each held twice while it is
+/// read.
+const BESIDE: u64 = 16 << 20;
 
 /// The format of pictures of this media type, if they can be made smaller.
 pub(super) fn format_of(media_type: &str) -> Option<ImageFormat> {
@@ -50,8 +53,8 @@ pub(super) fn smaller(
 ) -> Result<Smaller, ImageError> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::no_limits();
-    // Four channels of two bytes.
-    limits.max_alloc = Some(pixels.saturating_mul(8));
+    // Four channels of two bytes. The decoder of PNG counts the chunks before the pixels against the same limit.
+    limits.max_alloc = Some(pixels.saturating_mul(8).saturating_add(BESIDE));
     reader.limits(limits);
     let mut decoder = reader.into_decoder()?;
     let (across, down) = decoder.dimensions();
@@ -158,5 +161,10 @@ mod tests {
         assert!(smaller(&bomb, ImageFormat::Png, 10, 1 << 20).is_err());
         assert!(smaller(&bytes[..bytes.len() / 2], ImageFormat::Png, 10, 10_000).is_err());
         assert!(smaller(b"", ImageFormat::Jpeg, 10, 10_000).is_err());
+        // A text of 32 MB behind the header.
+        let (head, rest) = bytes.split_at(33);
+        let text = vec![b'x'; 32 << 20];
+        let long = [head, &[2, 0, 0, 0], b"tEXt", &text, &[0; 4], rest].concat();
+        assert!(smaller(&long, ImageFormat::Png, 10, 10_000).is_err());
     }
 }

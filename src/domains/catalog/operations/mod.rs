@@ -12,11 +12,11 @@ pub use edits::{
 };
 pub(super) use follow::{finish, finish_all};
 pub use search::{correct_terms, product_by, set_product_slug, suggested_products, typed};
-pub(super) use search::{finish_claim, set_slug};
-pub(super) use variants::import_variants;
+pub(super) use search::{finish_claim, full_slugs, set_slug, taken_slug};
 pub use variants::{
     add_variant, generation_on_sale, product_selling, remove_variant, update_variant, variant,
 };
+pub(super) use variants::{check_variants, import_variants};
 
 use super::{
     documents::{ProductDocument, Variant},

@@ -84,18 +84,27 @@ where
     if product.slug.as_deref() == Some(slug) {
         return Ok(product);
     }
-    let full = || InvalidInput::new("slug", format!("the product has had {SLUGS} slugs already"));
     if product.slugs.len() >= SLUGS && !product.slugs.iter().any(|own| own == slug) {
-        return Err(full().into());
+        return Err(full_slugs().into());
     }
     if !store::claim(app, slug, &product, &attempt).await? {
-        return Err(AlreadyExists::new("product with the slug", slug).into());
+        return Err(taken_slug(slug).into());
     }
     match write(app, &attempt, sku, store::set_slug(&product, slug)).await? {
         Ok(product) => Ok(product),
-        Err((NotChanged::FullSlugs, _)) => Err(full().into()),
+        Err((NotChanged::FullSlugs, _)) => Err(full_slugs().into()),
         Err(_) => Err(NotFound::new("product", sku).into()),
     }
+}
+
+/// The refusal of another slug of a product that has had as many as it may.
+pub(in super::super) fn full_slugs() -> InvalidInput {
+    InvalidInput::new("slug", format!("the product has had {SLUGS} slugs already"))
+}
+
+/// The refusal of a slug that another product has or had.
+pub(in super::super) fn taken_slug(slug: &str) -> AlreadyExists {
+    AlreadyExists::new("product with the slug", slug)
 }
 
 /// The slug of a title: its words of letters from A to Z and digits, as many as fit.

@@ -180,6 +180,56 @@ async fn import_variant(
     Ok(())
 }
 
+/// Checks that a product with these variants and this retail price takes those of a line, as [`import_variants`] does.
+pub(in super::super) fn check_variants(
+    own: &[Variant],
+    retail: i64,
+    variants: &[AddVariantInput],
+) -> Result<(), InvalidInput> {
+    let is_new = |line: &&AddVariantInput| {
+        let (options, difference) =
+            (stored_options(line.options.clone()), difference(line.price_difference));
+        let is_same = |own: &Variant| own.options == options && own.difference == difference;
+        !own.iter().any(|own| own.sku == *line.sku && is_same(own))
+    };
+    let mut titles: Vec<(&str, String)> =
+        own.iter().map(|own| (own.sku.as_str(), own.title.clone())).collect();
+    let all: Vec<_> = variants.iter().filter(is_new).collect();
+    let mut refused = refused_of(&mut titles, retail, &all);
+    // A variant may take the options that a later one of the line gives away.
+    if !refused.is_empty() && refused.len() < all.len() {
+        let again: Vec<_> = refused.into_iter().map(|(line, _)| line).collect();
+        refused = refused_of(&mut titles, retail, &again);
+    }
+    refused.into_iter().next().map_or(Ok(()), |(_, reason)| Err(unfit(reason)))
+}
+
+/// Those of a line's variants that a product doesn't take. The others change `titles`, those of its variants by SKU.
+fn refused_of<'a>(
+    titles: &mut Vec<(&'a str, String)>,
+    retail: i64,
+    variants: &[&'a AddVariantInput],
+) -> Vec<(&'a AddVariantInput, NotChanged)> {
+    let mut refused = Vec::new();
+    for line in variants {
+        let title = Variant::title_of(&stored_options(line.options.clone()));
+        let place = titles.iter().position(|(sku, _)| *sku == *line.sku);
+        if titles.iter().any(|(sku, other)| *other == title && *sku != *line.sku) {
+            refused.push((*line, NotChanged::SameOptions));
+        } else if place.is_none() && titles.len() >= VARIANTS {
+            refused.push((*line, NotChanged::FullVariants));
+        } else if retail.saturating_add(difference(line.price_difference)) < 0 {
+            refused.push((*line, NotChanged::Underpriced));
+        } else {
+            match place {
+                Some(place) => titles[place].1 = title,
+                None => titles.push((&line.sku, title)),
+            }
+        }
+    }
+    refused
+}
+
 /// The product with this SKU, or the product that has a variant with it, unless it was deleted.
 pub async fn product_selling(app: &App, sku: &str) -> Result<Option<StoredProduct>> {
     let Some(product) = super::product(app, product_sku(sku)).await? else { return Ok(None) };

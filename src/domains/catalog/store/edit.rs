@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        documents::{Content, Contributor, Pricing, ProductDocument},
+        documents::{Content, Contributor, Pricing, ProductDocument, Variant},
         types::SetProductPriceInput,
     },
     NotChanged, copying, differs, everyone, existing, exists, next_version, outbox_has_room,
@@ -156,6 +156,40 @@ pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Res
         (fitting, vec![doc! { "$set": set }, plane_stage()])
     };
     products(app).upsert_each(imported.iter().map(update).collect()).await
+}
+
+/// What the check of an import needs of a product.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Present {
+    #[serde(rename = "_id")]
+    pub(crate) sku: String,
+    #[serde(rename = "incarnation")]
+    pub(crate) generation: String,
+    #[serde(default)]
+    pub(crate) slug: Option<String>,
+    #[serde(default)]
+    pub(crate) slugs: Vec<String>,
+    #[serde(default)]
+    pub(crate) variants: Vec<Variant>,
+    /// Set while it is being removed.
+    #[serde(default)]
+    pub(crate) deleted_at: Option<DateTime>,
+}
+
+impl Stored for Present {
+    const COLLECTION: &'static str = ProductDocument::COLLECTION;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
+}
+
+/// Those of these products that are there, or are being removed.
+pub(crate) async fn list_present(app: &App, skus: &[&str]) -> Result<Vec<Present>> {
+    if skus.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fields = doc! { "incarnation": 1, "slug": 1, "slugs": 1, "variants": 1, "deletedAt": 1 };
+    let list = List { hint: Some("_id_"), projection: Some(fields), ..List::of_ids(skus) };
+    app.collection().list(list).await
 }
 
 /// Removes the mark of one bulk import after its copies were checked: the categories, and the names in the

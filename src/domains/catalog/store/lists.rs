@@ -1,5 +1,7 @@
 //! The lists of products. Each list is one range of one index.
 
+use std::time::Duration;
+
 use super::{
     super::{
         documents::coordinate,
@@ -50,15 +52,15 @@ pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, V
     let (hint, keys, filter) = selected(cx, by)?;
     let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
     let filter = both(filter, doc! { "deletedAt": { "$exists": false } });
+    let time = is_combined.then_some(EXAMINING);
     if hint == "text" {
-        let found = rank(app, filter, &keys, &page).await?;
+        let found = rank(app, filter, &keys, &page, time).await?;
         return Ok((page, found));
     }
     if let (BY_NUMBER, Some(number)) = (hint, number) {
         let found = list_by_number(app, filter, &number, &page).await?;
         return Ok((page, found));
     }
-    let time = is_combined.then_some(EXAMINING);
     let list = List { hint: Some(hint), time, ..page.list(filter) };
     let found = app.collection::<StoredProduct>().list(list).await?;
     let placed = |product: StoredProduct| Ok((position(&keys, product.get(), 0.0)?, product));
@@ -115,27 +117,31 @@ pub async fn related(
 }
 
 /// A page of the best matches. No index is sorted by score, so each page ranks them again.
-async fn rank(app: &App, filter: Document, keys: &[SortKey], page: &Page) -> Result<Vec<Placed>> {
+async fn rank(
+    app: &App,
+    filter: Document,
+    keys: &[SortKey],
+    page: &Page,
+    time: Option<Duration>,
+) -> Result<Vec<Placed>> {
     #[derive(Deserialize)]
     struct Match {
         score: f64,
         product: StoredProduct,
     }
     let rest = page.list(Document::new());
-    let found: Vec<Match> = app
-        .collection::<StoredProduct>()
-        .rank(vec![
-            doc! { "$match": filter },
-            doc! { "$project": { SCORE: { "$meta": "textScore" }, "product": "$$ROOT" } },
-            doc! { "$sort": keyset::sort(keys) },
-            doc! { "$limit": BEST },
-            // Differs from the first sort if the page is read backwards.
-            doc! { "$sort": rest.sort },
-            doc! { "$match": rest.filter },
-            doc! { "$limit": rest.limit },
-            doc! { "$unset": unread("product.") },
-        ])
-        .await?;
+    let pipeline = vec![
+        doc! { "$match": filter },
+        doc! { "$project": { SCORE: { "$meta": "textScore" }, "product": "$$ROOT" } },
+        doc! { "$sort": keyset::sort(keys) },
+        doc! { "$limit": BEST },
+        // Differs from the first sort if the page is read backwards.
+        doc! { "$sort": rest.sort },
+        doc! { "$match": rest.filter },
+        doc! { "$limit": rest.limit },
+        doc! { "$unset": unread("product.") },
+    ];
+    let found: Vec<Match> = app.collection::<StoredProduct>().rank(pipeline, time).await?;
     let placed = |Match { score, product }| Ok((position(keys, product.get(), score)?, product));
     found.into_iter().map(placed).collect()
 }

@@ -40,6 +40,14 @@ pub(in super::super) fn claims(app: &App) -> Collection<SlugDocument> {
     app.collection()
 }
 
+/// The claims of these slugs.
+pub(in super::super) async fn list_claims(app: &App, slugs: &[&str]) -> Result<Vec<SlugDocument>> {
+    if slugs.is_empty() {
+        return Ok(Vec::new());
+    }
+    claims(app).list(List { hint: Some("_id_"), ..List::of_ids(slugs) }).await
+}
+
 /// Claims a slug for a product. Returns whether the product has the claim, now or from before.
 pub(in super::super) async fn claim(
     app: &App,

@@ -172,21 +172,19 @@ async fn rank(
     let mut words = doc! { "$text": { "$search": query, "$language": language } };
     words.extend(filter);
     let rest = page.list(Document::new());
-    let found: Vec<Match> = app
-        .collection::<NodeDocument>()
-        .rank(vec![
-            doc! { "$match": words },
-            // Only the best matches are read completely. A page sorts them once more, in its own direction.
-            doc! { "$sort": { "score": { "$meta": "textScore" }, "_id": 1 } },
-            doc! { "$limit": BEST },
-            doc! { "$project": {
-                "score": { "$meta": "textScore" }, "now": "$$NOW", "document": shape,
-            } },
-            doc! { "$match": rest.filter },
-            doc! { "$sort": rest.sort },
-            doc! { "$limit": rest.limit },
-        ])
-        .await?;
+    let pipeline = vec![
+        doc! { "$match": words },
+        // Only the best matches are read completely. A page sorts them once more, in its own direction.
+        doc! { "$sort": { "score": { "$meta": "textScore" }, "_id": 1 } },
+        doc! { "$limit": BEST },
+        doc! { "$project": {
+            "score": { "$meta": "textScore" }, "now": "$$NOW", "document": shape,
+        } },
+        doc! { "$match": rest.filter },
+        doc! { "$sort": rest.sort },
+        doc! { "$limit": rest.limit },
+    ];
+    let found: Vec<Match> = app.collection::<NodeDocument>().rank(pipeline, None).await?;
     let placed = |Match { score, now, document }: Match| {
         (vec![score.into(), Bson::from(&document.id)], Timed { now, document })
     };

@@ -144,9 +144,8 @@ async fn deliver(
 ) -> Result<Option<Task>, Error> {
     let end = from.saturating_add(count).min(message.to.len());
     let to = message.to.get(from..end).unwrap_or_default();
-    // A refused entry is there.
-    let new = to.iter().map(|user| ConversationEntry::new(message, user)).collect();
-    let _there = entries(app).insert_many(new).await?;
+    let new: Vec<_> = to.iter().map(|user| ConversationEntry::new(message, user)).collect();
+    entries(app).insert_missing(&new).await?;
     let owners = to.iter().filter(|user| !message.is_withheld(user)).cloned().collect();
     delivery::put::<InboxBucket>(app, owners, &message.shown).await?;
     if end < message.to.len() {

@@ -85,7 +85,7 @@ pub(super) async fn near(
         doc! { "$sort": rest.sort },
         doc! { "$limit": rest.limit },
     ];
-    theaters(app).rank(pipeline).await
+    theaters(app).rank(pipeline, None).await
 }
 
 /// The theaters in a polygon, whose corners are points of longitude and latitude. Its sides are the shortest lines on

@@ -27,7 +27,7 @@ use crate::{config::Concern, error::Error};
 
 /// The reply to a command.
 pub(super) struct Reply {
-    reply: Document,
+    document: Document,
     /// The error after which the command was sent again, if the first one may have been applied. A guard that
     /// doesn't hold then means that the write was either refused or already applied.
     uncertain: Option<Error>,
@@ -161,7 +161,7 @@ pub(super) async fn find_and_modify(
     fields.insert("new", true);
     let changes = if is_numbered { Changes::Once } else { Changes::One };
     let mut reply = send(collection, "findAndModify", fields, None, changes, limit).await?;
-    if let Some(Bson::Document(after)) = reply.reply.remove("value") {
+    if let Some(Bson::Document(after)) = reply.document.remove("value") {
         return Ok(Modified::Applied(after, reply.sends()));
     }
     Ok(reply.check_refusal().err().map_or(Modified::Refused, Modified::Uncertain))
@@ -211,7 +211,7 @@ async fn send(
     if let Ok(error) = reply.get_document("writeConcernError") {
         return Err(Error::unavailable(error.to_string()));
     }
-    Ok(Reply { reply, uncertain, is_numbered })
+    Ok(Reply { document: reply, uncertain, is_numbered })
 }
 
 /// Sends the command with a number; see [`send_with_retry`].
@@ -327,17 +327,17 @@ impl Reply {
     /// # Errors
     /// `Internal` if the reply can't be read.
     pub(super) fn failed(&self) -> Result<Vec<FailedUpdate>, Error> {
-        failed_updates(&self.reply)
+        failed_updates(&self.document)
     }
 
     /// Whether an upsert inserted a document.
     pub(super) fn has_upserted(&self) -> bool {
-        self.reply.contains_key("upserted")
+        self.document.contains_key("upserted")
     }
 
     /// Number of upserts that inserted a document.
     pub(super) fn upserted(&self) -> usize {
-        self.reply.get_array("upserted").map_or(0, Vec::len)
+        self.document.get_array("upserted").map_or(0, Vec::len)
     }
 
     /// The error after which the command was sent again, if the first one may have been applied.
@@ -356,7 +356,7 @@ impl Reply {
     /// # Errors
     /// `Internal` if the reply can't be read.
     pub(super) fn matched(&self) -> Result<usize, Error> {
-        let matched = self.reply.get_i32("n").map_err(Error::internal)?;
+        let matched = self.document.get_i32("n").map_err(Error::internal)?;
         usize::try_from(matched).map_err(Error::internal)
     }
 
@@ -369,7 +369,7 @@ impl Reply {
             DUPLICATE_KEY => Ok(position),
             _ => Err(error),
         };
-        failed_updates(&self.reply)?.into_iter().map(position).collect()
+        failed_updates(&self.document)?.into_iter().map(position).collect()
     }
 
     /// Checks that a refused update can't have been applied by an earlier send of the same command.

@@ -205,7 +205,7 @@ async fn a_variant_that_is_added_during_the_deletion_follows() {
     });
     proxy.cut(0, Cut::Hold);
     let deleter = gateway.merchant();
-    let (deleted, ()) = tokio::join!(delete(&deleter, "shirt"), async {
+    let (outcome, ()) = tokio::join!(delete(&deleter, "shirt"), async {
         proxy.reached().await;
         added(&sibling, variant("shirt.red", ["red", "M"], 0)).await;
         receive(&merchant, "shirt.red", 5).await;
@@ -215,7 +215,7 @@ async fn a_variant_that_is_added_during_the_deletion_follows() {
         assert_eq!(reserved, Reserved::Reserved);
         proxy.release().await;
     });
-    assert_eq!(deleted["__typename"], "DeletedProduct", "{deleted:#}");
+    assert_eq!(outcome["__typename"], "DeletedProduct", "{outcome:#}");
     assert_eq!(product(&sibling, "shirt.red").await, Value::Null);
 
     // As long as some is reserved, the sweep closes nothing, and remembers the variant.

@@ -84,14 +84,14 @@ impl Gateway {
 
 impl Client {
     pub async fn receive_stock(&self, mut input: Value) -> Value {
-        // A call that ran out of time is repeated.
-        if input["idempotencyKey"].is_null() {
-            input["idempotencyKey"] = json!(fresh_name());
-        }
         const RECEIVE: &str = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) {
             __typename ... on Stock { sku available reserved sold received }
             ... on NotFound { what id } ... on Conflict { message } ... on InvalidInput { field }
         } }";
+        // A call that ran out of time is repeated.
+        if input["idempotencyKey"].is_null() {
+            input["idempotencyKey"] = json!(fresh_name());
+        }
         self.field(RECEIVE, json!({ "input": input })).await
     }
 

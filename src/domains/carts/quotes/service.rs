@@ -66,7 +66,7 @@ struct Answer {
     currency: String,
     methods: Vec<Method>,
     #[serde(default)]
-    lines: Vec<Tax>,
+    lines: Vec<TaxedLine>,
 }
 
 /// A method of a response.
@@ -81,7 +81,7 @@ struct Method {
 
 /// The tax on a line, in a response.
 #[derive(Debug, Deserialize)]
-struct Tax {
+struct TaxedLine {
     sku: String,
     tax: i64,
     /// In thousandths of a percent.
@@ -170,7 +170,7 @@ fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
         return Err(format!("it offers more than {MOST} methods"));
     }
     let mut told = BTreeMap::new();
-    for Tax { sku, tax, rate } in lines {
+    for TaxedLine { sku, tax, rate } in lines {
         let Some(line) = goods.lines.iter().find(|line| line.sku == sku) else {
             return Err("it taxes a line that isn't there".to_owned());
         };

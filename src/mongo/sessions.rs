@@ -127,11 +127,13 @@ impl Sessions {
     /// The driver's error.
     pub(super) async fn acquire_numbered(&self) -> Result<Numbered> {
         let latest = self.idle_numbered().pop_back();
-        if let Some(Numbered { session, number }) = latest {
-            return Ok(Numbered { session, number: number + 1 });
+        match latest {
+            Some(Numbered { session, number }) => Ok(Numbered { session, number: number + 1 }),
+            None => {
+                let session = self.client.start_session().causal_consistency(false).await?;
+                Ok(Numbered { session, number: FIRST_NUMBER })
+            }
         }
-        let session = self.client.start_session().causal_consistency(false).await?;
-        Ok(Numbered { session, number: FIRST_NUMBER })
     }
 
     /// Keeps the session for other commands. One whose command wasn't answered is used last, because MongoDB may still be

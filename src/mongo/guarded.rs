@@ -7,16 +7,16 @@ use std::{marker::PhantomData, mem, sync::Arc, time::Duration};
 
 use mongodb::{
     bson::{self, Document, RawDocumentBuf, doc},
-    options::UpdateModifications,
+    options::{ReturnDocument, UpdateModifications},
 };
 
 use super::{
-    driver::{List, Raw, decode, find_many},
+    driver::{List, Raw, decode, find_many, is_duplicate_key},
     expression::both,
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     migrations,
-    raw_writes::{self, Modified, update, update_numbered},
+    raw_writes::{self, Modified, update},
     statement,
     stored::Stored,
     writer::{self, After},
@@ -94,7 +94,7 @@ pub(super) struct Write {
     projection: Option<Document>,
     applied_if: Option<Box<Document>>,
     limit: Option<Duration>,
-    /// Whether its command has the number of a retryable write; see [`Guarded::numbered`].
+    /// Whether it is sent as a retryable write; see [`Guarded::numbered`].
     pub(super) is_numbered: bool,
 }
 
@@ -138,8 +138,8 @@ impl<T: Stored> Guarded<T> {
     }
 
     /// States that the guard can hold again after the write, and that a copy that arrived late would undo a later write.
-    /// The command then has the number of a retryable write, by which MongoDB answers the second copy with the result of
-    /// the first. No other write shares the command.
+    /// The write is then a retryable write of the driver: its command has a number, by which MongoDB answers the second
+    /// copy with the result of the first. No other write shares the command.
     pub fn numbered(mut self) -> Self {
         self.write.is_numbered = true;
         self
@@ -274,13 +274,14 @@ impl Write {
 
     /// Sends an `update`. Returns how often, or `None` if the guard didn't hold.
     async fn update(mut self) -> Result<Option<Sends>, Error> {
+        if self.is_numbered {
+            // The driver has no single update with `maxTimeMS`.
+            self.projection = Some(doc! { "_id": 1 });
+            return Ok(Box::pin(self.find_and_modify()).await?.map(|(_after, sends)| sends));
+        }
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let one = doc! { "q": self.take_filter(), "u": change };
-        let updated = if self.is_numbered {
-            update_numbered(&self.collection, one, self.limit()).await?
-        } else {
-            update(&self.collection, vec![one], Concern::Majority, self.limit()).await?
-        };
+        let updated = update(&self.collection, vec![one], Concern::Majority, self.limit()).await?;
         // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
             return Ok(Some(updated.sends()));
@@ -293,13 +294,15 @@ impl Write {
 
     /// Sends a `findAndModify`. Returns the document after the write, and how often it was sent.
     pub(super) async fn find_and_modify(mut self) -> Result<Option<(Document, Sends)>, Error> {
+        if self.is_numbered {
+            return self.find_and_modify_numbered().await;
+        }
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let mut fields = doc! { "query": self.take_filter(), "update": change };
         if let Some(projection) = self.projection.take() {
             fields.insert("fields", projection);
         }
-        let (is_numbered, limit) = (self.is_numbered, self.limit());
-        match raw_writes::find_and_modify(&self.collection, fields, is_numbered, limit).await? {
+        match raw_writes::find_and_modify(&self.collection, fields, self.limit()).await? {
             Modified::Applied(after, sends) => Ok(Some((after, sends))),
             Modified::Refused => Ok(None),
             Modified::Uncertain(error) => {
@@ -307,6 +310,31 @@ impl Write {
                 Ok(Some((decode(&after)?, Sends::Once)))
             }
         }
+    }
+
+    /// Sends a `findAndModify` as a retryable write of the driver. A copy that arrives after the reply changes nothing.
+    async fn find_and_modify_numbered(mut self) -> Result<Option<(Document, Sends)>, Error> {
+        let limit = self.limit();
+        // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
+        let time_limit = limit + Duration::from_secs(1);
+        let (collection, filter) = (self.collection.clone(), self.take_filter());
+        let call = async move {
+            let mut action = self
+                .collection
+                .find_one_and_update(filter, self.update)
+                .return_document(ReturnDocument::After)
+                .max_time(limit);
+            if let Some(projection) = self.projection {
+                action = action.projection(projection);
+            }
+            match action.await {
+                // A duplicate key refuses the write like any other guard.
+                Err(fault) if is_duplicate_key(&fault) => Ok(None),
+                reply => reply,
+            }
+        };
+        let after = collection.send_within(time_limit, "findAndModify", call).await?;
+        after.map(|after| Ok((decode(&after)?, Sends::Once))).transpose()
     }
 
     /// The filter, which doesn't match documents of versions that aren't known.

@@ -1,9 +1,8 @@
-//! Raw write commands with `maxTimeMS`, most of them without retryable-write sessions, which the driver doesn't offer.
+//! Raw write commands with `maxTimeMS` and without retryable-write sessions, which the driver doesn't offer.
 //!
 //! For a retryable write, MongoDB keeps a record, by which it recognises a command that the driver sends again
 //! after a broken connection or a change of the primary. Here the command is sent again in the same cases,
-//! without that record: its guard shows whether the first one was applied. A numbered write has that record, so that a copy
-//! that arrives late changes nothing; see [`Guarded::numbered`](super::guarded::Guarded::numbered).
+//! without that record: its guard shows whether the first one was applied.
 //! <https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md>
 
 use std::time::Duration;
@@ -21,7 +20,6 @@ use super::{
     expression::millis,
     guarded::Sends,
     migrations::is_newer,
-    sessions::Numbered,
 };
 use crate::{config::Concern, error::Error};
 
@@ -31,24 +29,6 @@ pub(super) struct Reply {
     /// The error after which the command was sent again, if the first one may have been applied. A guard that
     /// doesn't hold then means that the write was either refused or already applied.
     uncertain: Option<Error>,
-    is_numbered: bool,
-}
-
-/// What a command changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Changes {
-    /// Several documents.
-    Several,
-    /// At most one document.
-    One,
-    /// At most one document, once, however often the command is sent.
-    Once,
-}
-
-impl Changes {
-    fn of(count: usize) -> Self {
-        if count == 1 { Self::One } else { Self::Several }
-    }
 }
 
 /// Sends updates of one document each in one command, with this write concern. `updates` are elements of the command's
@@ -63,22 +43,10 @@ pub(super) async fn update(
     limit: Duration,
 ) -> Result<Reply, Error> {
     // The driver's own bulk write requires MongoDB 8.0.
-    let changes = Changes::of(updates.len());
+    let is_single = updates.len() == 1;
     let concern = concern.document();
     let fields = doc! { "updates": updates, "ordered": false, WRITE_CONCERN: concern };
-    send(collection, "update", fields, None, changes, limit).await
-}
-
-/// Sends one update with a number, with write concern `majority`; see [`update`].
-///
-/// # Errors
-/// `Unavailable` or `Internal`; it may have been applied.
-pub(super) async fn update_numbered(
-    collection: &Raw,
-    update: Document,
-    limit: Duration,
-) -> Result<Reply, Error> {
-    send(collection, "update", doc! { "updates": [update] }, None, Changes::Once, limit).await
+    send(collection, "update", fields, None, is_single, limit).await
 }
 
 /// Sends encoded updates of one document each in one command, with write concern `majority`; see [`update`].
@@ -91,7 +59,7 @@ pub(super) async fn update_batch(
     limit: Duration,
 ) -> Result<Reply, Error> {
     let batch = Some((cstr!("updates"), updates));
-    send(collection, "update", doc! { "ordered": false }, batch, Changes::Several, limit).await
+    send(collection, "update", doc! { "ordered": false }, batch, false, limit).await
 }
 
 /// Inserts documents unordered by one command.
@@ -103,9 +71,9 @@ pub(super) async fn insert(
     documents: Vec<RawDocumentBuf>,
     limit: Duration,
 ) -> Result<Reply, Error> {
-    let changes = Changes::of(documents.len());
+    let is_single = documents.len() == 1;
     let batch = Some((cstr!("documents"), documents));
-    send(collection, "insert", doc! { "ordered": false }, batch, changes, limit).await
+    send(collection, "insert", doc! { "ordered": false }, batch, is_single, limit).await
 }
 
 /// Inserts documents unordered by one command, with this write concern.
@@ -118,10 +86,10 @@ pub(super) async fn append(
     concern: Document,
     limit: Duration,
 ) -> Result<Reply, Error> {
-    let changes = Changes::of(documents.len());
+    let is_single = documents.len() == 1;
     let batch = Some((cstr!("documents"), documents));
     let fields = doc! { "ordered": false, WRITE_CONCERN: concern };
-    send(collection, "insert", fields, batch, changes, limit).await
+    send(collection, "insert", fields, batch, is_single, limit).await
 }
 
 /// Inserts documents in their order by one command, up to the first that fails.
@@ -134,7 +102,7 @@ pub(super) async fn insert_in_order(
     limit: Duration,
 ) -> Result<Reply, Error> {
     let batch = Some((cstr!("documents"), documents));
-    send(collection, "insert", doc! { "ordered": true }, batch, Changes::Several, limit).await
+    send(collection, "insert", doc! { "ordered": true }, batch, false, limit).await
 }
 
 /// What a `findAndModify` did.
@@ -147,20 +115,17 @@ pub(super) enum Modified {
     Uncertain(Error),
 }
 
-/// Sends one update. `fields` are the fields of the command, such as `query` and `update`. `is_numbered` tells whether the
-/// command has a number.
+/// Sends one update. `fields` are the fields of the command, such as `query` and `update`.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; it may have been applied.
 pub(super) async fn find_and_modify(
     collection: &Raw,
     mut fields: Document,
-    is_numbered: bool,
     limit: Duration,
 ) -> Result<Modified, Error> {
     fields.insert("new", true);
-    let changes = if is_numbered { Changes::Once } else { Changes::One };
-    let mut reply = send(collection, "findAndModify", fields, None, changes, limit).await?;
+    let mut reply = send(collection, "findAndModify", fields, None, true, limit).await?;
     if let Some(Bson::Document(after)) = reply.document.remove("value") {
         return Ok(Modified::Applied(after, reply.sends()));
     }
@@ -171,13 +136,13 @@ pub(super) async fn find_and_modify(
 const WRITE_CONCERN: &str = "writeConcern";
 
 /// Sends a command, with write concern `majority` unless the `fields` have another one. `batch` is an array of encoded
-/// documents beside the `fields`.
+/// documents beside the `fields`. `is_single` tells whether it changes at most one document.
 async fn send(
     collection: &Raw,
     name: &'static str,
     fields: Document,
     batch: Option<(&CStr, Vec<RawDocumentBuf>)>,
-    changes: Changes,
+    is_single: bool,
     limit: Duration,
 ) -> Result<Reply, Error> {
     let mut command = doc! { name: collection.name() };
@@ -197,65 +162,34 @@ async fn send(
     // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
     let time_limit = limit + Duration::from_secs(1);
     let handle = collection.clone();
-    let is_numbered = changes == Changes::Once;
-    let call = async move {
-        if is_numbered {
-            send_numbered(&handle, command).await
-        } else {
-            send_with_retry(&handle, None, command).await
-        }
-    };
+    let call = async move { send_with_retry(&handle, command).await };
     let (reply, first_error) = collection.send_within(time_limit, name, call).await?;
-    let may_be_applied = |error: &Fault| changes == Changes::Several || !is_not_primary(error);
+    let may_be_applied = |error: &Fault| !(is_single && is_not_primary(error));
     let uncertain = first_error.filter(may_be_applied).map(Error::from);
     if let Ok(error) = reply.get_document("writeConcernError") {
         return Err(Error::unavailable(error.to_string()));
     }
-    Ok(Reply { document: reply, uncertain, is_numbered })
-}
-
-/// Sends the command with a number; see [`send_with_retry`].
-async fn send_numbered(
-    collection: &Raw,
-    mut command: RawDocumentBuf,
-) -> Result<(Document, Option<Fault>), Fault> {
-    let mut numbered = collection.sessions().acquire_numbered().await?;
-    command.append(cstr!("txnNumber"), numbered.number());
-    let reply = send_with_retry(collection, Some(&mut numbered), command).await;
-    collection.sessions().release_numbered(numbered, reply.is_ok());
-    reply
+    Ok(Reply { document: reply, uncertain })
 }
 
 /// Sends the command, and once more after a transient error. Returns the reply, and that error if there was
 /// one.
 async fn send_with_retry(
     collection: &Raw,
-    mut numbered: Option<&mut Numbered>,
     command: RawDocumentBuf,
 ) -> Result<(Document, Option<Fault>), Fault> {
-    match send_once(collection, numbered.as_deref_mut(), command.clone()).await {
+    match send_once(collection, command.clone()).await {
         // If both fail, the first error says that the outcome is unknown.
-        Err(first) if is_transient(&first) => {
-            match send_once(collection, numbered, command).await {
-                Ok(reply) => Ok((reply, Some(first))),
-                Err(_second) => Err(first),
-            }
-        }
+        Err(first) if is_transient(&first) => match send_once(collection, command).await {
+            Ok(reply) => Ok((reply, Some(first))),
+            Err(_second) => Err(first),
+        },
         reply => Ok((reply?, None)),
     }
 }
 
-async fn send_once(
-    collection: &Raw,
-    numbered: Option<&mut Numbered>,
-    command: RawDocumentBuf,
-) -> Result<Document, Fault> {
-    let database = collection.database();
-    let reply = match numbered {
-        Some(numbered) => numbered.run(database, command).await,
-        None => collection.sessions().run(database, command).await,
-    };
-    match reply {
+async fn send_once(collection: &Raw, command: RawDocumentBuf) -> Result<Document, Fault> {
+    match collection.sessions().run(collection.database(), command).await {
         // A duplicate key refuses the write like any other guard.
         Err(fault) if is_duplicate_key(&fault) => Ok(Document::new()),
         reply => reply,
@@ -347,8 +281,7 @@ impl Reply {
 
     /// How often the command was sent, as far as the first one may still be applied.
     pub(super) fn sends(&self) -> Sends {
-        let may_come = self.uncertain.is_some() && !self.is_numbered;
-        if may_come { Sends::Twice } else { Sends::Once }
+        if self.uncertain.is_some() { Sends::Twice } else { Sends::Once }
     }
 
     /// Number of matched documents.

@@ -6,7 +6,6 @@
 //! <https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md>
 
 use std::{
-    collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -25,38 +24,7 @@ pub(super) struct Sessions {
     client: Client,
     /// Idle sessions, each with the time of its last use; the most recent one is last.
     idle: Mutex<Vec<(ClientSession, Instant)>>,
-    /// Idle sessions of numbered commands. None of them is given back to the driver, whose own numbers are lower.
-    numbered: Mutex<VecDeque<Numbered>>,
 }
-
-/// A session with the number of its latest command. MongoDB applies a command with a number once, however often it arrives,
-/// and none with a lower number than the session's latest.
-pub(super) struct Numbered {
-    session: ClientSession,
-    number: i64,
-}
-
-impl Numbered {
-    /// The number of the command.
-    pub(super) fn number(&self) -> i64 {
-        self.number
-    }
-
-    /// Runs one command on the primary, whose reply is one document.
-    ///
-    /// # Errors
-    /// The driver's error.
-    pub(super) async fn run(
-        &mut self,
-        database: &Database,
-        command: RawDocumentBuf,
-    ) -> Result<Document> {
-        database.run_raw_command(command).session(&mut self.session).await
-    }
-}
-
-/// The first number of a session. The driver, which counts from zero, may have used the session before.
-const FIRST_NUMBER: i64 = 1 << 40;
 
 /// Maximum number of idle sessions: the default size of the connection pool.
 const MAX_IDLE: usize = 64;
@@ -65,7 +33,7 @@ const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 
 impl Sessions {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, idle: Mutex::default(), numbered: Mutex::default() }
+        Self { client, idle: Mutex::default() }
     }
 
     /// Runs one command on the primary, whose reply is one document.
@@ -119,36 +87,6 @@ impl Sessions {
             Some((session, since)) if since.elapsed() < MAX_AGE => Ok(session),
             _ => self.client.start_session().causal_consistency(false).await,
         }
-    }
-
-    /// A session with the number of a new command.
-    ///
-    /// # Errors
-    /// The driver's error.
-    pub(super) async fn acquire_numbered(&self) -> Result<Numbered> {
-        let latest = self.idle_numbered().pop_back();
-        match latest {
-            Some(Numbered { session, number }) => Ok(Numbered { session, number: number + 1 }),
-            None => {
-                let session = self.client.start_session().causal_consistency(false).await?;
-                Ok(Numbered { session, number: FIRST_NUMBER })
-            }
-        }
-    }
-
-    /// Keeps the session for other commands. One whose command wasn't answered is used last, because MongoDB may still be
-    /// busy with it.
-    pub(super) fn release_numbered(&self, numbered: Numbered, is_answered: bool) {
-        let mut idle = self.idle_numbered();
-        if is_answered {
-            idle.push_back(numbered);
-        } else {
-            idle.push_front(numbered);
-        }
-    }
-
-    fn idle_numbered(&self) -> MutexGuard<'_, VecDeque<Numbered>> {
-        self.numbered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn release(&self, session: ClientSession) {

@@ -586,7 +586,7 @@ impl Client {
     /// `data` of a response without errors. With short bounds, a call that ran out of time is repeated.
     pub async fn data(&self, query: &str, variables: Value) -> Value {
         let mut response = self.run(query, variables.clone()).await;
-        let mut repeats = if self.is_short_of_time { 3 } else { 0 };
+        let mut repeats = if self.is_short_of_time { 10 } else { 0 };
         while repeats > 0 && response["errors"][0]["extensions"]["code"] == "UNAVAILABLE" {
             response = self.run(query, variables.clone()).await;
             repeats -= 1;

@@ -64,8 +64,9 @@ async fn a_person_is_erased_whose_checkout_is_cut_at_any_command() {
         async |gateway, n| {
             if n == 1 {
                 stocked(gateway, "a", 100, 100_000).await;
-                let purse = account(gateway, "first", 100).await;
-                placed(&gateway.shopper("first"), &purse, &[("a", 1)]).await;
+                let patient = gateway.patient_sibling().await;
+                let purse = account(&patient, "first", 100).await;
+                placed(&patient.shopper("first"), &purse, &[("a", 1)]).await;
             }
             let subject = format!("shopper-{n}-of-many");
             let purse = account(gateway, &subject, 1_000).await;
@@ -109,8 +110,7 @@ async fn an_erasure_that_is_cut_at_any_command_is_finished_by_a_repeat() {
                 stocked(gateway, "a", 100, 100_000).await;
             }
             let subject = format!("person-{n}-of-many");
-            // With short bounds a busy machine leaves the end of a checkout to the sweep.
-            let orders = shops(&gateway.patient_sibling().await, &subject).await;
+            let orders = shops(gateway, &subject).await;
             Person { subject, orders }
         },
         async |gateway, person: &Person| {

@@ -1,5 +1,6 @@
 //! Users, circles, followers and blocks.
 
+use docgate::graphql::node_id::NodeKind;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -236,15 +237,16 @@ async fn a_late_copy_of_a_block_or_a_circle_undoes_no_later_change() {
         assert_eq!(does(&base, "ann", UNBLOCK, bob.clone()).await["isBlocked"], false);
     };
     cuts::with_late_copy(&base, is_change, first, later).await;
-    let user = "query { user(id: \"bob\") { isBlocked circles } }";
-    let seen = base.shopper("ann").data(user, json!({})).await;
-    assert_eq!(seen["user"]["isBlocked"], false, "{seen:#}");
+    let user = "query($id: ID) { user(id: $id) { isBlocked circles } }";
+    let id = json!({ "id": NodeKind::USER.id("bob") });
+    let seen = base.shopper("ann").field(user, id.clone()).await;
+    assert_eq!(seen["isBlocked"], false, "{seen:#}");
 
     circle(&base, "ann", "bob", "friends").await;
     let is_change = |seen: &Seen| seen.collection == "circles" && seen.command == "findAndModify";
     let first = async |gateway: &Gateway| circle(gateway, "ann", "bob", "other").await;
     let later = async || uncircle(&base, "ann", "bob", "other").await;
     cuts::with_late_copy(&base, is_change, first, later).await;
-    let seen = base.shopper("ann").data(user, json!({})).await;
-    assert_eq!(seen["user"]["circles"], json!(["friends"]), "{seen:#}");
+    let seen = base.shopper("ann").field(user, id).await;
+    assert_eq!(seen["circles"], json!(["friends"]), "{seen:#}");
 }

@@ -26,8 +26,7 @@ use crate::{config::Config, error::Error, graphql::page};
 
 /// Assumed length of a list for which no argument gives a length.
 const ASSUMED: usize = 10;
-/// Additional cost of a field that sends commands of its own: one of a root type, a connection, or a value that is read
-/// whenever it is shown.
+/// Additional cost of a field that sends commands of its own; see above.
 const COMMAND: usize = 10;
 /// Maximum number of selections of a document, with fragments counted at each spread. A short document with
 /// nested fragments can expand to very many selections.

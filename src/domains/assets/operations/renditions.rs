@@ -208,7 +208,7 @@ async fn compute(app: &App, file: &FileFacts, width: i64) -> Result<Smaller, Not
     while let Some(piece) = pieces.try_next().await? {
         bytes.extend_from_slice(&piece);
     }
-    // A file that has more pixels than it said would take up more memory than was counted for it.
+    // A file with more pixels than its head declares would take up more memory than is reserved for it.
     let pixels = pixels_of(file).map_or(0, u64::from);
     let small = tokio::task::spawn_blocking(move || smaller(&bytes, format, width, pixels)).await;
     // A parser of untrusted bytes: a panic in it doesn't affect the gateway.

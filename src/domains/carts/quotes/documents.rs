@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(lowered(raised(), 3, 2), (190, of(19 + 190, Some((1, 190)))));
         assert_eq!(lowered(raised(), 3, 1), (380, of(19, None)));
         assert_eq!(lowered(raised(), 3, 0), (399, of(0, None)));
-        // A line of which nothing was left before it was raised again.
+        // A line that had no pieces left before it was raised again.
         assert_eq!(lowered(of(190, Some((1, 190))), 1, 0), (190, of(0, None)));
     }
 }

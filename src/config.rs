@@ -139,7 +139,9 @@ settings! {
 
         /// Shipping methods, by name.
         pub shipping_methods: BTreeMap<String, ShippingSetting> = BTreeMap::new(),
-        /// Taxes that are added to prices, by country.
+        /// Whether each checkout needs a shipping method, if there are any.
+        pub shipping_required: bool = true,
+        /// Taxes, by country.
         pub taxes: BTreeMap<String, TaxSetting> = BTreeMap::new(),
         /// URL of a service that quotes shipping and tax. While it gives no usable answer, `shipping_methods` and `taxes`
         /// apply.

@@ -20,12 +20,15 @@ pub struct ShippingSetting {
     pub countries: Vec<String>,
 }
 
-/// The taxes of a country, which are added to prices. Rates are in thousandths of a percent.
+/// The taxes of a country. Rates are in thousandths of a percent of the price before tax.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaxSetting {
     /// Rate of shipping, and of products whose type has no other one.
     pub rate: u32,
+    /// Whether prices, also those of shipping, include the tax. Otherwise it is added to them.
+    #[serde(default)]
+    pub included: bool,
     /// Other rates, by type of product.
     #[serde(default)]
     pub types: BTreeMap<String, u32>,

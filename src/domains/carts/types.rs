@@ -115,7 +115,8 @@ object! {
         /// The shipping method that was chosen, and what it costs with the tax. Null if none was. `setShippingMethod` chooses
         /// one.
         quote(context): Option<CartQuote> = CartQuote::of(app(context), cart),
-        /// What is to be paid: `goods` less `discount`, with shipping and tax if the `quote` is current.
+        /// What is to be paid: `goods` less `discount`. If the `quote` is current, with shipping, and with tax unless the
+        /// prices include it.
         total(context): Money = {
             let charges = quotes::operations::shown_charges(app(context), cart);
             Money::new(documents::total(&cart.lines) - cart.0.discount() + charges, cart.currency)

@@ -41,7 +41,7 @@ document! {
         pub currency: CurrencyCode,
         /// Lines in the cart's order. A removed line has quantity 0.
         pub lines: Vec<OrderLine>,
-        /// Sum of the lines less the discount, with the charges, in minor units.
+        /// Sum of the lines less the discount, with shipping, and with tax unless prices include it; in minor units.
         pub total: i64,
         /// What a voucher takes off, if the cart had one.
         pub discount?: OrderDiscount,

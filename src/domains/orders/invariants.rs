@@ -61,8 +61,8 @@ struct Books {
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut found = Orders::default();
     orders(app).for_each(|order| found.note(&order)).await?;
-    let rule = "orders: the total is the sum of the lines, shipping and tax less the discount, and what was \
-                paid less what was refunded";
+    let rule = "orders: the total is the sum of the lines, shipping and tax that isn't included, less the \
+                discount, and what was paid less what was refunded";
     report.add(rule, found.broken.drain(..));
     report.add(fulfilment::RULE, found.unsound.drain(..));
     fulfilment::check_numbers(app, std::mem::take(&mut found.numbers), report).await?;
@@ -94,11 +94,11 @@ impl Orders {
         let off = order.taken_off();
         let charges = order.charges.as_ref();
         let added = charges.map_or(0, Charges::total);
-        let is_negative = off < 0 || charges.is_some_and(Charges::is_negative);
-        if sum - off + added != order.total || kept != due || is_negative {
+        let is_impossible = off < 0 || charges.is_some_and(Charges::is_impossible);
+        if sum - off + added != order.total || kept != due || is_impossible {
             let (id, total) = (&order.id, order.total);
             let parts = format!(
-                "total {total}, lines {sum}, shipping and tax {added}, discount {off}, paid {kept}"
+                "total {total}, lines {sum}, shipping and added tax {added}, discount {off}, paid {kept}"
             );
             self.broken.push(format!("order {id}: {parts}"));
         }

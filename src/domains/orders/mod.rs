@@ -18,7 +18,8 @@
 //! before the stock. It is released where the stock is released, and spent before COMPLETE. A cancelled order gives it back
 //! by an entry of its outbox (`operations/discount.rs`; the steps are in the carts' `vouchers`).
 //!
-//! **Shipping and tax** are those of the cart's quote. The order keeps them as its charges (`operations/charges.rs`).
+//! **Shipping and tax** are those of the cart's quote. The order keeps them as its charges (`operations/charges.rs`), with
+//! whether prices include the tax. A merchant gives shipping back by a commit of the order (`operations/shipping.rs`).
 //!
 //! **An order** is the decider of its own changes:
 //!
@@ -63,10 +64,10 @@
 //! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!
 //! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
-//! to one and have the same owner; the total is the sum of the lines less the discount, with shipping and tax, and equals what was
-//! paid less what is to be refunded (zero once an order is cancelled); captures and refunds of the provider equal those of the
-//! orders, except for refunds that are due; no line has fewer pieces than are packed or sent, and no shipment has fewer than
-//! its returns; what was bought together is what a recount of the orders gives.
+//! to one and have the same owner; the total is the sum of the lines less the discount, with shipping and the tax that prices
+//! don't include, and equals what was paid less what is to be refunded (zero once an order is cancelled); captures and refunds
+//! of the provider equal those of the orders, except for refunds that are due; no line has fewer pieces than are packed or
+//! sent, and no shipment has fewer than its returns; what was bought together is what a recount of the orders gives.
 
 mod documents;
 mod fulfilment;

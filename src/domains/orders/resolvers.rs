@@ -98,6 +98,10 @@ mutations! {
     /// Refuses a return. The customer keeps the pieces, and can request their return again.
     refuse_return(RefuseReturnInput) -> RefuseReturnResult by merchant;
 
+    /// Gives back what a `PLACED` order paid for shipping with the tax on it, or a part of that: never more than it paid. The
+    /// goods stay sold. A refund that can't be paid yet is shown in `refundDue`.
+    refund_shipping(RefundShippingInput) -> RefundShippingResult by merchant;
+
     /// Adds a note that only merchants see. An order has at most 50.
     note_order(NoteOrderInput) -> NoteOrderResult by merchant;
 }

@@ -68,6 +68,9 @@ pub(super) fn decide(
     }
     if let Some(charges) = &order.charges {
         set.insert("charges.lines", literal(stored(&charges.lines)));
+        set.insert("charges.shipping", charges.shipping);
+        set.insert("charges.shippingTax", charges.shipping_tax);
+        set.insert("charges.shippingRefunded", given(charges.shipping_refunded.as_ref()));
     }
     if let Some(raise) = raise {
         set.insert("raises", without("$raises", "tag", raise));

@@ -1,11 +1,12 @@
 //! GraphQL types of orders and of the checkout.
 
 mod fulfilment;
+mod shipping;
 mod shown;
 
 use async_graphql::SimpleObject;
 
-pub use self::{fulfilment::*, shown::*};
+pub use self::{fulfilment::*, shipping::*, shown::*};
 use super::documents::{self, OrderDocument, OrderState};
 use crate::{
     domains::{
@@ -64,13 +65,18 @@ object! {
         /// Code of the voucher. Null if the cart had none, or it took nothing off.
         discount_code: Option<&str> =
             order.discount.as_ref().map(|discount| discount.hold.code.as_str()),
-        /// Shipping method, and what was paid with it beside the goods. If a line is lowered or raised, its tax is too. Null if
-        /// the shop had no shipping methods at the checkout.
+        /// Shipping method, and what was paid with it: shipping, and the tax, which `taxIncluded` says how to read. If a line is
+        /// lowered or raised, its tax is too. Null if no shipping method was chosen.
         charges: Option<ShippingCharges> = {
             let charges = order.charges.clone();
             charges.map(|charges| ShippingCharges::of(charges, order.currency))
         },
-        /// Sum of the totals of all lines, less the discount, with shipping and tax.
+        /// What a merchant has given back of shipping, with its tax. See `refundShipping`.
+        shipping_refunded: Money = {
+            let charges = order.charges.as_ref();
+            order.money(charges.and_then(|charges| charges.shipping_refunded).unwrap_or(0))
+        },
+        /// Sum of the totals of all lines, less the discount, with shipping, and with tax unless the prices include it.
         total: Money = order.money(order.total),
         /// Sum of all payments: the one of the checkout and those of raised lines. Refunds aren't subtracted.
         paid: Money = order.money(order.payments.iter().map(|payment| payment.amount).sum()),

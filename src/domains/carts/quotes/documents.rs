@@ -2,7 +2,10 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::documents::{CartDocument, CartLine};
+use super::{
+    super::documents::{CartDocument, CartLine},
+    tables::WHOLE,
+};
 use crate::mongo::prelude::*;
 
 document! {
@@ -30,10 +33,15 @@ document! {
         pub method: String,
         /// Its title.
         pub title: String,
-        /// Price of the shipping method.
+        /// Price of the shipping method. Of an order: what is left of it after refunds.
         pub shipping: i64,
         /// Tax on that price.
         pub shipping_tax: i64,
+        /// What a merchant gave back of shipping and its tax, if it is an order's.
+        pub shipping_refunded?: i64,
+        /// Whether prices include the taxes. Otherwise they are added. Charges of earlier releases have no such field.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub tax_included: bool,
         /// Tax on lines. A line that isn't listed has no tax, and neither have pieces that are added to it.
         pub lines: Vec<LineTax>,
         /// Whether the outside service gave no usable answer, so that the amounts are those of the configuration.
@@ -92,23 +100,49 @@ impl Charges {
         self.shipping_tax + self.lines.iter().map(|line| line.tax).sum::<i64>()
     }
 
-    /// Shipping and tax.
+    /// What they add to the price of the lines: shipping, and the tax unless prices include it.
     pub fn total(&self) -> i64 {
-        self.shipping + self.tax()
+        self.shipping + self.added(self.tax())
     }
 
-    /// Whether an amount is below zero, which none may be.
-    pub fn is_negative(&self) -> bool {
-        self.shipping < 0 || self.shipping_tax < 0 || self.lines.iter().any(|line| line.tax < 0)
+    /// What shipping costs: its price, and the tax on it unless the price includes it.
+    pub fn shipping_total(&self) -> i64 {
+        self.shipping + self.added(self.shipping_tax)
     }
 
-    /// Lowers the tax on a line to that on `to` of its `from` pieces. Returns by how much. Shipping stays.
+    /// What a tax adds to the price that is taxed: nothing if the price includes it.
+    pub fn added(&self, tax: i64) -> i64 {
+        if self.tax_included { 0 } else { tax }
+    }
+
+    /// Whether the amounts are impossible: one is below zero, or the tax on shipping is more than its price.
+    pub fn is_impossible(&self) -> bool {
+        let is_negative = |amount: i64| amount < 0;
+        is_negative(self.shipping_tax)
+            || self.shipping < self.shipping_tax
+            || self.shipping_refunded.is_some_and(is_negative)
+            || self.lines.iter().any(|line| is_negative(line.tax))
+    }
+
+    /// Lowers the tax on a line to that on `to` of its `from` pieces. Returns by how much the total is lowered. Shipping
+    /// stays.
     pub fn lower(&mut self, sku: &str, from: i64, to: i64) -> i64 {
         let line = self.lines.iter_mut().find(|line| line.sku == sku);
-        line.map_or(0, |line| line.lower(from, to))
+        let by = line.map_or(0, |line| line.lower(from, to));
+        self.added(by)
     }
 
-    /// Tax on pieces of this price that are added to a line. `None` if it isn't known.
+    /// Gives a part of what shipping costs back, at most all of it. What stays of the tax is in proportion to what stays,
+    /// rounded down.
+    pub fn lower_shipping(&mut self, by: i64) {
+        let before = self.shipping_total();
+        let tax = share(self.shipping_tax, before - by, before);
+        self.shipping = before - by - self.added(tax);
+        self.shipping_tax = tax;
+        self.shipping_refunded = Some(self.shipping_refunded.unwrap_or(0) + by);
+    }
+
+    /// Tax on pieces of this price that are added to a line, whether the price includes it or not. `None` if it isn't known.
     pub fn tax_on(&self, sku: &str, price: i64) -> Option<i64> {
         match self.lines.iter().find(|line| line.sku == sku) {
             Some(line) => Some(rounded(price, line.part?, line.of)),
@@ -150,6 +184,11 @@ fn share(amount: i64, part: i64, of: i64) -> i64 {
     i64::try_from(share).unwrap_or(amount)
 }
 
+/// The part of a price that a tax of this rate is, in thousandths of a percent, as `part` and `of`.
+pub(super) fn taxed_part(rate: i64, is_included: bool) -> (i64, i64) {
+    (rate, if is_included { WHOLE + rate } else { WHOLE })
+}
+
 /// `part / of` of an amount, rounded to the nearest; a half is rounded up. `part` is at most `of`.
 pub(super) fn rounded(amount: i64, part: i64, of: i64) -> i64 {
     let of = i128::from(of.max(1));
@@ -178,6 +217,8 @@ mod tests {
             title: "M".into(),
             shipping: 500,
             shipping_tax: 95,
+            shipping_refunded: None,
+            tax_included: false,
             lines: vec![line],
             by_default: false,
         };
@@ -191,6 +232,50 @@ mod tests {
         assert_eq!(charges.lower("a", 4, 0), 76);
         assert_eq!(charges.total(), 595, "shipping stays");
         assert_eq!(charges.lines[0].added, None);
+    }
+
+    #[test]
+    fn a_tax_that_is_included_adds_nothing() {
+        assert_eq!(taxed_part(19_000, false), (19_000, 100_000));
+        let (part, of) = taxed_part(19_000, true);
+        assert_eq!((part, of), (19_000, 119_000));
+        assert_eq!(rounded(1_190, part, of), 190);
+        assert_eq!(rounded(100, part, of), 16, "15.97");
+        let line = LineTax { sku: "a".into(), tax: 48, part: Some(part), of, added: None };
+        let mut charges = of_shipping(500, 80, true);
+        charges.lines.push(line);
+        assert_eq!((charges.tax(), charges.total()), (128, 500));
+        assert_eq!(charges.lower("a", 3, 2), 0, "the total falls by the price alone");
+        assert_eq!(charges.lines[0].tax, 32);
+        assert_eq!(charges.tax_on("a", 1_190), Some(190));
+    }
+
+    fn of_shipping(shipping: i64, shipping_tax: i64, tax_included: bool) -> Charges {
+        Charges {
+            method: "m".into(),
+            title: "M".into(),
+            shipping,
+            shipping_tax,
+            shipping_refunded: None,
+            tax_included,
+            lines: Vec::new(),
+            by_default: false,
+        }
+    }
+
+    #[test]
+    fn shipping_is_lowered_with_its_tax() {
+        let mut charges = of_shipping(500, 95, false);
+        charges.lower_shipping(100);
+        assert_eq!((charges.shipping, charges.shipping_tax), (416, 79), "of 95, 79.03 stay");
+        assert_eq!((charges.shipping_total(), charges.shipping_refunded), (495, Some(100)));
+        charges.lower_shipping(495);
+        assert_eq!((charges.shipping, charges.shipping_tax), (0, 0));
+        assert_eq!(charges.shipping_refunded, Some(595));
+        let mut charges = of_shipping(500, 80, true);
+        charges.lower_shipping(100);
+        assert_eq!((charges.shipping, charges.shipping_tax, charges.total()), (400, 64, 400));
+        assert!(!charges.is_impossible());
     }
 
     #[test]

@@ -31,12 +31,14 @@
 //!  "lines": [{"sku": "…", "tax": 342, "rate": 19000}]}
 //! ```
 //!
-//! `tax` of a method is that of its price; a line that isn't named has no tax. `rate`, in thousandths of a percent, can be left
-//! out: it is that of pieces that are added to the order later. With the status 422 the service says that it doesn't know the
-//! destination, and with another one from 400 to 499 it refuses the request. An answer is unusable if it isn't complete after
-//! `quote_timeout_millis`, has any other status than 200, is larger than 64 KiB, isn't such JSON, is in another currency, has a
-//! negative amount, a price above 2^53, a tax above what is taxed, a rate above 100 %, a SKU that isn't in the cart, a name or
-//! a title that the configuration wouldn't take, or names anything twice. Nothing of it is used then.
+//! `taxIncluded`, beside `currency`, says whether prices include these taxes (`true`) or the taxes are added to them. It is
+//! `false` if it is left out. `tax` of a method is that of its price; a line that isn't named has no tax. `rate`, in
+//! thousandths of a percent of the price before tax, can be left out: it is that of pieces that are added to the order later.
+//! With the status 422 the service says that it doesn't know the destination, and with another one from 400 to 499 it refuses
+//! the request. An answer is unusable if it isn't complete after `quote_timeout_millis`, has any other status than 200, is
+//! larger than 64 KiB, isn't such JSON, is in another currency, has a negative amount, a price above 2^53, a tax above what is
+//! taxed, a rate above 100 %, a SKU that isn't in the cart, a name or a title that the configuration wouldn't take, or names
+//! anything twice. Nothing of it is used then.
 
 mod documents;
 mod goods;

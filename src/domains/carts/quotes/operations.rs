@@ -17,7 +17,7 @@ use super::{
     documents::{CartQuote, Charges, basis},
     goods::Goods,
     service::{self, Failure},
-    settings::is_on,
+    settings::{is_needed, is_on},
     tables,
     types::{
         QuoteFault, QuoteUnavailable, SetShippingMethodInput, SetShippingMethodResult,
@@ -183,7 +183,7 @@ async fn offers(
 /// Why the cart can't be checked out to this address with the quote that it has; `None` if it can, or needs no quote.
 pub fn fault(app: &App, cart: &CartDocument, to: &Address) -> Option<QuoteFault> {
     match (&cart.quote, cart.current_quote()) {
-        (None, _) => is_on(app.config()).then_some(QuoteFault::Missing),
+        (None, _) => is_needed(app.config()).then_some(QuoteFault::Missing),
         (Some(_), None) => is_on(app.config()).then_some(QuoteFault::Outdated),
         (Some(_), Some(quote)) => {
             let is_there = quote.country == to.country

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     MAX_AMOUNT,
-    documents::{Charges, LineTax},
+    documents::{Charges, LineTax, taxed_part},
     goods::{Goods, Piece},
     settings::{is_name, is_title},
     tables::WHOLE,
@@ -62,8 +62,12 @@ impl<'a> Line<'a> {
 
 /// The body of a response.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Answer {
     currency: String,
+    /// Whether prices include the taxes.
+    #[serde(default)]
+    tax_included: bool,
     methods: Vec<Method>,
     #[serde(default)]
     lines: Vec<TaxedLine>,
@@ -162,7 +166,7 @@ async fn whole(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
 
 /// What an answer offers, the cheapest first; or why nothing of it can be used.
 fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
-    let Answer { currency, methods, lines } = answer;
+    let Answer { currency, tax_included, methods, lines } = answer;
     if currency != goods.currency.code() {
         return Err("its amounts are in another currency".to_owned());
     }
@@ -192,10 +196,17 @@ fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
         if !(0..=MAX_AMOUNT).contains(&price) || !(0..=price).contains(&tax) {
             return Err("the price of a method, or its tax, is negative or too large".to_owned());
         }
-        let lines = goods.lines.iter().filter_map(|line| taxed_line(line, told.get(line.sku)));
-        let lines = lines.collect();
-        let (method, shipping, shipping_tax) = (name, price, tax);
-        Ok(Charges { method, title, shipping, shipping_tax, lines, by_default: false })
+        let taxed = |line: &Piece<'_>| taxed_line(line, told.get(line.sku), tax_included);
+        Ok(Charges {
+            method: name,
+            title,
+            shipping: price,
+            shipping_tax: tax,
+            shipping_refunded: None,
+            tax_included,
+            lines: goods.lines.iter().filter_map(taxed).collect(),
+            by_default: false,
+        })
     };
     let mut offers = methods.into_iter().map(offer).collect::<Result<Vec<_>, String>>()?;
     offers.sort_by_key(|offer| offer.shipping);
@@ -203,11 +214,18 @@ fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
 }
 
 /// The tax on a line, from the tax and the rate that the service told. `None` if neither it nor pieces that are added have any.
-fn taxed_line(line: &Piece<'_>, told: Option<&(i64, Option<i64>)>) -> Option<LineTax> {
+fn taxed_line(
+    line: &Piece<'_>,
+    told: Option<&(i64, Option<i64>)>,
+    tax_included: bool,
+) -> Option<LineTax> {
     let (tax, rate) = told.copied().unwrap_or_default();
     let is_discounted = line.net < line.quantity * line.unit_price;
     let (part, of) = match rate {
-        Some(rate) => (Some(rate), WHOLE),
+        Some(rate) => {
+            let (part, of) = taxed_part(rate, tax_included);
+            (Some(part), of)
+        }
         // The tax after a discount doesn't tell that on a piece at its full price.
         None => ((!is_discounted).then_some(tax), line.net),
     };

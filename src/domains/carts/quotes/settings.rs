@@ -52,7 +52,12 @@ pub(in super::super) fn faults(config: &Config) -> Vec<String> {
     ])
 }
 
-/// Whether checkouts need a quote.
+/// Whether a checkout needs a quote.
+pub(super) fn is_needed(config: &Config) -> bool {
+    config.shipping_required && is_on(config)
+}
+
+/// Whether carts can have quotes.
 pub(super) fn is_on(config: &Config) -> bool {
     config.quote_url.is_some() || !config.shipping_methods.is_empty()
 }

@@ -33,10 +33,15 @@ object! {
         shipping_method: &str = &shown.charges.method,
         /// Title of the shipping method.
         title: &str = &shown.charges.title,
-        /// Price of the shipping method. Tax isn't included.
+        /// Price of the shipping method, with the tax on it if `taxIncluded`. Of an order: what is left after `refundShipping`.
         shipping: Money = Money::new(shown.charges.shipping, shown.currency),
-        /// Tax on the lines and on shipping.
+        /// Tax on the lines and on shipping. `taxIncluded` says whether it is a part of the prices or is added to them.
         tax: Money = Money::new(shown.charges.tax(), shown.currency),
+        /// The part of `tax` that is on `shipping`.
+        shipping_tax: Money = Money::new(shown.charges.shipping_tax, shown.currency),
+        /// Whether the prices of the lines and of shipping include the tax. Then `tax` tells what they include, and a total
+        /// doesn't grow by it. Otherwise the tax is added.
+        tax_included: bool = shown.charges.tax_included,
         /// Whether the outside service that quotes shipping and tax gave no usable answer, so that these are the amounts
         /// that the operator has set for that case.
         by_default: bool = shown.charges.by_default,
@@ -61,7 +66,7 @@ impl CartQuote {
 }
 
 object! {
-    /// The quote of a cart: the shipping method that was chosen, and what it costs with the tax.
+    /// The quote of a cart: the shipping method that was chosen, and what it and the tax cost.
     impl CartQuote as shown {
         /// The amounts.
         charges: ShippingCharges =

@@ -97,8 +97,8 @@ impl Call<'_> {
     ) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
         let app = &self.cx;
         let price = (i64::from(self.input.quantity) - line.quantity) * line.unit_price;
-        let tax = charges::tax_on(order, &line.sku, price)?;
-        let raise = self.new_raise(order, line, price + tax, attempt)?;
+        let cost = charges::cost(order, &line.sku, price)?;
+        let raise = self.new_raise(order, line, cost, attempt)?;
         let payment = self.input.payment.as_ref();
         let payment = payment.map_or_else(|| order.payer.clone(), Payment::from);
         let amount = Money::new(raise.amount, order.currency);
@@ -178,17 +178,24 @@ pub(super) fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decis
     }
     let mut left = discount::lower(&mut order, quantity * line.unit_price);
     left += charges::lower(&mut order, &line.sku, line.quantity, to);
-    order.total -= left;
-    for payment in order.payments.iter_mut().rev() {
-        let amount = left.min(payment.amount - payment.refunded);
-        if amount > 0 {
-            payment.refunded += amount;
-            left -= amount;
-            owed.push(Action::Refund { payment: payment.id.clone(), amount });
-        }
-    }
+    owed.extend(refunded(&mut order, left));
     set_quantity(&mut order, &line.sku, to);
     Decision { order, owed, raise: None }
+}
+
+/// Lowers the total by an amount. Returns the refunds that it takes, from the newest payment on.
+pub(super) fn refunded(order: &mut OrderDocument, mut amount: i64) -> Vec<Action> {
+    order.total -= amount;
+    let mut owed = Vec::new();
+    for payment in order.payments.iter_mut().rev() {
+        let part = amount.min(payment.amount - payment.refunded);
+        if part > 0 {
+            payment.refunded += part;
+            amount -= part;
+            owed.push(Action::Refund { payment: payment.id.clone(), amount: part });
+        }
+    }
+    owed
 }
 
 /// The decision of a raised line: reserved stock is to be sold, and authorised money to be captured.
@@ -204,7 +211,7 @@ fn raised(order: &OrderDocument, raise: &Raise) -> Decision {
     order.total += raise.amount;
     let line = order.lines.iter().find(|line| line.sku == raise.sku);
     let price = line.map_or(0, |line| quantity * line.unit_price);
-    charges::add(&mut order, &raise.sku, quantity, raise.amount - price);
+    charges::add(&mut order, &raise.sku, quantity, price, raise.amount);
     set_quantity(&mut order, &raise.sku, raise.from + raise.quantity);
     Decision { order, owed, raise: Some(raise.tag.clone()) }
 }

@@ -44,32 +44,36 @@ pub(super) fn part_of_tag(cart: &CartDocument) -> Option<String> {
     cart.current_quote().map(|quote| format!("quote {}", quote.id))
 }
 
-/// Lowers the tax on a line to that on `to` pieces. Returns by how much. Shipping and its tax stay.
+/// Lowers the tax on a line to that on `to` pieces. Returns by how much the total is lowered: not at all if prices include
+/// the tax. Shipping and its tax stay.
 pub(super) fn lower(order: &mut OrderDocument, sku: &str, from: i64, to: i64) -> i64 {
     order.charges.as_mut().map_or(0, |charges| charges.lower(sku, from, to))
 }
 
-/// Tax on pieces of this price that are added to a line of the order.
+/// What pieces of this price cost that are added to a line of the order: the price, and the tax unless prices include it.
 ///
 /// # Errors
 /// The tax isn't known, or the order would cost more than it can add up.
-pub(super) fn tax_on(order: &OrderDocument, sku: &str, price: i64) -> Result<i64, InvalidInput> {
-    let Some(charges) = &order.charges else { return Ok(0) };
+pub(super) fn cost(order: &OrderDocument, sku: &str, price: i64) -> Result<i64, InvalidInput> {
+    let Some(charges) = &order.charges else { return Ok(price) };
     let Some(tax) = charges.tax_on(sku, price) else {
         let reason = "no piece can be added to this line, because the tax on it isn't known";
         return Err(InvalidInput::new("quantity", reason));
     };
-    let total = order.total.checked_add(price).and_then(|total| total.checked_add(tax));
+    let cost = price.checked_add(charges.added(tax));
+    let total = cost.and_then(|cost| order.total.checked_add(cost));
     if total.is_none_or(|total| total > MAX_AMOUNT) {
         let reason = "the order would cost more than it can add up";
         return Err(InvalidInput::new("quantity", reason));
     }
-    Ok(tax)
+    Ok(cost.unwrap_or(price))
 }
 
-/// Adds pieces and their tax to a line.
-pub(super) fn add(order: &mut OrderDocument, sku: &str, pieces: i64, tax: i64) {
+/// Adds pieces of this price and their tax to a line. `cost` is what was paid for them.
+pub(super) fn add(order: &mut OrderDocument, sku: &str, pieces: i64, price: i64, cost: i64) {
     if let Some(charges) = &mut order.charges {
+        let included = || charges.tax_on(sku, price).unwrap_or(0);
+        let tax = if charges.tax_included { included() } else { cost - price };
         charges.add(sku, pieces, tax);
     }
 }

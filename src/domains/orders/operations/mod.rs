@@ -11,6 +11,7 @@ mod number;
 mod outbox;
 mod placing;
 mod returns;
+mod shipping;
 
 pub use super::together::bought_together;
 pub use adjust::adjust_order_line;
@@ -24,6 +25,7 @@ pub(super) use number::renumber;
 pub(super) use outbox::settle;
 pub use placing::order_placed;
 pub use returns::{accept_return, refuse_return, request_return};
+pub use shipping::refund_shipping;
 
 use super::{
     documents::{Action, OrderDocument, OrderState, Shipment},

@@ -9,6 +9,8 @@ mod quote_flows;
 mod quoted_outside;
 mod quotes;
 mod returns;
+mod shipping_refunds;
+mod tax_included;
 mod variants;
 mod vouchers;
 

@@ -198,6 +198,8 @@ fn wrong() -> Vec<Mode> {
         with(sound(), json!([{ "sku": "a", "tax": 1, "rate": 100_001 }])),
         with(sound(), json!([{ "sku": "a", "tax": 1, "rate": "19" }])),
         with(sound(), json!([{ "sku": "a", "tax": 1 }, { "sku": "a", "tax": 1 }])),
+        json!({ "currency": "EUR", "taxIncluded": "true", "methods": [sound()] }).to_string(),
+        json!({ "currency": "EUR", "taxIncluded": null, "methods": [sound()] }).to_string(),
         json!({ "currency": "EUR", "methods": [sound(), sound()] }).to_string(),
         json!({ "currency": "EUR", "methods": vec![sound(); 51] }).to_string(),
         format!("{}{}", with(sound(), json!([])), " ".repeat(70_000)),

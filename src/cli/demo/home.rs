@@ -12,6 +12,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::delivery;
 use crate::{cli::failure::Failure, managed::Data};
 
 /// The folder of one demo, locked for this process.
@@ -92,6 +93,10 @@ impl Home {
             "secret": self.state.secret,
             "auth_hs256_secret": self.state.auth_secret,
             "payments": "ledger",
+            "shipping_methods": delivery::methods(),
+            // Clients that don't know of shipping can check out, too.
+            "shipping_required": false,
+            "taxes": delivery::taxes(),
             // The demo's celebrity has at least 2,000 followers.
             "post_delivery_followers": 1_000,
             "cart_idle_seconds": WEEK,

@@ -1,5 +1,6 @@
 //! `docgate demo`.
 
+mod delivery;
 mod home;
 mod welcome;
 
@@ -38,8 +39,8 @@ use home::Home;
 ///
 /// The demo isn't for production: the explorer gives an admin's token to everyone who opens it.
 ///
-/// Settings that the demo doesn't fix (it fixes its database, its secrets, and what a development gateway
-/// needs) are read from a file and the environment, as by `docgate serve`.
+/// Settings that the demo doesn't fix (it fixes its database, its secrets, its shipping methods and taxes,
+/// and what a development gateway needs) are read from a file and the environment, as by `docgate serve`.
 ///
 /// Examples:
 ///     docgate demo

@@ -5,6 +5,7 @@ mod ads;
 mod client;
 mod covers;
 mod cut;
+mod delivery;
 mod discussions;
 mod events;
 mod fulfilment;

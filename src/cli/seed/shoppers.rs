@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{
     SHOPPER, Steps,
     client::{DemoClient, someone},
-    fulfilment,
+    delivery, fulfilment,
     goods::{AT_ONCE, text},
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
 /// A shopper with an account.
 pub(super) struct Shopper {
     pub(super) who: Requester,
-    name: String,
+    pub(super) name: String,
     pub(super) account: String,
 }
 
@@ -239,11 +239,13 @@ impl Visits<'_> {
         each(count, steps.begin("active carts", count), work).await
     }
 
-    /// Creates orders; some are changed afterwards, some cancelled, and the merchant fulfils some.
+    /// Creates orders, most of them with a shipping method; some are changed afterwards, some cancelled, and the merchant
+    /// fulfils some.
     pub(super) async fn place_orders(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             let shopper = self.shopper(number);
             let cart = self.cart(&shopper.who, "order", number).await?;
+            delivery::choose(self.client, shopper, &cart, number).await?;
             let order = check_out(self.client, shopper, None, &cart, number).await?;
             self.change_order(&shopper.who, &order, number).await?;
             fulfilment::fulfil(self.client, &shopper.who, &order, number).await
@@ -308,7 +310,8 @@ pub(super) async fn cancel_order(
     client.execute(who, CANCEL_ORDER, json!({ "order": order, "op": op })).await.map(drop)
 }
 
-fn address(name: &str, number: usize) -> Value {
+/// An address of someone of this name.
+pub(super) fn address(name: &str, number: usize) -> Value {
     let mut random = Random::new(4_000 + number as u64);
     let street = format!("{} {}", random.pick(PLACES), random.between(1, 120));
     let city = format!("{} {}", random.between(10_000, 98_999), random.pick(PLACES));

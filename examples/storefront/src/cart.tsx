@@ -29,6 +29,7 @@ interface CartStore {
   applyVoucher(code: string): Told;
   removeVoucher(): Told;
   acceptPrices(): Told;
+  setShippingMethod(method: string, country: string): Told;
   /** Places the order; its id, or what the shopper is told. */
   checkOut(address: Address): Promise<{ orderId: string } | { told: string }>;
 }
@@ -126,6 +127,10 @@ export function CartProvider({ children }: { children: ReactNode }) {
         change(async (cartId, key) => (await request(ops.RemoveVoucher, { cartId, key })).removeVoucher),
       acceptPrices: (): Told =>
         change(async (cartId, key) => (await request(ops.AcceptPrices, { cartId, key })).acceptPrices),
+      setShippingMethod: (method: string, country: string): Told =>
+        change(async (cartId, key) =>
+          (await request(ops.SetShippingMethod, { cartId, method, country, key })).setShippingMethod,
+        ),
       checkOut: (shipping: Address) =>
         inTurn(async () => {
           try {
@@ -169,7 +174,9 @@ function told(refusal: Refusal): string {
     case "CartNotActive":
       return "This cart is closed. Please begin a new one.";
     case "PaymentDeclined":
-      return "This demo takes no cards: the voucher GIFT pays for everything.";
+      return "This demo takes no cards: the voucher GIFT pays for the goods, and standard delivery is free.";
+    case "QuoteNeeded":
+      return "Your cart or its destination has changed. Please choose the delivery again.";
     default:
       return refusal.message;
   }

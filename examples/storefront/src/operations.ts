@@ -18,6 +18,14 @@ const Card = graphql(
   [Picture],
 );
 
+const Charges = graphql(`
+  fragment Charges on ShippingCharges {
+    shippingMethod title taxIncluded
+    shipping { minorUnits formatted(locale: "en") }
+    tax { minorUnits formatted(locale: "en") }
+  }
+`);
+
 const Cart = graphql(
   `
   fragment Cart on Cart {
@@ -32,26 +40,32 @@ const Cart = graphql(
     voucher { voucherCode percent }
     goods { formatted(locale: "en") }
     discount { minorUnits formatted(locale: "en") }
+    quote { country isCurrent charges { ...Charges } }
     total { minorUnits formatted(locale: "en") }
   }
 `,
-  [Picture],
+  [Picture, Charges],
 );
 
-const Order = graphql(`
+const Order = graphql(
+  `
   fragment Order on Order {
     id number stage placedAt discountCode
     lines { sku title quantity total { formatted(locale: "en") } }
     discount { minorUnits formatted(locale: "en") }
+    charges { ...Charges }
     total { formatted(locale: "en") }
     shipping { name street city country }
     shipments { state carrier tracking }
   }
-`);
+`,
+  [Charges],
+);
 
 export type PictureData = ResultOf<typeof Picture>;
 export type CardData = ResultOf<typeof Card>;
 export type CartData = ResultOf<typeof Cart>;
+export type ChargesData = ResultOf<typeof Charges>;
 export type OrderData = ResultOf<typeof Order>;
 
 /** The menu, and the cart if there is one. */
@@ -218,6 +232,29 @@ export const AcceptPrices = graphql(
   `
   mutation AcceptPrices($cartId: ID!, $key: ID!) {
     acceptPrices(input: {cartId: $cartId, idempotencyKey: $key}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on NotFound { what }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const ShippingMethods = graphql(
+  `
+  query ShippingMethods($cartId: ID!, $country: String!) {
+    shippingMethods(cartId: $cartId, country: $country) { ...Charges }
+  }
+`,
+  [Charges],
+);
+
+export const SetShippingMethod = graphql(
+  `
+  mutation SetShippingMethod($cartId: ID!, $method: String!, $country: String!, $key: ID!) {
+    setShippingMethod(input: {cartId: $cartId, shippingMethod: $method, country: $country, idempotencyKey: $key}) {
       __typename
       ... on Cart { ...Cart }
       ... on NotFound { what }

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useCart } from "./cart";
-import type { CardData, PictureData } from "./operations";
+import type { CardData, ChargesData, PictureData } from "./operations";
 import { Link } from "./router";
 
 /** The address of a product's page. */
@@ -82,6 +82,22 @@ export function Stars({ of }: { of: number }) {
     </span>
   );
 }
+
+/** The rows of a sum behind the goods: delivery, tax that is added, the total, and tax that is in the prices. */
+export function Totals({ of: charges, total, testId }: { of: ChargesData | null; total: string; testId?: string }) {
+  const taxed = charges && charges.tax.minorUnits > 0 ? charges : null;
+  return (
+    <>
+      {charges && <div><dt>{charges.title}</dt><dd>{deliveryPrice(charges)}</dd></div>}
+      {taxed && !taxed.taxIncluded && <div><dt>Tax</dt><dd>{taxed.tax.formatted}</dd></div>}
+      <div className="total"><dt>Total</dt><dd data-testid={testId}>{total}</dd></div>
+      {taxed?.taxIncluded && <div className="included"><dt>Tax included</dt><dd>{taxed.tax.formatted}</dd></div>}
+    </>
+  );
+}
+
+export const deliveryPrice = ({ shipping }: ChargesData) =>
+  shipping.minorUnits > 0 ? shipping.formatted : "free";
 
 /** What goes wrong or takes its time. */
 export function State({ error, isLoading, what }: { error?: string | null; isLoading: boolean; what: string }) {

@@ -163,12 +163,14 @@ async function buy(page, picture, isPhone) {
   await page.getByLabel("Name").fill(ADDRESS.name);
   await page.getByLabel("Street and number").fill(ADDRESS.street);
   await page.getByLabel("Postcode and city").fill(ADDRESS.city);
+  await page.getByRole("radio", { name: /^Standard delivery/, checked: true }).waitFor();
   await picture("checkout");
   await page.getByRole("button", { name: "Place the order" }).click();
   await page.getByText("Thank you.").waitFor();
   const shown = await page.getByTestId("order-number").textContent();
   assert.match(shown, /^\w{4}-\w{4}-\w$/, "a number that people can read out");
   await page.getByText(ADDRESS.street).waitFor();
+  await page.getByText("Standard delivery").waitFor();
   await page.getByTestId("cart-count").getByText("0", { exact: true }).waitFor();
   await picture("order");
   await page.getByRole("link", { name: "All your orders" }).click();

@@ -1,10 +1,11 @@
 // The cart, and the checkout with the address.
 
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import { type Address, useCart } from "../cart";
-import type { CartData } from "../operations";
+import { useQuery } from "../data";
+import { type CartData, ShippingMethods } from "../operations";
 import { Link, go } from "../router";
-import { Heading, Picture, productPath } from "../ui";
+import { Heading, Picture, Totals, deliveryPrice, productPath } from "../ui";
 
 /** One change at a time, and what came of the last one. */
 function useChange() {
@@ -88,12 +89,12 @@ export function CartPage() {
 const quantities = (present: number) =>
   Array.from({ length: Math.max(10, present) }, (_, at) => at + 1);
 
-function Sums({ of: { goods, discount, voucher, total } }: { of: CartData }) {
+function Sums({ of: { goods, discount, quote, voucher, total } }: { of: CartData }) {
   return (
     <dl className="sums">
       <div><dt>Goods</dt><dd>{goods.formatted}</dd></div>
       {discount.minorUnits > 0 && <div><dt>Voucher {voucher?.voucherCode}</dt><dd>−{discount.formatted}</dd></div>}
-      <div className="total"><dt>Total</dt><dd data-testid="total">{total.formatted}</dd></div>
+      <Totals of={quote?.isCurrent ? quote.charges : null} total={total.formatted} testId="total" />
     </dl>
   );
 }
@@ -126,11 +127,65 @@ function VoucherForm({ of: { voucher } }: { of: CartData }) {
 const NAMES = new Intl.DisplayNames("en", { type: "region" });
 const COUNTRIES = ["AT", "BE", "CH", "DE", "DK", "FR", "GB", "IT", "NL", "PL", "US"];
 
-export function CheckoutPage() {
-  const { cart, checkOut } = useCart();
-  const [address, setAddress] = useState<Address>({ name: "", street: "", city: "", country: "DE" });
+/**
+ * The shipping methods for a country, and the one that is chosen: the cheapest one until the shopper takes another. The
+ * choice is written to the cart, whose sums have it then.
+ */
+function useDelivery(cart: CartData, country: string) {
+  const { setShippingMethod } = useCart();
+  const { data, error, isLoading } = useQuery(ShippingMethods, { cartId: cart.id, country });
   const { told, isBusy, run } = useChange();
-  if (!cart || cart.lines.length === 0) return <CartPage />;
+  const methods = data?.shippingMethods ?? [];
+  const present = cart.quote?.charges.shippingMethod;
+  const isChosen = cart.quote?.isCurrent === true && cart.quote.country === country;
+  const isOffered = methods.some(({ shippingMethod }) => shippingMethod === present);
+  const wanted = isOffered ? present : methods[0]?.shippingMethod;
+  const choose = (method: string) => run(() => setShippingMethod(method, country));
+  useEffect(() => {
+    if (wanted && !isLoading && !isChosen) choose(wanted);
+    // A method that is refused isn't tried again by itself.
+  }, [wanted, country, isLoading, isChosen]);
+  return {
+    methods,
+    method: isChosen ? present : undefined,
+    told: error ?? told,
+    isBusy,
+    // Nothing is ordered for another country than that of the address.
+    isReady: !isLoading && !isBusy && (isChosen || !wanted || told !== null),
+    choose,
+  };
+}
+
+function Delivery({ of: { methods, method, told, isBusy, choose } }: { of: ReturnType<typeof useDelivery> }) {
+  return (
+    <fieldset className="delivery" disabled={isBusy}>
+      <legend>How shall we send it?</legend>
+      {told && <p className="bad" role="alert">{told}</p>}
+      {methods.map((offer) => (
+        <label key={offer.shippingMethod}>
+          <input
+            type="radio"
+            name="delivery"
+            checked={offer.shippingMethod === method}
+            onChange={() => choose(offer.shippingMethod)}
+          />{" "}
+          {offer.title} <span className="by">{deliveryPrice(offer)}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+export function CheckoutPage() {
+  const { cart } = useCart();
+  return cart && cart.lines.length > 0 ? <CheckoutForm of={cart} /> : <CartPage />;
+}
+
+function CheckoutForm({ of: cart }: { of: CartData }) {
+  const { checkOut } = useCart();
+  const [address, setAddress] = useState<Address>({ name: "", street: "", city: "", country: "DE" });
+  const delivery = useDelivery(cart, address.country);
+  const { told, isBusy, run } = useChange();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     run(async () => {
@@ -157,29 +212,32 @@ export function CheckoutPage() {
     <>
       <Heading text="Check out" />
       <form className="columns cart" onSubmit={submit}>
-        <fieldset className="address">
-          <legend>Where shall we send it?</legend>
-          {field("name", "Name", "name")}
-          {field("street", "Street and number", "street-address")}
-          {field("city", "Postcode and city", "address-level2")}
-          <label>
-            Country
-            <select
-              autoComplete="country"
-              value={address.country}
-              onChange={(event) => setAddress({ ...address, country: event.target.value })}
-            >
-              {COUNTRIES.map((code) => <option key={code} value={code}>{NAMES.of(code)}</option>)}
-            </select>
-          </label>
-        </fieldset>
+        <div>
+          <fieldset className="address">
+            <legend>Where shall we send it?</legend>
+            {field("name", "Name", "name")}
+            {field("street", "Street and number", "street-address")}
+            {field("city", "Postcode and city", "address-level2")}
+            <label>
+              Country
+              <select
+                autoComplete="country"
+                value={address.country}
+                onChange={(event) => setAddress({ ...address, country: event.target.value })}
+              >
+                {COUNTRIES.map((code) => <option key={code} value={code}>{NAMES.of(code)}</option>)}
+              </select>
+            </label>
+          </fieldset>
+          <Delivery of={delivery} />
+        </div>
         <aside aria-label="Sum">
           <Sums of={cart} />
           {cart.total.minorUnits > 0 && (
-            <p className="hint">This demo takes no cards. The voucher <strong>GIFT</strong> pays for everything: enter it in <Link to="/cart">the cart</Link>.</p>
+            <p className="hint">This demo takes no cards. The voucher <strong>GIFT</strong> pays for the goods: enter it in <Link to="/cart">the cart</Link>. Standard delivery is free.</p>
           )}
           {told && <p className="notice bad" role="alert">{told}</p>}
-          <button className="main" disabled={isBusy}>{isBusy ? "Placing the order …" : "Place the order"}</button>
+          <button className="main" disabled={isBusy || !delivery.isReady}>{isBusy ? "Placing the order …" : "Place the order"}</button>
         </aside>
       </form>
     </>

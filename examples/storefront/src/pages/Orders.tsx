@@ -4,7 +4,7 @@ import { useLive, useQuery } from "../data";
 import { OrderChanged, type OrderData, Orders } from "../operations";
 import { Link } from "../router";
 import { savedOrders } from "../storage";
-import { Heading, State, capital, day } from "../ui";
+import { Heading, State, Totals, capital, day } from "../ui";
 import { Missing } from "./List";
 
 const COUNTRIES = new Intl.DisplayNames("en", { type: "region" });
@@ -33,7 +33,7 @@ export function OrderPage({ id }: { id: string }) {
           </ul>
           <dl className="sums">
             {order.discount.minorUnits > 0 && <div><dt>Voucher {order.discountCode}</dt><dd>−{order.discount.formatted}</dd></div>}
-            <div className="total"><dt>Total</dt><dd>{order.total.formatted}</dd></div>
+            <Totals of={order.charges} total={order.total.formatted} />
           </dl>
         </div>
         <aside>

@@ -9,7 +9,8 @@
 //! - [`migrations`]: the versions of documents, and their upgrades
 //! - [`shape`]: descriptions of document types, for the documentation
 //! - [`condition`]: conditions as values, from which guards and checks of read documents follow
-//! - [`collection`]: typed reads and writes, each one command
+//! - [`collection`]: typed reads by key and writes, each one command
+//! - [`lists`]: reads of lists
 //! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
 //! - `queue`: the queue of a batcher, and when it is sent
@@ -69,6 +70,7 @@ pub mod indexes;
 mod inserter;
 pub mod keyset;
 pub mod lazy_document;
+pub mod lists;
 mod loader;
 mod lookup;
 pub mod migrations;

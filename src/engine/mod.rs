@@ -4,6 +4,7 @@
 //! - [`prepared`]: prepared operations; a document is parsed and validated once
 //! - `document`: a parsed document, as written and flattened
 //! - [`cost`]: cost, depth and complexity limits of an operation
+//! - `tokens`: the tokens of a document, for limits that are checked before it is parsed
 //! - [`caching`]: how long a response may be cached
 //! - [`types`]: the types of the schema, read from its SDL
 //! - [`keys`]: whether a mutation is called with an idempotency key
@@ -22,6 +23,7 @@ pub mod keys;
 mod merging;
 pub mod prepared;
 mod shape;
+mod tokens;
 mod typename;
 pub mod types;
 pub mod wording;

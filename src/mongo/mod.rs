@@ -42,7 +42,7 @@
 //! - [`time_series`]: MongoDB's time-series collections
 //! - `whole`: reads of whole collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
-//! - [`lazy_document`]: documents of which only the selected fields are decoded
+//! - [`lazy_document`]: documents that decode only their selected fields
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
 //! - [`indexes`]: declared indexes, and `index_plan`: their comparison with existing ones
 //! - [`shards`]: the shard keys of collections

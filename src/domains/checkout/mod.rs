@@ -1,10 +1,10 @@
-//! The checkout of [baskets](super::baskets): what a basket holds is paid, and something is placed for it, such as an order.
-//! The basket is the decider. A room gives what differs as its [`Sale`]: what is missing of the basket's content and has to be
-//! reserved, how the content is sold, and the document that is placed, whose `_id` is that of the checkout.
+//! The checkout of [baskets](super::baskets): the content of a basket is paid, and a document is placed for it, such as an
+//! order. The basket is the decider. Each room declares a [`Sale`]: the part of the content that isn't reserved yet, how the
+//! content is sold, and the document that is placed. The `_id` of that document is the checkout's.
 //!
-//! There are two flows. A basket doesn't need a *claim* if the payment needs no outside provider: `unclaimed` has that flow.
-//! `claimed` has the other one, where an outside provider authorises the payment; it also finishes checkouts of versions that
-//! had only that.
+//! There are two flows. If the payment needs no outside provider, the checkout needs no *claim* (`unclaimed`). If an outside
+//! provider authorises the payment, it needs one (`claimed`). `claimed` also finishes checkouts of versions that had only that
+//! flow.
 //!
 //! The payment has its own id, which the basket records: a reader of the payment must not be able to derive the id of what is
 //! placed.

@@ -22,7 +22,8 @@ use crate::{
     domains::{self, Mutation, Subscription},
     engine::{
         cost::Limits,
-        prepared::{Preparation, PreparedOperation, PreparedOperations},
+        prepared::PreparedOperation,
+        preparing::{Preparation, PreparedOperations},
         types::Types,
         wording,
     },

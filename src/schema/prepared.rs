@@ -6,10 +6,7 @@ use async_graphql::{Name, Request, parser::types::Field};
 
 use crate::{
     domains,
-    engine::{
-        keys::has_idempotency_key,
-        prepared::{Preparation, PreparedOperation},
-    },
+    engine::{keys::has_idempotency_key, prepared::PreparedOperation, preparing::Preparation},
     metrics::operations::OperationType,
 };
 

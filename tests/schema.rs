@@ -1,10 +1,12 @@
-//! `schema.graphql` is the contract: it equals the code, and the role table of `docs/ROLES.md` equals it. So do the tables of
-//! `docs/SHARDING.md`.
+//! `schema.graphql` is the contract: it equals the code. So do the tables of `docs/ROLES.md`, `docs/SHARDING.md`,
+//! `docs/PLACEMENT.md` and `docs/OPERATIONS.md`, and the list of nodes in `docs/SCHEMA.md`. A test writes a table anew that
+//! differs.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
     fs,
     path::Path,
     time::Duration,
@@ -17,30 +19,61 @@ use async_graphql::{
         types::{BaseType, FieldDefinition, Type, TypeKind, TypeSystemDefinition},
     },
 };
+use docgate::domains::{
+    ROOMS,
+    shards::{broadcasts_as_markdown, groups_as_markdown, keys_as_markdown},
+};
 
 fn read(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The tables of a document are between two comments, `<!-- NAME -->` and `<!-- end of NAME -->`.
-#[test]
-fn the_tables_of_shard_keys_and_broadcasts_equal_the_code() {
-    use docgate::domains::shards::{broadcasts_as_markdown, keys_as_markdown};
-    const FILE: &str = "docs/SHARDING.md";
-    let committed = read(FILE);
+/// Writes tables of a document, if they differ from the code. Each is between two comments, `<!-- NAME -->` and
+/// `<!-- end of NAME -->`.
+fn check_tables(file: &str, tables: &[(&str, String)]) {
+    let committed = read(file);
     let mut written = committed.clone();
-    for (name, table) in [("keys", keys_as_markdown()), ("broadcasts", broadcasts_as_markdown())] {
+    for (name, table) in tables {
         let [begin, end] = [format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n")];
         let (before, rest) = written.split_once(&begin).expect("the beginning of a table");
         let (_, after) = rest.split_once(&end).expect("the end of a table");
         written = format!("{before}{begin}\n{table}\n{end}{after}");
     }
     if written != committed {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         fs::write(&path, written).expect("the file is writable");
-        panic!("{FILE} differed from the code. It is written anew: look at the difference");
+        panic!("{file} differed from the code. It is written anew: look at the difference");
     }
+}
+
+#[test]
+fn the_tables_of_shard_keys_and_broadcasts_equal_the_code() {
+    let tables = [("keys", keys_as_markdown()), ("broadcasts", broadcasts_as_markdown())];
+    check_tables("docs/SHARDING.md", &tables);
+}
+
+#[test]
+fn the_table_of_groups_equals_the_code() {
+    check_tables("docs/PLACEMENT.md", &[("groups", groups_as_markdown())]);
+}
+
+/// The rooms, each with the rooms that it needs.
+fn rooms_as_markdown() -> String {
+    let mut text = "| room | needs |\n|---|---|\n".to_owned();
+    let mut rooms = ROOMS.to_vec();
+    rooms.sort_unstable_by_key(|room| room.name);
+    for room in rooms {
+        let needs: Vec<_> = room.needs.iter().map(|name| format!("`{name}`")).collect();
+        let needs = if needs.is_empty() { "none".to_owned() } else { needs.join(", ") };
+        writeln!(text, "| `{}` | {needs} |", room.name).expect("text");
+    }
+    text
+}
+
+#[test]
+fn the_table_of_rooms_equals_the_code() {
+    check_tables("docs/OPERATIONS.md", &[("rooms", rooms_as_markdown())]);
 }
 
 #[test]
@@ -58,8 +91,8 @@ fn the_documentation_of_documents_equals_the_code() {
     );
 }
 
-#[test]
-fn the_documentation_lists_the_nodes() {
+/// The types that implement `Node`, separated by commas; of an interface's types, the interface.
+fn nodes_as_markdown() -> String {
     let schema = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
     let mut nodes = BTreeSet::new();
     for definition in &schema.definitions {
@@ -68,14 +101,15 @@ fn the_documentation_lists_the_nodes() {
         let interfaces: Vec<_> = object.implements.iter().map(|name| name.node.as_str()).collect();
         if interfaces.contains(&"Node") {
             let other = interfaces.into_iter().find(|name| *name != "Node");
-            nodes.insert(other.unwrap_or(found.node.name.node.as_str()).to_owned());
+            nodes.insert(format!("`{}`", other.unwrap_or(found.node.name.node.as_str())));
         }
     }
-    let text = read("docs/SCHEMA.md");
-    let listed = text.split("The nodes are ").nth(1).and_then(|rest| rest.split('.').next());
-    let listed: BTreeSet<_> =
-        listed.expect("the nodes").split('`').skip(1).step_by(2).map(str::to_owned).collect();
-    assert_eq!(listed, nodes);
+    nodes.into_iter().collect::<Vec<_>>().join(", ") + "\n"
+}
+
+#[test]
+fn the_list_of_nodes_equals_the_schema() {
+    check_tables("docs/SCHEMA.md", &[("nodes", nodes_as_markdown())]);
 }
 
 /// What stands behind `Who:` in the description of a field.
@@ -85,43 +119,37 @@ fn who(field: &FieldDefinition) -> Option<&str> {
     who.map(|who| who.trim_end_matches('.'))
 }
 
-/// Root field and who may use it, by what stands behind `Who:` in its description.
-fn roles_of_schema() -> Vec<(String, String)> {
+/// The table of roles in Markdown: who may use which root fields, by what stands behind `Who:` in their descriptions. Roles
+/// come in the order in which the page has them; new ones come last.
+fn roles_as_markdown(page: &str) -> String {
+    const ROOTS: [&str; 3] = ["Query", "Mutation", "Subscription"];
     let schema = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
-    let mut roles = Vec::new();
+    let mut fields = BTreeMap::<(String, usize), BTreeSet<String>>::new();
     for definition in &schema.definitions {
         let TypeSystemDefinition::Type(found) = definition else { continue };
         let TypeKind::Object(object) = &found.node.kind else { continue };
-        if !["Query", "Mutation", "Subscription"].contains(&found.node.name.node.as_str()) {
-            continue;
-        }
+        let root = ROOTS.iter().position(|root| found.node.name.node == *root);
+        let Some(root) = root else { continue };
         for field in &object.fields {
-            let who = who(&field.node).unwrap_or("(not said)");
-            roles.push((field.node.name.node.to_string(), who.to_owned()));
+            let who = who(&field.node).unwrap_or("(not said)").to_owned();
+            fields.entry((who, root)).or_default().insert(field.node.name.node.to_string());
         }
     }
-    roles.sort();
-    roles
-}
-
-/// Rows of the role table in `docs/ROLES.md`: who, and the fields.
-fn roles_of_documentation() -> Vec<(String, String)> {
-    let page = read("docs/ROLES.md");
-    let table = page.split("<!-- roles -->").nth(1).expect("the page marks its role table");
-    let mut roles = Vec::new();
-    for row in table.lines().filter(|line| line.starts_with('|')).skip(2) {
-        let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        for field in cells[2].split(',').map(|field| field.trim().trim_matches('`')) {
-            roles.push((field.to_owned(), cells[1].to_owned()));
-        }
+    let at = |who: &str| page.find(&format!("\n| {who} | `")).unwrap_or(usize::MAX);
+    let mut rows: Vec<_> = fields.into_iter().collect();
+    rows.sort_by_key(|((who, _), _)| at(who));
+    let mut text = "| who | fields |\n|---|---|\n".to_owned();
+    for ((who, _), names) in rows {
+        let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        writeln!(text, "| {who} | {} |", names.join(", ")).expect("text");
     }
-    roles.sort();
-    roles
+    text
 }
 
 #[test]
 fn the_role_table_equals_the_schema() {
-    assert_eq!(roles_of_documentation(), roles_of_schema());
+    const FILE: &str = "docs/ROLES.md";
+    check_tables(FILE, &[("roles", roles_as_markdown(&read(FILE)))]);
 }
 
 #[test]

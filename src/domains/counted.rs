@@ -1,10 +1,219 @@
-//! The mark of a product that the facets of its categories haven't followed yet.
+//! Counts of records, in documents that are recounted after the records have changed: the facets of categories, and what was
+//! bought together.
+//!
+//! The counts are never incremented. So two callers, a repeat or a cut can't count anything twice.
+//!
+//! ```text
+//!   a record changes     the sweep follows            the sweep counts
+//!   ───────────────▶ mark ───────────────▶ dirtyAt, changes + 1 ──────────────▶ counts, counted = changes
+//!    (one update)       of each of its counts
+//! ```
+//!
+//! 1. The update that changes a record also sets its mark.
+//! 2. The sweep marks all counts as dirty that the change may touch. Then it removes the mark of the record, unless the record
+//!    has changed since it was read. A later change keeps the mark.
+//! 3. The sweep counts again what is dirty. It writes the counts, guarded by a lower `counted`, and they stay dirty if
+//!    `changes` has risen since it was read. The read of the records follows that of `changes`, which follows the change of the
+//!    record; so the counts include each change that led to the `changes` that was read.
+//!
+//! A pass of the sweep follows up to [`ROUNDS`] lists of records, and counts what has been dirty longest first. It begins no
+//! further count after [`PASS`], because other rooms wait for it.
+//!
+//! # The mark of a product
 //!
 //! Facets count the products of a category ([`categories`](super::categories)). Every write that changes what they count
-//! sets the mark in the same update, also the writes of the rooms that have copies in products. The mark remembers the
-//! paths that the product may still be counted under, because a write may take it out of categories.
+//! sets [`FacetMark`], also the writes of the rooms that have copies in products. The mark remembers the paths that the
+//! product may still be counted under, because a write may take it out of categories.
 
-use crate::mongo::prelude::*;
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    app::App,
+    error::Result,
+    flow::{Attempt, Sweep},
+    mongo::prelude::*,
+};
+
+/// How often a pass lists records.
+pub const ROUNDS: usize = 10;
+/// Maximum number of documents that a pass counts.
+pub const COUNTED: i64 = 100;
+/// Time after which a pass begins no further count.
+pub const PASS: Duration = Duration::from_secs(2);
+
+/// The fields of a record by which counts follow its changes.
+pub trait Marked: Stored {
+    /// Maximum number of records that one command lists.
+    const LISTED: usize;
+    /// The field with the time of the mark, and the index that begins with it.
+    const MARK: (&'static str, &'static str);
+
+    /// The projection of the fields.
+    fn fields() -> Document;
+
+    /// The update that removes the mark: its guard, which is that the record hasn't changed since it was read, and its
+    /// stage.
+    fn without_mark(&self) -> (Document, Document);
+}
+
+/// A document of counts. It has the fields `changes`, `counted`, `countedAt` and `dirtyAt`, and an index `dirty` of
+/// `dirtyAt`.
+pub trait Counts: Stored {
+    /// What it counts.
+    type Record: Marked;
+
+    /// Its `_id`.
+    fn key(&self) -> &str;
+
+    /// Rises with each change that is to be counted.
+    fn changes(&self) -> i64;
+
+    /// The counts that the changes of these records may touch: their keys, each with further fields to be set.
+    fn touched(records: &[Self::Record]) -> BTreeMap<&str, Document>;
+
+    /// Counts again, and returns whether the counts were written. They aren't if another caller wrote newer ones.
+    ///
+    /// # Errors
+    /// The read or the write failed.
+    fn recount(&self, app: &App) -> impl Future<Output = Result<bool>> + Send;
+}
+
+/// Marks the counts of changed records as dirty, and removes the marks of the records. `what` names the records in the log.
+pub async fn follow<C: Counts>(app: &App, sweep: &mut Sweep, what: &str) {
+    sweep.count(what, follow_all::<C>(app).await);
+}
+
+async fn follow_all<C: Counts>(app: &App) -> Result<u64> {
+    let mut followed = 0;
+    for _ in 0..ROUNDS {
+        let marked = list_marked::<C::Record>(app).await?;
+        if marked.is_empty() {
+            break;
+        }
+        let attempt = app.begin().await?;
+        // Another gateway may insert the same document at the same time. Then the next pass goes on.
+        if !mark::<C>(app, C::touched(&marked)).await? {
+            break;
+        }
+        settle(app, &marked, &attempt).await?;
+        followed += u64::try_from(marked.len()).unwrap_or(u64::MAX);
+        if marked.len() < C::Record::LISTED {
+            break;
+        }
+    }
+    Ok(followed)
+}
+
+/// Counts what has been dirty since before a time.
+pub async fn recount<C: Counts>(app: &App, sweep: &mut Sweep, before: DateTime) {
+    let dirty = app.collection::<C>().list_older(("dirtyAt", "dirty"), before, COUNTED).await;
+    // Other rooms wait for this one, so the rest is left to the next pass.
+    let since = Instant::now();
+    let finish = |counts: C| async move {
+        if since.elapsed() > PASS { Ok(false) } else { counts.recount(app).await }
+    };
+    sweep.each(dirty, |counts| counts.key().to_owned(), finish).await;
+}
+
+/// All documents of counts.
+///
+/// # Errors
+/// The read failed.
+pub async fn list_all<C: Counts>(app: &App) -> Result<Vec<C>> {
+    let mut found = Vec::new();
+    app.collection().for_each(|counts| found.push(counts)).await?;
+    Ok(found)
+}
+
+/// Records with a mark, those that have waited longest first.
+async fn list_marked<T: Marked>(app: &App) -> Result<Vec<T>> {
+    let (at, index) = T::MARK;
+    let list = List {
+        filter: doc! { at: { "$lt": DateTime::MAX } },
+        limit: i64::try_from(T::LISTED).unwrap_or(i64::MAX),
+        projection: Some(T::fields()),
+        hint: Some(index),
+        ..List::default()
+    };
+    app.collection().list(list).await
+}
+
+/// Marks counts as dirty, and sets further fields of each. Returns `false` if another caller inserted one of them at the same
+/// time; then some may not be marked.
+///
+/// # Errors
+/// The write failed.
+pub async fn mark<C: Counts>(app: &App, touched: BTreeMap<&str, Document>) -> Result<bool> {
+    let marked = |(key, mut set): (&str, Document)| {
+        let next = doc! { "$add": [{ "$ifNull": ["$changes", 0_i64] }, 1_i64] };
+        set.extend(doc! {
+            "changes": { "$max": [next, { "$toLong": "$$NOW" }] },
+            "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
+            "v": 1,
+        });
+        (doc! { "_id": key }, vec![doc! { "$set": set }])
+    };
+    let updates = touched.into_iter().map(marked).collect();
+    Ok(app.collection::<C>().upsert_each(updates).await?.is_empty())
+}
+
+/// Removes the marks of records that haven't changed since they were read.
+async fn settle<T: Marked>(app: &App, read: &[T], attempt: &Attempt) -> Result<()> {
+    let settled = |record: &T| {
+        let (guard, stage) = record.without_mark();
+        (guard, vec![stage])
+    };
+    let updates = read.iter().map(settled).collect();
+    app.collection::<T>().update_each(updates, attempt).await.map(|_all_held| ())
+}
+
+/// Writes counts that include the `changes` that was read before them, unless newer ones were written. `counts` are the
+/// fields to set; without them the document is removed, unless something has changed since it was read. Returns whether it
+/// was written or removed.
+///
+/// # Errors
+/// The write failed.
+pub async fn write<C: Counts>(app: &App, read: &C, counts: Option<Document>) -> Result<bool> {
+    let (key, changes) = (read.key(), read.changes());
+    let Some(mut set) = counts else {
+        let unchanged = doc! { "_id": key, "changes": changes };
+        return Ok(app.collection::<C>().remove(unchanged).await.decided()?.is_some());
+    };
+    let is_newest = doc! { "$eq": ["$changes", changes] };
+    set.extend(doc! {
+        "counted": changes,
+        "countedAt": "$$NOW",
+        "dirtyAt": choose(is_newest, "$$REMOVE", "$dirtyAt"),
+    });
+    let guard = doc! { "_id": key, "counted": { "$not": { "$gte": changes } } };
+    app.collection::<C>().set(guard, set).held().await
+}
+
+/// Those of the counts that are wrong, each with its recount, from which it differed. The others have changed meanwhile, or
+/// a record that they count is marked. If there may be more records with a mark, none is returned: the next check compares.
+///
+/// # Errors
+/// A read failed.
+pub async fn wrong<C: Counts, R>(app: &App, different: Vec<(C, R)>) -> Result<Vec<(C, R)>> {
+    if different.is_empty() {
+        return Ok(different);
+    }
+    let marked = list_marked::<C::Record>(app).await?;
+    if marked.len() >= C::Record::LISTED {
+        return Ok(Vec::new());
+    }
+    let pending = C::touched(&marked);
+    let now = list_all::<C>(app).await?.into_iter();
+    let now: HashMap<String, i64> = now.map(|one| (one.key().to_owned(), one.changes())).collect();
+    let is_wrong = |(counts, _): &(C, R)| {
+        let is_same = now.get(counts.key()) == Some(&counts.changes());
+        is_same && !pending.contains_key(counts.key())
+    };
+    Ok(different.into_iter().filter(is_wrong).collect())
+}
 
 document! {
     /// The mark of a product whose last changes the facets of its categories haven't followed.

@@ -12,7 +12,8 @@
 //! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document.
 //! `payments` has no documents; it has a file for each provider.
 //!
-//! Beside the rooms there is what several of them share: [`baskets`] and their [`checkout`], [`delivery`], [`trees`], [`paying`], [`outside`].
+//! Several rooms share the modules beside them: [`baskets`] and their [`checkout`], [`counted`], [`delivery`], [`trees`],
+//! [`paying`], [`outside`].
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, `theater → payments`, and

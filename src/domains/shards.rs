@@ -1,4 +1,4 @@
-//! The shard keys of all collections, and the tables of `docs/SHARDING.md`.
+//! The groups and shard keys of all collections, and the tables of `docs/PLACEMENT.md` and `docs/SHARDING.md`.
 
 use std::fmt::Write as _;
 
@@ -93,6 +93,23 @@ pub fn keys_as_markdown() -> String {
         let key = shard_key.pattern().map_or_else(|| "none".into(), |key| format!("`{key}`"));
         // Writing to a string doesn't fail.
         let _written = writeln!(text, "| `{name}` | {room} | {key} | {} |", shard_key.why());
+    }
+    text
+}
+
+/// The table of groups in Markdown.
+pub fn groups_as_markdown() -> String {
+    let mut text = "| group | collections | what they hold |\n|---|---|---|\n".to_owned();
+    for (group, name, worth) in [
+        (Group::Core, "core", "what flows decide by, and what nobody can enter again"),
+        (Group::Activity, "activity", "traces of what people do, and copies of posts"),
+        (Group::Log, "log", "events, which are kept for a while"),
+    ] {
+        let of_group = collections().into_iter().filter(|placed| placed.group == group);
+        let mut names: Vec<_> = of_group.map(|placed| placed.name).collect();
+        names.sort_unstable();
+        let names = names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+        let _written = writeln!(text, "| `{name}` | {} | {worth} |", names.join(", "));
     }
     text
 }

@@ -1,17 +1,16 @@
 //! GraphQL over HTTP at `/graphql`.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_graphql::{Response, Value};
 use axum::{
-    body::{Body as HttpBody, Bytes},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    body::Body as HttpBody,
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
     response::Response as HttpResponse,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use sha2::{Digest, Sha256};
-use tracing::Instrument as _;
 
 use super::{
     Edge,
@@ -21,23 +20,16 @@ use super::{
     live,
     negotiation::{Accepted, Format, Stream, is_known},
     parameters::{Body, Parameters, is_json},
-    receive,
     received_bytes::ReceivedBytes,
+    requests::{REQUEST_ID, request_id},
     response_writer::serialized,
-    server::Peer,
-    shares::Client,
     uploads,
 };
 use crate::{
     error::Error,
-    graphql::{errors, requester::Role, upload::Files},
-    traces,
+    graphql::{errors, upload::Files},
 };
 
-/// Header with the request's id. A valid id of the client is used, and the id is sent back.
-pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Header with which an admin requests the MongoDB commands of an operation.
-const EXPLAIN: &str = "x-docgate-explain";
 /// Headers that a page of another site can't send without a CORS preflight. A GET that is authenticated by a
 /// cookie must carry one of them.
 const CSRF_HEADERS: [&str; 3] =
@@ -337,64 +329,4 @@ fn not_acceptable() -> ErrorResponse {
     let reason = "must include application/json, application/graphql-response+json, or for \
                   subscriptions text/event-stream or multipart/mixed;subscriptionSpec=1.0";
     (StatusCode::NOT_ACCEPTABLE, Error::bad_input("accept", reason))
-}
-
-impl Edge {
-    /// Authenticates the request and charges its client's rate.
-    pub(super) async fn caller(&self, head: &Parts) -> Result<Caller, Error> {
-        let caller = self.authenticator.caller(&head.headers);
-        let caller = caller.instrument(traces::authenticate()).await;
-        // Requests with invalid tokens are limited too.
-        let requester = caller.as_ref().map(|caller| &caller.requester).ok();
-        self.limits.admit(self.limits.client(requester, self.address(head)))?;
-        caller
-    }
-
-    /// The client whose rate and shares the request uses.
-    pub(super) fn client(&self, caller: &Caller, head: &Parts) -> Client {
-        self.limits.client(Some(&caller.requester), self.address(head))
-    }
-
-    /// Receives the body within the time limit.
-    pub(super) async fn receive(
-        &self,
-        head: &Parts,
-        body: HttpBody,
-    ) -> Result<Bytes, ErrorResponse> {
-        let max = self.app.config().body_bytes;
-        let counted = ReceivedBytes::of(head);
-        let received = receive::whole(body, max, counted.as_deref());
-        let timed_out = |_elapsed| {
-            let error = Error::bad_input("body", "wasn't received in time");
-            Err((StatusCode::REQUEST_TIMEOUT, error))
-        };
-        tokio::time::timeout(self.limits.receive, received).await.unwrap_or_else(timed_out)
-    }
-
-    /// The client's address.
-    pub(super) fn address(&self, head: &Parts) -> IpAddr {
-        let peer =
-            head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.address.ip());
-        self.limits.address(&head.headers, peer)
-    }
-
-    /// Whether the response lists the MongoDB commands. In development mode it does unless the header says `false`.
-    fn is_explained(&self, headers: &HeaderMap, caller: &Caller) -> bool {
-        let development = self.app.config().development;
-        let is_asked = headers.get(EXPLAIN).map_or(development, |value| value != "false");
-        is_asked && (development || caller.requester.has(Role::Admin))
-    }
-}
-
-/// The request's id: the client's own if it is valid, otherwise a new one.
-pub(super) fn request_id(edge: &Edge, headers: &HeaderMap) -> String {
-    let is_valid = |id: &&str| {
-        (1..=64).contains(&id.len())
-            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-    };
-    headers
-        .get(&REQUEST_ID)
-        .and_then(|id| id.to_str().ok())
-        .filter(is_valid)
-        .map_or_else(|| edge.app.ids().random(), str::to_owned)
 }

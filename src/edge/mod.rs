@@ -25,6 +25,7 @@ mod parameters;
 mod receive;
 mod received_bytes;
 mod repoll;
+mod requests;
 mod response_writer;
 mod server;
 mod shop;
@@ -254,7 +255,7 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers([
-            graphql::REQUEST_ID,
+            requests::REQUEST_ID,
             header::RETRY_AFTER,
             header::ETAG,
             header::ACCEPT_RANGES,

@@ -13,7 +13,7 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use tracing::Instrument as _;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use super::graphql::REQUEST_ID;
+use super::requests::REQUEST_ID;
 use crate::traces;
 
 /// Creates the span of a GraphQL request.

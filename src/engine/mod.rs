@@ -1,9 +1,11 @@
 //! The query engine: the steps before and after the library executes an operation. Rooms use only
 //! [`caching`].
 //!
-//! - [`prepared`]: prepared operations; a document is parsed and validated once
+//! - [`preparing`]: prepares operations; a document is parsed and validated once
+//! - [`prepared`]: a prepared operation, which also completes its responses
 //! - `document`: a parsed document, as written and flattened
 //! - [`cost`]: cost, depth and complexity limits of an operation
+//! - `tokens`: the tokens of a document, for limits that are checked before it is parsed
 //! - [`caching`]: how long a response may be cached
 //! - [`types`]: the types of the schema, read from its SDL
 //! - [`keys`]: whether a mutation is called with an idempotency key
@@ -21,7 +23,9 @@ mod flatten;
 pub mod keys;
 mod merging;
 pub mod prepared;
+pub mod preparing;
 mod shape;
+mod tokens;
 mod typename;
 pub mod types;
 pub mod wording;

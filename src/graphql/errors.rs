@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use async_graphql::{ErrorExtensionValues, Response, ServerError};
+use async_graphql::{ErrorExtensionValues, PathSegment, Response, ServerError};
 
 use super::wording::reworded;
 use crate::error::Error;
@@ -67,33 +67,45 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
         return;
     };
     extensions.set("code", known.code());
+    log(known, request_id, &error.path);
+    match known {
+        Error::Internal(_) | Error::NewerVersion(_) => extensions.set("requestId", request_id),
+        Error::TooComplex { limit, .. } => extensions.set("limit", *limit),
+        Error::BadInput { field, .. } => extensions.set("field", field.as_ref()),
+        _ => {}
+    }
+    if known.is_retryable() {
+        extensions.set("retryable", true);
+    }
+}
+
+/// Logs an error that an operator has to know of.
+fn log(known: &Error, request_id: &str, path: &[PathSegment]) {
     match known {
         Error::Internal(inner) => {
             tracing::error!(
                 event = "internal_error",
                 request_id,
                 error = %inner,
-                path = ?error.path,
+                ?path,
                 "internal error",
             );
-            extensions.set("requestId", request_id);
         }
         Error::NewerVersion(inner) => {
             tracing::error!(
                 event = "newer_version",
                 request_id,
                 error = %inner,
-                path = ?error.path,
+                ?path,
                 "a document is of a version that this docgate doesn't know",
             );
-            extensions.set("requestId", request_id);
         }
         Error::Unavailable(inner) | Error::Uncounted(inner) => {
             tracing::warn!(
                 event = "outcome_unknown",
                 request_id,
                 error = %inner,
-                path = ?error.path,
+                ?path,
                 "the outcome of a write is unknown",
             );
         }
@@ -102,7 +114,7 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
                 event = "operation_timed_out",
                 request_id,
                 error = %inner,
-                path = ?error.path,
+                ?path,
                 "an operation took too long",
             );
         }
@@ -111,15 +123,10 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
                 event = "read_failed",
                 request_id,
                 error = %inner,
-                path = ?error.path,
+                ?path,
                 "a read failed",
             );
         }
-        Error::TooComplex { limit, .. } => extensions.set("limit", *limit),
-        Error::BadInput { field, .. } => extensions.set("field", field.as_ref()),
         _ => {}
-    }
-    if known.is_retryable() {
-        extensions.set("retryable", true);
     }
 }

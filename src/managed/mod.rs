@@ -1,13 +1,15 @@
 //! The managed mongod of `docgate demo` and of the tests: find, provide, start, stop.
 //!
 //! A real server is started as a child process, as a replica set with one member on the loopback interface.
-//! `provide` finds the binary or fetches it once, `process` runs it, `watchdog` ensures that it ends with
-//! this process, and `replica_set` makes it primary. Only Linux and macOS are supported, because process
+//! `provide` finds the binary or fetches it once, `process` runs it in the folder of `data_dir`, `log` reads why it ended,
+//! `watchdog` ensures that it ends with this process, and `replica_set` makes it primary. Only Linux and macOS are supported, because process
 //! groups and `sh` are needed.
 
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
+mod data_dir;
+mod log;
 mod process;
 mod provide;
 mod replica_set;

@@ -1,11 +1,14 @@
 //! Runs mongod as a child process that always ends with this process, even after a kill.
 
 use super::{
-    ManagedError, replica_set,
+    ManagedError,
+    data_dir::{lock, prepare_data_dir, remove_contents},
+    log::{errors_in, read_from},
+    replica_set,
     watchdog::{Watchdog, spawn_apart},
 };
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,11 +20,8 @@ use tokio::time::{Instant, sleep};
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit for mongod to end after SIGTERM; the watchdog kills it after 10 s.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
-/// A lock file in the data folder, held until the mongod that was started there has ended. mongod has a lock
-/// of its own, but it doesn't protect against another process that removes the data.
-const LOCK: &str = "docgate.lock";
 /// Interval in which the child process and the port are polled.
-const POLL: Duration = Duration::from_millis(20);
+pub(super) const POLL: Duration = Duration::from_millis(20);
 /// Maximum number of starts on different free ports. Another program may take a free port before mongod binds
 /// it.
 const PORT_ATTEMPTS: u32 = 5;
@@ -298,78 +298,6 @@ async fn end_within(child: &mut Child, time_limit: Duration) -> Result<(), Manag
     Ok(())
 }
 
-/// Creates the folder and returns its absolute path. A folder that will be removed must be empty.
-fn prepare_data_dir(settings: &Settings) -> Result<PathBuf, ManagedError> {
-    let folder = &settings.data_dir;
-    let failed = || ManagedError::system(format!("create {}", folder.display()));
-    fs::create_dir_all(folder).map_err(failed())?;
-    if settings.data == Data::Removed && fs::read_dir(folder).map_err(failed())?.next().is_some() {
-        return Err(ManagedError::NotEmpty { data_dir: folder.clone() });
-    }
-    fs::canonicalize(folder).map_err(failed())
-}
-
-/// Takes the lock of a data folder. Waits for it at most `patience`.
-async fn lock(data_dir: &Path, patience: Duration) -> Result<File, ManagedError> {
-    let path = data_dir.join(LOCK);
-    let failed = || ManagedError::system(format!("lock {}", path.display()));
-    let file = File::options().write(true).create(true).truncate(false).open(&path);
-    let file = file.map_err(failed())?;
-    let deadline = Instant::now() + patience;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(POLL).await,
-            Err(TryLockError::WouldBlock) => {
-                return Err(ManagedError::DataInUse { data_dir: data_dir.to_owned() });
-            }
-            Err(TryLockError::Error(fault)) => return Err(failed()(fault)),
-        }
-    }
-}
-
-/// Removes everything in a folder except its lock.
-fn remove_contents(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
-        } else if entry.file_name() != LOCK {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
-}
-
-fn read_from(file: &Path, start: u64) -> io::Result<String> {
-    let mut file = File::open(file)?;
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The last five errors in mongod's log, whose lines are JSON, and in the plain text that mongod or the shell
-/// printed before the log was open.
-/// <https://www.mongodb.com/docs/manual/reference/log-messages/>
-fn errors_in(text: &str) -> String {
-    let mut errors: Vec<_> = text.lines().rev().filter_map(error_of).take(5).collect();
-    errors.reverse();
-    errors.join("\n")
-}
-
-fn error_of(line: &str) -> Option<String> {
-    let Ok(entry) = serde_json::from_str::<serde_json::Value>(line) else {
-        return Some(line.to_owned());
-    };
-    let is_error = matches!(entry["s"].as_str(), Some("E" | "F"));
-    let message = entry["msg"].as_str().unwrap_or_default().trim();
-    is_error.then(|| match entry.get("attr") {
-        Some(details) => format!("{message} {details}"),
-        None => message.to_owned(),
-    })
 }

@@ -1,25 +1,23 @@
-//! Typed access to one collection. Each function sends one command. `super::bulk` adds the writes of many documents.
+//! Typed access to one collection: reads by key, and writes of one document. Each function sends one command. `super::lists`
+//! adds the reads of lists, and `super::bulk` the writes of many documents.
 
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
-use futures_util::{FutureExt, TryStreamExt};
 use mongodb::{
-    bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
+    bson::{DateTime, Document, doc},
     options::{Hint, ReadConcern, UpdateModifications},
 };
-use serde::de::DeserializeOwned;
 
 use super::{
     derived::Derived,
-    driver::{Raw, decode, find_many},
+    driver::Raw,
     guarded::{Guarded, Outcome},
-    keyset::{self, SortKey},
     loader::Loader,
-    lookup::{self, Fields, Keys, Lookup},
-    migrations, observe,
+    lookup::{Fields, Keys, Lookup},
+    migrations,
 };
 pub use super::{
-    driver::List,
+    lists::List,
     loader::Timed,
     lookup::Series,
     stored::{Stored, Version},
@@ -213,104 +211,6 @@ impl<T: Stored> Collection<T> {
         self.loader.read(lookup, value).await?.map(T::read).transpose()
     }
 
-    /// Returns the documents of one list read, in order.
-    pub fn list(&self, mut list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
-        if list.projection.is_none() && !T::UNREAD.is_empty() {
-            list.projection = Some(lookup::each(T::UNREAD, 0));
-        }
-        let read = |stored| T::read(Arc::new(stored));
-        self.list_raw(list).map(move |found| found?.into_iter().map(read).collect())
-    }
-
-    /// Returns the first document of one list read.
-    pub async fn first(&self, list: List) -> Result<Option<T>, Error> {
-        Ok(self.list(List { limit: 1, ..list }).await?.pop())
-    }
-
-    /// Returns documents whose time in `field` is before `before`, for sweeps. The index `hint` begins with the
-    /// field and returns the oldest first. The read isn't sorted: a sort by the least element of an array
-    /// couldn't use the index.
-    pub fn list_older(
-        &self,
-        (field, hint): (&str, &'static str),
-        before: DateTime,
-        limit: i64,
-    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
-        let filter = doc! { field: { "$lt": before } };
-        self.list(List { filter, limit, hint: Some(hint), ..List::default() })
-    }
-
-    /// Like [`Self::list_older`], from a time on, for sweeps that read page by page. Of an array, the oldest element that isn't
-    /// before `from` determines the order. A filter alone doesn't do this: of two limits of an array's elements, the server
-    /// uses one.
-    pub fn list_between(
-        &self,
-        (field, hint): (&str, &'static str),
-        from: DateTime,
-        before: DateTime,
-        limit: i64,
-    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
-        let filter = doc! { field: { "$lt": before } };
-        let between = Some((doc! { field: from }, doc! { field: before }));
-        self.list(List { filter, limit, hint: Some(hint), between, ..List::default() })
-    }
-
-    /// Returns the `_id`s of all matching documents in the order of `keys`, a batch at a time. The keys are fields
-    /// of the documents, not of parts of them, and the last one is unique.
-    pub async fn ids(
-        &self,
-        filter: Document,
-        keys: &[SortKey],
-        hint: Option<&'static str>,
-    ) -> Result<Vec<String>, Error> {
-        let projection =
-            Some(keyset::sort(keys).into_iter().map(|(key, _)| (key, 1.into())).collect());
-        let read = List {
-            filter,
-            sort: keyset::sort(keys),
-            limit: BATCH.into(),
-            projection,
-            hint,
-            ..List::default()
-        };
-        let (mut ids, mut next) = (Vec::new(), read.clone());
-        loop {
-            let found = self.list_raw(next).await?;
-            let found = found.iter().map(decode).collect::<Result<Vec<Document>, _>>()?;
-            let Some(last) = found.last() else { return Ok(ids) };
-            let values: Vec<Bson> =
-                keys.iter().map(|(key, _)| last.get(key).cloned().unwrap_or(Bson::Null)).collect();
-            next =
-                List { filter: keyset::beyond(read.filter.clone(), keys, &values), ..read.clone() };
-            for document in &found {
-                ids.push(document.get_str("_id").map_err(Error::internal)?.to_owned());
-            }
-        }
-    }
-
-    /// Like [`Self::list`], each with the server's time. `shape` is the expression of the returned document;
-    /// `T` must be decodable from it.
-    pub async fn list_timed(
-        &self,
-        list: List,
-        shape: impl Into<Bson>,
-    ) -> Result<Vec<Timed<T>>, Error> {
-        let projection = Some(doc! { "now": "$$NOW", "document": shape.into() });
-        let found = self.list_raw(List { projection, ..list }).await?;
-        found.iter().map(migrations::read_timed).collect()
-    }
-
-    pub(super) fn list_raw(
-        &self,
-        list: List,
-    ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
-        let (raw, recorded) =
-            (self.for_reads(), observe::if_collecting(|| list.command(self.name)));
-        let reads = raw.reads;
-        let found = find_many(raw, list, self.loader.limit());
-        found.inspect(move |_| observe::record_read(reads, recorded))
-    }
-
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
         match self.new_document(&document) {
@@ -379,47 +279,4 @@ impl<T: Stored> Collection<T> {
             })
             .await
     }
-
-    /// A list read in an order that no index provides, such as full text by score. The pipeline itself must
-    /// limit its result. `time` is `maxTimeMS`; by default it is 10 seconds.
-    ///
-    /// # Errors
-    /// `Timeout` if it takes longer; `Unread` or `Internal`.
-    pub async fn rank<R>(
-        &self,
-        pipeline: Vec<Document>,
-        time: Option<Duration>,
-    ) -> Result<Vec<R>, Error>
-    where
-        R: DeserializeOwned,
-    {
-        let inner = self.for_reads();
-        let reads = inner.reads;
-        let read = || doc! { "aggregate": self.name, "pipeline": &pipeline, "cursor": {} };
-        let recorded = observe::if_collecting(read);
-        let found = self
-            .inner()
-            .send("aggregate", async move {
-                inner
-                    .aggregate(pipeline)
-                    .with_type::<RawDocumentBuf>()
-                    .max_time(time.unwrap_or(RANK_TIMEOUT))
-                    .batch_size(BATCH)
-                    .read_concern(ReadConcern::majority())
-                    .await?
-                    .try_collect::<Vec<_>>()
-                    .await
-            })
-            .await;
-        observe::record_read(reads, recorded);
-        found?.iter().map(decode).collect()
-    }
 }
-
-/// `maxTimeMS` of reads that may examine many more documents than they return: nobody waits longer for a list or for
-/// suggestions, and the server has others to serve.
-pub const EXAMINING: Duration = Duration::from_secs(5);
-/// `maxTimeMS` of lists that examine more documents than they return, and sort them.
-const RANK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Documents per command when a list or a whole collection is read.
-pub(super) const BATCH: u32 = 1_000;

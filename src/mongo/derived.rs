@@ -14,10 +14,7 @@ use mongodb::{
     options::UpdateModifications,
 };
 
-use super::{
-    Collection, Stored,
-    driver::{List, decode},
-};
+use super::{Collection, Stored, driver::decode, lists::List};
 use crate::error::Error;
 
 /// A derived field: its name, and how its value follows from the document.

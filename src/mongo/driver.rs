@@ -15,15 +15,13 @@ use std::{
 use futures_util::FutureExt;
 use mongodb::{
     Database,
-    bson::{self, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
-    options::{CollectionOptions, Hint, ReadConcern},
-    raw_batch_cursor::RawBatch,
+    bson::{self, Document, RawBsonRef, RawDocument, RawDocumentBuf},
+    options::CollectionOptions,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Span;
 
 use super::{
-    expression::count,
     observe,
     placement::{Place, Placement, Reads},
     sessions::Sessions,
@@ -233,56 +231,6 @@ pub(super) fn send_within<T: Send + 'static>(
     })
 }
 
-/// A list read: one index range with a limit.
-#[derive(Debug, Clone, Default)]
-pub struct List {
-    /// Filter of the documents.
-    pub filter: Document,
-    /// Sort order; an index must provide it.
-    pub sort: Document,
-    /// Maximum number of documents.
-    pub limit: i64,
-    /// Returned fields, if not all. The document type must be decodable from them.
-    pub projection: Option<Document>,
-    /// Name of the index to use, if the planner could choose a worse one.
-    pub hint: Option<&'static str>,
-    /// Bounds in the hinted index: the first key that is read, and the key before which the read ends. The
-    /// documents then come in the order of the index, and `sort` is empty.
-    pub between: Option<(Document, Document)>,
-    /// `maxTimeMS` of the command, if it is to be shorter than that of other reads.
-    pub time: Option<Duration>,
-}
-
-impl List {
-    /// The documents with these `_id`s.
-    pub fn of_ids(ids: &[impl AsRef<str>]) -> Self {
-        let limit = count(ids.len());
-        let ids: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
-        Self { filter: doc! { "_id": { "$in": ids } }, limit, ..Self::default() }
-    }
-
-    /// The read as a `find` command, for `explain`.
-    pub(super) fn command(&self, collection: &str) -> Document {
-        let mut command = doc! {
-            "find": collection, "filter": self.filter.clone(), "limit": self.limit,
-        };
-        if !self.sort.is_empty() {
-            command.insert("sort", self.sort.clone());
-        }
-        if let Some(projection) = self.projection.as_ref().filter(|fields| !fields.is_empty()) {
-            command.insert("projection", projection.clone());
-        }
-        if let Some(hint) = self.hint {
-            command.insert("hint", hint);
-        }
-        if let Some((first, end)) = &self.between {
-            command.insert("min", first.clone());
-            command.insert("max", end.clone());
-        }
-        command
-    }
-}
-
 /// Decodes a stored document as the document type of its collection.
 pub(super) fn decode<T: DeserializeOwned>(raw: &RawDocumentBuf) -> Result<T, Error> {
     bson::deserialize_from_slice(raw.as_bytes()).map_err(unreadable)
@@ -301,48 +249,6 @@ fn unreadable(error: bson::error::Error) -> Error {
 
 pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error> {
     bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
-}
-
-/// Returns all matching documents. The returned future doesn't contain the query, which is large.
-pub(super) fn find_many(
-    inner: Raw,
-    list: List,
-    limit: Duration,
-) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> {
-    let handle = inner.clone();
-    handle.send("find", async move {
-        let mut find = inner
-            .find(list.filter)
-            .sort(list.sort)
-            .limit(list.limit)
-            .max_time(list.time.map_or(limit, |time| time.min(limit)))
-            .read_concern(ReadConcern::majority());
-        // With a batch size of one more than the limit, the server closes the cursor with its first batch.
-        if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
-            find = find.batch_size(batch);
-        }
-        if let Some(hint) = list.hint {
-            find = find.hint(Hint::Name(hint.to_owned()));
-        }
-        if let Some((first, end)) = list.between {
-            find = find.min(first).max(end);
-        }
-        if let Some(projection) = list.projection {
-            find = find.projection(projection);
-        }
-        documents(&inner.sessions().find(find).await?)
-    })
-}
-
-/// The documents of the server's batches.
-fn documents(batches: &[RawBatch]) -> mongodb::error::Result<Vec<RawDocumentBuf>> {
-    let mut documents = Vec::new();
-    for batch in batches {
-        for document in batch.doc_slices()? {
-            documents.push(as_document(document?)?.to_owned());
-        }
-    }
-    Ok(documents)
 }
 
 /// Reads one element of a batch as a document.

@@ -18,8 +18,9 @@ use tokio::task::JoinHandle;
 
 use super::{
     collection::{Collection, Stored},
-    driver::{List, Raw, find_many, insert},
+    driver::{Raw, insert},
     indexes::Index,
+    lists::{List, find_many},
 };
 use crate::error::Error;
 

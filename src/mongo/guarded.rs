@@ -11,8 +11,9 @@ use mongodb::{
 };
 
 use super::{
-    driver::{List, Raw, decode, find_many, is_duplicate_key},
+    driver::{Raw, decode, is_duplicate_key},
     expression::both,
+    lists::{List, find_many},
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     migrations,

@@ -14,8 +14,9 @@ use tracing::Span;
 
 use super::{
     batcher::{Batcher, Batchers, Item, Source},
-    driver::{DUPLICATE_KEY, List, Raw, find_many},
+    driver::{DUPLICATE_KEY, Raw},
     guarded::Outcome,
+    lists::{List, find_many},
     observe::{self, SharedCommand},
     raw_writes::{self, FailedUpdate, Reply},
 };

@@ -1,4 +1,4 @@
-//! Lazy documents, of which only the selected fields are decoded.
+//! Lazy documents: only the selected fields are decoded.
 //!
 //! Decoding a document into an owned type copies each of its strings and visits all nested values, although most
 //! of them aren't part of the response. A view borrows its fields from the stored bytes, which are scanned once.

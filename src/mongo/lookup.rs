@@ -5,10 +5,7 @@ use mongodb::{
     error::Result,
 };
 
-use super::{
-    driver::{List, malformed},
-    placement::Reads,
-};
+use super::{driver::malformed, lists::List, placement::Reads};
 
 /// Collection, consistency, keys, fields and read concern of a read. Reads with the same lookup share their commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -9,7 +9,8 @@
 //! - [`migrations`]: the versions of documents, and their upgrades
 //! - [`shape`]: descriptions of document types, for the documentation
 //! - [`condition`]: conditions as values, from which guards and checks of read documents follow
-//! - [`collection`]: typed reads and writes, each one command
+//! - [`collection`]: typed reads by key and writes, each one command
+//! - [`lists`]: reads of lists
 //! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
 //! - `queue`: the queue of a batcher, and when it is sent
@@ -41,7 +42,7 @@
 //! - [`time_series`]: MongoDB's time-series collections
 //! - `whole`: reads of whole collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
-//! - [`lazy_document`]: documents of which only the selected fields are decoded
+//! - [`lazy_document`]: documents that decode only their selected fields
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
 //! - [`indexes`]: declared indexes, and `index_plan`: their comparison with existing ones
 //! - [`shards`]: the shard keys of collections
@@ -69,6 +70,7 @@ pub mod indexes;
 mod inserter;
 pub mod keyset;
 pub mod lazy_document;
+pub mod lists;
 mod loader;
 mod lookup;
 pub mod migrations;

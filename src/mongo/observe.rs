@@ -10,7 +10,7 @@ use std::{
 use mongodb::bson::{Document, doc};
 
 use super::{
-    driver::List,
+    lists::List,
     lookup::{AGGREGATE, FIND, Keys, Lookup},
     placement::{Group, Reads},
 };

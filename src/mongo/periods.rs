@@ -13,9 +13,10 @@ use mongodb::{
 use super::{
     appender::Rejected,
     collection::{Collection, List},
-    driver::{Raw, find_many},
+    driver::Raw,
     expression::starts_with,
     indexes::{Index, name_of},
+    lists::find_many,
     loader::Loader,
     observe,
     placement::create,

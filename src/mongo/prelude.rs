@@ -4,12 +4,6 @@ pub(crate) use mongodb::bson::{Bson, DateTime, Document, doc};
 pub(crate) use serde::{Deserialize, Serialize};
 
 pub(crate) use super::{
-    Collection, Group, Outcome, Stored, Version,
-    collection::{EXAMINING, List},
-    condition::*,
-    expression::*,
-    guarded::Guarded,
-    indexes::Index,
-    shards::ShardKey,
-    stored::document,
+    Collection, Group, Outcome, Stored, Version, collection::List, condition::*, expression::*,
+    guarded::Guarded, indexes::Index, lists::EXAMINING, shards::ShardKey, stored::document,
 };

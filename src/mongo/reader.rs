@@ -14,7 +14,8 @@ use tracing::Span;
 use super::{
     batcher::{Item, Source},
     clock::Clock,
-    driver::{List, Raw, as_document, record_batched},
+    driver::{Raw, as_document, record_batched},
+    lists::List,
     lookup::{FIND, Keys, Lookup, Series},
     observe::SharedCommand,
 };

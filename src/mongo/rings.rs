@@ -20,8 +20,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     collection::{Collection, List, Stored},
-    driver::{DUPLICATE_KEY, Raw, decode, encode, find_many},
+    driver::{DUPLICATE_KEY, Raw, decode, encode},
     expression::{count, millis, starts_with},
+    lists::find_many,
     raw_writes,
 };
 use crate::error::Error;

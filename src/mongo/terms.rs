@@ -13,9 +13,10 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     Collection, Stored,
-    collection::{EXAMINING, List},
+    collection::List,
     expression::{both, literal, starts_with, stored},
     indexes::Index,
+    lists::EXAMINING,
     stored::document,
     words::{folded, is_corrected, is_near, is_of_word, variants, words},
 };

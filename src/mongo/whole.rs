@@ -10,8 +10,8 @@ use mongodb::{
 
 use super::{
     Collection, Stored,
-    collection::{BATCH, List},
-    driver::{REPLY_TIMEOUT, find_many},
+    driver::REPLY_TIMEOUT,
+    lists::{BATCH, List, find_many},
     migrations,
 };
 use crate::error::Error;

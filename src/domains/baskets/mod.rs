@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A basket is the decider of its changes and of its checkout. It holds something at receivers, such as stock or seats. Its
-//! outbox has what is still to be given back of that. A room declares its type of baskets by [`basket!`], and gets from this
+//! outbox lists what it still has to give back. A room declares its type of baskets by [`basket!`], and gets from this
 //! module:
 //!
 //! - [`open`], [`begin`], [`cancel`] and the [`sweep`] of baskets that are idle or being closed;

@@ -10,7 +10,8 @@ queries! {
     /// Query fields.
     pub struct CatalogQuery;
 
-    /// A product by its SKU, the SKU of one of its variants, or its slug, of which one is given. Null if it doesn't exist.
+    /// A product by its SKU, the SKU of one of its variants, or its slug. Exactly one of `sku` and `by` must be set. Null if the
+    /// product doesn't exist.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]

@@ -34,8 +34,8 @@
 //!
 //! # Invariants
 //!
-//! The facets are what a recount gives. Every `path`, `parentPath` and `ancestors`, and every copy in products, follows from the slugs, names and
-//! parents; no path exists twice.
+//! The facets are what a recount gives. Every `path`, `parentPath` and `ancestors`, and every copy in products, follows from
+//! the slugs, names and parents. No path exists twice.
 
 mod documents;
 mod facets;

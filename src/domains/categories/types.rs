@@ -130,7 +130,7 @@ pub(super) struct Translation<'a> {
     name: &'a str,
 }
 
-/// Key of a category; exactly one field is given.
+/// Key of a category. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum CategoryBy {
     /// Slug, if only one category has it. If several categories have it, the field fails with an error.

@@ -1,10 +1,10 @@
-//! The checkout of [baskets](super::baskets): what a basket holds is paid, and something is placed for it, such as an order.
-//! The basket is the decider. A room gives what differs as its [`Sale`]: what is missing of the basket's content and has to be
-//! reserved, how the content is sold, and the document that is placed, whose `_id` is that of the checkout.
+//! The checkout of [baskets](super::baskets): the content of a basket is paid, and a document is placed for it, such as an
+//! order. The basket is the decider. Each room declares a [`Sale`]: the part of the content that isn't reserved yet, how the
+//! content is sold, and the document that is placed. The `_id` of that document is the checkout's.
 //!
-//! There are two flows. A basket doesn't need a *claim* if the payment needs no outside provider: `unclaimed` has that flow.
-//! `claimed` has the other one, where an outside provider authorises the payment; it also finishes checkouts of versions that
-//! had only that.
+//! There are two flows. If the payment needs no outside provider, the checkout needs no *claim* (`unclaimed`). If an outside
+//! provider authorises the payment, it needs one (`claimed`). `claimed` also finishes checkouts of versions that had only that
+//! flow.
 //!
 //! The payment has its own id, which the basket records: a reader of the payment must not be able to derive the id of what is
 //! placed.
@@ -148,7 +148,7 @@ pub type Placed<S> = Result<<S as Sale>::Placed, Stop<<S as Sale>::Refused>>;
 
 /// A checkout that begins: the values of the stored one. The fields are those of [`Terms`].
 #[derive(Debug)]
-pub struct Begun {
+pub struct NewCheckout {
     pub id: String,
     pub tag: Option<String>,
     pub payment_id: String,
@@ -188,13 +188,13 @@ pub struct Call<'a> {
 /// A refusal, which left the basket as it was; or the outcome is unknown.
 pub async fn check_out<S: Sale>(
     call: &Call<'_>,
-    record: impl Fn(Begun, &S::Basket) -> Recorded<S> + Sync,
+    record: impl Fn(NewCheckout, &S::Basket) -> Recorded<S> + Sync,
 ) -> Placed<S> {
     let (cx, op, record) = (call.cx, call.op, &record);
     let read = || async move {
         let payer = payments::payer(&cx, call.payment.account.as_deref());
-        let (begun, payer) = tokio::join!(begin::<S>(cx, call.id), payer);
-        let (attempt, basket) = begun?;
+        let (began, payer) = tokio::join!(begin::<S>(cx, call.id), payer);
+        let (attempt, basket) = began?;
         Ok((attempt, (basket, payer?)))
     };
     decide(
@@ -240,12 +240,12 @@ async fn try_out<S: Sale>(
     basket: &S::Basket,
     payer: Option<&AccountDocument>,
     attempt: &Attempt,
-    record: &(impl Fn(Begun, &S::Basket) -> Recorded<S> + Sync),
+    record: &(impl Fn(NewCheckout, &S::Basket) -> Recorded<S> + Sync),
 ) -> Result<Step<S::Placed>, Stop<S::Refused>> {
     let parts = S::parts(*cx, basket, attempt).await?;
     let at_once = needs_no_provider(cx, basket.total());
-    let begun = begun::<S>(*cx, op, basket, &parts, at_once, payment, attempt);
-    let checkout = record(begun, basket)?;
+    let new = new_checkout::<S>(*cx, op, basket, &parts, at_once, payment, attempt);
+    let checkout = record(new, basket)?;
     let run = Run::<S>::of(cx, basket, &checkout, attempt);
     if at_once {
         payments::check_payer(*cx, &run.charge(), payer)?;
@@ -264,7 +264,7 @@ async fn try_out<S: Sale>(
 }
 
 /// The checkout that an attempt begins, with or without a claim.
-fn begun<S: Sale>(
+fn new_checkout<S: Sale>(
     cx: Cx<'_>,
     op: &Op,
     basket: &S::Basket,
@@ -272,7 +272,7 @@ fn begun<S: Sale>(
     is_unclaimed: bool,
     payment: &Payment,
     attempt: &Attempt,
-) -> Begun {
+) -> NewCheckout {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let tag = || format!("{}/{}", op.tag(basket.ops()), cx.ids().derived(&parts));
     let tag = is_unclaimed.then(tag);
@@ -280,7 +280,7 @@ fn begun<S: Sale>(
     let name = tag.as_ref().map_or_else(|| [&*op.id, &number], |tag| [tag, ""]);
     let derived = |what| cx.ids().derived(&[what, basket.id(), name[0], name[1]]);
     let [id, payment_id] = S::IDS.map(derived);
-    Begun {
+    NewCheckout {
         id,
         payment_id: S::recorded(&payment_id),
         owner: cx.requester.subject.clone(),

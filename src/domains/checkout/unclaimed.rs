@@ -9,9 +9,9 @@
 //! The tag is `{op}/{digest of the input}/{number}/{digest of the content as read}`; the ids of the checkout and of its payment
 //! are derived from it. The decision records the op, so that an abort of the tag is refused from then on.
 //!
-//! A refusal before the decision aborts the tag: it is marked void on the basket, then everything is released. What an
-//! interrupted attempt leaves is found by the sweep: before the decision by the marks of the tag on receivers and account,
-//! after it by the basket's state.
+//! A refusal before the decision aborts the tag: it is marked void on the basket, then everything is released. The sweep
+//! finds interrupted attempts: before the decision by the marks of the tag on receivers and account, after it by the
+//! basket's state.
 //!
 //! The attempt that inserts the payment (or what is placed, if there is no payment) carries out step 4. Marks stay until no
 //! attempt that began before the decision can write any more. The payment's claim ends one grace period after the checkout's
@@ -29,10 +29,10 @@
 //!   After a checkout without a payment nothing is forgotten: two attempts of one call may believe that they inserted the
 //!   same order.
 //! - `forget-sell`: the sales were answered, and none was sent twice. A late sale would find no mark.
-//! - `forget-took` and `forget-take`, of which one is enough: the attempt reserved everything of the tag itself, and sent
+//! - `forget-took` or `forget-take`, one is enough: the attempt reserved everything of the tag itself, and sent
 //!   no reserve twice.
 //! - `forget-own`: the attempt completed the cart itself, on a majority.
-//! - `forget-deadline` and `take-deadline`, of which one is enough: the attempt isn't over, and reserves have deadlines.
+//! - `forget-deadline` or `take-deadline`, one is enough: the attempt isn't over, and reserves have deadlines.
 //! - `forget-empty`: only an empty entry is forgotten.
 //! - `sweep-ended`: the sweep returns what the entry of a COMPLETE cart still holds.
 

@@ -1,8 +1,8 @@
 //! Imports of access logs: their lines are inserted as events, and the position in each log is remembered.
 //!
-//! A log is known by its first line, so that its name and its compression don't matter. What is imported of it is a
-//! position for each *sink*, such as the events. Logs that begin with the same line are told apart by the last line before
-//! the position.
+//! A log is known by its first line, so its name and its compression don't matter. For each *sink*, such as the events,
+//! docgate remembers the position up to which the log is imported. Two logs can begin with the same line. Then the last line
+//! before the position distinguishes them.
 
 use std::collections::BTreeMap;
 

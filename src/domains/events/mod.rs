@@ -10,8 +10,8 @@
 //!   indexes before it first inserts there, and the sweep creates the next one a day ahead of its first moment. Both are
 //!   `createIndexes`, which several gateways may send at once.
 //! - The sweep drops a month as a whole once its last moment is older than `events_retention_days`. Older events are
-//!   refused, so nothing is inserted into a dropped month, but for a command that is under way for longer than
-//!   [`SLACK`](sweep::SLACK). Such a collection is dropped by the next pass.
+//!   refused. So only a command that is under way for longer than [`SLACK`](sweep::SLACK) can insert into a dropped month.
+//!   The next pass drops the collection that such a command creates.
 //! - A list that crosses months reads one range of one index in each of them, one month after the other, until its page is
 //!   full.
 //!

@@ -208,7 +208,7 @@ result! {
         EventsLogged | Conflict | InvalidInput;
 }
 
-/// Filter of a list of events; exactly one field is given. Each is served by an index.
+/// Filter of a list of events. Exactly one field must be set. Each is served by an index.
 #[derive(Debug, OneofObject)]
 pub enum EventsBy {
     /// Events of this path, of all sites.

@@ -7,9 +7,9 @@
 //!
 //! # Moves
 //!
-//! Whatever concerns two or three documents is a move: picking up, dropping, giving, buying, selling, walking, and the creation
-//! and deletion of a character. So are the making of things and the increments of attributes: a move of one document is made
-//! once for each idempotency key.
+//! A move concerns two or three documents: picking up, dropping, giving, buying, selling, walking, and the creation and
+//! deletion of a character. The making of things and the increments of attributes are moves of one document, so that each is
+//! made once for each idempotency key.
 //!
 //! ```text
 //!   take from each document, ──▶ insert of the move ──▶ give to each ──▶ settle
@@ -22,15 +22,16 @@
 //! ```
 //!
 //! The move is the decider, but it is inserted only when everything was taken. `src/flow/decision/mod.rs` has the steps, their
-//! guards and why they are safe; `operations/moving.rs` has what they send. What is taken stays in its document, marked as leaving; it also stands at the receiver, marked
-//! as arriving. So each document has all that a cut move needs to be given or undone, and room is reserved without a counter.
+//! guards and why they are safe. `operations/moving.rs` has the statements that they send. A thing that is taken stays in its
+//! document, marked as leaving. It is also in the receiver's document, marked as arriving. So each document has all that is
+//! needed to give or undo a cut move, and room is reserved without a counter.
 //!
 //! Picking up, dropping and gifts demand that both sides are at one place, by the guards of their takes. An exit is part of the
 //! guard of the place that is left.
 //!
 //! # Changes within an inventory
 //!
-//! What is worn, and what lies in which container, is changed by one update that is guarded by the character's version. So a
+//! One update puts things on or off, or into and out of containers. It is guarded by the character's version. So a
 //! container that is being carried off can't be filled, and no container gets into itself.
 //!
 //! # Copies of places

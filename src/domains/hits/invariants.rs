@@ -5,7 +5,7 @@
 //! two reads count as apart: between these, every command that was under way has ended. The repair sets the month's count.
 //! The update is guarded by the month's count as it was read last.
 //!
-//! A batch with an idempotency key, or of an import, that is repeated after a repair may set them apart once more; the next
+//! After a repair, the repeat of a batch with an idempotency key, or of an import, may make the two differ once more. The next
 //! repair corrects that. Days without a document aren't compared, so an operator may delete old documents of days.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};

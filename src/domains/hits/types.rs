@@ -80,7 +80,7 @@ pub enum Resolution {
     Month,
 }
 
-/// Range of a report; exactly one field is given.
+/// Range of a report. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum ReportRange {
     /// Whole days of the time zone.
@@ -141,7 +141,7 @@ impl From<Vec<Bucket>> for HitReport {
     }
 }
 
-/// Period of a list of the most viewed pages, in UTC; exactly one field is given.
+/// Period of a list of the most viewed pages, in UTC. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum TopPagesPeriod {
     /// One day.

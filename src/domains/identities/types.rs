@@ -56,7 +56,7 @@ pub struct IdentityProof {
     pub expires_at: DateTime,
 }
 
-/// A name; exactly one field is given. Names are normalised before they are compared.
+/// A name. Exactly one field must be set. Names are normalised before they are compared.
 #[derive(Debug, Clone, OneofObject, serde::Serialize)]
 pub enum IdentityInput {
     /// E-mail address; upper and lower case are treated as equal.

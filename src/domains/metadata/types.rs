@@ -78,7 +78,7 @@ object! {
 }
 
 value_input! {
-    /// Value of a pair of metadata; exactly one field is given.
+    /// Value of a pair of metadata. Exactly one field must be set.
     MetadataValueInput
 }
 

@@ -14,8 +14,8 @@ queries! {
     /// Query fields.
     pub struct OrdersQuery;
 
-    /// An order by its global id or its number; give either `id` or `by`. Null if it doesn't exist or isn't visible to the
-    /// caller. An order is visible to its owner and to merchants; an order that was placed without signing in is visible to
+    /// An order by its global id or its number. Exactly one of `id` and `by` must be set. Null if the order doesn't exist or
+    /// isn't visible to the caller. An order is visible to its owner and to merchants; an order that was placed without signing in is visible to
     /// everyone who knows its id.
     ///
     /// Who: everyone.

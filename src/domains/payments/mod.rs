@@ -1,4 +1,4 @@
-//! Payments: one interface over the payment providers, of which the configuration selects one.
+//! Payments: one interface over the payment providers. The configuration selects one of them.
 //!
 //! Every call is repeatable under its id. `void` leaves a tombstone at the provider, so that a late
 //! authorisation is refused. A total of zero isn't sent to a provider: [`operations`] answers it, and no

@@ -8,10 +8,10 @@
 //!   pseudonym ──▶ operations of each room: carts, bookings, comments, posts, … ──▶ fields of each collection ──▶ done
 //! ```
 //!
-//! An erasure writes its pseudonym down first ([`ErasureDocument`]), and removes that document at its end. So a run that
-//! was cut is finished by another one with the same pseudonym, and so are two at once. Each change is one command on one
-//! document, whose filter names what was read; a run that is repeated finds nothing. A document in which a flow is going
-//! on, such as a cart that is being checked out, is left to the next run: the flow would write the subject again.
+//! An erasure first stores its pseudonym ([`ErasureDocument`]), and removes that document at its end. So another run finishes
+//! an interrupted one with the same pseudonym, and two runs at once have the same pseudonym too. Each change is one command on
+//! one document. Its filter names what was read, so a repeated run finds nothing. If a flow is going on in a document, as in a
+//! cart that is being checked out, the document is left to the next run, because the flow would write the subject again.
 //!
 //! Afterwards nothing leads from the subject to the pseudonym.
 

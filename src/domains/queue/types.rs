@@ -210,7 +210,7 @@ input! {
 
     /// Input of `claimJob`.
     pub struct ClaimJobInput {
-        /// Name of the queue. Either this or `queues` is needed.
+        /// Name of the queue. Exactly one of `queue` and `queues` must be set.
         pub queue: Option<String> where optional(queue),
         /// Names of 1 to 16 queues instead of `queue`. They take turns: a claim of one job begins with the queue whose
         /// turn it is, and a claim of several jobs divides them among the queues that have jobs.

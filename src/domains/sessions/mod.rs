@@ -39,9 +39,9 @@
 //! session that isn't visible to that first run arrived less than one grace period before the end of the window, so it is in
 //! the overlap of the next window.
 //!
-//! **Why a slow run changes nothing.** Each command of a run computes nothing after the attempt's deadline, and replaces
-//! nothing that a later run has computed. What the slow run alone has read arrived after the update of step 1 of the later
-//! run, so it is in the window of the run after that.
+//! **Why a slow run changes nothing.** A command of a run computes nothing after the attempt's deadline, and replaces
+//! nothing that a later run has computed. A session that only the slow run has read arrived after the update of step 1 of the
+//! later run. So it is in the window of the run after that.
 //!
 //! **Sessions that are too late.** A session that began longer ago than `session_retention_seconds` is refused. Sessions
 //! are removed only when the watermark has passed the end of their hour by that time and some grace periods. The time of

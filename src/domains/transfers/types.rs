@@ -147,7 +147,7 @@ object! {
     }
 }
 
-/// Key of a transfer; exactly one field is given.
+/// Key of a transfer. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum TransferBy {
     /// Global id of the transfer.

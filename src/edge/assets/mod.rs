@@ -14,7 +14,7 @@ use axum::{
     routing::{MethodRouter, get},
 };
 
-use super::{Edge, graphql};
+use super::{Edge, requests};
 use error_response::ErrorResponse;
 
 /// The methods of a path below `/assets`.
@@ -36,10 +36,10 @@ async fn put_asset(State(edge): State<Edge>, request: Request) -> Response {
 }
 
 fn end(edge: &Edge, head: &Parts, answered: Result<Response, ErrorResponse>) -> Response {
-    let id = graphql::request_id(edge, &head.headers);
+    let id = requests::request_id(edge, &head.headers);
     let mut response = answered.unwrap_or_else(|error| error.answer(edge, &id));
     if let Ok(id) = HeaderValue::try_from(id) {
-        response.headers_mut().insert(graphql::REQUEST_ID, id);
+        response.headers_mut().insert(requests::REQUEST_ID, id);
     }
     response
 }

@@ -1,5 +1,5 @@
-//! Flows whose decider doesn't exist before: the commit inserts it, after everything was taken. Such a decider is a
-//! *decision*. It suits flows between equal documents, of which none is the place to look for the flow.
+//! Flows whose decider doesn't exist before the commit: the commit inserts it, after everything was taken. Such a decider is
+//! a *decision*. It suits flows between equal documents, none of which could be the decider.
 //!
 //! | step | command | guard | deadline | if its outcome is unknown |
 //! |---|---|---|---|---|

@@ -24,7 +24,7 @@ const TITLE: usize = 300;
 /// Maximum length of a description, in characters.
 const DESCRIPTION: usize = 2_000;
 
-/// Key of an asset; exactly one field is given.
+/// Key of an asset. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum AssetBy {
     /// Global id of the asset, as in `Asset.id`.
@@ -34,7 +34,7 @@ pub enum AssetBy {
     Path(String),
 }
 
-/// Filter and sort order of a list of assets; exactly one field is given.
+/// Filter and sort order of a list of assets. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum AssetsBy {
     /// Assets with this tag, newest first.
@@ -48,11 +48,11 @@ pub enum AssetsBy {
 }
 
 value_input! {
-    /// Value of an attribute; exactly one field is given.
+    /// Value of an attribute. Exactly one field must be set.
     AttributeValueInput
 }
 
-/// Range of values of one type; exactly one field is given.
+/// Range of values of one type. Exactly one field must be set.
 #[derive(Debug, Clone, OneofObject, Serialize)]
 pub enum AttributeRange {
     /// The value is a text in this range. Texts are compared by code points.
@@ -74,7 +74,7 @@ input! {
         pub parent_id: Option<ID>,
     }
 
-    /// Condition on one attribute. Exactly one of `eq`, `range` and `exists` is given.
+    /// Condition on one attribute. Exactly one of `eq`, `range` and `exists` must be set.
     pub struct AttributeCondition {
         /// Key that the attribute has, 1 to 100 characters. Keys from a camera begin with `exif:`. Each file also has
         /// `file:type`, its media type, `file:size`, its size in bytes, and `file:name`, its name.
@@ -87,7 +87,7 @@ input! {
         pub exists: Option<bool>,
     }
 
-    /// Range of texts. At least one limit is given.
+    /// Range of texts. At least one limit must be set.
     pub struct TextRange {
         /// Lower limit, included. Default: none.
         pub from: Option<String>,
@@ -95,7 +95,7 @@ input! {
         pub to: Option<String>,
     }
 
-    /// Range of numbers. At least one limit is given.
+    /// Range of numbers. At least one limit must be set.
     pub struct NumberRange {
         /// Lower limit, included. Default: none.
         pub from: Option<f64>,
@@ -103,7 +103,7 @@ input! {
         pub to: Option<f64>,
     }
 
-    /// Range of points in time. At least one limit is given.
+    /// Range of points in time. At least one limit must be set.
     pub struct DateRange {
         /// Earliest time, included. Default: none.
         pub from: Option<DateTime>,

@@ -72,7 +72,7 @@ pub struct PriceLimits {
     pub max: Option<Long>,
 }
 
-/// Range of a numeric property; both limits are included. At least one limit is given.
+/// Range of a numeric property; both limits are included. At least one limit must be set.
 #[derive(Debug, InputObject)]
 #[graphql(name = "ProductNumberRange")]
 pub struct NumberRangeInput {

@@ -58,7 +58,7 @@ input! {
         pub issue_date: Option<Date>,
         /// Weight and size of the parcel.
         pub shipping: Option<ShippingInput> where optional(nested()),
-        /// Data that depends on the type of the product. The field that is given determines the type.
+        /// Data that depends on the type of the product. The field that is set determines the type.
         pub details: ProductDetailsInput where details,
     }
 
@@ -91,7 +91,7 @@ input! {
     }
 }
 
-/// Data that depends on the type of the product; exactly one field is given.
+/// Data that depends on the type of the product. Exactly one field must be set.
 #[derive(Debug, Clone, OneofObject, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ProductDetailsInput {
@@ -162,7 +162,7 @@ input! {
         #[graphql(default)]
         #[serde(default)]
         pub properties: Vec<PropertyInput> where each(50, nested()),
-        /// Numeric properties of the product, such as a length, at most 50. Each key is given once. Lists of products
+        /// Numeric properties of the product, such as a length, at most 50. No key may occur twice. Lists of products
         /// are filtered by their ranges.
         #[graphql(default)]
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -208,7 +208,7 @@ input! {
         pub content: ProductContentInput where content,
     }
 
-    /// Input of `setProductPrice`. At least one of the two prices is given.
+    /// Input of `setProductPrice`. At least one of the two prices must be set.
     pub struct SetProductPriceInput {
         /// SKU of the product.
         pub sku: ID where sku(),

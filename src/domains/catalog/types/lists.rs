@@ -5,7 +5,7 @@ use async_graphql::{InputObject, OneofObject};
 use super::{combined::ProductsWhere, inputs::PropertyInput};
 use crate::{domains::metadata::MetadataFilter, graphql::prelude::*};
 
-/// Filter and sort order of a list of products; exactly one field is given. There is no free-form filter,
+/// Filter and sort order of a list of products. Exactly one field must be set. There is no free-form filter,
 /// because each of these is served by an index.
 #[derive(Debug, OneofObject)]
 pub enum ProductsBy {
@@ -51,7 +51,7 @@ pub struct CreditFilter {
     pub kind: Slug,
 }
 
-/// A contributor by id or by name; exactly one field is given.
+/// A contributor by id or by name. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum CreditedPerson {
     /// Global id of the person.
@@ -82,7 +82,7 @@ pub struct TextFilter {
     pub language: Option<LocaleTag>,
 }
 
-/// A category by its path, such as `/music/jazz`; exactly one field is given.
+/// A category by its path, such as `/music/jazz`. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum CategoryFilter {
     /// Products of this category itself.

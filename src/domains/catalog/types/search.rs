@@ -12,7 +12,7 @@ use crate::{
     mongo::terms::{Suggested, Typed},
 };
 
-/// Key of a product; exactly one field is given.
+/// Key of a product. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum ProductBy {
     /// SKU of the product, or of one of its variants.

@@ -9,8 +9,8 @@ document! {
         pub path as "_id": String,
         /// Rises with each change that is to be counted. It is at least the server's clock, so it also rises from one
         /// document to the next of the same path.
-        pub asked: i64,
-        /// The `asked` that the counts include.
+        pub changes: i64,
+        /// The `changes` that the counts include.
         #[serde(default)]
         pub counted: i64,
         /// Server time since which changes are to be counted; absent if all were.
@@ -81,7 +81,7 @@ impl FacetsDocument {
     pub(super) fn empty(path: &str) -> Self {
         Self {
             path: path.to_owned(),
-            asked: 0,
+            changes: 0,
             counted: 0,
             dirty_at: None,
             counted_at: None,
@@ -94,7 +94,8 @@ impl FacetsDocument {
 document! {
     /// The fields of a product by which facets follow it. The catalog owns the collection and declares the index
     /// `facets.at`.
-    pub(super) struct CountedProduct {
+    pub struct CountedProduct {
+        /// SKU of the product.
         pub sku as "_id": String,
         /// Generation of the product.
         pub generation as "incarnation": String,
@@ -106,7 +107,7 @@ document! {
     } in "products";
 
     /// The paths of one of its categories.
-    pub(super) struct Within {
+    pub struct Within {
         /// See [`CategoryCopy`](super::super::CategoryCopy).
         pub within: Vec<String>,
     }

@@ -1,21 +1,15 @@
 //! Every MongoDB call of facets.
 
-use std::collections::BTreeSet;
-
 use mongodb::bson::deserialize_from_document;
 
 use super::documents::{CountedProduct, Counts, FacetsDocument};
 use crate::{
     app::App,
+    domains::counted::{self, Marked},
     error::{Error, Result},
-    flow::Attempt,
     mongo::prelude::*,
 };
 
-/// Maximum number of products that one command lists.
-pub(super) const FOLLOWED: usize = 500;
-/// Maximum number of paths that one pass counts.
-pub(super) const COUNTED: i64 = 100;
 /// Maximum number of types and of contributors.
 const VALUES: i64 = 20;
 /// Maximum number of properties, each with its value.
@@ -23,84 +17,32 @@ const PROPERTIES: i64 = 100;
 /// Maximum number of bands of prices, of all currencies.
 const BANDS: i64 = 200;
 
-fn all(app: &App) -> Collection<FacetsDocument> {
-    app.collection()
-}
-
 /// The facets of a path.
 pub(super) async fn find(app: &App, path: &str) -> Result<Option<FacetsDocument>> {
-    all(app).get(path).await
+    app.collection().get(path).await
 }
 
-/// The facets that are to be counted, those that have waited longest first.
-pub(super) async fn list_dirty(app: &App) -> Result<Vec<FacetsDocument>> {
-    all(app).list_older(("dirtyAt", "dirty"), DateTime::MAX, COUNTED).await
-}
+impl Marked for CountedProduct {
+    const LISTED: usize = 500;
+    const MARK: (&'static str, &'static str) = ("facets.at", "facets");
 
-/// All facets.
-pub(super) async fn list_all(app: &App) -> Result<Vec<FacetsDocument>> {
-    let mut found = Vec::new();
-    all(app).for_each(|facets| found.push(facets)).await?;
-    Ok(found)
-}
+    fn fields() -> Document {
+        doc! { "incarnation": 1, "categories.within": 1, "facets": 1 }
+    }
 
-/// Products whose changes facets haven't followed, those that have waited longest first.
-pub(super) async fn list_changed(app: &App) -> Result<Vec<CountedProduct>> {
-    let list = List {
-        filter: doc! { "facets.at": { "$lt": DateTime::MAX } },
-        limit: i64::try_from(FOLLOWED).unwrap_or(i64::MAX),
-        projection: Some(doc! { "incarnation": 1, "categories.within": 1, "facets": 1 }),
-        hint: Some("facets"),
-        ..List::default()
-    };
-    app.collection().list(list).await
-}
-
-/// Marks the facets of these paths as dirty. Returns `false` if another caller inserted one of them at the same time;
-/// then some may not be marked.
-pub(super) async fn mark(app: &App, paths: &BTreeSet<&str>) -> Result<bool> {
-    let next = doc! { "$add": [{ "$ifNull": ["$asked", 0_i64] }, 1_i64] };
-    let set = doc! {
-        "asked": { "$max": [next, { "$toLong": "$$NOW" }] },
-        "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
-        "v": 1,
-    };
-    let marked = |path: &&str| (doc! { "_id": *path }, vec![doc! { "$set": set.clone() }]);
-    Ok(all(app).upsert_each(paths.iter().map(marked).collect()).await?.is_empty())
-}
-
-/// Removes the marks with which the products were read.
-pub(super) async fn settle(app: &App, read: &[CountedProduct], attempt: &Attempt) -> Result<()> {
-    let settled = |product: &CountedProduct| {
-        let CountedProduct { sku, generation, facets, .. } = product;
+    fn without_mark(&self) -> (Document, Document) {
+        let Self { sku, generation, facets, .. } = self;
         let guard = doc! {
             "_id": sku, "incarnation": generation, "facets.changes": facets.changes,
         };
-        (guard, vec![doc! { "$set": { "facets.at": "$$REMOVE", "facets.left": [] } }])
-    };
-    let products = app.collection::<CountedProduct>();
-    products.update_each(read.iter().map(settled).collect(), attempt).await.map(|_all_held| ())
+        (guard, doc! { "$set": { "facets.at": "$$REMOVE", "facets.left": [] } })
+    }
 }
 
-/// Writes counts that include the `asked` with which the facets were read, unless newer ones were written.
-pub(super) fn put(app: &App, read: &FacetsDocument, counts: &Counts) -> Guarded<FacetsDocument> {
-    let is_newest = doc! { "$eq": ["$asked", read.asked] };
-    let guard = doc! { "_id": &read.path, "counted": { "$not": { "$gte": read.asked } } };
-    all(app).set(
-        guard,
-        doc! {
-            "counts": literal(stored(counts)),
-            "counted": read.asked,
-            "countedAt": "$$NOW",
-            "dirtyAt": choose(is_newest, "$$REMOVE", "$dirtyAt"),
-        },
-    )
-}
-
-/// Removes the facets of a path without products, unless something was asked since they were read.
-pub(super) async fn remove(app: &App, read: &FacetsDocument) -> Result<bool> {
-    let unchanged = doc! { "_id": &read.path, "asked": read.asked };
-    Ok(all(app).remove(unchanged).await.decided()?.is_some())
+/// Writes the counts of a path; without products, its facets are removed. Returns whether they were written or removed.
+pub(super) async fn put(app: &App, read: &FacetsDocument, counts: &Counts) -> Result<bool> {
+    let set = (counts.total > 0).then(|| doc! { "counts": literal(stored(counts)) });
+    counted::write(app, read, set).await
 }
 
 /// Counts the products of a path: one range of an index that begins with `categories.within`.

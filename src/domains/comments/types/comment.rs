@@ -24,7 +24,7 @@ pub enum CommentOrder {
     Threaded,
 }
 
-/// Key of a comment; exactly one field is given.
+/// Key of a comment. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum CommentBy {
     /// Global id of the comment, as in `Comment.id`.

@@ -19,7 +19,7 @@ use crate::{
     graphql::{declared::verbatim, prelude::*, scalars::DateTime},
 };
 
-/// Key of content; exactly one field is given.
+/// Key of content. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum ContentBy {
     /// Path, such as `/en/blog`, also that of a picture or video. A former path is accepted too; `redirectedFrom` then
@@ -29,7 +29,7 @@ pub enum ContentBy {
     Id(ID),
 }
 
-/// Filter of a list of content; exactly one field is given. Only published content that the caller may read
+/// Filter of a list of content. Exactly one field must be set. Only published content that the caller may read
 /// is listed, newest first, except for `metadata` and `text`.
 #[derive(Debug, OneofObject)]
 pub enum ContentsBy {

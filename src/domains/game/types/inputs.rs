@@ -96,7 +96,7 @@ input! {
     pub struct MintItemInput {
         /// Global id of the item.
         pub item_id: ID where id(NodeKind::ITEM),
-        /// Global id of the character that gets it. Either this or `placeId` is given.
+        /// Global id of the character that gets it. Exactly one of `characterId` and `placeId` must be set.
         pub character_id: Option<ID> where optional(id(NodeKind::CHARACTER)),
         /// Global id of the place where it lies.
         pub place_id: Option<ID> where optional(id(NodeKind::PLACE)),

@@ -1,7 +1,7 @@
 //! Creates the documents of the next day ahead of time, so that the first hits after midnight don't all insert one.
 //!
-//! Each hit does it with a probability of one in `hits_ahead`. If that is about the number of hits of a page and day, each
-//! page does it about once a day, at a random time. Pages with fewer hits often do without.
+//! Each hit creates them with a probability of one in `hits_ahead`. If a page has about that number of hits in a day, this
+//! happens about once a day, at a random time. For a page with fewer hits it often doesn't happen.
 
 use super::{
     super::{

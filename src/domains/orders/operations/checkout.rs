@@ -15,7 +15,7 @@ use crate::{
     app::App,
     domains::{
         carts::{self, CartDocument, CartLine, Checkout},
-        checkout::{self, Begun, Call, Run, Sale},
+        checkout::{self, Call, NewCheckout, Run, Sale},
         inventory::operations::{self as inventory, Destination, Holder, Reserved},
         paying::Payment,
         payments::of_seats,
@@ -32,16 +32,17 @@ pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<Chec
     let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
     let call = Call { cx, id: &input.cart_id, op, payment: Payment::from(&input.payment) };
-    let checked_out = checkout::check_out::<SaleOfCart>(&call, |begun, cart| {
+    let checked_out = checkout::check_out::<SaleOfCart>(&call, |new, cart| {
         charges::check_quote(&cx, cart, &input.shipping)?;
-        Ok(checkout_of(begun, cart, input))
+        Ok(checkout_of(new, cart, input))
     });
     Box::pin(checked_out).await
 }
 
 /// The stored checkout.
-fn checkout_of(begun: Begun, cart: &CartDocument, input: &CheckoutCartInput) -> Checkout {
-    let Begun { id, tag, payment_id, owner, op, input: digest, payment, total, deadline } = begun;
+fn checkout_of(new: NewCheckout, cart: &CartDocument, input: &CheckoutCartInput) -> Checkout {
+    let NewCheckout { id, tag, payment_id, owner, op, input: digest, payment, total, deadline } =
+        new;
     Checkout {
         id,
         tag,

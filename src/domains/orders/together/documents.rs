@@ -31,8 +31,8 @@ document! {
         pub skus: Vec<String>,
         /// Rises with each change that is to be counted. It is at least the server's clock, so it also rises from one
         /// document to the next of the same SKU.
-        pub asked: i64,
-        /// The `asked` that the counts include.
+        pub changes: i64,
+        /// The `changes` that the counts include.
         #[serde(default)]
         pub counted: i64,
         /// Server time since which changes are to be counted; absent if all were.
@@ -57,11 +57,11 @@ document! {
     }
 
     /// The fields of an order by which the counts follow it.
-    pub(super) struct CountedOrder {
-        pub(super) id as "_id": String,
+    pub(in super::super) struct CountedOrder {
+        pub id as "_id": String,
         /// See [`OrderDocument::revision`].
-        pub(super) revision: i64,
+        pub revision: i64,
         /// The mark.
-        pub(super) recount: Recount,
+        pub recount: Recount,
     } in OrderDocument;
 }

@@ -2,37 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{count, products, store};
-use crate::{app::App, error::Result, invariants::Report};
+use super::{TogetherDocument, store};
+use crate::{
+    app::App,
+    domains::counted::{self, Counts as _},
+    error::Result,
+    invariants::Report,
+};
 
 /// Checks that the counts are what a recount gives. Those that are still to be counted, and those of orders whose change
 /// wasn't followed, aren't compared.
 pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()> {
     report.rule("orders: what was bought together is what a recount of the orders gives");
     let mut different = Vec::new();
-    for together in store::list_all(app).await?.into_iter().filter(|one| one.dirty_at.is_none()) {
+    let all = counted::list_all::<TogetherDocument>(app).await?.into_iter();
+    for together in all.filter(|one| one.dirty_at.is_none()) {
         let others = store::count(app, &together.sku, &together.skus).await?.unwrap_or_default();
         if together.others != others {
             different.push((together, others));
         }
     }
-    if different.is_empty() {
-        return Ok(());
-    }
-    // Orders that changed meanwhile are still marked, or their products were asked for again.
-    let changed = store::list_changed(app).await?;
-    if changed.len() >= store::FOLLOWED {
-        // There are more of them. The next check compares.
-        return Ok(());
-    }
-    let pending = products(&changed);
-    let now = store::list_all(app).await?.into_iter();
-    let now: HashMap<String, i64> = now.map(|one| (one.sku, one.asked)).collect();
-    for (together, others) in different {
-        let is_same = now.get(&together.sku) == Some(&together.asked);
-        if is_same && !pending.contains_key(together.sku.as_str()) {
-            report.broken(format!("{together:?}, a recount gives {others:?}"));
-        }
+    for (together, others) in counted::wrong(app, different).await? {
+        report.broken(format!("{together:?}, a recount gives {others:?}"));
     }
     Ok(())
 }
@@ -40,7 +31,7 @@ pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()
 /// Counts all products again whose counts are missing or differ, and those of whose SKUs in orders some are missing. Returns
 /// what was corrected.
 pub(in super::super) async fn repair(app: &App) -> Result<Vec<String>> {
-    let all = store::list_all(app).await?;
+    let all = counted::list_all::<TogetherDocument>(app).await?;
     let all: HashMap<&str, _> = all.iter().map(|one| (one.sku.as_str(), one)).collect();
     let mut ordered = store::list_ordered(app).await?;
     for product in all.keys() {
@@ -60,9 +51,10 @@ pub(in super::super) async fn repair(app: &App) -> Result<Vec<String>> {
         if is_known && counted == others.unwrap_or_default() {
             continue;
         }
-        store::mark(app, &BTreeMap::from([(product.as_str(), missing)])).await?;
+        let touched = BTreeMap::from([(product.as_str(), store::with_skus(&missing))]);
+        counted::mark::<TogetherDocument>(app, touched).await?;
         if let Some(together) = store::find(app, &product).await? {
-            count(app, &together).await?;
+            together.recount(app).await?;
             corrected.push(format!("what was bought together with {product}"));
         }
     }

@@ -1,26 +1,17 @@
 //! What was bought together with a product or its variants, in one document beside it with the product's SKU as its key.
 //!
-//! The document is recounted from the orders, and never incremented. So two callers, a repeat or a cut can't count an order
-//! twice.
+//! [`counted`] describes how it follows the orders: the document is recounted after orders with the mark [`Recount`] have
+//! changed.
 //!
-//! ```text
-//!   an order changes      the sweep follows           the sweep counts
-//!   ───────────────▶ recount.at ─────────────▶ dirtyAt, asked + 1 ─────────────▶ others, counted = asked
-//!    (one update)    of the order   of each of its products   (ranges of an index)
-//! ```
-//!
-//! 1. The insert of an order and each commit that changes what it counts for set its mark in the same write: another state,
-//!    a line that is removed or added again, the removal of the order.
-//! 2. The sweep marks the documents of all its products as dirty, and adds its SKUs to them. Then it removes the order's mark, guarded by the order's
-//!    revision, which every commit raises. A later change keeps the mark.
-//! 3. The sweep counts each product that has been dirty for `bought_together_seconds`. It reads the newest [`store::WINDOW`]
-//!    orders of its SKUs and keeps the [`store::OTHERS`] most frequent other products in two orders or more. The write is guarded by a lower `counted`, and
-//!    the document stays dirty if `asked` has risen since it was read.
+//! - The insert of an order and each commit that changes what it counts for set its mark in the same write: another state,
+//!   a line that is removed or added again, the removal of the order. Every commit raises the revision of the order, which is the
+//!   guard of the removal of the mark.
+//! - The change of an order touches all its products. Their documents get the SKUs of its lines.
+//! - A product is counted once it has been dirty for `bought_together_seconds`. A count reads the newest [`store::WINDOW`] orders
+//!   of its SKUs. It keeps the [`store::OTHERS`] most frequent other products that are in two orders or more.
 //!
 //! An order counts while it is `PLACED`, for the lines that have pieces. So a cancelled order doesn't count, and the
 //! cancellation takes it back. A return lowers the lines, so a line that came back wholly doesn't count either.
-//!
-//! A pass counts up to 100 products. It begins no further count after [`PASS`], because other rooms wait for it.
 
 mod documents;
 mod invariants;
@@ -28,15 +19,18 @@ mod store;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use futures_util::future::try_join_all;
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document};
 
 use crate::{
     app::App,
-    domains::catalog::{self, StoredProduct},
+    domains::{
+        catalog::{self, StoredProduct},
+        counted::{self, Counts},
+    },
     error::Result,
     flow::Sweep,
     graphql::input,
@@ -45,11 +39,6 @@ use documents::CountedOrder;
 pub(super) use documents::{Recount, TogetherDocument};
 pub(super) use invariants::{check, repair};
 pub(super) use store::{recount as marked, removed};
-
-/// How often a pass lists orders.
-const ROUNDS: usize = 10;
-/// Time after which a pass begins no further count.
-const PASS: Duration = Duration::from_secs(2);
 
 /// The products that were bought in most orders together with this one, at most `first`. Those that were deleted are left
 /// out.
@@ -75,39 +64,11 @@ pub async fn bought_together(app: &App, sku: &str, first: i32) -> Result<Vec<Sto
 
 /// Follows the changes of orders, and counts what has been dirty for long enough.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    sweep.count("orders that count for products", follow(app).await);
+    counted::follow::<TogetherDocument>(app, sweep, "orders that count for products").await;
     let pause = Duration::from_secs(app.config().bought_together_seconds);
     // What became dirty at the very time is counted too.
     let before = sweep.earlier(pause).timestamp_millis().saturating_add(1);
-    let dirty = store::list_dirty(app, DateTime::from_millis(before)).await;
-    let since = Instant::now();
-    let finish = |together: TogetherDocument| async move {
-        if since.elapsed() > PASS { Ok(false) } else { count(app, &together).await }
-    };
-    sweep.each(dirty, |together| together.sku.clone(), finish).await;
-}
-
-/// Marks the documents of the products in changed orders as dirty, and removes the marks of the orders. Returns the number of
-/// orders.
-async fn follow(app: &App) -> Result<u64> {
-    let mut followed = 0;
-    for _ in 0..ROUNDS {
-        let changed = store::list_changed(app).await?;
-        if changed.is_empty() {
-            break;
-        }
-        let attempt = app.begin().await?;
-        // Another gateway may insert the same document at the same time. Then the next pass goes on.
-        if !store::mark(app, &products(&changed)).await? {
-            break;
-        }
-        store::settle(app, &changed, &attempt).await?;
-        followed += u64::try_from(changed.len()).unwrap_or(u64::MAX);
-        if changed.len() < store::FOLLOWED {
-            break;
-        }
-    }
-    Ok(followed)
+    counted::recount::<TogetherDocument>(app, sweep, DateTime::from_millis(before)).await;
 }
 
 /// The products in these orders, each with its SKUs there.
@@ -119,10 +80,24 @@ fn products(changed: &[CountedOrder]) -> BTreeMap<&str, BTreeSet<&str>> {
     found
 }
 
-/// Counts the orders of a product, and returns whether the counts were written. They aren't if another caller wrote newer ones.
-async fn count(app: &App, together: &TogetherDocument) -> Result<bool> {
-    match store::count(app, &together.sku, &together.skus).await? {
-        Some(others) => store::put(app, together, &others).held().await,
-        None => store::remove(app, together).await,
+impl Counts for TogetherDocument {
+    type Record = CountedOrder;
+
+    fn key(&self) -> &str {
+        &self.sku
+    }
+
+    fn changes(&self) -> i64 {
+        self.changes
+    }
+
+    fn touched(records: &[CountedOrder]) -> BTreeMap<&str, Document> {
+        let products = products(records).into_iter();
+        products.map(|(product, skus)| (product, store::with_skus(&skus))).collect()
+    }
+
+    async fn recount(&self, app: &App) -> Result<bool> {
+        let others = store::count(app, &self.sku, &self.skus).await?;
+        store::put(app, self, others.as_deref()).await
     }
 }

@@ -10,16 +10,14 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::catalog,
+    domains::{
+        catalog,
+        counted::{self, Marked},
+    },
     error::{Error, Result},
-    flow::Attempt,
     mongo::prelude::*,
 };
 
-/// Maximum number of orders that one command lists.
-pub(super) const FOLLOWED: usize = 200;
-/// Maximum number of products that one pass counts.
-const COUNTED: i64 = 100;
 /// Number of orders of a product that are counted, the newest ones.
 pub(super) const WINDOW: i64 = 500;
 /// Maximum number of other products that are kept.
@@ -30,25 +28,9 @@ const FEWEST: i64 = 2;
 /// merges that many ranges of an index in their order; of more than 200 it would sort the orders.
 pub(super) const SKUS: usize = 101;
 
-fn all(app: &App) -> Collection<TogetherDocument> {
-    app.collection()
-}
-
 /// What was bought together with a product.
 pub(super) async fn find(app: &App, sku: &str) -> Result<Option<TogetherDocument>> {
-    all(app).get(sku).await
-}
-
-/// What has been dirty since before a time, what has waited longest first.
-pub(super) async fn list_dirty(app: &App, before: DateTime) -> Result<Vec<TogetherDocument>> {
-    all(app).list_older(("dirtyAt", "dirty"), before, COUNTED).await
-}
-
-/// Everything that was counted.
-pub(super) async fn list_all(app: &App) -> Result<Vec<TogetherDocument>> {
-    let mut found = Vec::new();
-    all(app).for_each(|together| found.push(together)).await?;
-    Ok(found)
+    app.collection().get(sku).await
 }
 
 /// The products in all orders, each with the SKUs in these.
@@ -64,71 +46,37 @@ pub(super) async fn list_ordered(app: &App) -> Result<BTreeMap<String, BTreeSet<
     Ok(found)
 }
 
-/// Orders whose changes weren't followed, those that have waited longest first.
-pub(super) async fn list_changed(app: &App) -> Result<Vec<CountedOrder>> {
-    let list = List {
-        filter: doc! { "recount.at": { "$lt": DateTime::MAX } },
-        limit: i64::try_from(FOLLOWED).unwrap_or(i64::MAX),
-        projection: Some(doc! { "revision": 1, "recount": 1 }),
-        hint: Some("recount"),
-        ..List::default()
-    };
-    app.collection().list(list).await
+impl Marked for CountedOrder {
+    const LISTED: usize = 200;
+    const MARK: (&'static str, &'static str) = ("recount.at", "recount");
+
+    fn fields() -> Document {
+        doc! { "revision": 1, "recount": 1 }
+    }
+
+    fn without_mark(&self) -> (Document, Document) {
+        let guard = doc! { "_id": &self.id, "revision": self.revision };
+        (guard, doc! { "$unset": "recount" })
+    }
 }
 
-/// Marks these products as dirty, each with SKUs of it in orders. Returns `false` if another caller inserted one of them at
-/// the same time; then some may not be marked.
-pub(super) async fn mark(app: &App, products: &BTreeMap<&str, BTreeSet<&str>>) -> Result<bool> {
+/// The fields to be set with the mark of a product: SKUs of it in orders are added.
+pub(super) fn with_skus(new: &BTreeSet<&str>) -> Document {
     let most = i64::try_from(SKUS).unwrap_or(i64::MAX);
-    let marked = |(product, skus): (&&str, &BTreeSet<&str>)| {
-        let next = doc! { "$add": [{ "$ifNull": ["$asked", 0_i64] }, 1_i64] };
-        let new = literal(skus.iter().copied().collect::<Vec<_>>());
-        let others = doc! { "$setDifference": [array("skus"), new.clone()] };
-        let set = doc! {
-            "skus": { "$slice": [{ "$concatArrays": [new, others] }, most] },
-            "asked": { "$max": [next, { "$toLong": "$$NOW" }] },
-            "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
-            "v": 1,
-        };
-        (doc! { "_id": *product }, vec![doc! { "$set": set }])
-    };
-    Ok(all(app).upsert_each(products.iter().map(marked).collect()).await?.is_empty())
+    let new = literal(new.iter().copied().collect::<Vec<_>>());
+    let others = doc! { "$setDifference": [array("skus"), new.clone()] };
+    doc! { "skus": { "$slice": [{ "$concatArrays": [new, others] }, most] } }
 }
 
-/// Removes the marks of orders that haven't changed since they were read.
-pub(super) async fn settle(app: &App, read: &[CountedOrder], attempt: &Attempt) -> Result<()> {
-    let settled = |order: &CountedOrder| {
-        let guard = doc! { "_id": &order.id, "revision": order.revision };
-        (guard, vec![doc! { "$unset": "recount" }])
-    };
-    let orders = app.collection::<CountedOrder>();
-    orders.update_each(read.iter().map(settled).collect(), attempt).await.map(|_all_held| ())
-}
-
-/// Writes counts that include the `asked` that was read before them, unless newer ones were written.
-pub(super) fn put(
+/// Writes what was bought together with a product; `None` if nobody bought it. Returns whether it was written or removed.
+pub(super) async fn put(
     app: &App,
     read: &TogetherDocument,
-    others: &[Other],
-) -> Guarded<TogetherDocument> {
-    let is_newest = doc! { "$eq": ["$asked", read.asked] };
-    let guard = doc! { "_id": &read.sku, "counted": { "$not": { "$gte": read.asked } } };
-    let others: Vec<Bson> = others.iter().map(stored).collect();
-    all(app).set(
-        guard,
-        doc! {
-            "others": literal(others),
-            "counted": read.asked,
-            "countedAt": "$$NOW",
-            "dirtyAt": choose(is_newest, "$$REMOVE", "$dirtyAt"),
-        },
-    )
-}
-
-/// Removes the document of a product that nobody bought, unless something was asked since it was read.
-pub(super) async fn remove(app: &App, read: &TogetherDocument) -> Result<bool> {
-    let unchanged = doc! { "_id": &read.sku, "asked": read.asked };
-    Ok(all(app).remove(unchanged).await.decided()?.is_some())
+    others: Option<&[Other]>,
+) -> Result<bool> {
+    let listed = |others: &[Other]| others.iter().map(stored).collect::<Vec<Bson>>();
+    let set = others.map(|others| doc! { "others": literal(listed(others)) });
+    counted::write(app, read, set).await
 }
 
 /// Counts the other products in the newest orders of a product with these SKUs: the beginnings of ranges of an index, merged

@@ -54,7 +54,7 @@ impl From<OrderStage> for Stage {
     }
 }
 
-/// An order by its id or its number; exactly one field is given.
+/// An order by its id or its number. Exactly one field must be set.
 #[derive(Debug, OneofObject)]
 pub enum OrderBy {
     /// Global id of the order.
@@ -65,7 +65,7 @@ pub enum OrderBy {
     Number(String),
 }
 
-/// Filter of a list of orders. At most one of `stage`, `customer`, `sku`, `number` and `returnRequested` is given; the range of
+/// Filter of a list of orders. At most one of `stage`, `customer`, `sku`, `number` and `returnRequested` may be set; the range of
 /// times goes with each of them but `number`.
 #[derive(Debug, Default, InputObject)]
 pub struct OrdersBy {

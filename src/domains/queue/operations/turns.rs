@@ -1,9 +1,9 @@
 //! Claims over several queues. The queues take turns, so that no queue waits until another one is empty.
 //!
 //! A gateway remembers in which order such claims have taken from its queues. A claim takes first from the queue that was
-//! left out for the longest time, which thereby becomes the last one. So each queue of a claim has its turn after at most as
-//! many claims as that claim has queues, whichever combinations of queues other workers name. A claim of several jobs divides
-//! their number among its queues. What one queue doesn't have, the others may give.
+//! left out for the longest time. That queue then becomes the last one. So each queue of a claim has its turn after at most as
+//! many claims as that claim has queues, even if other workers name other combinations of queues. A claim of several jobs
+//! divides their number among its queues. If one queue has too few jobs, the others may give more.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -94,7 +94,7 @@ fn detail(field: &str, value: &mut PostDetailInput) -> Result<(), Unusable> {
     })
 }
 
-/// What a post consists of beside its text; exactly one field is given.
+/// What a post consists of beside its text. Exactly one field must be set.
 #[derive(Debug, Clone, OneofObject, serde::Serialize)]
 pub enum PostDetailInput {
     /// Pictures, each an asset.

@@ -13,7 +13,7 @@ use super::super::{
 };
 use crate::{
     domains::{
-        checkout::{self, Begun, Call, Run, Sale},
+        checkout::{self, Call, NewCheckout, Run, Sale},
         paying::Payment,
         payments::{for_seats, of_seats},
     },
@@ -30,12 +30,12 @@ pub async fn checkout_booking(
     let scope = [&*input.booking_id, "checkoutBooking"];
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &input.payment);
     let call = Call { cx, id: &input.booking_id, op, payment: Payment::from(&input.payment) };
-    checkout::check_out::<SaleOfSeats>(&call, |begun, _booking| Ok(checkout_of(begun))).await
+    checkout::check_out::<SaleOfSeats>(&call, |new, _booking| Ok(checkout_of(new))).await
 }
 
 /// The stored checkout.
-fn checkout_of(begun: Begun) -> Checkout {
-    let Begun { id, tag, payment_id, owner, op, input, payment, total, deadline } = begun;
+fn checkout_of(new: NewCheckout) -> Checkout {
+    let NewCheckout { id, tag, payment_id, owner, op, input, payment, total, deadline } = new;
     Checkout { id, tag, payment_id, owner, op, input, payment, total, deadline }
 }
 

@@ -1,0 +1,256 @@
+//! Reads of lists of one collection.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{FutureExt, TryStreamExt};
+use mongodb::{
+    bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
+    options::{Hint, ReadConcern},
+    raw_batch_cursor::RawBatch,
+};
+use serde::de::DeserializeOwned;
+
+use super::{
+    Collection, Stored,
+    driver::{Raw, as_document, decode},
+    expression::count,
+    keyset::{self, SortKey},
+    loader::Timed,
+    lookup, migrations, observe,
+};
+use crate::error::Error;
+
+/// `maxTimeMS` of reads that may examine many more documents than they return: nobody waits longer for a list or for
+/// suggestions, and the server has others to serve.
+pub const EXAMINING: Duration = Duration::from_secs(5);
+/// `maxTimeMS` of lists that examine more documents than they return, and sort them.
+const RANK_TIMEOUT: Duration = Duration::from_secs(10);
+/// Documents per command when a list or a whole collection is read.
+pub(super) const BATCH: u32 = 1_000;
+
+/// A list read: one index range with a limit.
+#[derive(Debug, Clone, Default)]
+pub struct List {
+    /// Filter of the documents.
+    pub filter: Document,
+    /// Sort order; an index must provide it.
+    pub sort: Document,
+    /// Maximum number of documents.
+    pub limit: i64,
+    /// Returned fields, if not all. The document type must be decodable from them.
+    pub projection: Option<Document>,
+    /// Name of the index to use, if the planner could choose a worse one.
+    pub hint: Option<&'static str>,
+    /// Bounds in the hinted index: the first key that is read, and the key before which the read ends. The
+    /// documents then come in the order of the index, and `sort` is empty.
+    pub between: Option<(Document, Document)>,
+    /// `maxTimeMS` of the command, if it is to be shorter than that of other reads.
+    pub time: Option<Duration>,
+}
+
+impl List {
+    /// The documents with these `_id`s.
+    pub fn of_ids(ids: &[impl AsRef<str>]) -> Self {
+        let limit = count(ids.len());
+        let ids: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
+        Self { filter: doc! { "_id": { "$in": ids } }, limit, ..Self::default() }
+    }
+
+    /// The read as a `find` command, for `explain`.
+    pub(super) fn command(&self, collection: &str) -> Document {
+        let mut command = doc! {
+            "find": collection, "filter": self.filter.clone(), "limit": self.limit,
+        };
+        if !self.sort.is_empty() {
+            command.insert("sort", self.sort.clone());
+        }
+        if let Some(projection) = self.projection.as_ref().filter(|fields| !fields.is_empty()) {
+            command.insert("projection", projection.clone());
+        }
+        if let Some(hint) = self.hint {
+            command.insert("hint", hint);
+        }
+        if let Some((first, end)) = &self.between {
+            command.insert("min", first.clone());
+            command.insert("max", end.clone());
+        }
+        command
+    }
+}
+
+impl<T: Stored> Collection<T> {
+    /// Returns the documents of one list read, in order.
+    pub fn list(&self, mut list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        if list.projection.is_none() && !T::UNREAD.is_empty() {
+            list.projection = Some(lookup::each(T::UNREAD, 0));
+        }
+        let read = |stored| T::read(Arc::new(stored));
+        self.list_raw(list).map(move |found| found?.into_iter().map(read).collect())
+    }
+
+    /// Returns the first document of one list read.
+    pub async fn first(&self, list: List) -> Result<Option<T>, Error> {
+        Ok(self.list(List { limit: 1, ..list }).await?.pop())
+    }
+
+    /// Returns documents whose time in `field` is before `before`, for sweeps. The index `hint` begins with the
+    /// field and returns the oldest first. The read isn't sorted: a sort by the least element of an array
+    /// couldn't use the index.
+    pub fn list_older(
+        &self,
+        (field, hint): (&str, &'static str),
+        before: DateTime,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        let filter = doc! { field: { "$lt": before } };
+        self.list(List { filter, limit, hint: Some(hint), ..List::default() })
+    }
+
+    /// Like [`Self::list_older`], from a time on, for sweeps that read page by page. Of an array, the oldest element that isn't
+    /// before `from` determines the order. A filter alone doesn't do this: of two limits of an array's elements, the server
+    /// uses one.
+    pub fn list_between(
+        &self,
+        (field, hint): (&str, &'static str),
+        from: DateTime,
+        before: DateTime,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        let filter = doc! { field: { "$lt": before } };
+        let between = Some((doc! { field: from }, doc! { field: before }));
+        self.list(List { filter, limit, hint: Some(hint), between, ..List::default() })
+    }
+
+    /// Returns the `_id`s of all matching documents in the order of `keys`, a batch at a time. The keys are fields
+    /// of the documents, not of parts of them, and the last one is unique.
+    pub async fn ids(
+        &self,
+        filter: Document,
+        keys: &[SortKey],
+        hint: Option<&'static str>,
+    ) -> Result<Vec<String>, Error> {
+        let projection =
+            Some(keyset::sort(keys).into_iter().map(|(key, _)| (key, 1.into())).collect());
+        let read = List {
+            filter,
+            sort: keyset::sort(keys),
+            limit: BATCH.into(),
+            projection,
+            hint,
+            ..List::default()
+        };
+        let (mut ids, mut next) = (Vec::new(), read.clone());
+        loop {
+            let found = self.list_raw(next).await?;
+            let found = found.iter().map(decode).collect::<Result<Vec<Document>, _>>()?;
+            let Some(last) = found.last() else { return Ok(ids) };
+            let values: Vec<Bson> =
+                keys.iter().map(|(key, _)| last.get(key).cloned().unwrap_or(Bson::Null)).collect();
+            next =
+                List { filter: keyset::beyond(read.filter.clone(), keys, &values), ..read.clone() };
+            for document in &found {
+                ids.push(document.get_str("_id").map_err(Error::internal)?.to_owned());
+            }
+        }
+    }
+
+    /// Like [`Self::list`], each with the server's time. `shape` is the expression of the returned document;
+    /// `T` must be decodable from it.
+    pub async fn list_timed(
+        &self,
+        list: List,
+        shape: impl Into<Bson>,
+    ) -> Result<Vec<Timed<T>>, Error> {
+        let projection = Some(doc! { "now": "$$NOW", "document": shape.into() });
+        let found = self.list_raw(List { projection, ..list }).await?;
+        found.iter().map(migrations::read_timed).collect()
+    }
+
+    pub(super) fn list_raw(
+        &self,
+        list: List,
+    ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
+        let (raw, recorded) =
+            (self.for_reads(), observe::if_collecting(|| list.command(self.name())));
+        let reads = raw.reads;
+        let found = find_many(raw, list, self.loader().limit());
+        found.inspect(move |_| observe::record_read(reads, recorded))
+    }
+
+    /// A list read in an order that no index provides, such as full text by score. The pipeline itself must
+    /// limit its result. `time` is `maxTimeMS`; by default it is 10 seconds.
+    ///
+    /// # Errors
+    /// `Timeout` if it takes longer; `Unread` or `Internal`.
+    pub async fn rank<R>(
+        &self,
+        pipeline: Vec<Document>,
+        time: Option<Duration>,
+    ) -> Result<Vec<R>, Error>
+    where
+        R: DeserializeOwned,
+    {
+        let inner = self.for_reads();
+        let reads = inner.reads;
+        let read = || doc! { "aggregate": self.name(), "pipeline": &pipeline, "cursor": {} };
+        let recorded = observe::if_collecting(read);
+        let found = self
+            .inner()
+            .send("aggregate", async move {
+                inner
+                    .aggregate(pipeline)
+                    .with_type::<RawDocumentBuf>()
+                    .max_time(time.unwrap_or(RANK_TIMEOUT))
+                    .batch_size(BATCH)
+                    .read_concern(ReadConcern::majority())
+                    .await?
+                    .try_collect::<Vec<_>>()
+                    .await
+            })
+            .await;
+        observe::record_read(reads, recorded);
+        found?.iter().map(decode).collect()
+    }
+}
+
+/// Returns all matching documents. The returned future doesn't contain the query, which is large.
+pub(super) fn find_many(
+    inner: Raw,
+    list: List,
+    limit: Duration,
+) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> {
+    let handle = inner.clone();
+    handle.send("find", async move {
+        let mut find = inner
+            .find(list.filter)
+            .sort(list.sort)
+            .limit(list.limit)
+            .max_time(list.time.map_or(limit, |time| time.min(limit)))
+            .read_concern(ReadConcern::majority());
+        // With a batch size of one more than the limit, the server closes the cursor with its first batch.
+        if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
+            find = find.batch_size(batch);
+        }
+        if let Some(hint) = list.hint {
+            find = find.hint(Hint::Name(hint.to_owned()));
+        }
+        if let Some((first, end)) = list.between {
+            find = find.min(first).max(end);
+        }
+        if let Some(projection) = list.projection {
+            find = find.projection(projection);
+        }
+        documents(&inner.sessions().find(find).await?)
+    })
+}
+
+/// The documents of the server's batches.
+fn documents(batches: &[RawBatch]) -> mongodb::error::Result<Vec<RawDocumentBuf>> {
+    let mut documents = Vec::new();
+    for batch in batches {
+        for document in batch.doc_slices()? {
+            documents.push(as_document(document?)?.to_owned());
+        }
+    }
+    Ok(documents)
+}

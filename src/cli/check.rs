@@ -5,12 +5,17 @@ use std::{process::ExitCode, time::Duration};
 use clap::Args;
 
 use super::{
-    failure::Failure,
+    failure::{Failure, sentence},
     logging,
     options::{Source, on_database},
     terminal,
 };
-use crate::{app::App, background, domains, invariants::Report};
+use crate::{
+    app::App,
+    background::{self, Swept},
+    domains,
+    invariants::Report,
+};
 
 /// Verify the invariants of the stored data
 ///
@@ -42,6 +47,9 @@ pub(super) struct Check {
 /// Maximum number of sweep passes with `--repair`. If it is reached, flows are interrupted faster than they
 /// are finished.
 const MAX_PASSES: u32 = 10;
+
+/// Maximum number of sweep passes with `--repair` in which MongoDB doesn't answer in time.
+const MAX_FAILED: u32 = 2;
 
 impl Check {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
@@ -81,20 +89,28 @@ impl Check {
 }
 
 /// Sweeps until a pass finishes no flow. Between two passes there are two grace periods, because sweeps skip flows
-/// that were changed recently, also by a sweep.
+/// that were changed recently, also by a sweep. After a pass in which MongoDB didn't answer in time, the next pass goes
+/// on, but not after [`MAX_FAILED`] such passes.
 async fn sweep(app: &App) -> Result<(), Failure> {
     let pause = app.bounds().two_grace_periods() + Duration::from_secs(1);
-    let mut finished = background::sweep_all(app).await?.finished;
-    for _ in 1..MAX_PASSES {
-        let seconds = pause.as_secs();
-        terminal::remark(format_args!(
-            "{finished} flows finished; waiting {seconds} s for flows that may still be running"
-        ));
-        tokio::time::sleep(pause).await;
-        finished = background::sweep_all(app).await?.finished;
-        if finished == 0 {
-            return Ok(());
+    let seconds = pause.as_secs();
+    let mut failed = 0;
+    for number in 1..=MAX_PASSES {
+        match background::sweep_all(app).await {
+            Ok(Swept { finished: 0 }) if number > 1 => return Ok(()),
+            Ok(Swept { finished }) => terminal::remark(format_args!(
+                "{finished} flows finished; waiting {seconds} s for flows that may still be running"
+            )),
+            Err(error) if error.is_retryable() && failed < MAX_FAILED => {
+                failed += 1;
+                terminal::remark(format_args!(
+                    "{}; the sweeps go on in {seconds} s",
+                    sentence(&error)
+                ));
+            }
+            Err(error) => return Err(error.into()),
         }
+        tokio::time::sleep(pause).await;
     }
     terminal::remark(format_args!("after {MAX_PASSES} passes some flows are still unfinished"));
     Ok(())

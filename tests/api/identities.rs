@@ -196,7 +196,7 @@ async fn to_strangers_a_taken_name_looks_like_a_free_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proof_ends() {
     let gateway = Gateway::start().await;
-    let now = gateway.app.begin().await.expect("a run").now().timestamp_millis();
+    let now = gateway.begin().await.now().timestamp_millis();
     let anna = gateway.shopper("anna");
     for (end, expected) in [(now - 1, "ProofNeeded"), (now + 60_000, "Identity")] {
         let end = end.to_string();
@@ -601,7 +601,7 @@ async fn a_change_that_died_on_its_way_loses_nothing() {
         "pending": { "insteadOf": "username:three", "since": at, "at": at },
     };
     identities.insert_many([moved, waits]).await.expect("inserted");
-    let report = docgate::domains::check(&gateway.app).await.expect("a report");
+    let report = gateway.check().await;
     assert!(!report.is_clean(), "the check sees them");
     assert_eq!(give(&gateway, json!({ "username": "three" }), "ben").await["userId"], "ben");
     assert_eq!(holder(&gateway, &json!({ "username": "four" })).await, "carl");
@@ -704,7 +704,7 @@ async fn the_check_sees_names_that_would_be_stored_otherwise() {
             "_id": &id, "name": { "kind": kind, "value": value }, "userId": "ben", "since": at, "v": 1,
         };
         identities.insert_one(odd).await.expect("inserted");
-        let report = docgate::domains::check(&gateway.app).await.expect("a report");
+        let report = gateway.check().await;
         let broken = report.rules.iter().flat_map(|(_, broken)| broken).count();
         assert_eq!(broken, 1, "{id}");
         identities.delete_one(doc! { "_id": &id }).await.expect("removed");

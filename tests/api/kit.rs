@@ -271,7 +271,7 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     let someone_elses = gateway.app.ids().op(&["another", "add"], Some("op-1"), &1);
     assert_eq!(op.id, other_input.id);
     assert_ne!(op.id, someone_elses.id);
-    let run = gateway.app.begin().await.expect("a run");
+    let run = gateway.begin().await;
     let add = |op: Op| {
         let things = things.clone();
         async move {
@@ -327,7 +327,7 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
 async fn ops_are_forgotten_by_age_and_a_full_array_refuses() {
     let gateway = Gateway::start().await;
     let bounds = gateway.app.bounds();
-    let run = gateway.app.begin().await.expect("a run");
+    let run = gateway.begin().await;
     let record = |n: i32, at: DateTime| OpRecord {
         tag: n.to_string(),
         id: Some(n.to_string()),

@@ -503,7 +503,7 @@ async fn the_marks_of_what_orders_gave_are_retired() {
     settled(&gateway).await;
     assert_eq!(marks().await, (2, 1, 4), "the cart's and the order's");
     // Right away nothing is retired: somebody may still repeat it.
-    docgate::background::sweep_all(&gateway.app).await.expect("a sweep");
+    gateway.sweep_all().await;
     assert_eq!(marks().await, (2, 1, 4));
     gateway.sweep().await;
     assert_eq!(marks().await, (0, 0, 0));
@@ -685,7 +685,7 @@ async fn a_checkout_beyond_half_of_the_cap_takes_the_other_half() {
     let held = cart(&shopper, "RESERVE", &[("a", 1)]).await;
     let raised = adjust(&shopper, order.as_str().expect("an id"), "a", 2, "up").await;
     assert_eq!(raised["__typename"], "Order", "{raised:#}");
-    let at = gateway.app.begin().await.expect("a time").now();
+    let at = gateway.begin().await.now();
     let entry = doc! {
         "holder": "order:another", "quantity": 1_i64, "takes": [], "gifts": [], "at": at,
     };

@@ -22,7 +22,7 @@ use docgate::{
 use serde_json::{Value, json};
 
 use crate::{
-    support::{Gateway, cuts, key, proxy::Cut, short_bounds},
+    support::{Gateway, cuts, direct::in_time, key, proxy::Cut, short_bounds},
     transfers::{balance, close, fund, nth_currency, open, settle},
 };
 
@@ -70,18 +70,17 @@ fn declined(said: &Authorisation) -> &str {
 async fn sweep(gateway: &Gateway) {
     let quiet = gateway.app.bounds().two_grace_periods();
     tokio::time::sleep(quiet + Duration::from_millis(100)).await;
-    while docgate::background::sweep_room(&gateway.app, &transfers_room::ROOM)
-        .await
-        .expect("the sweep runs")
-        > 0
-    {}
+    while gateway.sweep_room(&transfers_room::ROOM).await > 0 {}
 }
 
 /// Payments without orders break the orders' invariants; those of the money must hold.
 async fn assert_sound(gateway: &Gateway) {
     settle(gateway).await;
-    let mut report = Report::default();
-    transfers_room::invariants::check(&gateway.app, &mut report).await.expect("the check runs");
+    let report = in_time(async || {
+        let mut report = Report::default();
+        transfers_room::invariants::check(&gateway.app, &mut report).await.map(|()| report)
+    });
+    let report = report.await;
     assert!(report.is_clean(), "{report:#?}");
 }
 

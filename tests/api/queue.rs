@@ -482,6 +482,6 @@ async fn the_check_finds_what_is_wrong() {
     let id = enqueued(&gateway, "mail", "a").await;
     let without_place = doc! { "$unset": { "ready": "" } };
     gateway.raw("jobs").update_one(doc! { "_id": key(&id) }, without_place).await.expect("set");
-    let report = docgate::domains::check(&gateway.app).await.expect("a report");
+    let report = gateway.check().await;
     assert!(!report.is_clean());
 }

@@ -138,7 +138,7 @@ async fn with_things(gateway: &Gateway, things: &[Thing]) -> Collection<Thing> {
 async fn mongodb_and_docgate_decide_every_condition_alike() {
     let gateway = Gateway::start().await;
     let mut random = StdRng::seed_from_u64(19);
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let thing = |number: usize| {
         let fields = fields(&mut random, now, 2);
         Thing { id: format!("thing-{number}"), fields, v: Version }
@@ -170,7 +170,7 @@ async fn the_first_broken_rule_is_the_reason_of_a_refusal() {
     let gateway = Gateway::start().await;
     let fields = doc! { "state": "OPEN", "count": 3_i64 };
     let things = with_things(&gateway, &[Thing { id: "a".into(), fields, v: Version }]).await;
-    let run = gateway.app.begin().await.expect("a run");
+    let run = gateway.begin().await;
     let change = |id: &str, state: &str, least: i64| {
         let rules = [(is("state", state), "state"), (at_least("count", least), "count")];
         Change::ruled(id, rules, doc! { "state": "CLOSED" })

@@ -307,7 +307,7 @@ async fn the_check_finds_money_that_no_transfer_brought() {
         let booked = accounts.update_one(mongodb::bson::doc! { "_id": id }, twice).await;
         assert_eq!(booked.expect("an update").modified_count, 1);
     }
-    let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
     assert_eq!(broken.len(), 1, "{broken:#?}");
     assert_eq!(broken[0].1.len(), 2, "{broken:#?}");

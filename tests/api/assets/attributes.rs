@@ -1,6 +1,5 @@
 //! Attributes: what a camera wrote, and the search.
 
-use docgate::domains;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 
@@ -433,11 +432,11 @@ async fn files_are_found_by_media_type_size_and_name() {
     gateway.raw("assetEntries").update_many(doc! {}, pull).await.expect("an update");
     assert!(search(json!([at_least(0)])).await.is_empty());
     gateway.assert_sound().await;
-    assert_eq!(domains::repair(&gateway.app).await.expect("a repair").len(), 3);
+    assert_eq!(gateway.repair().await.len(), 3);
     assert_eq!(search(json!([at_least(0)])).await, ["data", "large", "small"]);
     assert_eq!(search(json!([text("file:type", "text/csv")])).await, ["data"]);
     let before = gateway.snapshot().await;
-    assert_eq!(domains::repair(&gateway.app).await.expect("a repair"), [""; 0]);
+    assert_eq!(gateway.repair().await, [""; 0]);
     assert!(gateway.snapshot().await == before);
     gateway.assert_sound().await;
 }

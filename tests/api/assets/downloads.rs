@@ -243,7 +243,7 @@ async fn a_file_with_a_hole_ends_early_and_is_found_by_the_check() {
         (200, Some(9 * CHUNK as u64))
     );
     assert!(response.bytes().await.is_err(), "a body with a hole isn't whole");
-    let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     let broken: Vec<_> = report.rules.iter().flat_map(|(_, broken)| broken).collect();
     assert!(broken.len() == 1 && broken[0].contains("8 chunks, not 9"), "{broken:?}");
 }
@@ -279,7 +279,7 @@ async fn the_check_finds_what_is_broken() {
     entries.update_one(doc! { "_id": &keys[4] }, list).await.expect("set");
     let stray = mongodb::bson::oid::ObjectId::from_parts(1, [0; 5], [0; 3]);
     chunks.insert_one(doc! { "files_id": stray, "n": 0, "data": "" }).await.expect("inserted");
-    let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     let broken: Vec<_> = report.rules.iter().flat_map(|(_, broken)| broken).collect();
     assert_eq!(broken.len(), 6, "{broken:#?}");
 }

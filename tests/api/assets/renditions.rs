@@ -247,10 +247,10 @@ async fn a_damaged_rendition_is_made_again() {
         },
     };
     files.insert_one(lost).await.expect("inserted");
-    let report = docgate::domains::check(&gateway.app).await.expect("a check");
+    let report = gateway.check().await;
     let broken = report.rules.iter().map(|(_, broken)| broken.len()).sum::<usize>();
     assert!(broken >= 2, "{report:#?}");
-    let repaired = docgate::domains::repair(&gateway.app).await.expect("a repair");
+    let repaired = gateway.repair().await;
     assert!(repaired.iter().any(|what| what.contains("of asset")), "{repaired:?}");
     assert!(repaired.iter().any(|what| what.contains(&orphan.to_hex())), "{repaired:?}");
     gateway.assert_sound().await;

@@ -149,7 +149,7 @@ async fn an_upload_under_way_is_a_lock_until_it_stalls() {
     let asset = uploaded(&gateway, json!({ "slug": "it" }), &file("1", "x/y", noise(9))).await;
     let entries = gateway.database.collection::<Document>("assetEntries");
     let lost = mongodb::bson::oid::ObjectId::from_parts(1, [1; 5], [1; 3]);
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let upload = doc! { "token": "t", "blob": lost, "at": now, "op": "o" };
     let id = crate::support::key(asset["id"].as_str().expect("an id"));
     entries
@@ -271,7 +271,7 @@ async fn an_asset_that_is_replaced_too_often_asks_for_patience() {
     let gateway = Gateway::start().await;
     let asset = uploaded(&gateway, json!({ "slug": "it" }), &file("1", "x/y", "x")).await;
     let blob = blob_of(&gateway, &asset).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let records: Vec<_> =
         (0..300).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let entries = gateway.database.collection::<Document>("assetEntries");

@@ -12,9 +12,7 @@ async fn look(gateway: &Gateway) -> u64 {
     let over = doc! { "$set": { "until": DateTime::from_millis(0) } };
     leases.update_one(doc! { "_id": "assets.blobs" }, over).await.expect("updated");
     gateway.database.run_command(doc! { "profile": 2 }).await.expect("a profile");
-    docgate::background::sweep_room(&gateway.app, &docgate::domains::assets::ROOM)
-        .await
-        .expect("a sweep");
+    gateway.sweep_room(&docgate::domains::assets::ROOM).await;
     gateway.database.run_command(doc! { "profile": 0 }).await.expect("no profile");
     let profile = gateway.database.collection::<Document>("system.profile");
     let chunks = doc! { "ns": format!("{}.assets.chunks", gateway.database.name()) };
@@ -63,6 +61,6 @@ async fn a_look_takes_few_commands_and_only_what_is_new() {
     assert_eq!(look(&gateway).await, 1);
     assert_eq!(counts(&gateway).await[2], whole[2] + 1, "what is old was looked at before");
     // Who wants to know looks at everything.
-    let report = docgate::domains::check(&gateway.app).await.expect("a check");
+    let report = gateway.check().await;
     assert!(report.rules.iter().any(|(_, broken)| !broken.is_empty()));
 }

@@ -309,7 +309,7 @@ async fn a_gateway_that_dies_leaves_an_upload_to_the_sweep() {
     // As it stands in the middle of an upload: an entry, and some chunks.
     let asset =
         uploaded(&gateway, json!({ "slug": "there" }), &file("a", "x/y", noise(600_000))).await;
-    let run = gateway.app.begin().await.expect("a run");
+    let run = gateway.begin().await;
     let entries = gateway.database.collection::<Document>("assetEntries");
     let mut entry = stored(&gateway, asset["id"].as_str().expect("an id")).await;
     let (lost, late) = (mongodb::bson::oid::ObjectId::from_parts(1, [1; 5], [1; 3]), run.now());
@@ -437,7 +437,7 @@ async fn an_asset_lies_in_folders_and_galleries_that_stay() {
     let wrong = send_file(&client, "uploadAsset", json!({ "parentId": made["id"] }), &sent).await;
     assert_eq!(wrong["__typename"], "NotFound", "{wrong:#}");
     let nodes = gateway.database.collection::<Document>("nodes");
-    let mark = doc! { "$set": { "deleting": { "by": "x", "at": gateway.app.begin().await.expect("a run").now() } } };
+    let mark = doc! { "$set": { "deleting": { "by": "x", "at": gateway.begin().await.now() } } };
     nodes.update_one(doc! { "_id": key(&gallery) }, mark).await.expect("marked");
     let input = json!({ "parentId": gallery, "slug": "late" });
     let unsure = send_form(&client, with_file("uploadAsset", input, &sent)).await;

@@ -1,6 +1,5 @@
 //! What vouchers take off, and who can use them.
 
-use docgate::domains;
 use futures_util::future::join_all;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
@@ -473,10 +472,10 @@ async fn the_check_finds_wrong_sums_and_the_repair_corrects_what_follows_from_ot
     checkout(&shopper, &id, &purse, "op").await;
     settled(&gateway).await;
     // Whatever else a repair brings up to date.
-    domains::repair(&gateway.app).await.expect("repaired");
+    gateway.repair().await;
     gateway.assert_sound().await;
     let broken = async || {
-        let report = domains::check(&gateway.app).await.expect("a check");
+        let report = gateway.check().await;
         let broken = report.rules.into_iter().filter(|(_, broken)| !broken.is_empty());
         broken.map(|(rule, _)| rule).collect::<Vec<_>>()
     };
@@ -490,7 +489,7 @@ async fn the_check_finds_wrong_sums_and_the_repair_corrects_what_follows_from_ot
             let sound = gateway.stored(collection).await;
             all.update_one(doc! { "_id": id }, update).await.expect("tampered");
             assert!(broken().await.iter().any(|rule| rule.contains("left + reserved")));
-            let repaired = domains::repair(&gateway.app).await.expect("repaired");
+            let repaired = gateway.repair().await;
             assert_eq!(repaired.len(), 1, "{repaired:?}");
             assert_eq!(gateway.stored(collection).await, sound);
         }

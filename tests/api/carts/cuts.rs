@@ -1,6 +1,5 @@
 //! What is left of a flow that was cut at any of its commands, or overtaken.
 
-use docgate::background;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 
@@ -100,7 +99,7 @@ async fn what_was_taken_and_never_decided_returns_and_the_op_can_be_repeated() {
     proxy.heal();
     assert_eq!(gateway.available("a").await, 3);
     let sibling = gateway.sibling().await;
-    background::sweep_all(&sibling.app).await.expect("a sweep");
+    sibling.sweep_all().await;
     assert_eq!(gateway.available("a").await, 3, "its run may still go on");
     sibling.sweep().await;
     sibling.assert_sound().await;
@@ -283,7 +282,7 @@ async fn cancelling_survives_a_cut_at_every_command() {
             shopper.set(&id, &sku, 4).await;
             let due = doc! {
                 "tag": "still-due", "sku": &sku, "quantity": 1_i64,
-                "at": gateway.app.begin().await.expect("a run").now(),
+                "at": gateway.begin().await.now(),
             };
             let change = doc! { "$push": { "outbox": due }, "$set": {
                 "lines.0.quantity": 3_i64, "lines.0.held": 3_i64,

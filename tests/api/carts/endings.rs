@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use docgate::background;
 use mongodb::bson::doc;
 use serde_json::json;
 
@@ -50,7 +49,7 @@ async fn idle_carts_expire_and_are_kept_or_removed() {
         let id = cart["id"].as_str().expect("an id");
         shopper.add(id, "a", 3).await;
         shopper.set(id, "a", 2).await;
-        background::sweep_all(&gateway.app).await.expect("a sweep");
+        gateway.sweep_all().await;
         assert_eq!(shopper.cart(id).await["state"], "ACTIVE", "not idle for long enough");
         gateway.sweep().await;
         gateway.assert_sound().await;
@@ -92,12 +91,7 @@ async fn a_cart_expires_or_is_added_to_but_not_both() {
     }
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     let adds = ids.iter().map(|id| (shopper.clone(), Client::adding(id, "a", 1, None))).collect();
-    let (answers, swept, _) = tokio::join!(
-        at_once(adds),
-        background::sweep_all(&gateway.app),
-        background::sweep_all(&gateway.app)
-    );
-    swept.expect("a sweep");
+    let (answers, ..) = tokio::join!(at_once(adds), gateway.sweep_all(), gateway.sweep_all());
     let mut grown = 0;
     for (id, answer) in ids.iter().zip(&answers) {
         let cart = shopper.cart(id).await;

@@ -75,7 +75,7 @@ async fn every_refusal_leaves_everything_as_it_was() {
     gateway.product("dollars", 100, "USD").await;
     gateway.product("priceless", 1, "EUR").await;
     gateway.stocked("leaving", 5).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     for (sku, change) in [
         ("leaving", doc! { "$set": { "deletedAt": now } }),
         ("priceless", doc! { "$set": { "pricing.retail": i64::MAX } }),
@@ -230,7 +230,7 @@ async fn a_cart_full_of_ops_asks_for_patience() {
     let shopper = gateway.shopper("someone");
     let id = shopper.open_cart(RESERVE).await;
     shopper.add(&id, "a", 1).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let records: Vec<_> =
         (0..1_000).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let full = doc! { "$set": { "ops": records } };

@@ -71,7 +71,7 @@ async fn a_cart_takes_a_thousand_changes() {
     let shopper = gateway.shopper("someone");
     let id = &shopper.open_cart(AT_CHECKOUT).await;
     shopper.add(id, "a", 1).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let records: Vec<_> =
         (0..998).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let many = doc! { "$set": { "ops": records } };

@@ -1,7 +1,7 @@
 //! `sweepAt` of the stock, by which the sweep finds reservations: every write derives it, and what another version
 //! stored is corrected.
 
-use docgate::{background, config::Config, domains};
+use docgate::{config::Config, domains};
 use futures_util::{StreamExt as _, stream};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -44,7 +44,7 @@ async fn assert_derived(gateway: &Gateway) -> usize {
 
 /// The broken invariants whose text contains `sweepAt`.
 async fn late(gateway: &Gateway) -> usize {
-    let report = domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     let own = report.rules.iter().filter(|(rule, _)| rule.contains("sweepAt"));
     own.map(|(_, broken)| broken.len()).sum()
 }
@@ -169,10 +169,10 @@ async fn a_repair_corrects_all_of_the_stock() {
     });
     gateway.raw("inventory").insert_many(copies).await.expect("inserted");
     assert_eq!(late(&gateway).await, 100, "the report is bounded");
-    let repaired = domains::repair(&gateway.app).await.expect("repaired");
+    let repaired = gateway.repair().await;
     assert_eq!(repaired, ["the time of the sweep of 1100 SKUs"]);
     assert_eq!((assert_derived(&gateway).await, late(&gateway).await), (1_101, 0));
-    assert_eq!(domains::repair(&gateway.app).await.expect("repaired"), [""; 0]);
+    assert_eq!(gateway.repair().await, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -183,7 +183,7 @@ async fn the_sweep_reads_the_range_of_one_index() {
     let id = shopper.open_cart(RESERVE).await;
     shopper.add(&id, "a", 3).await;
     gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiled");
-    background::sweep_room(&gateway.app, &domains::carts::ROOM).await.expect("a sweep");
+    gateway.sweep_room(&domains::carts::ROOM).await;
     gateway.database.run_command(doc! { "profile": 0 }).await.expect("not any more");
     let mut profile = gateway.raw("system.profile").find(doc! {}).await.expect("a profile");
     let mut reads = 0;

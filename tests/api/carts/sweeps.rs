@@ -38,7 +38,7 @@ async fn a_reservation_whose_cart_has_vanished_returns_after_its_own_time() {
     gateway.raw("carts").delete_one(doc! { "_id": key(&id) }).await.expect("removed by hand");
     gateway.sweep().await;
     assert_eq!(gateway.available("a").await, 8);
-    let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     assert!(!report.is_clean());
     tokio::time::sleep(Duration::from_secs(5)).await;
     gateway.sweep().await;
@@ -111,7 +111,7 @@ async fn the_check_finds_lines_and_reservations_that_disagree() {
     }
     let sound = shopper.open_cart(RESERVE).await;
     shopper.add(&sound, "a", 2).await;
-    let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     let found: Vec<_> = report.rules.iter().flat_map(|(_, broken)| broken).collect();
     for id in broken {
         assert!(found.iter().any(|what| what.contains(&key(&id))), "{id}: {found:#?}");
@@ -142,7 +142,7 @@ async fn age(gateway: &Gateway) {
 
 /// Something to do for each part of the sweep; answers the carts' ids.
 async fn left_behind(gateway: &Gateway) -> Vec<String> {
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let old = earlier(now, gateway.app.bounds().two_grace_periods() + Duration::from_secs(60));
     let now = now.timestamp_millis();
     let hour_ago = DateTime::from_millis(now - 3_600_000);
@@ -193,9 +193,7 @@ async fn left_behind(gateway: &Gateway) -> Vec<String> {
 async fn finish(gateway: &Gateway) {
     for _ in 0..3 {
         age(gateway).await;
-        docgate::background::sweep_room(&gateway.app, &docgate::domains::carts::ROOM)
-            .await
-            .expect("a sweep");
+        gateway.sweep_room(&docgate::domains::carts::ROOM).await;
     }
     gateway.assert_sound().await;
 }
@@ -215,9 +213,7 @@ async fn a_sweep_survives_a_cut_at_every_command() {
 
     left_behind(&base).await;
     proxy.record();
-    docgate::background::sweep_room(&gateway.app, &docgate::domains::carts::ROOM)
-        .await
-        .expect("a sweep");
+    gateway.sweep_room(&docgate::domains::carts::ROOM).await;
     let commands = proxy.seen();
     assert!(commands.len() > 20, "{commands:#?}");
     // Each is applied and its reply lost: the sweep stops there with this and goes on with the rest.
@@ -282,9 +278,7 @@ async fn a_sweep_looks_only_at_what_is_due() {
     });
     gateway.raw("inventory").insert_many(stocks).await.expect("inserted");
     gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiled");
-    docgate::background::sweep_room(&gateway.app, &docgate::domains::carts::ROOM)
-        .await
-        .expect("a sweep");
+    gateway.sweep_room(&docgate::domains::carts::ROOM).await;
     gateway.database.run_command(doc! { "profile": 0 }).await.expect("not any more");
     let mut profile = gateway.raw("system.profile").find(doc! {}).await.expect("a profile");
     let mut reads = 0;

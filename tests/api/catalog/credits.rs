@@ -192,7 +192,7 @@ async fn stones_keep_late_passes_away_and_then_go() {
         removed_at: None,
     };
     let id = stone.get_str("_id").expect("an id");
-    let run = gateway.app.begin().await.expect("a run");
+    let run = gateway.begin().await;
     let give = docgate::domains::people::operations::apply_work;
     give(&gateway.app, id, &late, &run).await.expect("nothing to do");
     assert!(super::works(&gateway, &someone).await.is_empty());

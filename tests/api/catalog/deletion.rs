@@ -17,7 +17,7 @@ use super::{
     variants::{added, variant},
     works,
 };
-use crate::support::{Client, Gateway, cuts, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, cuts, direct::in_time, proxy::Cut, short_bounds};
 
 const DELETE: &str = "mutation($input: DeleteProductInput!) { deleteProduct(input: $input) {
     __typename ... on DeletedProduct { sku } ... on UserError { code message } } }";
@@ -103,7 +103,7 @@ async fn what_is_reserved_cant_be_deleted() {
     let merchant = gateway.merchant();
     create(&merchant, thing("t-1", "A thing")).await;
     receive(&merchant, "t-1", 7).await;
-    let run = gateway.app.begin().await.expect("a run");
+    let run = gateway.begin().await;
     let holder = Holder { app: &gateway.app, name: "cart", tag: "tag", attempt: &run };
     let reserved = holder.reserve("t-1", 2, 10).await;
     assert_eq!(reserved.expect("an outcome"), Reserved::Reserved);
@@ -133,7 +133,7 @@ async fn of_a_deletion_and_a_take_at_once_one_wins() {
         if n % 2 == 0 {
             receive(&merchant, &sku, 5).await;
         }
-        let run = gateway.app.begin().await.expect("a run");
+        let run = gateway.begin().await;
         let (deleted, other) = tokio::join!(delete(&merchant, &sku), async {
             if n % 2 == 0 {
                 let holder = Holder { app: &gateway.app, name: "cart", tag: "tag", attempt: &run };
@@ -209,7 +209,7 @@ async fn a_variant_that_is_added_during_the_deletion_follows() {
         proxy.reached().await;
         added(&sibling, variant("shirt.red", ["red", "M"], 0)).await;
         receive(&merchant, "shirt.red", 5).await;
-        let run = sibling.app.begin().await.expect("a run");
+        let run = sibling.begin().await;
         let holder = Holder { app: &sibling.app, name: "cart", tag: "tag", attempt: &run };
         let reserved = holder.reserve("shirt.red", 2, 10).await.expect("an outcome");
         assert_eq!(reserved, Reserved::Reserved);
@@ -226,7 +226,7 @@ async fn a_variant_that_is_added_during_the_deletion_follows() {
         // No cart stands behind the reservation, and the sweep of carts would find that.
         let is_swept = |name: &str| ["catalog", "categories", "inventory"].contains(&name);
         let rooms = ROOMS.iter().copied().filter(|room| is_swept(room.name));
-        background::sweep_each(&sibling.app, rooms).await.expect("a sweep");
+        in_time(async || background::sweep_each(&sibling.app, rooms.clone()).await).await;
     }
     assert!(!is_closed(&stock(&sibling, "shirt.red").await.expect("stock")));
     assert!(products.find_one(doc! { "_id": "shirt" }).await.expect("read").is_some());

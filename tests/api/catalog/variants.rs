@@ -434,7 +434,7 @@ async fn of_a_deletion_and_a_reservation_of_a_variant_one_wins() {
         let sku = format!("shirt.{n}");
         added(&gateway, variant(&sku, ["red", &n.to_string()], 0)).await;
         merchant.receive_stock(json!({ "sku": sku, "quantity": 5 })).await;
-        let run = gateway.app.begin().await.expect("a run");
+        let run = gateway.begin().await;
         let holder = Holder { app: &gateway.app, name: "cart", tag: "tag", attempt: &run };
         let (deleted, reserved) =
             tokio::join!(delete(&merchant, &sku), async { holder.reserve(&sku, 2, 10).await });

@@ -184,7 +184,7 @@ async fn what_takes_longer_than_a_run_goes_on_behind_the_answer() {
 async fn who_died_with_the_lock_holds_it_for_one_bound() {
     let gateway = Gateway::with(short_bounds).await;
     let [_, jazz, _, film] = music(&gateway).await;
-    let run = gateway.app.begin().await.expect("a run");
+    let run = gateway.begin().await;
     let (app, bounds) = (&gateway.app, gateway.app.bounds());
     let lease = docgate::flow::lease::Lease::acquire(
         app.collection(),
@@ -214,12 +214,12 @@ async fn who_died_with_the_lock_holds_it_for_one_bound() {
 async fn the_sweep_leaves_alone_what_is_under_way() {
     let gateway = Gateway::start().await;
     music(&gateway).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let mark = doc! { "$set": {
         "copying": now, "deleting": { "by": "x", "at": now }, "outbox": [{ "id": "x", "at": now }],
     } };
     let categories = gateway.database.collection::<Document>("categories");
     categories.update_one(doc! { "slug": "bop" }, mark).await.expect("marked");
-    let swept = docgate::background::sweep_all(&gateway.app).await.expect("swept");
+    let swept = gateway.sweep_all().await;
     assert_eq!(swept.finished, 0);
 }

@@ -78,7 +78,7 @@ async fn a_discussion_that_was_damaged_from_outside_is_repaired() {
     .await;
     let (sound, _) = talked(&gateway, "sound", "PAGED").await;
     let before = stored(&gateway, "sound").await;
-    let report = domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     let broken: Vec<_> = report.rules.iter().flat_map(|(_, broken)| broken).collect();
     for (sku, ..) in &damaged {
         let prefix = format!("{sku}: ");
@@ -100,7 +100,7 @@ async fn a_discussion_that_was_damaged_from_outside_is_repaired() {
     assert_eq!((after.get("version"), after.get("latest")), (version, before.get("latest")));
     assert_carried(&gateway, "sound", &sound).await;
     let before = gateway.snapshot().await;
-    assert_eq!(domains::repair(&gateway.app).await.expect("it runs"), Vec::<String>::new());
+    assert_eq!(gateway.repair().await, Vec::<String>::new());
     assert!(gateway.snapshot().await == before, "what is right isn't written");
 }
 
@@ -167,11 +167,11 @@ async fn what_a_discussion_wasnt_told_of_is_waited_for() {
     remover.proxy.as_ref().expect("a proxy").reached().await;
     damage(&base, "a", doc! { "discussion.count": 99_i64 }).await;
     let before = base.snapshot().await;
-    assert_eq!(domains::repair(&base.app).await.expect("it runs"), Vec::<String>::new());
+    assert_eq!(base.repair().await, Vec::<String>::new());
     assert!(base.snapshot().await == before);
     remover.proxy.as_ref().expect("a proxy").release().await;
     assert_eq!(removal.await.expect("an answer")["removedBy"], "AUTHOR");
-    assert_eq!(domains::repair(&base.app).await.expect("it runs"), ["the discussion of a"]);
+    assert_eq!(base.repair().await, ["the discussion of a"]);
     assert_eq!(shown(&base, "a").await["commentCount"], 12);
     base.assert_sound().await;
 }
@@ -224,7 +224,7 @@ async fn everything_at_once(gateway: &Gateway, sku: &str, on: &str, slugs: &[Str
                     .await
                     .expect("damaged");
             }
-            domains::repair(&gateway.app).await.expect("it runs");
+            gateway.repair().await;
         }
     };
     let (_posts, reviewed, removed, moved, ()) =
@@ -243,7 +243,7 @@ async fn repairs_beside_writes_do_no_harm() {
         let gateway = Gateway::with(long_bounds).await;
         let (on, slugs) = talked(&gateway, from, from).await;
         everything_at_once(&gateway, from, &on, &slugs, to).await;
-        domains::repair(&gateway.app).await.expect("it runs");
+        gateway.repair().await;
         assert_carried(&gateway, from, &on).await;
         let shown = shown(&gateway, from).await;
         // 13 and 20 come, 5 go; of the seven reviews two were there before.
@@ -274,7 +274,7 @@ async fn a_bulk_is_counted_by_its_import_alone() {
     let importing = tokio::spawn(async move { import(&app, &bulk).await });
     proxy.reached().await;
     damage(&base, "a", doc! { "discussion.latest": [] }).await;
-    assert_eq!(domains::repair(&base.app).await.expect("it runs"), ["the discussion of a"]);
+    assert_eq!(base.repair().await, ["the discussion of a"]);
     assert_eq!(shown(&base, "a").await["commentCount"], 13);
     proxy.release().await;
     let said = importing.await.expect("an answer").expect("imported");

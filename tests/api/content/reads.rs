@@ -12,7 +12,7 @@ use crate::support::{Client, Gateway, commands, cuts};
 
 /// So many milliseconds from the gateway's next question for the server's clock on.
 async fn moment(gateway: &Gateway, millis: i64) -> String {
-    let now = gateway.app.begin().await.expect("a run").now().timestamp_millis();
+    let now = gateway.begin().await.now().timestamp_millis();
     docgate::app::rfc3339(DateTime::from_millis(now + millis))
 }
 
@@ -458,7 +458,7 @@ async fn the_check_sees_what_is_wrong() {
 }
 
 async fn is_sound(gateway: &Gateway) -> bool {
-    docgate::domains::check(&gateway.app).await.expect("a report").is_clean()
+    gateway.check().await.is_clean()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! Each month has a collection of its own, which comes and goes.
 
-use docgate::{background, domains};
+use docgate::domains;
 use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
@@ -114,15 +114,13 @@ async fn a_month_that_is_too_old_is_dropped() {
     gateway.raw("events_of_others").insert_one(doc! { "_id": "a" }).await.expect("inserted");
     let recent = event("/a", &format!("{}T00:00:00Z", day(&gateway, 44)));
     logged(&gateway, &[recent]).await;
-    let swept =
-        background::sweep_room(&gateway.app, &domains::events::ROOM).await.expect("it runs");
+    let swept = gateway.sweep_room(&domains::events::ROOM).await;
     assert_eq!(swept, 2);
     let left = months(&gateway).await;
     assert!(old.iter().all(|name| !left.contains(&(*name).to_owned())), "{left:?}");
     assert!(left.contains(&"events_of_others".to_owned()), "{left:?}");
     assert_eq!(list(&gateway, json!({ "path": "/a" })).await.len(), 1);
-    let swept =
-        background::sweep_room(&gateway.app, &domains::events::ROOM).await.expect("it runs");
+    let swept = gateway.sweep_room(&domains::events::ROOM).await;
     assert_eq!(swept, 0);
     // A month with any event that isn't too old is kept, and 0 keeps all.
     let kept = gateway.sibling_with(|config| config.events_retention_days = 0).await;
@@ -131,7 +129,7 @@ async fn a_month_that_is_too_old_is_dropped() {
         .insert_one(doc! { "_id": "a", "at": DateTime::from_millis(now) })
         .await
         .expect("inserted");
-    background::sweep_room(&kept.app, &domains::events::ROOM).await.expect("it runs");
+    kept.sweep_room(&domains::events::ROOM).await;
     assert!(months(&gateway).await.contains(&"events_1999_12".to_owned()));
     gateway.raw("events_1999_12").drop().await.expect("dropped");
     let very_old = json!({ "events": [event("/old", "1999-11-01T00:00:00Z")] });
@@ -178,7 +176,7 @@ async fn the_check_finds_what_is_misplaced_and_the_repair_builds_indexes() {
     logged(&gateway, &[event("/a", &at)]).await;
     let name = collection_of(&at);
     let broken = async || {
-        let report = domains::check(&gateway.app).await.expect("the check runs");
+        let report = gateway.check().await;
         let rules = report.rules.into_iter().filter(|(_, found)| !found.is_empty());
         rules.map(|(rule, _)| rule).collect::<Vec<_>>()
     };
@@ -191,7 +189,7 @@ async fn the_check_finds_what_is_misplaced_and_the_repair_builds_indexes() {
     gateway.raw(&name).delete_one(doc! { "_id": "other" }).await.expect("removed");
     gateway.raw(&name).drop_index("host").await.expect("dropped");
     assert_eq!(broken().await, ["events: each month has its indexes"]);
-    let repaired = domains::repair(&gateway.app).await.expect("it runs");
+    let repaired = gateway.repair().await;
     assert_eq!(repaired, [format!("the indexes of {name}: host")]);
     assert!(broken().await.is_empty());
 }
@@ -214,7 +212,7 @@ async fn calls_and_positions_are_forgotten_when_they_are_old() {
         let position = doc! { "_id": days.to_string(), "at": old(days) };
         gateway.raw("eventImports").insert_one(position).await.expect("inserted");
     }
-    background::sweep_room(&gateway.app, &domains::events::ROOM).await.expect("it runs");
+    gateway.sweep_room(&domains::events::ROOM).await;
     assert_eq!(gateway.stored("eventCalls").await.len(), 1);
     let left = gateway.stored("eventImports").await;
     assert_eq!(left.len(), 1);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use docgate::domains;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
@@ -147,7 +146,7 @@ async fn the_next_day_is_there_for_some_of_the_pages() {
 
 /// Violations of the rules of hits.
 async fn broken(gateway: &Gateway) -> Vec<(String, usize)> {
-    let report = domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     let of_hits = report.rules.into_iter().filter(|(rule, _)| rule.starts_with("hits: "));
     let broken = of_hits.filter(|(_, found)| !found.is_empty());
     broken.map(|(rule, found)| (rule, found.len())).collect()
@@ -214,7 +213,7 @@ async fn a_repair_takes_the_hits_of_a_day_from_its_document() {
     days.delete_one(of_page("/d")).await.expect("deleted");
     let rule = "hits: a month counts as many hits of a day as the day's document";
     assert_eq!(broken(&gateway).await, [(rule.to_owned(), 3)]);
-    let repaired = domains::repair(&gateway.app).await.expect("the repair runs");
+    let repaired = gateway.repair().await;
     assert_eq!(repaired, ["the hits of 3 days in the documents of months"]);
     gateway.assert_sound().await;
     for (page, day, hits) in [
@@ -226,7 +225,7 @@ async fn a_repair_takes_the_hits_of_a_day_from_its_document() {
     ] {
         assert_eq!(report(&gateway, page, day, day, "DAY").await.0, hits, "{page} {day}");
     }
-    assert!(domains::repair(&gateway.app).await.expect("the repair runs").is_empty());
+    assert!(gateway.repair().await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -244,7 +243,7 @@ async fn a_repair_leaves_alone_what_is_being_counted() {
         async {
             proxy.reached().await;
             tokio::time::sleep(Duration::from_millis(300)).await;
-            domains::repair(&sibling.app).await.expect("the repair runs")
+            sibling.repair().await
         },
         record(&service, std::slice::from_ref(&late)),
         async {
@@ -285,7 +284,7 @@ async fn documents_of_earlier_versions_are_counted_in() {
     let day = json!({ "day": "2024-01-01" });
     assert_eq!(top(&gateway, "a.example", day.clone(), 5).await, pages(&[("/old", 1)]));
     gateway.assert_sound().await;
-    assert!(domains::repair(&gateway.app).await.expect("the repair runs").is_empty());
+    assert!(gateway.repair().await.is_empty());
     assert_eq!(gateway.migrate().await, 3);
     assert_eq!(top(&gateway, "a.example", day, 5).await, pages(&[("/old", 8)]));
     assert_eq!(

@@ -12,7 +12,7 @@ use crate::{
 
 /// Lets the messages of a user count for this many minutes from now on.
 async fn count_for(gateway: &Gateway, of: &str, minutes: i64) {
-    let now = gateway.app.begin().await.expect("the time").now();
+    let now = gateway.begin().await.now();
     let until = DateTime::from_millis(now.timestamp_millis() + minutes * 60_000);
     let update = doc! { "$set": { "until": until } };
     let changed = gateway.raw("messageSenders").update_one(doc! { "_id": of }, update).await;

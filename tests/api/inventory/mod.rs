@@ -103,7 +103,7 @@ async fn a_refused_receipt_changes_nothing() {
     let gateway = Gateway::with(|config| config.body_bytes = 20 << 20).await;
     gateway.stocked("a", 5).await;
     gateway.stocked("leaving", 5).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let leaving = doc! { "$set": { "deletedAt": now } };
     gateway.raw("products").update_one(doc! { "_id": "leaving" }, leaving).await.expect("marked");
     let before = gateway.snapshot().await;
@@ -151,7 +151,7 @@ async fn a_refused_receipt_changes_nothing() {
 async fn a_stock_document_full_of_receipts_asks_for_patience() {
     let gateway = Gateway::start().await;
     gateway.stocked("a", 5).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let records: Vec<_> =
         (0..3_000).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let full = doc! { "$set": { "ops": records } };
@@ -236,7 +236,7 @@ async fn the_check_finds_stock_that_does_not_add_up() {
     ] {
         inventory.update_one(doc! { "_id": sku }, change).await.expect("changed");
     }
-    let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+    let report = gateway.check().await;
     let own = report.rules.iter().filter(|(rule, _)| rule.starts_with("inventory"));
     let broken: Vec<_> = own.flat_map(|(_, broken)| broken).collect();
     // The reservation that was written directly isn't in the time of the sweep either.

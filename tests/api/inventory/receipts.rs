@@ -76,7 +76,7 @@ async fn with_receipts(gateway: &Gateway, sku: &str) {
     gateway.stocked(sku, 99).await;
     let known = json!({ "sku": sku, "quantity": 1, "idempotencyKey": "known" });
     gateway.merchant().receive_stock(known).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let others = (0..97).map(|n| {
         doc! { "tag": n.to_string(), "id": n.to_string(), "input": "other", "at": now }
     });
@@ -142,7 +142,7 @@ async fn a_slow_repeat_is_booked_no_second_time() {
 #[tokio::test(flavor = "multi_thread")]
 async fn receipts_are_forgotten_with_their_op_ids() {
     let gateway = Gateway::with(short_bounds).await;
-    let now = gateway.app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let hour = 3_600_000;
     let receipts = [("old", hour + 1_000), ("young", hour - 60_000)].map(|(id, age)| {
         let at = DateTime::from_millis(now.timestamp_millis() - age);
@@ -150,7 +150,7 @@ async fn receipts_are_forgotten_with_their_op_ids() {
     });
     let collection = gateway.raw("stockReceipts");
     collection.insert_many(receipts).await.expect("inserted");
-    docgate::background::sweep_all(&gateway.app).await.expect("a sweep");
+    gateway.sweep_all().await;
     let left: Option<Document> = collection.find_one(doc! { "_id": "young" }).await.expect("read");
     assert!(left.is_some());
     assert_eq!(count(&gateway, "stockReceipts").await, 1);

@@ -141,7 +141,7 @@ async fn a_request_is_made_once_and_in_time() {
     // Fourteen days later, and a little.
     let one = doc! { "_id": key(&order) };
     let days = 24 * 3_600_000_i64;
-    let now = gateway.app.begin().await.expect("a time").now();
+    let now = gateway.begin().await.now();
     let ago = DateTime::from_millis(now.timestamp_millis() - 14 * days - 60_000);
     let long_ago = doc! { "$set": { "shipments.0.deliveredAt": ago } };
     gateway.raw("orders").update_one(one, long_ago).await.expect("an update");

@@ -12,7 +12,7 @@ use super::{adjust, cancel, delete};
 use crate::{
     catalog::variants::{added, variant},
     shop::{placed, settled, stocked},
-    support::{Client, Gateway, commands, proxy::Cut, short_bounds},
+    support::{Client, Gateway, commands, direct::in_time, proxy::Cut, short_bounds},
 };
 
 /// Counts at once.
@@ -30,7 +30,7 @@ async fn follow(gateway: &Gateway) {
     settled(gateway).await;
     let rooms = || ROOMS.iter().copied().filter(|room| room.name == "orders");
     for _ in 0..20 {
-        let swept = background::sweep_each(&gateway.app, rooms()).await.expect("a sweep");
+        let swept = in_time(async || background::sweep_each(&gateway.app, rooms()).await).await;
         if swept.finished == 0 {
             return;
         }
@@ -158,13 +158,13 @@ async fn variants_count_for_their_product() {
     // A repair finds the orders of all SKUs again.
     let stored = gateway.raw("boughtTogether");
     stored.delete_one(doc! { "_id": "shirt" }).await.expect("removed");
-    let repaired = domains::repair(&gateway.app).await.expect("the repair runs");
+    let repaired = gateway.repair().await;
     assert_eq!(repaired, ["what was bought together with shirt"]);
     let forgotten = doc! { "$pull": { "skus": "shirt.m" } };
     stored.update_one(doc! { "_id": "shirt" }, forgotten).await.expect("changed");
-    let repaired = domains::repair(&gateway.app).await.expect("the repair runs");
+    let repaired = gateway.repair().await;
     assert_eq!(repaired, ["what was bought together with shirt"]);
-    assert!(domains::repair(&gateway.app).await.expect("the repair runs").is_empty());
+    assert!(gateway.repair().await.is_empty());
     assert_eq!(orders_with(&gateway, "shirt", "c").await, 3);
     gateway.assert_sound().await;
 }
@@ -356,12 +356,12 @@ async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     // Of an order from before the counts nothing is stored.
     stored.delete_one(doc! { "_id": "b" }).await.expect("removed");
     let rooms = ROOMS.iter().copied().filter(|room| room.name == "orders");
-    let report = domains::check_each(&gateway.app, rooms).await.expect("the check runs");
+    let report = in_time(async || domains::check_each(&gateway.app, rooms.clone()).await).await;
     let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
     assert_eq!(broken.len(), 1, "{broken:#?}");
-    let repaired = domains::repair(&gateway.app).await.expect("the repair runs");
+    let repaired = gateway.repair().await;
     assert_eq!(repaired, ["what was bought together with a", "what was bought together with b"]);
-    assert!(domains::repair(&gateway.app).await.expect("the repair runs").is_empty());
+    assert!(gateway.repair().await.is_empty());
     assert_eq!(together(&gateway, "a").await, ["b"]);
     assert_eq!(together(&gateway, "b").await, ["a"]);
     gateway.assert_sound().await;

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use docgate::{
-    background,
     config::{Compression, Concern, Config},
-    domains::{self, collections, hits::DayDocument},
+    domains::{collections, hits::DayDocument},
     mongo::{Group, indexes, watch::key_of},
 };
 use mongodb::{
@@ -171,8 +170,8 @@ async fn groups_in_databases_of_their_own_work_together() {
     assert_eq!(compressor(&gateway, Group::Log, &months[0]).await, "none");
 
     gateway.sweep().await;
-    background::sweep_all(&gateway.app).await.expect("swept");
-    let report = domains::check(&gateway.app).await.expect("checked");
+    gateway.sweep_all().await;
+    let report = gateway.check().await;
     assert!(report.is_clean(), "{:#?}", report.rules);
     // The harness has built the indexes of all groups in the gateway's database, too.
     let all = collections(gateway.app.config());

@@ -289,7 +289,7 @@ async fn the_check_finds_a_level_that_isnt_right() {
         let id = doc! { "_id": before.get("_id") };
         for field in ["count", "total", "longest", "shortest"] {
             stats.update_one(id.clone(), doc! { "$inc": { field: 1 } }).await.expect("updated");
-            let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+            let report = gateway.check().await;
             stats.replace_one(id.clone(), &before).await.expect("replaced");
             let broken = |(rule, found): &&(String, Vec<String>)| {
                 rule.starts_with("sessions: ") && !found.is_empty()
@@ -297,7 +297,7 @@ async fn the_check_finds_a_level_that_isnt_right() {
             assert!(report.rules.iter().any(|rule| broken(&rule)), "{collection} {field}");
         }
         stats.delete_one(id).await.expect("removed");
-        let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+        let report = gateway.check().await;
         assert!(!report.is_clean(), "{collection}");
         stats.insert_one(&before).await.expect("inserted");
     }

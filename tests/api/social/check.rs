@@ -55,9 +55,9 @@ async fn each_invariant_finds_its_fault() {
     // A repair marks them.
     let is_merged = doc! { "$set": { "mergedAt": at } };
     gateway.raw("users").update_one(doc! { "_id": "ann" }, is_merged).await.expect("set");
-    let repaired = docgate::domains::repair(&gateway.app).await.expect("repaired");
+    let repaired = gateway.repair().await;
     assert_eq!(repaired, ["the marks of edges to user ann"]);
-    assert!(docgate::domains::repair(&gateway.app).await.expect("repaired").is_empty());
+    assert!(gateway.repair().await.is_empty());
     gateway.assert_sound().await;
 
     let id = key(&post);

@@ -99,7 +99,7 @@ async fn all<S>(
     aftermath: impl AsyncFn(&Gateway),
 ) {
     let base = Gateway::with(&settings).await;
-    let subject = prepare(&base, 1).await;
+    let subject = prepare(&base.patient_sibling().await, 1).await;
     let commands = sent(&base, async |gateway| flow(gateway, &subject).await).await;
     assert!(!commands.is_empty(), "the flow sends nothing");
 
@@ -110,9 +110,10 @@ async fn all<S>(
 
     // Cuts on one database, and what becomes of them.
     let cut_on = async |base: &Gateway, places: &[(usize, (Way, usize))], at_once: usize| {
+        let patient = base.patient_sibling().await;
         let cut = async |&(number, (way, at)): &(usize, (Way, usize))| {
             for again in 0..TRIES {
-                let subject = prepare(base, number + 2 + again * places.len()).await;
+                let subject = prepare(&patient, number + 2 + again * places.len()).await;
                 let flow = async |gateway: &Gateway| flow(gateway, &subject).await;
                 if run_cut(base, way, at, &commands, flow).await {
                     return Case { at, way, subject };
@@ -121,13 +122,14 @@ async fn all<S>(
             panic!("the flow never came to its command {at}: {commands:#?}");
         };
         let cases: Vec<_> = stream::iter(places).map(&cut).buffered(at_once).collect().await;
+        settled(&patient).await;
         aftermath(base).await;
-        let patient = base.patient_sibling().await;
         let again = async |case: &Case<S>| {
             flow(&patient, &case.subject).await;
             judge(&patient, case).await;
         };
         stream::iter(&cases).map(&again).buffer_unordered(at_once).collect::<()>().await;
+        settled(&patient).await;
         aftermath(base).await;
     };
     // Under a lease one would wait for the other, and for the lease of one that was killed.
@@ -135,7 +137,7 @@ async fn all<S>(
         let each = places.len().div_ceil(DATABASES);
         let alone = async |places: &[(usize, (Way, usize))]| {
             let base = Gateway::with(&settings).await;
-            let first = prepare(&base, 1).await;
+            let first = prepare(&base.patient_sibling().await, 1).await;
             flow(&base, &first).await;
             cut_on(&base, places, 1).await;
         };

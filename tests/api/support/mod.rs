@@ -2,6 +2,7 @@
 
 pub mod cuts;
 mod databases;
+pub mod direct;
 pub mod faults;
 pub mod live;
 mod matrix;
@@ -15,7 +16,7 @@ pub mod shop;
 use std::{
     collections::{BTreeMap, HashSet},
     net::SocketAddr,
-    sync::{Mutex, OnceLock, mpsc},
+    sync::{LazyLock, Mutex, OnceLock, mpsc},
     time::{Duration, Instant},
 };
 
@@ -25,7 +26,6 @@ use docgate::{
     config::Config,
     domains::{self, Room, switched_on},
     edge::Edge,
-    error::Error,
     managed,
     metrics::Metrics,
     mongo::{
@@ -43,6 +43,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use direct::in_time;
 use members::Members;
 use proxy::Proxy;
 use routes::Routes;
@@ -117,6 +118,8 @@ pub struct Gateway {
     /// The name that the gateway gives MongoDB, for fail points.
     pub app_name: String,
     pub proxy: Option<Proxy>,
+    /// By whose time limits sweeps go.
+    sweeper: App,
     /// What its clients speak HTTP with.
     pub http: reqwest::Client,
     stop: DropGuard,
@@ -156,10 +159,13 @@ pub fn config(database: &str) -> Config {
     }
 }
 
+/// Milliseconds in which a command ends with [`short_bounds`].
+const SHORT_COMMAND: u64 = 800;
+
 /// Bounds so short that tests which wait for sweeps don't take long.
 pub fn short_bounds(config: &mut Config) {
     config.flow_run_millis = 1_000;
-    config.flow_command_millis = 500;
+    config.flow_command_millis = SHORT_COMMAND;
     config.flow_skew_millis = 100;
 }
 
@@ -192,15 +198,16 @@ impl Gateway {
         Self::start_over(mongod_port(), false, own, self.http.clone(), config).await
     }
 
-    /// A second gateway on the same database that gives up on nothing soon, however busy the machine is.
+    /// A second gateway on the same database that gives up on nothing soon, however busy the machine is. Its sweeps are
+    /// those of this one, so they may only run when its flows have ended.
     pub async fn patient_sibling(&self) -> Self {
         let usual = Config::default();
-        self.sibling_with(|config| {
+        let change = |config: &mut Config| {
             config.flow_run_millis = usual.flow_run_millis;
             config.flow_command_millis = usual.flow_command_millis;
             config.flow_skew_millis = usual.flow_skew_millis;
-        })
-        .await
+        };
+        Self { sweeper: self.sweeper.clone(), ..self.sibling_with(change).await }
     }
 
     /// A second gateway on the same database, whose way to MongoDB can be cut.
@@ -283,7 +290,8 @@ impl Gateway {
         let edge = Edge::with_schema(app.clone(), schema, None).expect("keys");
         let served = tokio::spawn(edge.serve(listener, stop.clone()));
         let stop = stop.drop_guard();
-        Self { app, address, database: own, app_name, proxy, http, stop, served, _routes: routes }
+        let (sweeper, database, _routes) = (app.clone(), own, routes);
+        Self { app, address, database, app_name, proxy, sweeper, http, stop, served, _routes }
     }
 
     /// Stops it, and tells how long that took.
@@ -328,6 +336,8 @@ impl Gateway {
             http: self.http.clone(),
             url: format!("http://{}/graphql", self.address),
             token,
+            is_hurried: self.app.config().flow_command_millis <= SHORT_COMMAND,
+            app: self.app.clone(),
             // Of three members one may be away, or behind.
             is_short_of_time: self.app.config().flow_run_millis < usual
                 || self.app.config().mongodb_uri.contains("replicaSet="),
@@ -411,13 +421,15 @@ impl Gateway {
 
     /// Waits until sweeps may act, then sweeps until nothing is left to finish.
     pub async fn sweep(&self) {
-        let quiet = self.app.bounds().two_grace_periods();
+        self.quiet().await;
+        let quiet = self.sweeper.bounds().two_grace_periods();
         tokio::time::sleep(quiet + Duration::from_millis(100)).await;
         for _ in 0..50 {
-            match background::sweep_each(&self.app, self.rooms().await).await {
+            match background::sweep_each(&self.sweeper, self.rooms().await).await {
                 Ok(swept) if swept.finished == 0 => return,
                 // With short bounds a command may run out of time; the next pass goes on.
-                Ok(_) | Err(Error::Unavailable(_) | Error::Unread(_) | Error::Timeout(_)) => {}
+                Ok(_) => {}
+                Err(error) if error.is_retryable() => {}
                 Err(error) => panic!("the sweeps run: {error:?}"),
             }
         }
@@ -426,8 +438,8 @@ impl Gateway {
 
     /// Fails with what is broken, if any invariant is.
     pub async fn assert_sound(&self) {
-        let report = domains::check_each(&self.app, self.rooms().await).await;
-        let report = report.expect("the check runs");
+        let report = in_time(async || domains::check_each(&self.app, self.rooms().await).await);
+        let report = report.await;
         let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
         assert!(broken.is_empty(), "{broken:#?}");
     }
@@ -538,9 +550,17 @@ pub struct Client {
     pub token: Option<String>,
     /// Whether the gateway's bounds are so short that a call may run out of time on a busy machine.
     is_short_of_time: bool,
+    /// Whether that is likely.
+    is_hurried: bool,
+    app: App,
 }
 
 impl Client {
+    /// Runs all sweeps of its gateway once, whatever comes of it.
+    pub async fn sweep(&self) {
+        background::sweep_all(&self.app).await.ok();
+    }
+
     /// Sends an operation and answers the whole response, or the error of the transport. Nobody looks at the commands
     /// that were sent for it, so the gateway needn't explain them.
     pub async fn send(&self, query: &str, variables: Value) -> reqwest::Result<(u16, Value)> {
@@ -583,11 +603,17 @@ impl Client {
         self.send(query, variables).await.expect("an answer").1
     }
 
-    /// `data` of a response without errors. With short bounds, a call that ran out of time is repeated.
-    pub async fn data(&self, query: &str, variables: Value) -> Value {
+    /// `data` of a response without errors. A call that ran out of time is repeated, with [`short_bounds`] with a key by
+    /// which the gateway knows that it is a repeat.
+    pub async fn data(&self, query: &str, mut variables: Value) -> Value {
+        // A guest can't give every call a key.
+        if self.is_hurried && self.token.is_some() {
+            with_key(query, &mut variables);
+        }
         let mut response = self.run(query, variables.clone()).await;
-        let mut repeats = if self.is_short_of_time { 10 } else { 0 };
+        let mut repeats = if self.is_short_of_time { 30 } else { 0 };
         while repeats > 0 && response["errors"][0]["extensions"]["code"] == "UNAVAILABLE" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
             response = self.run(query, variables.clone()).await;
             repeats -= 1;
         }
@@ -608,6 +634,25 @@ impl Client {
         let response = self.run(query, variables).await;
         let code = response["errors"][0]["extensions"]["code"].as_str();
         code.unwrap_or_else(|| panic!("an error with a code: {response:#}")).to_owned()
+    }
+}
+
+/// Gives the input of a mutation an idempotency key, if it can have one and has none.
+fn with_key(query: &str, variables: &mut Value) {
+    static KEYED: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let sdl = include_str!("../../../schema.graphql");
+        let inputs = sdl.split("\ninput ").skip(1).filter_map(|input| input.split_once(" {"));
+        let body = |rest: &str| rest.split("\n}").next().unwrap_or_default().to_owned();
+        let keyed = inputs.filter(|(_, rest)| body(rest).contains("idempotencyKey:"));
+        keyed.map(|(name, _)| name.to_owned()).collect()
+    });
+    let Some((_, declared)) = query.split_once("$input: ") else { return };
+    let of_input = declared.split('!').next().unwrap_or_default();
+    if KEYED.contains(of_input)
+        && let Some(input) = variables["input"].as_object_mut()
+        && input.get("idempotencyKey").is_none_or(Value::is_null)
+    {
+        input.insert("idempotencyKey".into(), json!(fresh_name()));
     }
 }
 

@@ -36,7 +36,7 @@ async fn a_hold_that_no_booking_has_becomes_free() {
     let active = holding_seats(&visitor, &screening, &[("A", 1)]).await;
     let closed = holding_seats(&visitor, &screening, &[("A", 2)]).await;
     assert_eq!(said(&visitor.does(cancelling(&closed)).await), "Booking");
-    let now = gateway.app.begin().await.expect("the time").now();
+    let now = gateway.begin().await.now();
     let holds = ["gone".to_owned(), key(&closed), key(&active)];
     for (at, booking) in holds.iter().enumerate() {
         let place = i32::try_from(at + 1).expect("a place");

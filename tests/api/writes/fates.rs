@@ -357,7 +357,7 @@ async fn a_batch_that_is_cut_harms_nothing() {
         let stored = cases.iter().filter_map(|case| case.before.clone()).chain([hot]).collect();
         assert!(tallies.insert_many(stored).await.expect("inserted").is_empty());
 
-        let attempt = gateway.app.begin().await.expect("an attempt");
+        let attempt = gateway.begin().await;
         let mut calls: Vec<_> = cases.iter().map(|case| case.call(&tallies, attempt)).collect();
         let takes = ["x", "y", "z"].map(|mark| take(&tallies, "hot", mark));
         let told = |outcome: Outcome<()>| (Told::of(&outcome), None);
@@ -392,7 +392,7 @@ async fn a_batch_that_is_cut_harms_nothing() {
         }
 
         // Each caller repeats: everything is done once.
-        let attempt = gateway.app.begin().await.expect("an attempt");
+        let attempt = gateway.begin().await;
         let calls: Vec<_> = cases.iter().map(|case| case.call(&tallies, attempt)).collect();
         for (case, (told, _)) in cases.iter().zip(join_all(calls).await) {
             let (_, was_applied) = case.expected(way);

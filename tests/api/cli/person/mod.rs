@@ -18,7 +18,7 @@ use crate::{
     orders::fulfilment::{change, packed},
     shop::{account, add, cart, placed, settled, stock, stocked},
     social::{deliver, does, people, posted_with},
-    support::{Gateway, key, short_bounds},
+    support::{Gateway, direct::in_time, key, short_bounds},
     theater,
 };
 
@@ -39,7 +39,7 @@ const RECORD: &str =
 /// Erases, and repeats it as long as something waits: for what goes on behind an answer, and then for the sweeps.
 async fn erased(gateway: &Gateway, app: &App, subject: &str) -> Erased {
     for again in 1..=60 {
-        let erased = persons::erase(app, subject, false).await.expect("erased");
+        let erased = in_time(async || persons::erase(app, subject, false).await).await;
         if erased.waits.is_empty() {
             return erased;
         }
@@ -169,12 +169,10 @@ async fn what_is_written_with_a_valid_token_afterwards_is_erased_by_a_repeat() {
     let gateway = Gateway::with(short_bounds).await;
     stocked(&gateway, "a", 100, 50).await;
     let first = shops(&gateway, EVE).await;
-    let (one, other) = tokio::join!(
-        persons::erase(&gateway.app, EVE, false),
-        persons::erase(&gateway.app, EVE, false),
+    tokio::join!(
+        in_time(async || persons::erase(&gateway.app, EVE, false).await),
+        in_time(async || persons::erase(&gateway.app, EVE, false).await),
     );
-    one.expect("erased");
-    other.expect("erased");
     erased(&gateway, &gateway.app, EVE).await;
     assert_eq!(places_of(&gateway, EVE).await, []);
     let pseudonyms = owners(&gateway, "orders", &first).await;
@@ -291,7 +289,7 @@ async fn what_is_in_flight_waits() {
     let state = |state: &str| doc! { "$set": { "state": state } };
     let this = doc! { "_id": key(&cart) };
     carts.update_one(this.clone(), state("EXPIRING")).await.expect("set");
-    let waiting = persons::erase(&gateway.app, EVE, false).await.expect("run");
+    let waiting = in_time(async || persons::erase(&gateway.app, EVE, false).await).await;
     assert!(!waiting.waits.is_empty(), "{waiting:#?}");
     assert_eq!(gateway.stored("erasures").await.len(), 1, "it goes on with this pseudonym");
     tokio::time::sleep(Duration::from_millis(10)).await;

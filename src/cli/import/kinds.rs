@@ -177,7 +177,7 @@ fn parse<T: DeserializeOwned>(line: &Line) -> Result<T, LineResult> {
         Line::Bad(reason) => Err(LineResult::Skipped(Fault::of_line(reason))),
         Line::Unfit(fault) => Err(LineResult::Skipped(fault.clone())),
         Line::Text(text) if text.trim().is_empty() => Err(LineResult::Blank),
-        Line::Text(text) => serde_json::from_str(text)
+        Line::Text(text) | Line::Rows(text, _) => serde_json::from_str(text)
             .map_err(|fault| LineResult::Skipped(Fault::of_text::<T>(text, &fault))),
     }
 }

@@ -270,10 +270,12 @@ impl RunningImport {
                 LineResult::Blank => {}
                 LineResult::Skipped(mut fault) => {
                     counts.skipped += 1;
+                    let row = fault.field.as_deref().and_then(|field| line.row_of(field));
+                    let number = row.unwrap_or(*number);
                     if let (Some(columns), Some(field)) = (self.columns, &mut fault.field) {
                         *field = of_field(columns, field);
                     }
-                    self.bar.suspend(|| self.errors.note(*number, &fault, line))?;
+                    self.bar.suspend(|| self.errors.note(number, &fault, line))?;
                 }
             }
         }

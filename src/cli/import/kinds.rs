@@ -93,7 +93,8 @@ impl Kind {
 }
 
 impl Kind {
-    /// Checks lines as the import would, each by itself, and changes nothing. Lines of a world can't be checked.
+    /// Checks lines as the import would, each by itself, and changes nothing. Of products, what `earlier` lines would have
+    /// claimed is looked at too. Lines of a world can't be checked.
     ///
     /// # Errors
     /// MongoDB doesn't answer.
@@ -101,10 +102,12 @@ impl Kind {
         self,
         app: &App,
         lines: &[(u64, Line)],
+        earlier: &mut catalog::import::Earlier,
     ) -> Result<Vec<LineResult>, Error> {
         match self {
             Self::Products => {
-                import_batch(lines, async |all: &[_]| catalog::import::check(app, all).await).await
+                let check = async |all: &[_]| catalog::import::check(app, all, earlier).await;
+                import_batch(lines, check).await
             }
             Self::Stock => {
                 import_batch(lines, async |all: &[_]| {

@@ -10,7 +10,9 @@ mod lists;
 mod ratings;
 mod search;
 mod slugs;
+mod variant_images;
 pub mod variants;
+mod waiting;
 
 use serde_json::{Value, json};
 

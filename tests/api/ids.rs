@@ -13,11 +13,14 @@ use crate::{
     support::Gateway,
 };
 
-/// New keys, and what comes with a file, of which the tests of assets tell.
-const ELSEWHERE: [[&str; 3]; 4] = [
+/// New keys, what comes with a file, of which the tests of assets tell, and the images of variants, of which those of the
+/// catalog tell.
+const ELSEWHERE: [[&str; 3]; 6] = [
+    ["addVariant", "input", "imageId"],
     ["addVariant", "input", "sku"],
     ["createProduct", "input", "sku"],
     ["replaceAsset", "input", "assetId"],
+    ["updateVariant", "input", "imageId"],
     ["uploadAsset", "input", "parentId"],
 ];
 

@@ -71,7 +71,7 @@ pub fn kind(path: &[String]) -> Option<NodeKind> {
         "toCharacterId" => NodeKind::CHARACTER,
         "sourceId" | "destinationId" => NodeKind::ACCOUNT,
         "subjectId" | "ownerId" | "ids" => NodeKind::PRODUCT,
-        "pictureId" => NodeKind::ASSET,
+        "pictureId" | "imageId" => NodeKind::ASSET,
         "replyToId" => NodeKind::COMMENT,
         "parentId" if root.ends_with("Category") => NodeKind::CATEGORY,
         "parentId" => NodeKind::CONTENT,

@@ -6,13 +6,15 @@
 
 mod cells;
 mod tables;
+mod variants;
 
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use crate::graphql::scalars::CurrencyCode;
-use cells::{armed, contributors, list, listed, minor_units, object, shown, unarmed};
+use cells::{armed, contributors, list, listed, major_units, minor_units, object, shown, unarmed};
 use tables::{PEOPLE, PRODUCTS, STOCK};
+pub(super) use variants::{ProductRows, is_of, variant_of};
 
 /// What the rows of a file are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,6 +45,8 @@ enum Cell {
     Number,
     /// In the major unit.
     Price,
+    /// Like [`Self::Price`], and may be negative.
+    Difference,
     /// Divided by `|`, or a JSON array.
     List,
     /// `ROLE:KEY`, or `ROLE:#ID` with a global id, divided by `|`, or a JSON array.
@@ -106,23 +110,26 @@ impl Rows {
         };
         match self.columns().iter().find(is_missing) {
             Some(column) => Err(format!("the column {} is missing", column.name)),
-            None => Ok(header),
+            None => variants::are_in(&header).map(|_| header),
         }
     }
 
-    /// The line of a row; none if the row says nothing.
+    /// Whether rows with this header can have variants, so that a product can have several rows; see [`ProductRows`].
+    pub(super) fn can_be_several(self, header: &[&Column]) -> bool {
+        self == Self::Products && variants::are_in(header) == Ok(true)
+    }
+
+    /// The line of a row without its variant; none if the row says nothing.
     ///
     /// # Errors
     /// The first cell that doesn't fit.
-    pub(super) fn line(self, header: &[&Column], row: &[String]) -> Result<Option<Value>, Misfit> {
+    pub(super) fn line(
+        self,
+        header: &[&'static Column],
+        row: &[String],
+    ) -> Result<Option<Value>, Misfit> {
         let misfit = |column: &Column, why: String| (column.name.to_owned(), why);
-        let cells: Vec<(&Column, String)> = header
-            .iter()
-            .zip(row)
-            .filter(|(column, _)| column.cell != Cell::Said)
-            .map(|(column, cell)| (*column, unarmed(cell).to_owned()))
-            .filter(|(_, cell)| !cell.trim().is_empty())
-            .collect();
+        let cells = filled(header, row);
         let of = |name: &str| cells.iter().find(|(column, _)| column.name == name);
         let is_only_said =
             self == Self::Stock && of("quantity").is_none() && of("receipt").is_none();
@@ -135,7 +142,8 @@ impl Rows {
         for (column, cell) in &cells {
             let value = match column.cell {
                 _ if column.path == TYPE || column.path == DETAILS => continue,
-                Cell::Text | Cell::Said => Value::from(cell.as_str()),
+                _ if column.is_of_variant() => continue,
+                Cell::Text | Cell::Said | Cell::Difference => Value::from(cell.as_str()),
                 Cell::Number => {
                     let number: i64 = cell
                         .trim()
@@ -165,10 +173,16 @@ impl Rows {
         Ok(Some(line))
     }
 
-    /// The row of a line, in the order of [`Self::columns`].
-    pub(super) fn row(self, line: &Value) -> Vec<String> {
-        let currency = line.pointer("/pricing/currency").and_then(Value::as_str);
-        let digits = currency.and_then(CurrencyCode::from_code).map_or(2, CurrencyCode::digits);
+    /// The rows of a line, in the order of [`Self::columns`]: one, and of a product another one for each variant but the
+    /// first.
+    pub(super) fn rows(self, line: &Value) -> Vec<Vec<String>> {
+        let first = self.row(line);
+        if self == Self::Products { variants::rows(line, first) } else { vec![first] }
+    }
+
+    /// The row of a line without its variants.
+    fn row(self, line: &Value) -> Vec<String> {
+        let digits = digits(line);
         let cell = |column: &Column| {
             let (kind, details) = untyped(line);
             let value = match column.path {
@@ -182,8 +196,29 @@ impl Rows {
     }
 }
 
+/// The cells of a row that aren't empty, without those that an import ignores.
+fn filled(header: &[&'static Column], row: &[String]) -> Vec<(&'static Column, String)> {
+    header
+        .iter()
+        .zip(row)
+        .filter(|(column, _)| column.cell != Cell::Said)
+        .map(|(column, cell)| (*column, unarmed(cell).to_owned()))
+        .filter(|(_, cell)| !cell.trim().is_empty())
+        .collect()
+}
+
+/// The number of digits behind the point of a product's prices.
+fn digits(line: &Value) -> u8 {
+    let currency = line.pointer("/pricing/currency").and_then(Value::as_str);
+    let currency = currency.and_then(|code| CurrencyCode::from_code(code.trim()));
+    currency.map_or(2, CurrencyCode::digits)
+}
+
 /// The name of a column, and the rest of the path, for the path of a field in a line.
 pub(super) fn of_field(columns: &[Column], field: &str) -> String {
+    if let Some(column) = variants::column_of(field) {
+        return column.to_owned();
+    }
     // The longest path is the nearest.
     let longest = columns
         .iter()

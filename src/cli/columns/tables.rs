@@ -30,6 +30,18 @@ pub(super) const PRODUCTS: &[Column] = &[
     column("height", "content.shipping.dimensions.height", Cell::Number),
     column("depth", "content.shipping.dimensions.depth", Cell::Number),
     column("details", DETAILS, Cell::Json),
+    column("variantSku", "variants.sku", Cell::Text),
+    column("option1Name", "variants.options[0].name", Cell::Text),
+    column("option1Value", "variants.options[0].value", Cell::Text),
+    column("option2Name", "variants.options[1].name", Cell::Text),
+    column("option2Value", "variants.options[1].value", Cell::Text),
+    column("option3Name", "variants.options[2].name", Cell::Text),
+    column("option3Value", "variants.options[2].value", Cell::Text),
+    column("option4Name", "variants.options[3].name", Cell::Text),
+    column("option4Value", "variants.options[3].value", Cell::Text),
+    column("option5Name", "variants.options[4].name", Cell::Text),
+    column("option5Value", "variants.options[4].value", Cell::Text),
+    column("priceDifference", "variants.priceDifference", Cell::Difference),
 ];
 
 pub(super) const STOCK: &[Column] = &[

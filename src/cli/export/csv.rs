@@ -28,6 +28,8 @@ use crate::{
 /// the currency. A cell that a spreadsheet would take for a formula begins with an apostrophe, which the
 /// import removes.
 ///
+/// A product with variants has a row for each of them. The row of the first variant is that of the product too.
+///
 /// Of stock, the rows are the imported receipts, so that an import of the file changes nothing in this
 /// shop; the columns available, reserved and sold are only said. Comments, images and stock that was received
 /// otherwise aren't in these files: `docgate export DIR` exports everything.
@@ -94,9 +96,11 @@ impl Csv {
                 if failed.is_some() {
                     return;
                 }
-                match writer.write_record(self.rows.row(&line)) {
-                    Ok(()) => count += 1,
-                    Err(fault) => failed = Some(fault),
+                for row in self.rows.rows(&line) {
+                    match writer.write_record(row) {
+                        Ok(()) => count += 1,
+                        Err(fault) => failed = Some(fault),
+                    }
                 }
             };
             match self.rows {

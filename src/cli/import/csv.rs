@@ -1,13 +1,13 @@
-//! CSV files: each row becomes a line of the import.
+//! CSV files: each row becomes a line of the import, and the rows of a product with variants become one line.
 
 use std::io;
 
 use super::{
     faults::Fault,
-    lines::{Line, Lines, MAX_LENGTH},
+    lines::{Line, Lines, MAX_LENGTH, Place},
     reader::Source,
 };
-use crate::cli::columns::{Column, Rows};
+use crate::cli::columns::{Column, Misfit, ProductRows, Rows, is_of};
 
 /// The rows of a file with a header.
 pub(super) struct CsvRows {
@@ -15,6 +15,17 @@ pub(super) struct CsvRows {
     rows: Rows,
     separator: u8,
     header: Vec<&'static Column>,
+    /// Whether a product can have several rows.
+    can_be_several: bool,
+    /// What was read behind the rows of a product to find their end, with the place before it.
+    ahead: Option<(Place, io::Result<(u64, Row)>)>,
+}
+
+/// A row.
+enum Row {
+    Cells(Vec<String>),
+    /// An empty row, or one that can't be read.
+    Other(Line),
 }
 
 /// Why a file can't be read as CSV.
@@ -53,7 +64,8 @@ impl CsvRows {
         let separator = separator.unwrap_or_else(|| most(&first));
         let names = cells(&first, separator).map_err(Unusable::Header)?;
         let header = rows.header(&names).map_err(Unusable::Header)?;
-        Ok(Self { lines, rows, separator, header })
+        let can_be_several = rows.can_be_several(&header);
+        Ok(Self { lines, rows, separator, header, can_be_several, ahead: None })
     }
 
     /// Skips lines of the file that were imported; see [`Lines::skip`].
@@ -61,57 +73,121 @@ impl CsvRows {
         self.lines.skip(count, digest)
     }
 
-    /// The line of the import for a row.
-    fn line(&self, row: &str) -> Line {
-        let cells = match cells(row, self.separator) {
+    /// The row of a text.
+    fn row(&self, text: &str) -> Row {
+        let cells = match cells(text, self.separator) {
             Ok(cells) => cells,
-            Err(why) => return Line::Bad(why),
+            Err(why) => return Row::Other(Line::Bad(why)),
         };
         if cells.iter().all(|cell| cell.trim().is_empty()) {
-            return Line::Text(String::new());
+            return Row::Other(Line::Text(String::new()));
         }
         if cells.len() != self.header.len() {
             let (cells, columns) = (cells.len(), self.header.len());
-            return Line::Bad(format!("has {cells} cells, but the header has {columns}"));
+            let why = format!("has {cells} cells, but the header has {columns}");
+            return Row::Other(Line::Bad(why));
         }
-        match self.rows.line(&self.header, &cells) {
+        Row::Cells(cells)
+    }
+
+    /// The next row with the number of its first line; none at the end.
+    fn read(&mut self) -> io::Result<Option<(u64, Row)>> {
+        if let Some((_, ahead)) = self.ahead.take() {
+            return ahead.map(Some);
+        }
+        let Some(first) = self.lines.next()? else { return Ok(None) };
+        let number = self.lines.number();
+        let mut text = match first {
+            Line::Text(text) => text,
+            other => return Ok(Some((number, Row::Other(other)))),
+        };
+        while is_open(&text, self.separator) {
+            let more = match self.lines.next()? {
+                Some(Line::Text(more)) if text.len() + more.len() < MAX_LENGTH => more,
+                Some(Line::Text(_)) | None => {
+                    let why = "has a quote that isn't closed".to_owned();
+                    return Ok(Some((number, Row::Other(Line::Bad(why)))));
+                }
+                Some(other) => return Ok(Some((number, Row::Other(other)))),
+            };
+            text.push('\n');
+            text.push_str(&more);
+        }
+        Ok(Some((number, self.row(&text))))
+    }
+
+    /// The line of the import for a row.
+    fn line(&self, cells: &[String]) -> Line {
+        match self.rows.line(&self.header, cells) {
             Ok(line) => Line::Text(line.map_or_else(String::new, |line| line.to_string())),
-            Err((column, why)) => Line::Unfit(Fault { field: Some(column), reason: why }),
+            Err(misfit) => unfit(misfit),
+        }
+    }
+
+    /// The line of the import for the row of a product and those of its further variants, and its number: that of the row
+    /// with a fault, else of the first row.
+    fn product(&mut self, number: u64, first: &[String]) -> (u64, Line) {
+        let (mut product, mut fault) = match ProductRows::begin(&self.header, first) {
+            Ok(product) => (Some(product), None),
+            Err(misfit) => (None, Some((number, misfit))),
+        };
+        let has_variant = |product: &ProductRows| product.variants() > 0;
+        let mut numbers: Vec<u64> =
+            product.as_ref().is_some_and(has_variant).then_some(number).into_iter().collect();
+        loop {
+            let place = self.lines.place();
+            match self.read() {
+                Ok(None) => break,
+                Ok(Some((_, Row::Other(Line::Text(_))))) => {}
+                Ok(Some((row, Row::Cells(cells)))) if is_of(&self.header, first, &cells) => {
+                    numbers.push(row);
+                    if let Some(Err(misfit)) = product.as_mut().map(|product| product.add(&cells)) {
+                        fault.get_or_insert((row, misfit));
+                    }
+                }
+                Ok(Some(other)) => {
+                    self.ahead = Some((place, Ok(other)));
+                    break;
+                }
+                Err(failed) => {
+                    self.ahead = Some((place, Err(failed)));
+                    break;
+                }
+            }
+        }
+        match (fault, product) {
+            (Some((row, misfit)), _) => (row, unfit(misfit)),
+            (None, Some(product)) if numbers.is_empty() => {
+                (number, Line::Text(product.into_line().to_string()))
+            }
+            (None, Some(product)) => (number, Line::Rows(product.into_line().to_string(), numbers)),
+            (None, None) => (number, Line::Text(String::new())),
         }
     }
 }
 
+fn unfit((column, reason): Misfit) -> Line {
+    Line::Unfit(Fault { field: Some(column), reason })
+}
+
 impl Source for CsvRows {
     fn next(&mut self) -> io::Result<Option<(u64, Line)>> {
-        let Some(first) = self.lines.next()? else { return Ok(None) };
-        let number = self.lines.number();
-        let mut row = match first {
-            Line::Text(text) => text,
-            other => return Ok(Some((number, other))),
-        };
-        while is_open(&row, self.separator) {
-            let more = match self.lines.next()? {
-                Some(Line::Text(text)) if row.len() + text.len() < MAX_LENGTH => text,
-                Some(Line::Text(_)) | None => {
-                    return Ok(Some((
-                        number,
-                        Line::Bad("has a quote that isn't closed".to_owned()),
-                    )));
-                }
-                Some(other) => return Ok(Some((number, other))),
-            };
-            row.push('\n');
-            row.push_str(&more);
-        }
-        Ok(Some((number, self.line(&row))))
+        Ok(match self.read()? {
+            None => None,
+            Some((number, Row::Other(line))) => Some((number, line)),
+            Some((number, Row::Cells(cells))) if self.can_be_several => {
+                Some(self.product(number, &cells))
+            }
+            Some((number, Row::Cells(cells))) => Some((number, self.line(&cells))),
+        })
     }
 
     fn number(&self) -> u64 {
-        self.lines.number()
+        self.ahead.as_ref().map_or_else(|| self.lines.number(), |(place, _)| place.count)
     }
 
     fn digest(&self) -> String {
-        self.lines.digest()
+        self.ahead.as_ref().map_or_else(|| self.lines.digest(), |(place, _)| place.digest())
     }
 }
 
@@ -195,6 +271,32 @@ mod tests {
             let found = rows(text).expect("rows");
             assert_eq!(found[0].1, person("a", "A"), "{text:?}");
         }
+    }
+
+    #[test]
+    fn rows_of_one_product_are_one_line() {
+        let text = "sku,title,type,list,retail,currency,variantSku,option1Name,option1Value\n\
+            s,Shirt,shirt,1,1,EUR,s.a,size,M\n\n,,,,,,s.b,,L\nt,Tie,tie,1,1,EUR,,,\n\
+            u,Cap,cap,1,1,EUR,,,\nu,,,,,,u.a,,M\n,,,,,,u.b,size,L\n";
+        let lines = Lines::of(Cursor::new(text.as_bytes().to_vec())).expect("lines");
+        let Ok(mut rows) = CsvRows::open(lines, Rows::Products, None) else { panic!("a header") };
+        let Some((2, shirt)) = rows.next().expect("a product") else { panic!("the shirt") };
+        assert_eq!(shirt.row_of("variants[1].options"), Some(4));
+        assert_eq!(shirt.row_of("content.title"), None);
+        assert!(shirt.text().is_some_and(|text| text.contains("s.b")));
+        // The next row was read to find the end, but isn't done.
+        let first = text.split_inclusive('\n').take(4).collect::<String>();
+        let mut before = Lines::of(Cursor::new(first.into_bytes())).expect("lines");
+        while before.next().expect("a line").is_some() {}
+        assert_eq!((rows.number(), rows.digest()), (4, before.digest()));
+        assert!(matches!(rows.next(), Ok(Some((5, Line::Text(text)))) if text.contains("Tie")));
+        let cap = rows.next().expect("a product").expect("the cap");
+        assert_eq!(cap.0, 7, "the row with the fault");
+        assert!(
+            matches!(&cap.1, Line::Unfit(fault) if fault.field.as_deref() == Some("option1Name"))
+        );
+        assert_eq!(rows.next().expect("the end"), None);
+        assert_eq!(rows.number(), 8);
     }
 
     #[test]

@@ -185,10 +185,7 @@ impl Errors {
     pub(super) fn note(&mut self, number: u64, fault: &Fault, line: &Line) -> Result<(), Failure> {
         self.skipped += 1;
         if let Some((path, file)) = &mut self.file {
-            let text = match line {
-                Line::Text(text) => Some(text),
-                Line::Bad(_) | Line::Unfit(_) => None,
-            };
+            let text = line.text();
             let Fault { field, reason } = fault;
             let entry = json!({ "line": number, "field": field, "reason": reason, "text": text });
             return writeln!(file, "{entry}").map_err(|fault| failed("write", path, &fault));

@@ -93,7 +93,8 @@ impl Kind {
 }
 
 impl Kind {
-    /// Checks lines as the import would, each by itself, and changes nothing. Lines of a world can't be checked.
+    /// Checks lines as the import would, each by itself, and changes nothing. Of products, what `earlier` lines would have
+    /// claimed is looked at too. Lines of a world can't be checked.
     ///
     /// # Errors
     /// MongoDB doesn't answer.
@@ -101,10 +102,12 @@ impl Kind {
         self,
         app: &App,
         lines: &[(u64, Line)],
+        earlier: &mut catalog::import::Earlier,
     ) -> Result<Vec<LineResult>, Error> {
         match self {
             Self::Products => {
-                import_batch(lines, async |all: &[_]| catalog::import::check(app, all).await).await
+                let check = async |all: &[_]| catalog::import::check(app, all, earlier).await;
+                import_batch(lines, check).await
             }
             Self::Stock => {
                 import_batch(lines, async |all: &[_]| {
@@ -177,7 +180,7 @@ fn parse<T: DeserializeOwned>(line: &Line) -> Result<T, LineResult> {
         Line::Bad(reason) => Err(LineResult::Skipped(Fault::of_line(reason))),
         Line::Unfit(fault) => Err(LineResult::Skipped(fault.clone())),
         Line::Text(text) if text.trim().is_empty() => Err(LineResult::Blank),
-        Line::Text(text) => serde_json::from_str(text)
+        Line::Text(text) | Line::Rows(text, _) => serde_json::from_str(text)
             .map_err(|fault| LineResult::Skipped(Fault::of_text::<T>(text, &fault))),
     }
 }

@@ -15,6 +15,7 @@ use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::faults::Fault;
+use crate::cli::columns::variant_of;
 
 /// Maximum length of a line in bytes; a product with all fields is far below it.
 pub(super) const MAX_LENGTH: usize = 1 << 20;
@@ -27,10 +28,45 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 pub(super) enum Line {
     /// The text, without the line terminator.
     Text(String),
+    /// The text of a product with variants, and the number of the row of each variant.
+    Rows(String, Vec<u64>),
     /// The line can't be read, with the reason.
     Bad(String),
     /// A field of the line can't be used.
     Unfit(Fault),
+}
+
+impl Line {
+    /// The text, if it can be read.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Rows(text, _) => Some(text),
+            Self::Bad(_) | Self::Unfit(_) => None,
+        }
+    }
+
+    /// The number of the row that a field is in, if it isn't the first one of the line.
+    pub(super) fn row_of(&self, field: &str) -> Option<u64> {
+        match self {
+            Self::Rows(_, rows) => rows.get(variant_of(field)?).copied(),
+            Self::Text(_) | Self::Bad(_) | Self::Unfit(_) => None,
+        }
+    }
+}
+
+/// A place between two lines.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// Number of lines before it.
+    pub(super) count: u64,
+    digest: Sha256,
+}
+
+impl Place {
+    /// Digest of all bytes before it.
+    pub(super) fn digest(&self) -> String {
+        BASE64.encode(self.digest.clone().finalize())
+    }
 }
 
 /// Reads lines and computes the digest of all bytes read.
@@ -68,6 +104,11 @@ impl Lines {
         self.count
     }
 
+    /// The end of the last line read.
+    pub(super) fn place(&self) -> Place {
+        Place { count: self.count, digest: self.digest.clone() }
+    }
+
     /// Number of bytes read from the file.
     pub(super) fn bytes_read(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.bytes_read)
@@ -75,7 +116,7 @@ impl Lines {
 
     /// Digest of all bytes up to the end of the last line read.
     pub(super) fn digest(&self) -> String {
-        BASE64.encode(self.digest.clone().finalize())
+        self.place().digest()
     }
 
     /// The next line; none at the end. A line that is too long is skipped without being buffered.

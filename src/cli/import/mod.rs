@@ -34,7 +34,7 @@ use super::{
     options::{Source, on_database},
     terminal,
 };
-use crate::{app::App, config::Config};
+use crate::{app::App, config::Config, domains::catalog::import::Earlier};
 pub(super) use commands::Import;
 use commands::{Csv, What};
 use journal::{Errors, Journal};
@@ -58,8 +58,8 @@ pub(super) struct Options {
     /// Exit with 0 even if lines were skipped.
     #[arg(long)]
     allow_errors: bool,
-    /// Check every line as the import would, by itself, and change nothing. What a line needs of earlier lines, or has
-    /// in common with them, such as a slug, isn't seen. Worlds can't be checked.
+    /// Check every line as the import would, by itself, and change nothing. Of what a line needs of earlier lines or has
+    /// in common with them, only slugs are looked at. Worlds can't be checked.
     #[arg(long, conflicts_with_all = ["resume", "progress"])]
     dry_run: bool,
     #[command(flatten)]
@@ -138,7 +138,9 @@ impl Options {
             let (app, bar) = (App::new(config.clone(), database), bar(&self.file));
             app.refresh_versions().await?;
             let is_dry = self.dry_run;
-            let mut work = RunningImport { app, kind, columns, is_dry, journal, errors, bar };
+            let earlier = Earlier::default();
+            let mut work =
+                RunningImport { app, kind, columns, is_dry, earlier, journal, errors, bar };
             work.run(lines, &bytes_read).await?;
             work.print_summary();
             Ok(work.journal.counts().skipped)
@@ -204,6 +206,8 @@ struct RunningImport {
     columns: Option<&'static [Column]>,
     /// Whether lines are only checked.
     is_dry: bool,
+    /// What the lines that were checked would have claimed.
+    earlier: Earlier,
     journal: Journal,
     errors: Errors,
     bar: ProgressBar,
@@ -244,7 +248,7 @@ impl RunningImport {
         let mut tries = 1;
         let results = loop {
             let results = if self.is_dry {
-                self.kind.check(&self.app, &lines).await
+                self.kind.check(&self.app, &lines, &mut self.earlier).await
             } else {
                 self.kind.import(&self.app, &lines).await
             };
@@ -270,10 +274,12 @@ impl RunningImport {
                 LineResult::Blank => {}
                 LineResult::Skipped(mut fault) => {
                     counts.skipped += 1;
+                    let row = fault.field.as_deref().and_then(|field| line.row_of(field));
+                    let number = row.unwrap_or(*number);
                     if let (Some(columns), Some(field)) = (self.columns, &mut fault.field) {
                         *field = of_field(columns, field);
                     }
-                    self.bar.suspend(|| self.errors.note(*number, &fault, line))?;
+                    self.bar.suspend(|| self.errors.note(number, &fault, line))?;
                 }
             }
         }

@@ -81,9 +81,7 @@ fn batch(lines: &mut impl Source) -> io::Result<Option<Batch>> {
     while found.len() < MAX_LINES && bytes < MAX_BYTES {
         match lines.next() {
             Ok(Some((number, line))) => {
-                if let Line::Text(text) = &line {
-                    bytes += text.len();
-                }
+                bytes += line.text().map_or(0, str::len);
                 found.push((number, line));
             }
             Err(fault) if found.is_empty() => return Err(fault),

@@ -110,7 +110,12 @@ pub const DISCUSSED: Discussable = Discussable {
 
 pub const ROOM: Room = Room {
     needs: &["comments", "identities"],
-    extends: &[("Category", "images"), ("Person", "images"), ("Product", "images")],
+    extends: &[
+        ("Category", "images"),
+        ("Person", "images"),
+        ("Product", "images"),
+        ("ProductVariant", "image"),
+    ],
     faults: Some(settings::faults),
     nodes: &[node_type!(ASSET: Asset, |cx, id| {
         operations::asset(cx, AssetBy::Id(id.clone()))

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use mongodb::bson::DateTime;
+
 use super::{
     Basket, State,
-    store::{self, PER_PASS, baskets},
+    store::{self, BATCH, baskets},
 };
 use crate::{flow::Sweep, graphql::prelude::*};
 
@@ -16,7 +18,7 @@ pub async fn open<B: Basket, U>(
     cx: Cx<'_>,
     mutation: &str,
     idempotency_key: Option<&ID>,
-    make: impl FnOnce(String, Option<String>, mongodb::bson::DateTime) -> B,
+    make: impl FnOnce(String, Option<String>, DateTime) -> B,
     is_same: impl FnOnce(&B) -> bool,
 ) -> Result<B, Stop<U>>
 where
@@ -117,21 +119,40 @@ async fn close<B: Basket>(app: &App, basket: &B, attempt: &Attempt) -> Result<B>
     })
 }
 
-/// Carries out what baskets owe, finishes their closing, and expires idle ones.
+/// Carries out what baskets owe, finishes their closing, and expires idle ones. A basket that can't be finished now stays at
+/// the front of its list, and the sweep goes on behind it.
 pub async fn sweep<B: Basket>(app: &App, sweep: &mut Sweep) {
     let unchanged_before = sweep.unchanged_before();
+    let by = ("outbox.at", "outbox_at");
+    let list = |from| baskets::<B>(app).list_between(by, from, unchanged_before, BATCH);
+    let oldest = |basket: &B, from: DateTime| basket.oldest_due(from);
     let id = |basket: &B| basket.id().to_owned();
-    let owing = ("outbox.at", "outbox_at");
-    let owing = baskets::<B>(app).list_older(owing, unchanged_before, PER_PASS).await;
-    sweep.each(owing, id, |basket| async move { carry_out::<B>(app, basket.id()).await }).await;
+    let settle = |basket: B| async move { carry_out::<B>(app, basket.id()).await };
+    sweep.each_page("baskets that owe something", BATCH, list, oldest, id, settle).await;
     for state in [State::Cancelling, State::Expiring] {
-        let closing = store::list_untouched(app, state, unchanged_before).await;
         let finish = |basket: B| async move { finish_closing::<B>(app, basket.id()).await };
-        sweep.each(closing, id, finish).await;
+        sweep_untouched(app, sweep, state, unchanged_before, finish).await;
     }
     let idle = sweep.earlier(Duration::from_secs(B::idle_seconds(app.config())));
-    let idle = store::list_untouched(app, State::Active, idle).await;
-    sweep.each(idle, id, |basket: B| async move { expire::<B>(app, basket.id()).await }).await;
+    let expire = |basket: B| async move { expire::<B>(app, basket.id()).await };
+    sweep_untouched(app, sweep, State::Active, idle, expire).await;
+}
+
+/// Finishes each basket in `state` that was last changed before `before`, least recently changed first. `finish` returns
+/// whether it finished the basket.
+pub async fn sweep_untouched<B: Basket, F>(
+    app: &App,
+    sweep: &mut Sweep,
+    state: State,
+    before: DateTime,
+    finish: impl FnMut(B) -> F,
+) where
+    F: Future<Output = Result<bool>>,
+{
+    let list = |from| store::list_untouched::<B>(app, state, from, before);
+    let at = |basket: &B, _| Some(basket.modified_at());
+    let id = |basket: &B| basket.id().to_owned();
+    sweep.each_page("baskets of a state", BATCH, list, at, id, finish).await;
 }
 
 async fn carry_out<B: Basket>(app: &App, id: &str) -> Result<bool> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Basket, State, Terms};
 use crate::{flow::Bounds, graphql::prelude::*, mongo::prelude::*};
 
-/// Maximum number of baskets of each kind and state per pass of the sweep.
-pub(super) const PER_PASS: i64 = 500;
+/// Number of baskets that one command of the sweep reads.
+pub(super) const BATCH: i64 = 100;
 
 /// The baskets of a kind.
 pub fn baskets<B: Basket>(app: &App) -> Collection<B> {
@@ -18,15 +18,17 @@ pub fn bounds<B: Basket>(app: &App) -> Bounds {
     app.bounds().remembering(B::MOST_OPS)
 }
 
-/// Baskets in `state` that weren't changed since `before`, least recently changed first.
-pub async fn list_untouched<B: Basket>(
+/// A page of the baskets in `state` that were last changed at `from` or later and before `before`, least recently changed
+/// first.
+pub(super) async fn list_untouched<B: Basket>(
     app: &App,
     state: State,
+    from: DateTime,
     before: DateTime,
 ) -> Result<Vec<B>> {
-    let filter = doc! { "state": state, "modifiedAt": { "$lt": before } };
+    let filter = doc! { "state": state, "modifiedAt": { "$gte": from, "$lt": before } };
     let sort = doc! { "modifiedAt": 1, "_id": 1 };
-    baskets(app).list(List { filter, sort, limit: PER_PASS, ..List::default() }).await
+    baskets(app).list(List { filter, sort, limit: BATCH, ..List::default() }).await
 }
 
 /// The order of lists of ids.

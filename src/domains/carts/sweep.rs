@@ -66,14 +66,8 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.note("reservations", done);
     vouchers::sweep(app, sweep).await;
     if !config.cart_keep_expired {
-        let expired = baskets::list_untouched(app, State::Expired, unchanged_before).await;
-        sweep
-            .each(
-                expired,
-                |cart: &CartDocument| cart.id.clone(),
-                |cart| async move { remove(app, &cart, unchanged_before).await },
-            )
-            .await;
+        let remove = |cart: CartDocument| async move { remove(app, &cart, unchanged_before).await };
+        baskets::sweep_untouched(app, sweep, State::Expired, unchanged_before, remove).await;
     }
 }
 

@@ -12,7 +12,8 @@
 //!
 //! If the SKU exists, a line replaces content, price and categories, and also the contributors if the line
 //! has them. A line with a `slug` sets it. A line with `variants`, each in the form of `addVariant`'s input, adds them or
-//! changes those that the product has; its other variants stay. A line may be imported repeatedly.
+//! changes those that the product has; its other variants stay. An image of a variant that the line doesn't name stays too. A line may
+//! be imported repeatedly.
 
 mod checks;
 
@@ -39,7 +40,8 @@ use crate::{
     },
 };
 
-pub use checks::check;
+pub use checks::{Earlier, check};
+pub(super) use store::Present;
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -148,22 +150,29 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
 async fn why_refused(app: &App, imported: &Imported) -> Result<InvalidInput> {
     let product = store::products(app).get_settled(&imported.sku).await?;
     let product = product.filter(|product| product.deleted_at.is_none());
-    let is_dearer = |variant: &Variant| imported.pricing.retail < -variant.difference;
-    Ok(match product {
-        Some(product) if product.variants.iter().any(is_dearer) => {
-            let reason = "would be less than what a variant costs less than the product";
-            InvalidInput::new("pricing.retail", reason)
-        }
-        Some(product) if product.pricing.currency != imported.pricing.currency => {
-            let reason =
-                "is another than that of the variants' price differences: set these to 0 first";
-            InvalidInput::new("pricing.currency", reason)
-        }
-        _ => {
-            let reason = "is that of a product which is being removed; import it again in a minute";
-            InvalidInput::new("sku", reason)
-        }
-    })
+    let misfit = product
+        .and_then(|product| misfit(product.pricing.currency, &product.variants, &imported.pricing));
+    Ok(misfit.unwrap_or_else(is_being_removed))
+}
+
+/// The refusal of a product that is being removed.
+fn is_being_removed() -> InvalidInput {
+    let reason = "is that of a product which is being removed; import it again in a minute";
+    InvalidInput::new("sku", reason)
+}
+
+/// Why a product with this currency and these variants doesn't take new prices; see [`store::import`].
+fn misfit(currency: CurrencyCode, variants: &[Variant], pricing: &Pricing) -> Option<InvalidInput> {
+    if variants.iter().any(|variant| pricing.retail < -variant.difference) {
+        let reason = "would be less than what a variant costs less than the product";
+        return Some(InvalidInput::new("pricing.retail", reason));
+    }
+    if currency != pricing.currency && variants.iter().any(|variant| variant.difference != 0) {
+        let reason =
+            "is another than that of the variants' price differences: set these to 0 first";
+        return Some(InvalidInput::new("pricing.currency", reason));
+    }
+    None
 }
 
 /// Sets the slugs of the lines that were imported. A line whose slug is refused is answered so; the rest of it stays imported.
@@ -206,8 +215,8 @@ async fn set_variants(
             match import_variants(app, &line.sku, &variants).await {
                 Ok(()) => Ok(()),
                 Err(Stop::Failed(error)) => Err(error),
-                Err(Stop::Refused(refusal)) => {
-                    *answer = Err(InvalidInput::new("variants", refusal.message));
+                Err(Stop::Refused(invalid)) => {
+                    *answer = Err(invalid);
                     Ok(())
                 }
             }
@@ -215,17 +224,21 @@ async fn set_variants(
         .await
 }
 
-/// The variants of a line, checked: they are of its product.
+/// The variants of a line, checked: they are of its product, and each has a SKU of its own.
 fn variants(line: &ImportProduct) -> Result<Vec<AddVariantInput>, InvalidInput> {
     let mut variants = line.variants.clone().unwrap_or_default();
     each(store::VARIANTS, valid)("variants", &mut variants)?;
-    match variants.iter().position(|variant| product_sku(&variant.sku) != line.sku) {
-        Some(at) => {
-            let field = format!("variants.{at}.sku");
-            Err(InvalidInput::new(&field, "doesn't begin with the SKU of the product and a dot"))
+    let mut skus = BTreeSet::new();
+    for (at, variant) in variants.iter().enumerate() {
+        let invalid = |reason| Err(InvalidInput::new(&format!("variants.{at}.sku"), reason));
+        if product_sku(&variant.sku) != line.sku {
+            return invalid("doesn't begin with the SKU of the product and a dot");
         }
-        None => Ok(variants),
+        if !skus.insert(variant.sku.as_str()) {
+            return invalid("is that of an earlier variant of the line");
+        }
     }
+    Ok(variants)
 }
 
 /// The records that the products of a batch copy.

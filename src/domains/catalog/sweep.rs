@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{app::App, domains::comments, error::Result, flow::Sweep};
 
-/// Maximum number of documents per pass and kind.
+/// Number of documents of one kind that one command reads.
 const LIMIT: i64 = 100;
 
 /// Finishes interrupted creations and edits, and removes deleted products.
@@ -25,8 +25,12 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let claims = store::claims(app).list_older(("claimedAt", "claimed"), before, LIMIT).await;
     let slug = |claim: &SlugDocument| claim.slug.clone();
     sweep.each(claims, slug, |claim| finish_claim(app, claim)).await;
-    let deleted = products.list_older(("deletedAt", "deleted"), before, LIMIT).await;
-    sweep.each(deleted, sku, |product| async move { remove(app, &product, before).await }).await;
+    // A deleted product stays at the front while stock of its variants is reserved.
+    let by = ("deletedAt", "deleted");
+    let deleted = |from| products.list_between(by, from, before, LIMIT);
+    let at = |product: &ProductDocument, _| product.deleted_at;
+    let remove = |product| async move { remove(app, &product, before).await };
+    sweep.each_page("deleted products", LIMIT, deleted, at, sku, remove).await;
 }
 
 /// Removes a deleted product, after its comments and the claims of its slugs.

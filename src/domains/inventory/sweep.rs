@@ -1,6 +1,8 @@
 //! The sweep of the inventory: it applies interrupted deletions to the catalog, and removes records of receipts
 //! whose idempotency keys need not be remembered any more.
 
+use mongodb::bson::DateTime;
+
 use super::{
     documents::StockDocument,
     operations,
@@ -8,17 +10,21 @@ use super::{
 };
 use crate::{app::App, flow::Sweep};
 
-/// Maximum number of documents per pass.
-const LIMIT: i64 = 100;
+/// Number of documents that one command reads.
+const BATCH: i64 = 100;
 
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let due = ("deletionDue", "deletion_due");
-    let due = stocks(app).list_older(due, sweep.unchanged_before(), LIMIT).await;
+    let before = sweep.unchanged_before();
+    let by = ("deletionDue", "deletion_due");
+    let list = |from| stocks(app).list_between(by, from, before, BATCH);
+    let at = |stock: &StockDocument, _: DateTime| stock.deletion_due;
     let follow = |stock: StockDocument| async move {
         let generation = stock.deleted.unwrap_or_default();
         let attempt = app.begin().await?;
         operations::follow_deletion(app, &stock.sku, &generation, &attempt).await
     };
-    sweep.each(due, |stock| stock.sku.clone(), follow).await;
+    // The deletion of a product stays at the front while stock of a variant that was added meanwhile is reserved.
+    let sku = |stock: &StockDocument| stock.sku.clone();
+    sweep.each_page("deletions", BATCH, list, at, sku, follow).await;
     sweep.note("receipts", store::forget(app, sweep.ops_expired_before()).await);
 }

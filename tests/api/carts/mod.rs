@@ -9,6 +9,7 @@ mod owners;
 mod races;
 mod rows;
 mod shortages;
+mod stuck;
 mod sweep_times;
 mod sweeps;
 

@@ -2,7 +2,11 @@
 
 use docgate::{
     domains::{
-        catalog::{ImportProduct, import::check, operations::import},
+        catalog::{
+            ImportProduct,
+            import::{Earlier, check},
+            operations::import,
+        },
         people::import::{ImportPerson, import as import_people},
     },
     graphql::node_id::NodeKind,
@@ -85,13 +89,17 @@ async fn a_check_refuses_the_lines_that_the_import_refuses() {
     let first = json!([
         line("a", "slug", json!("one")),
         line("b", "variants", json!([red("b.x", 0)])),
+        line("p", "variants", json!([red("p.x", -300)])),
         thing("gone", "Gone"),
     ]);
-    assert_eq!(run(&gateway, first).await, [Ok(()), Ok(()), Ok(())]);
+    assert_eq!(run(&gateway, first).await, [Ok(()), Ok(()), Ok(()), Ok(())]);
     assert_eq!(run(&gateway, json!([line("a", "slug", json!("two"))])).await, [Ok(())]);
     let delete = "mutation { deleteProduct(input: { sku: \"gone\" }) { __typename } }";
     gateway.merchant().field(delete, json!({})).await;
 
+    let mut with_image = red("b.x", 0);
+    with_image["imageId"] = json!(NodeKind::ASSET.id("nobody").0);
+    let price = |retail: i64, currency: &str| json!({ "list": 2000, "retail": retail, "currency": currency });
     let lines = json!([
         thing("gone", "Back"),
         line("c", "slug", json!("one")),
@@ -102,15 +110,27 @@ async fn a_check_refuses_the_lines_that_the_import_refuses() {
         line("e", "variants", json!([red("e.x", 0), red("e.y", 0)])),
         line("f", "variants", json!([red("f.x", -1_000_000)])),
         line("g", "variants", json!([red("h.x", 0)])),
+        line("h", "variants", json!([red("h.x", 0), blue("h.x")])),
+        line("b", "variants", json!([with_image])),
+        line("p", "pricing", price(299, "EUR")),
+        line("p", "pricing", price(1500, "USD")),
+        line("p", "pricing", price(300, "EUR")),
+        // The second one has the slug of an earlier line.
+        line("i", "slug", json!("both")),
+        line("j", "slug", json!("both")),
+        line("i", "slug", json!("both")),
     ]);
     let before = gateway.snapshot().await;
     let all: Vec<ImportProduct> = serde_json::from_value(lines.clone()).expect("lines");
-    let said = check(&gateway.app, &all).await.expect("checked");
+    let mut earlier = Earlier::default();
+    let said = check(&gateway.app, &all, &mut earlier).await.expect("checked");
     let said: Vec<_> =
         said.into_iter().map(|said| said.map_err(|invalid| invalid.message)).collect();
     assert!(gateway.snapshot().await == before);
     let fine: Vec<bool> = said.iter().map(Result::is_ok).collect();
-    assert_eq!(fine, [false, false, true, true, false, true, false, false, false], "{said:#?}");
+    let (own, more) = fine.split_at(9);
+    assert_eq!(own, [false, false, true, true, false, true, false, false, false], "{said:#?}");
+    assert_eq!(more, [false, false, false, false, true, true, false, true], "{said:#?}");
     // One after the other, as lines are checked by themselves.
     for (line, said) in lines.as_array().expect("lines").iter().zip(said) {
         assert_eq!(run(&gateway, json!([line])).await, [said], "{line}");

@@ -322,7 +322,7 @@ async fn lines_of_an_import_add_and_change_variants() {
     assert_eq!((found.len(), &found[0]["priceDifference"]["minorUnits"]), (2, &json!(20)));
     assert_ne!(found[0]["version"], json!(first));
     let said = run(json!([line("b", json!([red("b.x", 0), red("b.y", 0)]))])).await;
-    assert_eq!(said, [Err("input.variants".to_owned())]);
+    assert_eq!(said, [Err("input.variants.1.options".to_owned())]);
 
     // What is exported changes nothing.
     let mut lines = Vec::new();
@@ -355,7 +355,8 @@ async fn a_line_is_imported_but_for_what_is_refused() {
     // The first one has the options of another variant.
     let [same, green] = [["red", "M"], ["green", "M"]];
     let lines = json!([variant("shirt.b", same, 0), variant("shirt.c", green, 0)]);
-    assert_eq!(run(json!({ "variants": lines })).await, Err("input.variants".to_owned()));
+    let refused = Err("input.variants.0.options".to_owned());
+    assert_eq!(run(json!({ "variants": lines })).await, refused);
     let found: Vec<String> = titles().await;
     assert_eq!(found, ["red / M", "green / M"]);
     // The first one takes the options that the second one gives away.

@@ -1,5 +1,7 @@
 //! `docgate import csv` and `docgate export csv`.
 
+mod variants;
+
 use std::{fs, path::Path};
 
 use mongodb::bson::{Document, doc};
@@ -70,10 +72,10 @@ impl Shop {
             {
                 document.remove(field);
             }
-            for copy in ["categories", "works", "contributors", "imported"] {
+            for copy in ["categories", "works", "contributors", "imported", "variants"] {
                 let Ok(copies) = document.get_array_mut(copy) else { continue };
                 for copy in copies.iter_mut().filter_map(|copy| copy.as_document_mut()) {
-                    for field in ["_id", "cv", "version", "nv", "at"] {
+                    for field in ["_id", "cv", "version", "nv", "at", "generation", "origin"] {
                         copy.remove(field);
                     }
                 }

@@ -23,6 +23,9 @@ document! {
         pub title: String,
         /// What a piece costs more than the product, in minor units of the product's currency.
         pub difference: i64,
+        /// `_id` of the asset that it shows, which was one of the product's images when it was set. It shows none while the
+        /// product doesn't have the image.
+        pub image?: String,
         /// Version. It changes with each `updateVariant`, which guards on it.
         pub version: String,
         /// Digest of the input that added it, which identifies a repeat.

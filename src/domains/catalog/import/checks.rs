@@ -1,21 +1,48 @@
 //! Checks of lines that aren't imported, for `--dry-run`.
 
+use std::collections::HashMap;
+
 use super::{
     super::{
-        documents::SlugDocument,
+        documents::{Pricing, SlugDocument},
         operations::{check_variants, full_slugs, taken_slug},
         store::{self, Present, SLUGS},
     },
-    BATCH, Found, ImportProduct, checked, named, variants,
+    BATCH, Found, ImportProduct, checked, is_being_removed, misfit, named, variants,
 };
 use crate::graphql::{prelude::*, refusals::AnyRefusal};
 
-/// Checks `lines` as the import would, each by itself, and changes nothing. Returns for each of them why it would be
-/// refused.
+/// What earlier lines of a file would have claimed.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// SKUs by the slugs of their products.
+    slugs: HashMap<String, String>,
+}
+
+impl Earlier {
+    /// Notes that the product has the slug, unless that of an earlier line has it.
+    fn claim(&mut self, slug: &str, sku: &str) -> Result<(), AnyRefusal> {
+        match self.slugs.get(slug) {
+            Some(other) if other != sku => Err(taken_slug(slug).into()),
+            Some(_) => Ok(()),
+            None => {
+                self.slugs.insert(slug.to_owned(), sku.to_owned());
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Checks `lines` as the import would, and changes nothing. Each line is checked by itself, but a slug that an earlier one
+/// would have given to another product is refused. Returns for each of them why it would be refused.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn check(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
+/// `Unavailable` or `Internal`. The call may be repeated.
+pub async fn check(
+    app: &App,
+    lines: &[ImportProduct],
+    earlier: &mut Earlier,
+) -> Result<Vec<Result<(), InvalidInput>>> {
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         let (paths, people) = named(batch);
@@ -23,7 +50,7 @@ pub async fn check(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), 
             tokio::try_join!(Found::read(app, &paths, &people), Existing::read(app, batch))?;
         answers.extend(batch.iter().map(|line| {
             let imported = checked(app, line, &found)?;
-            existing.check(line, imported.pricing.retail)
+            existing.check(line, &imported.pricing, earlier)
         }));
     }
     Ok(answers)
@@ -45,20 +72,27 @@ impl Existing {
         Ok(Self { products, claims })
     }
 
-    /// Whether the product of the line takes it, at this retail price.
-    fn check(&self, line: &ImportProduct, retail: i64) -> Result<(), InvalidInput> {
+    /// Whether the product of the line takes it, with these prices.
+    fn check(
+        &self,
+        line: &ImportProduct,
+        pricing: &Pricing,
+        earlier: &mut Earlier,
+    ) -> Result<(), InvalidInput> {
         let own = self.products.iter().find(|own| own.sku == line.sku);
         if own.is_some_and(|own| own.deleted_at.is_some()) {
-            let reason = "is that of a product which is being removed; import it again in a minute";
-            return Err(InvalidInput::new("sku", reason));
+            return Err(is_being_removed());
+        }
+        let misfit = own.and_then(|own| misfit(own.pricing.currency, &own.variants, pricing));
+        if let Some(misfit) = misfit {
+            return Err(misfit);
         }
         if let Some(slug) = &line.slug {
             self.check_slug(own, &line.sku, slug.as_str())
+                .and_then(|()| earlier.claim(slug.as_str(), &line.sku))
                 .map_err(|refusal| InvalidInput::new("slug", refusal.message))?;
         }
-        let own = own.map_or(&[][..], |own| &own.variants);
-        check_variants(own, retail, &variants(line)?)
-            .map_err(|refusal| InvalidInput::new("variants", refusal.message))
+        check_variants(own, pricing.retail, &variants(line)?)
     }
 
     fn check_slug(&self, own: Option<&Present>, sku: &str, slug: &str) -> Result<(), AnyRefusal> {

@@ -3,6 +3,7 @@
 mod content;
 mod edits;
 mod follow;
+mod imported_variants;
 mod search;
 mod variants;
 
@@ -11,12 +12,12 @@ pub use edits::{
     update_product,
 };
 pub(super) use follow::{finish, finish_all};
+pub(super) use imported_variants::{check_variants, import_variants};
 pub use search::{correct_terms, product_by, set_product_slug, suggested_products, typed};
 pub(super) use search::{finish_claim, full_slugs, set_slug, taken_slug};
 pub use variants::{
     add_variant, generation_on_sale, product_selling, remove_variant, update_variant, variant,
 };
-pub(super) use variants::{check_variants, import_variants};
 
 use super::{
     documents::{ProductDocument, Variant},

@@ -9,7 +9,7 @@ use super::{
     plane_stage, products, unconfirmed_of, works_due,
 };
 use crate::{
-    domains::{categories::CategoryCopy, counted},
+    domains::{categories::CategoryCopy, counted, images::ImageRef},
     graphql::prelude::*,
     mongo::prelude::*,
 };
@@ -170,8 +170,11 @@ pub(crate) struct Present {
     pub(crate) slug: Option<String>,
     #[serde(default)]
     pub(crate) slugs: Vec<String>,
+    pub(crate) pricing: Pricing,
     #[serde(default)]
     pub(crate) variants: Vec<Variant>,
+    #[serde(default)]
+    pub(crate) images: Vec<ImageRef>,
     /// Set while it is being removed.
     #[serde(default)]
     pub(crate) deleted_at: Option<DateTime>,
@@ -187,7 +190,8 @@ pub(crate) async fn list_present(app: &App, skus: &[&str]) -> Result<Vec<Present
     if skus.is_empty() {
         return Ok(Vec::new());
     }
-    let fields = doc! { "incarnation": 1, "slug": 1, "slugs": 1, "variants": 1, "deletedAt": 1 };
+    let fields = ["incarnation", "slug", "slugs", "pricing", "variants", "images", "deletedAt"];
+    let fields = fields.into_iter().map(|field| (field.to_owned(), 1.into())).collect();
     let list = List { hint: Some("_id_"), projection: Some(fields), ..List::of_ids(skus) };
     app.collection().list(list).await
 }

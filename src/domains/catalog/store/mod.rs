@@ -66,6 +66,8 @@ pub(super) enum NotChanged {
     SameOptions,
     /// The product has the maximum number of variants.
     FullVariants,
+    /// The product doesn't have the image.
+    NoSuchImage,
     /// Too many outbox entries aren't applied yet.
     Busy,
 }

@@ -1,5 +1,7 @@
 //! Writes of variants, and the offers that carts copy.
 
+use async_graphql::{ID, MaybeUndefined};
+
 use super::{
     super::documents::{Pricing, ProductDocument, Variant, VariantOption, is_variant, product_sku},
     NotChanged, exists,
@@ -64,42 +66,52 @@ pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>> {
 
 /// Adds a variant that the product doesn't have.
 pub(in super::super) fn add_variant(variant: &Variant) -> Change<NotChanged> {
-    let Variant { sku, title, difference, .. } = variant;
-    let rules = [
+    let Variant { sku, title, difference, image, .. } = variant;
+    let mut rules = vec![
         exists(),
         (has_variant([is("sku", sku)]).negated(), NotChanged::HasVariant),
         (has_variant([is("title", title)]).negated(), NotChanged::SameOptions),
         (has_room("variants", count(VARIANTS)), NotChanged::FullVariants),
         costs_something(*difference),
     ];
+    rules.extend(image.as_deref().map(has_image));
     let longer = append(array("variants"), vec![literal(stored(variant))]);
     Change::ruled(product_sku(sku), rules, doc! { "variants": longer })
 }
 
-/// Replaces options and price difference of a variant that has this version.
+/// Replaces options, price difference and image of a variant that has this version. An image that is undefined stays.
 pub(in super::super) fn update_variant(
     sku: &str,
     version: &str,
     next_version: &str,
     options: &[VariantOption],
     difference: i64,
+    image: &MaybeUndefined<ID>,
 ) -> Change<NotChanged> {
     let title = Variant::title_of(options);
     let is_read = has_variant([is("sku", sku), is("version", version)]);
     let has_title = has_variant([is("title", &title), is("sku", sku).negated()]);
-    let rules = [
+    let mut rules = vec![
         exists(),
         (is_read, NotChanged::OtherVersion),
         (has_title.negated(), NotChanged::SameOptions),
         costs_something(difference),
     ];
     let options: Vec<Bson> = options.iter().map(stored).collect();
-    let now = changed(doc! {
+    let mut changes = doc! {
         "options": literal(options),
         "title": literal(title),
         "difference": difference,
         "version": literal(next_version),
-    });
+    };
+    if let MaybeUndefined::Value(image) = image {
+        rules.push(has_image(image));
+        changes.insert("image", literal(image.as_str()));
+    }
+    let mut now = changed(changes);
+    if image.is_null() {
+        now = doc! { "$unsetField": { "field": "image", "input": now } }.into();
+    }
     let variants = replaced(array("variants"), "sku", sku, now);
     Change::ruled(product_sku(sku), rules, doc! { "variants": variants })
 }
@@ -125,4 +137,9 @@ pub(super) fn differs() -> Condition {
 /// Rule: a variant with this price difference costs no less than nothing.
 fn costs_something(difference: i64) -> (Condition, NotChanged) {
     (at_least("pricing.retail", -difference), NotChanged::Underpriced)
+}
+
+/// Rule: the asset is one of the product's images.
+fn has_image(asset: &str) -> (Condition, NotChanged) {
+    (has_element("images", [is("assetId", asset)]), NotChanged::NoSuchImage)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use async_graphql::SimpleObject;
+use async_graphql::{MaybeUndefined, SimpleObject};
 
 use super::{
     super::{
@@ -13,7 +13,10 @@ use super::{
     inputs::PRICE,
 };
 use crate::{
-    domains::inventory::{self, Availability, Stock},
+    domains::{
+        images::{self, Image, ImageRef, ImageView},
+        inventory::{self, Availability, Stock},
+    },
     engine::caching::cache_control,
     graphql::{
         declared::{each, valid},
@@ -30,18 +33,29 @@ const OPTIONS: usize = 5;
 pub struct ProductVariant {
     variant: Variant,
     base: Pricing,
+    /// The image of the product that it shows.
+    image: Option<ImageRef>,
 }
 
 impl ProductVariant {
-    /// A variant of a product with these prices.
-    pub fn of(variant: Variant, base: Pricing) -> Self {
-        Self { variant, base }
+    /// A variant of a product.
+    pub fn of(variant: Variant, product: &ProductView<'_>) -> Result<Self> {
+        Ok(Self::with(variant, product.pricing, &product.images.get()?))
     }
 
     /// The variants of a product.
     pub(super) fn all(product: &ProductView<'_>) -> Result<Vec<Self>> {
-        let variants = product.variants.get()?.into_iter();
-        Ok(variants.map(|Owned(variant)| Self::of(variant, product.pricing)).collect())
+        let (variants, images) = (product.variants.get()?.into_iter(), product.images.get()?);
+        Ok(variants.map(|Owned(variant)| Self::with(variant, product.pricing, &images)).collect())
+    }
+
+    fn with(variant: Variant, base: Pricing, images: &[ImageView<'_>]) -> Self {
+        let shown = images.iter().find(|one| variant.image.as_deref() == Some(one.asset_id));
+        let image = shown.map(|one| ImageRef {
+            asset_id: one.asset_id.to_owned(),
+            alternative_text: one.alternative_text.to_owned(),
+        });
+        Self { variant, base, image }
     }
 }
 
@@ -59,6 +73,14 @@ object! {
         pricing: Pricing = shown.variant.pricing(shown.base),
         /// What a piece costs more than the product; less if it is negative.
         price_difference: Money = Money::new(shown.variant.difference, shown.base.currency),
+        /// Picture of the variant: one of the product's images, with its alternative text. Null if none was chosen, if the
+        /// product doesn't have the image any more, or if the caller can't see the asset.
+        #[graphql(directive = cache_control::apply(0))]
+        image(context)?: Option<Image> = {
+            let image = shown.image.iter();
+            let image = image.map(|one| (one.asset_id.as_str(), one.alternative_text.as_str()));
+            images::shown(cx(context), image).await?.pop()
+        },
         /// Stock of the variant: all counters are zero if nothing was ever received. Null if the variant was just deleted.
         #[graphql(directive = cache_control::apply(0))]
         stock(context)?: Option<Stock> = {
@@ -74,7 +96,7 @@ object! {
             let own = (sku.as_str(), generation.as_str());
             inventory::operations::availability(app(context), &[own]).await?
         },
-        /// Version of options and price difference; it changes with every update. `updateVariant` takes it.
+        /// Version of options, price difference and image; it changes with every update. `updateVariant` takes it.
         version: ID = shown.variant.version.as_str().into(),
     }
 }
@@ -135,9 +157,12 @@ input! {
         /// What a piece costs more than the product, in minor units of the product's currency; less if it is negative.
         /// Default: 0.
         pub price_difference: Option<Long> where optional(within(-PRICE..=PRICE)),
+        /// Global id of the asset of one of the product's images, which the variant shows. Default: it shows none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub image_id: Option<ID> where optional(id(NodeKind::ASSET)),
     }
 
-    /// Input of `updateVariant`: the variant as the client read it, and its new options and price.
+    /// Input of `updateVariant`: the variant as the client read it, and its new options, price and image.
     pub struct UpdateVariantInput {
         /// SKU of the variant.
         pub sku: ID where variant(),
@@ -149,6 +174,9 @@ input! {
         /// What a piece costs more than the product, in minor units of the product's currency; less if it is negative.
         /// Default: 0.
         pub price_difference: Option<Long> where optional(within(-PRICE..=PRICE)),
+        /// Global id of the asset of one of the product's images, which the variant shows. With null it shows none. If it
+        /// is left out, the image stays.
+        pub image_id: MaybeUndefined<ID> where given(id(NodeKind::ASSET)),
     }
 }
 
@@ -179,13 +207,14 @@ fn options(field: &str, options: &mut Vec<VariantOptionInput>) -> Result<(), Inv
 result! {
     /// Result of `addVariant`: the product with the variant, or a refusal. `AlreadyExists`: the product has another variant
     /// with this SKU. `NotFound`: there is no product with the SKU before the dot. `InvalidInput`: among others, another
-    /// variant has these options, the product has 100 variants already, or the variant would cost less than nothing.
+    /// variant has these options, the product has 100 variants already, the variant would cost less than nothing, or the
+    /// product doesn't have the image.
     pub enum AddVariantResult:
         Album | Film | Book | GenericProduct | AlreadyExists | NotFound | InvalidInput;
 
     /// Result of `updateVariant`: the product with the changed variant, or a refusal. `NotFound`: there is no such variant.
     /// `Conflict`: the variant changed since `version` was read. `InvalidInput`: among others, another variant has these
-    /// options, or the variant would cost less than nothing.
+    /// options, the variant would cost less than nothing, or the product doesn't have the image.
     pub enum UpdateVariantResult:
         Album | Film | Book | GenericProduct | NotFound | Conflict | InvalidInput;
 }

@@ -73,7 +73,8 @@ pub struct OrdersBy {
     pub stage: Option<OrderStage>,
     /// Orders of the customer with this user id, the subject of the customer's token.
     pub customer: Option<String>,
-    /// Orders that had a product with this SKU when they were placed, even if its line was lowered to zero since.
+    /// Orders that had a product or a variant with this SKU when they were placed, even if its line was lowered to zero
+    /// since. The SKU of a product doesn't stand for its variants.
     pub sku: Option<ID>,
     /// The order with this number.
     pub number: Option<String>,

@@ -1,0 +1,193 @@
+//! Variants in CSV files of products.
+
+use std::fs;
+
+use mongodb::bson::Document;
+use serde_json::Value;
+
+use super::Shop;
+
+/// A shirt as shops write it whose exports have a row for each variant, and a product without variants.
+const SHIRTS: &str = "sku,title,type,list,retail,currency,variantSku,option1Name,option1Value,\
+    option2Name,option2Value,priceDifference\n\
+    shirt,A shirt,shirt,20,15,EUR,shirt.red-m,colour,red,size,M,\n\
+    shirt,,,,,,shirt.red-l,,red,,L,\"-1,50\"\n\
+    ,,,,,,shirt.blue,,=blue,,,2\n\
+    tie,A tie,tie,5,5,EUR,,,,,,\n\
+    cap,A cap,cap,9,9,JPY,,,,,,\n\
+    cap,A cap,cap,9,9,JPY,cap.s,size,S,,,-3\n";
+
+/// SKU, title and price difference of a product's variants.
+fn variants(product: &Document) -> Vec<(&str, &str, i64)> {
+    let Ok(all) = product.get_array("variants") else { return Vec::new() };
+    all.iter()
+        .map(|one| {
+            let one = one.as_document().expect("a variant");
+            let text = |field: &str| one.get_str(field).expect("a text");
+            (text("sku"), text("title"), one.get_i64("difference").expect("a number"))
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_variants_come_in_and_go_out() {
+    let (shop, other) = (Shop::new(), Shop::new());
+    let file = shop.file("products.csv", SHIRTS);
+    let (code, out, said) = shop.import("products", &file, &["--dry-run"]);
+    assert_eq!(
+        (code, out.as_str()),
+        (0, "3 products would be imported, 0 lines skipped\n"),
+        "{said}"
+    );
+    assert_eq!(shop.count("products").await, 0);
+    // A repeat changes nothing.
+    let mut before = None;
+    for _ in 0..2 {
+        let (code, out, said) = shop.import("products", &file, &[]);
+        assert_eq!((code, out.as_str()), (0, "3 products imported, 0 lines skipped\n"), "{said}");
+        let products = shop.documents("products").await;
+        let [cap, shirt, tie] = &products[..] else { panic!("{products:#?}") };
+        assert_eq!(variants(cap), [("cap.s", "S", -3)], "a currency without a minor unit");
+        assert_eq!(
+            variants(shirt),
+            [
+                ("shirt.red-m", "red / M", 0),
+                ("shirt.red-l", "red / L", -150),
+                ("shirt.blue", "=blue", 200)
+            ]
+        );
+        assert!(variants(tie).is_empty());
+        assert_eq!(*before.get_or_insert_with(|| products.clone()), products);
+    }
+
+    let text = shop.export("products");
+    assert_eq!(text.lines().count(), 6, "{text}");
+    assert!(text.contains(",shirt.red-l,colour,red,size,L,,,,,,,-1.50\n"), "{text}");
+    assert!(text.contains(",'=blue,"), "no formula: {text}");
+    let copy = other.file("products", &text);
+    let (code, _, said) = other.import("products", &copy, &[]);
+    assert_eq!(code, 0, "{said}\n{text}");
+    assert_eq!(other.export("products"), text);
+    assert_eq!(Some(other.documents("products").await), before);
+    // In the same shop it changes nothing.
+    assert_eq!(shop.import("products", &copy, &[]).0, 0);
+    assert_eq!(Some(shop.documents("products").await), before);
+    // Variants that have no row stay, and stock has their SKUs.
+    let fewer: String = SHIRTS.split_inclusive('\n').take(2).collect();
+    assert_eq!(shop.import("products", &shop.file("fewer.csv", &fewer), &[]).0, 0);
+    assert_eq!(Some(shop.documents("products").await), before);
+    let stock = shop.file("stock.csv", "sku,quantity\nshirt.blue,3\nshirt.green,3\n");
+    let (code, out, said) = shop.import("stock", &stock, &[]);
+    assert_eq!((code, out.as_str()), (1, "1 receipts of stock imported, 1 lines skipped\n"));
+    assert!(said.contains("line 3: sku: "), "{said}");
+    let (code, out, _) = other.run(&["check"]);
+    assert_eq!(code, 0, "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_variants_name_line_and_column() {
+    let shop = Shop::new();
+    let header = SHIRTS.split_inclusive('\n').next().expect("a header");
+    let product = |sku: &str| format!("{sku},A thing,thing,20,15,EUR,");
+    let rows = [
+        // Line 2: the row of a variant without a product.
+        "none,,,,,,none.a,size,S,,,".to_owned(),
+        // Lines 3 to 5: the last one has the options of the first one.
+        product("a") + "a.s,size,S,,,",
+        ",,,,,,a.m,,M,,,".to_owned(),
+        ",,,,,,a.x,,S,,,".to_owned(),
+        // Lines 6 and 7: no price.
+        product("b") + "b.s,size,S,,,",
+        ",,,,,,b.m,,M,,,cheap".to_owned(),
+        // Lines 8 and 9: less than nothing.
+        product("c") + "c.s,size,S,,,",
+        "c,,,,,,c.m,,M,,,-15.01".to_owned(),
+        // Lines 10 and 11: of another product.
+        product("d") + "d.s,size,S,,,",
+        ",,,,,,e.m,,M,,,".to_owned(),
+        // Lines 12 and 13: twice.
+        product("e") + "e.s,size,S,,,",
+        ",,,,,,e.s,,M,,,".to_owned(),
+        // Line 14: an option without a SKU.
+        product("f") + ",size,S,,,",
+        // Lines 15 and 16: another title.
+        product("g") + "g.s,size,S,,,",
+        "g,Another,,,,,g.m,,M,,,".to_owned(),
+        // Lines 17 and 18 are fine.
+        product("h") + "h.s,size,S,,,",
+        ",,,,,,h.m,,M,,,".to_owned(),
+        // Line 19: no name of the second option.
+        product("i") + "i.s,size,S,,tall,",
+        // Line 20: of the column of variants, nothing is left out.
+        product("j") + "j.s,,,,,",
+    ];
+    let file = shop.file("products.csv", &format!("{header}{}\n", rows.join("\n")));
+    let expected = [
+        (2, "variantSku"),
+        (5, "option1Value"),
+        (7, "priceDifference"),
+        (9, "priceDifference"),
+        (11, "variantSku"),
+        (13, "variantSku"),
+        (14, "variantSku"),
+        (16, "title"),
+        (19, "option2Name"),
+        (20, "option1Value"),
+    ];
+    for (how, done) in [("--dry-run", "would be imported"), ("--allow-errors", "imported")] {
+        let errors = shop.path("errors");
+        let (_, out, said) = shop.import("products", &file, &[how, "--errors", &errors]);
+        assert_eq!(out, format!("1 products {done}, 10 lines skipped\n"), "{said}");
+        let errors = fs::read_to_string(errors).expect("a file");
+        let errors: Vec<Value> =
+            errors.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let faults: Vec<_> = errors
+            .iter()
+            .map(|error| (error["line"].as_i64().expect("a line"), error["field"].as_str()))
+            .collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(line, column)| (*line, Some(*column))).collect();
+        assert_eq!(faults, expected, "{how}: {errors:#?}");
+    }
+    // What was refused for a variant is imported but for that variant.
+    let products = shop.documents("products").await;
+    let skus: Vec<&str> = products.iter().filter_map(|one| one.get_str("_id").ok()).collect();
+    assert_eq!(skus, ["a", "c", "h"]);
+    assert_eq!(variants(&products[0]), [("a.s", "S", 0), ("a.m", "M", 0)]);
+    let file = shop.file("other.csv", "sku,title,type,list,retail,currency,option1Name\n");
+    let (code, _, said) = shop.import("products", &file, &[]);
+    assert!(code == 2 && said.contains("the column variantSku is missing"), "{said}");
+    let (code, out, _) = shop.run(&["check"]);
+    assert_eq!(code, 0, "{out}");
+}
+
+/// What a line has in common with earlier lines of the file, or with what is stored.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_sees_prices_of_stored_variants_and_slugs_of_earlier_lines() {
+    let shop = Shop::new();
+    let shirt = shop.file("shirt.csv", &SHIRTS.replace("\"-1,50\"", "-10"));
+    assert_eq!(shop.import("products", &shirt, &[]).0, 0);
+    // More than a batch of rows lies between the two that have one slug.
+    let between: String = (0..600).map(|n| format!("x-{n},X,x,1,1,EUR,\n")).collect();
+    let rows = format!(
+        "sku,title,type,list,retail,currency,slug\n\
+        shirt,A shirt,shirt,20,9.99,EUR,\n\
+        shirt,A shirt,shirt,20,15,USD,\n\
+        one,One,one,1,1,EUR,same\n{between}two,Two,two,1,1,EUR,same\none,One,one,1,1,EUR,same\n"
+    );
+    let file = shop.file("products.csv", &rows);
+    let (code, out, said) = shop.import("products", &file, &["--dry-run"]);
+    assert_eq!(
+        (code, out.as_str()),
+        (1, "602 products would be imported, 3 lines skipped\n"),
+        "{said}"
+    );
+    // The import says the same.
+    let (_, out, told) = shop.import("products", &file, &[]);
+    assert_eq!(out, "602 products imported, 3 lines skipped\n", "{told}");
+    for said in [said, told] {
+        assert!(said.contains("line 2: retail: would be less"), "{said}");
+        assert!(said.contains("line 3: currency: is another"), "{said}");
+        assert!(said.contains("line 605: slug: "), "{said}");
+    }
+}

@@ -26,14 +26,16 @@ import shop
 import social
 import transfers
 import works
-from client import send_all
+from client import bearer, send_all
 from options import ROOT, settings
 from processes import MostResident, Processes, Trouble, busy_seconds, cpu_seconds, resident_bytes
 from results import counted, digits, median
-from servers import ASSURED, BY_KEY, DOCGATE, EARLIER, TRANSACTIONS, Running, Server
+from servers import ASIDE, ASSURED, DOCGATE, EARLIER, TRANSACTIONS, Running, Server
 
 #: Requests whose answers are compared before the work is measured.
 COMPARED = 12
+#: What is kept of a command that docgate explains.
+EXPLAINED = ("collection", "command", "keysExamined", "docsExamined", "returned")
 #: By how much the mean size of answers that aren't looked into may differ from those that were.
 SIZE_TOLERANCE = 0.1
 
@@ -140,30 +142,32 @@ class Bench:
                 continue
             if work.name == "hit" and servers.APART in self.options.servers:
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
-            if work.name in ("ads", "character") and BY_KEY in self.options.servers:
-                self.running[BY_KEY] = dataclasses.replace(self.running[DOCGATE], name=BY_KEY)
+            for aside in set(ASIDE) & set(work.by) & set(self.options.servers):
+                self.running[aside] = dataclasses.replace(self.running[DOCGATE], name=aside)
             if work.name == "news" and not self.fill_news(len(shelf.viewers)):
                 continue
             work.by.update({EARLIER: before[work.name]} if work.name in before else {})
             by = {name: making for name, making in work.by.items() if name in self.running}
-            self.results["works"].append({"name": work.name, "title": work.title, "what": work.what})
+            told: Dict[str, Any] = {"name": work.name, "title": work.title, "what": work.what}
+            self.results["works"].append(told)
             self.compare(work)
+            if work.commands is not None:
+                told["commands"] = self.commands(work)
             for connections in self.options.connections:
                 self.measure(work.name, by, connections)
                 self.save()
             if apart := self.running.pop(servers.APART, None):
                 self.processes.end(apart.process)
-            self.running.pop(BY_KEY, None)
+            for aside in ASIDE:
+                self.running.pop(aside, None)
 
     def fill_news(self, viewers: int) -> bool:
-        """Makes the news, and lets docgate be asked for products beside them. Whether that can be done."""
+        """Makes the news. Whether that can be done."""
         if not self.has_social("News page"):
             return False
         say("Filling the news …")
         social.run(self.places, self.database, "viewers", str(viewers))
         until_quiet([self.database.pid])
-        if BY_KEY in self.options.servers:
-            self.running[BY_KEY] = dataclasses.replace(self.running[DOCGATE], name=BY_KEY)
         return True
 
     def has_social(self, what: str) -> bool:
@@ -206,9 +210,9 @@ class Bench:
             free = shop.give_away(self.places, environment, self.folder, keys.undiscussed)
             shop.receive(address, [*keys.skus, *free], 1_000_000, merchant)
         counting = servers.token(self.places, self.database, "counting", "service")
-        if "ads" in chosen:
+        publisher = servers.token(self.places, self.database, "publisher", "publisher")
+        if chosen & {"ads", "choose"}:
             say("Placing ads …")
-            publisher = servers.token(self.places, self.database, "publisher", "publisher")
             names = [f"advertiser-{number}" for number in range(shop.ADVERTISERS)]
             advertisers = [servers.token(self.places, self.database, name, "advertiser") for name in names]
             shop.place_ads(address, publisher, advertisers)
@@ -227,7 +231,7 @@ class Bench:
             environment = self.database.environment()
             world = game.make(self.places, environment, self.folder, address, shop.SUBJECT, playing)
         return works.Shelf(
-            address, keys, free, token, counting, accounts, discussed, carts, viewers, world, playing
+            address, keys, free, token, counting, accounts, discussed, carts, viewers, world, playing, publisher
         )
 
     def compare(self, work: works.Work) -> None:
@@ -241,6 +245,24 @@ class Bench:
                     continue
                 difference = "\n".join(differences(ours, theirs))
                 raise Trouble(f"{work.title}: {name} answers otherwise than docgate:\n{difference}")
+
+    def commands(self, work: works.Work) -> List[Dict[str, Any]]:
+        """The commands of a request to docgate, as it tells an admin: of the request with most. None may send another one
+        than the work says, and together they send all of those."""
+        request = work.by[DOCGATE](self.asked(COMPARED))
+        assert isinstance(request, load.Request)
+        admin = servers.token(self.places, self.database, "admin", "admin")
+        request = dataclasses.replace(request, headers={**bearer(admin), "X-Docgate-Explain": "1"})
+        draw, expected = random.Random(8), Counter(work.commands)
+        most: List[Dict[str, Any]] = []
+        for _, body in send_all(self.running[DOCGATE].address, [request.sample(draw) for _ in range(COMPARED)]):
+            sent = json.loads(body)["extensions"]["docgate"]["commands"]
+            found = Counter(command["collection"] for command in sent)
+            other, lacking = found - expected, expected - found - Counter(work.spared)
+            if other or lacking:
+                raise Trouble(f"{work.title}: commands to {dict(found)} instead of {dict(expected)}")
+            most = max(most, sent, key=len)
+        return [{key: command.get(key) for key in EXPLAINED} for command in most]
 
     def answers(self, work: works.Work, name: str) -> List[Any]:
         request = work.by[name](self.asked(COMPARED))

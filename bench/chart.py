@@ -6,13 +6,28 @@ from html import escape
 from typing import Any, Dict, List, Tuple
 
 from results import MAIN, Found, digits, median
-from servers import ALL, APART, ASSURED, BARE, BY_KEY, DOCGATE, EARLIER, LIBRARY, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
+from servers import (
+    ALL,
+    APART,
+    ASSURED,
+    BARE,
+    BY_KEY,
+    DOCGATE,
+    EARLIER,
+    LIBRARY,
+    MEMORY,
+    NODE_PEERS,
+    PLAIN,
+    TITLES,
+    TRANSACTIONS,
+)
 
 #: Colours that people with colour blindness can tell apart (after Okabe and Ito).
 COLOURS = {
     DOCGATE: "#0072B2",
     APART: "#CC79A7",
     BY_KEY: "#B8A6D9",
+    PLAIN: "#9DB4A6",
     MEMORY: "#56B4E9",
     BARE: "#8A8A8A",
     TRANSACTIONS: "#009E73",
@@ -25,6 +40,7 @@ SHORT = {
     **TITLES,
     APART: "each by itself",
     BY_KEY: "product by key",
+    PLAIN: "the list without them",
     MEMORY: "schema from memory",
     BARE: "axum + driver",
     "library": "a loader per request",
@@ -142,6 +158,7 @@ def legend(shown: "set[str]", y: float) -> str:
         MEMORY: "docgate's schema without a database",
         APART: "docgate, each hit by itself",
         BY_KEY: "docgate, another read",
+        PLAIN: "docgate, a plainer list",
         BARE: "bare endpoint, no GraphQL",
         TRANSACTIONS: "MongoDB transaction",
         ASSURED: "the same with docgate's guarantees",

@@ -22,11 +22,13 @@ documents, drives each in turn with the same load, and writes RESULTS.md, result
 Needs Linux, Python 3.9, wrk and Rust; Node 20 or later for the Node peers, which are passed over
 without it. Everything runs on this machine and listens on loopback only. Ctrl-C ends all of it.
 
-  bench/run.py                              all of it, about 50 minutes
+  bench/run.py                              all of it, about 65 minutes
   bench/run.py --quick                      one short round of everything, into target/bench
   bench/run.py --only product --only cart   some of the work, into target/bench
   bench/run.py --only assets --servers docgate --products 50
                                             a file of 1 GiB up and down, into target/bench
+  bench/run.py --only list,suggest,suggestAll,facets,ads,choose --servers docgate,by-key,plain
+                                            lists and suggestions beside plainer reads, into target/bench
   bench/run.py --only news,delivery         the news, and a post to 2,000 followers, into target/bench
   bench/run.py --against PATH               beside an earlier docgate: what has become slower?
   bench/run.py --report-only                the report again, from results.json

@@ -26,6 +26,8 @@ EARLIER_LACKS = ["DOCGATE_CLIENT_SHARE_PERCENT"]
 APART = "apart"
 #: docgate beside its own feeds: it is asked for a product by key.
 BY_KEY = "by-key"
+#: docgate beside its own list: it is asked for the list without pictures, availability and contributors.
+PLAIN = "plain"
 MEMORY = "memory"
 BARE = "bare"
 TRANSACTIONS = "transactions"
@@ -47,14 +49,17 @@ LIBRARY = {
     "library-direct": "none",
 }
 LIBRARY_BINARY = "library"
+#: Not processes of their own: docgate, asked for something else.
+ASIDE = [BY_KEY, PLAIN]
 #: In the order of tables and charts.
-ALL = [DOCGATE, EARLIER, APART, BY_KEY, MEMORY, BARE, *LIBRARY, *NODE_PEERS, TRANSACTIONS, ASSURED]
+ALL = [DOCGATE, EARLIER, APART, BY_KEY, PLAIN, MEMORY, BARE, *LIBRARY, *NODE_PEERS, TRANSACTIONS, ASSURED]
 
 TITLES = {
     DOCGATE: "docgate",
     EARLIER: "docgate as it was",
     APART: "docgate, each by itself",
     BY_KEY: "docgate, a product by key instead",
+    PLAIN: "docgate, the list without them",
     MEMORY: "docgate's schema, answered from memory",
     BARE: "bare axum + driver",
     "library": "async-graphql, a DataLoader per request",
@@ -235,7 +240,7 @@ def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Ser
     if set(wanted) & set(LIBRARY) and not library.is_file():
         remarks.append(f"async-graphql's own loader and HTTP: not measured, the binary `{library.name}` wasn't built.")
     for name in ALL:
-        if name not in wanted or name in (APART, BY_KEY, EARLIER):
+        if name not in wanted or name in (APART, EARLIER, *ASIDE):
             continue
         if name == DOCGATE:
             servers.append(Server(name, [str(places.docgate), "serve"]))

@@ -36,11 +36,15 @@ class Keys:
     parents: List[str]
     #: Cursors in the list of discounted products.
     cursors: List[Optional[str]]
+    #: Titles of the products.
+    titles: List[str]
+    #: Paths of all categories.
+    categories: List[str]
 
 
 PRODUCTS_BELOW = """query($path: String!, $after: String) {
   products(by: {category: {subtree: $path}}, first: 100, after: $after) {
-    nodes { sku categories { path } discussion { commentCount } } pageInfo { hasNextPage endCursor }
+    nodes { sku title categories { path } discussion { commentCount } } pageInfo { hasNextPage endCursor }
   }
 }"""
 CATEGORIES = """query($after: String) {
@@ -84,7 +88,8 @@ def read_keys(address: Address) -> Keys:
     ]
     pages = all_pages(address, DISCOUNTED, "products", most=PAGES)
     cursors = [None] + [page["pageInfo"]["endCursor"] for page in pages[:-1]]
-    return Keys(sorted(products), undiscussed, parents, cursors)
+    titles = [node["title"] for _, node in sorted(products.items())]
+    return Keys(sorted(products), undiscussed, parents, cursors, titles, [node["path"] for node in categories])
 
 
 def together(fields: List[str]) -> List[str]:

@@ -10,7 +10,7 @@ import transfers
 from results import MAIN, Found, cpu_each, digits, mebibytes, median, quotients, spread
 from scenarios import CARTS, COMMANDS
 from scenarios import TITLES as SCENARIOS
-from servers import APART, ASSURED, BARE, BY_KEY, DOCGATE, EARLIER, MEMORY, TITLES, TRANSACTIONS
+from servers import APART, ASSURED, BARE, BY_KEY, DOCGATE, EARLIER, MEMORY, PLAIN, TITLES, TRANSACTIONS
 from works import READS
 
 #: A number to be compared, and how it is shown; nothing where it wasn't measured.
@@ -129,6 +129,20 @@ def _transfer_memory(found: Found) -> Measured:
     return (max(grown), f"**{max(grown):.0f} MiB**") if grown else (None, "")
 
 
+def _commands(work: str, collection: str = "", figure: str = "") -> Callable[[Found], Measured]:
+    """How many commands a request sends, or a figure of those to one collection."""
+
+    def measured(found: Found) -> Measured:
+        told = next((one for one in found.results["works"] if one["name"] == work), {}).get("commands")
+        if told is None:
+            return None, ""
+        chosen = [command for command in told if collection in ("", command["collection"])]
+        number = sum(command[figure] for command in chosen) if figure else len(chosen)
+        return number, f"**{number}**"
+
+    return measured
+
+
 def _delivery(found: Found) -> Measured:
     ratios = social.ratios(found.results.get("delivery", []))
     return (median(ratios), spread(ratios)) if ratios else (None, "")
@@ -197,6 +211,35 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         0.8,
         "",
         True,
+    ),
+    (
+        "an ad that is only explained, a hundred at once : product by key",
+        _ratio("choose", MAIN, DOCGATE, BY_KEY),
+        0.4,
+        0.4,
+        "",
+        True,
+    ),
+    (
+        "list of 20 with pictures, availability and contributors : the list without them",
+        _ratio("list", MAIN, DOCGATE, PLAIN),
+        0.7,
+        0.7,
+        "",
+        True,
+    ),
+    ("likewise, its commands", _commands("list"), 3, 3, "", False),
+    *(
+        (f"suggestions of {what} : product by key", _ratio(work, MAIN, DOCGATE, BY_KEY), 0.7, 0.7, "", True)
+        for what, work in [("products", "suggest"), ("products and people", "suggestAll")]
+    ),
+    (
+        "documents that facets of a category are read from",
+        _commands("facets", "categoryFacets", "docsExamined"),
+        1,
+        1,
+        "",
+        False,
     ),
     *(
         (f"{what} : bare transaction", _ratio(work, MAIN, DOCGATE, TRANSACTIONS), 1.2, 2.0, "", True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import random
+import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import game
 import shop
 from client import Address
 from load import OP, Column, Load, Request, graphql
-from servers import APART, ASSURED, BARE, BY_KEY, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, TRANSACTIONS
+from servers import APART, ASSURED, BARE, BY_KEY, DOCGATE, LIBRARY, MEMORY, NODE_PEERS, PLAIN, TRANSACTIONS
 
 FIELDS = """__typename id sku type title description language
   pricing {
@@ -43,6 +45,31 @@ CATALOG = """query Catalog($after: String) {
     pageInfo { hasNextPage endCursor }
   }
 }"""
+LISTED = """query Listed($after: String) {
+  products(by: {discountAtLeast: 5}, first: 20, after: $after) {
+    nodes {
+      __typename id sku title
+      pricing { retail { minorUnits currency } list { minorUnits currency } pctSavings } %s
+    }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+#: What the list has, and the one beside it hasn't.
+SHOWN = """contributors { name role } availability
+      images { url(width: 480) large: url(width: 960) width height alternativeText }"""
+SUGGEST = """query Suggest($text: String!) {
+  suggest(text: $text, first: 6) { products { sku slug type title correctedText } %s }
+}"""
+PEOPLE = "people { personId name correctedText }"
+FACETS = """query Facets($path: String!) {
+  category(by: {path: $path}) {
+    path name
+    facets {
+      total types { value count } prices { currency min max count } contributors { personId name count }
+      properties { key values { value count } }
+    }
+  }
+}"""
 ADD = """mutation Add($cart: ID!, $sku: ID!) {
   addCartLine(input: {cartId: $cart, sku: $sku, quantity: 1}) {
     __typename
@@ -72,6 +99,9 @@ ADS = """mutation Ads($visitor: String!, $keywords: [String!]!) {
     ... on ServedAds { ads { campaignId adUnit creative { headline text } token } }
     ... on UserError { code message }
   }
+}"""
+CHOOSE = """query Choose($visitor: String!, $keywords: [String!]!) {
+  explainAds(site: "bench.example", zone: "top", visitor: $visitor, keywords: $keywords) { outcome }
 }"""
 #: Visitors who see ads.
 VISITORS = 10_000
@@ -128,6 +158,10 @@ class Work:
     by: Dict[str, Making]
     #: Servers whose answers are the same as docgate's.
     compared: List[str]
+    #: The collections that one request to docgate sends commands to, once for each command. None: it isn't looked at.
+    commands: Optional[List[str]] = None
+    #: Of these, those that not every request needs.
+    spared: Sequence[str] = ()
 
 
 def of(variables: Dict[str, Any]) -> str:
@@ -155,6 +189,15 @@ class Shelf:
     world: game.World
     #: Of the player.
     playing: str
+    #: Of the publisher of the ads.
+    publisher: str
+
+
+def beginnings(titles: Sequence[str]) -> List[str]:
+    """What somebody types of a title: the first 3 to 6 characters of one of its words."""
+    draw = random.Random(1)
+    words = [re.findall(r"\w{3,}", title.lower()) for title in titles]
+    return [draw.choice(found)[: draw.randint(3, 6)] for found in words if found]
 
 
 def works(shelf: Shelf) -> List[Work]:
@@ -181,6 +224,13 @@ def works(shelf: Shelf) -> List[Work]:
         for at in range(VISITORS)
     ]
     ads = graphql(ADS, ["{", 0, "}"], [Column(visits)], shelf.counting)
+    choosing = graphql(CHOOSE, ["{", 0, "}"], [Column(visits)], shelf.publisher)
+    by_key_reading = reading(PRODUCT, [{"sku": sku} for sku in keys.skus])[DOCGATE]
+    pages_of_list = [{"after": cursor} for cursor in keys.cursors]
+    typed = [{"text": text} for text in beginnings(keys.titles)]
+
+    def beside_by_key(query: str, variables: List[Dict[str, Any]]) -> Dict[str, Making]:
+        return {DOCGATE: reading(query, variables)[DOCGATE], BY_KEY: by_key_reading}
 
     stored = [shop.stored_key(account) for account in shelf.accounts]
     transfers = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(shelf.accounts)]
@@ -257,6 +307,47 @@ def works(shelf: Shelf) -> List[Work]:
             NODE_PEERS,
         ),
         Work(
+            "list",
+            "List with pictures",
+            "20 products by discount with picture (its address in two widths, size and text), availability and contributors: a "
+            f"random one of the first {len(keys.cursors)} pages. Pictures and stock come by one command each for all 20. The last row "
+            "is the same process, which is asked in the same rounds for the same pages without the three.",
+            {
+                DOCGATE: reading(LISTED % SHOWN, pages_of_list)[DOCGATE],
+                PLAIN: reading(LISTED % "", pages_of_list)[DOCGATE],
+            },
+            [],
+            ["products", "inventory", "assetEntries"],
+        ),
+        Work(
+            "suggest",
+            "Suggestions of products",
+            "Up to 6 products for the first 3 to 6 characters of a random word of a title: one range of an index. The last row is "
+            "the same process, which is asked for a product by key in the same rounds; those share their commands.",
+            beside_by_key(SUGGEST % "", typed),
+            [],
+            ["products"],
+        ),
+        Work(
+            "suggestAll",
+            "Suggestions of products and people",
+            "The same, and up to 6 people, as the storefront asks while somebody types. Where nobody has the words, a further command "
+            "looks for people with a typing error.",
+            beside_by_key(SUGGEST % PEOPLE, typed),
+            [],
+            ["products", "people", "people"],
+            ["people"],
+        ),
+        Work(
+            "facets",
+            "Facets of a category",
+            f"One of {len(keys.categories)} categories by its path, with its facets: two documents by their keys. The last row is the "
+            "same process, which is asked for a product by key in the same rounds.",
+            beside_by_key(FACETS, [{"path": path} for path in keys.categories]),
+            [],
+            ["categories", "categoryFacets"],
+        ),
+        Work(
             "cart",
             "Add to cart",
             "A random product goes into a cart that takes its stock at checkout; each run has fresh carts. "
@@ -289,9 +380,19 @@ def works(shelf: Shelf) -> List[Work]:
             "key in the same rounds.",
             {
                 DOCGATE: lambda _: ads,
-                BY_KEY: reading(PRODUCT, [{"sku": sku} for sku in keys.skus])[DOCGATE],
+                BY_KEY: by_key_reading,
                 BARE: lambda _: Request(["/ads"], ["{", 0, "}"], [Column(visits)]),
             },
+            [],
+        ),
+        Work(
+            "choose",
+            "Choose an ad",
+            f"An ad of a zone of a hundred, for one of {VISITORS:,} visitors with two keywords, without its charge. No operation does "
+            "only that: this is `explainAds`, which chooses as serving does, and besides reads the zone's campaigns by one command and "
+            "says of each of the hundred ads what would become of it. So choosing alone takes less. A visitor has a profile if they were "
+            "served before, by the work above. The last row is the same process, which is asked for a product by key in the same rounds.",
+            {DOCGATE: lambda _: choosing, BY_KEY: by_key_reading},
             [],
         ),
         Work(
@@ -354,7 +455,7 @@ def works(shelf: Shelf) -> List[Work]:
             "docgate is the same process, which is asked for a product by key in the same rounds.",
             {
                 DOCGATE: lambda _: news,
-                BY_KEY: reading(PRODUCT, [{"sku": sku} for sku in keys.skus])[DOCGATE],
+                BY_KEY: by_key_reading,
                 BARE: lambda _: joined,
             },
             [BARE],
@@ -367,7 +468,7 @@ def works(shelf: Shelf) -> List[Work]:
             "asked for a product by key in the same rounds.",
             {
                 DOCGATE: lambda _: looking,
-                BY_KEY: reading(PRODUCT, [{"sku": sku} for sku in keys.skus])[DOCGATE],
+                BY_KEY: by_key_reading,
             },
             [],
         ),
@@ -405,4 +506,5 @@ READS = {
     "catalog": "catalog page",
 }
 GAME = ["character", "giveGold", "pickUp"]
-NAMES = [*READS, "cart", "hit", "ads", "checkout", "paid", "hot", "transfer", "news", *GAME]
+BROWSING = ["list", "suggest", "suggestAll", "facets"]
+NAMES = [*READS, *BROWSING, "cart", "hit", "ads", "choose", "checkout", "paid", "hot", "transfer", "news", *GAME]

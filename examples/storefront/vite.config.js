@@ -21,6 +21,18 @@ function embedded() {
         if (found) packages.add(found[0].replace(/^\0/, ""));
       }
     },
+    // The app comes with the first script, which only begins to load it.
+    transformIndexHtml: {
+      order: "post",
+      handler: (_, { bundle }) =>
+        Object.values(bundle)
+          .filter(({ isDynamicEntry }) => isDynamicEntry)
+          .map(({ fileName }) => ({
+            tag: "link",
+            attrs: { rel: "modulepreload", crossorigin: true, href: `/shop/${fileName}` },
+            injectTo: "head",
+          })),
+    },
     async closeBundle() {
       await writeFile(join(folder, "licenses.txt"), await licenses([...packages].sort()));
       const names = (await readdir(folder)).filter((name) => !name.endsWith(".gz"));

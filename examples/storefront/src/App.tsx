@@ -2,6 +2,7 @@
 
 import { type ReactNode, useEffect, useRef } from "react";
 import { Search } from "./Search";
+import { placeOf, productAt } from "./address";
 import { useCart } from "./cart";
 import { CartPage, CheckoutPage } from "./pages/Cart";
 import { ListPage, Missing } from "./pages/List";
@@ -12,8 +13,8 @@ import { Link, useAddress } from "./router";
 import { sitePath } from "./ui";
 
 function page(path: string, parameters: URLSearchParams): ReactNode {
-  const [, kind = "", ...rest] = path.split("/");
-  const key = rest.join("/");
+  const place = placeOf(path);
+  const { kind, key } = place;
   switch (kind) {
     case "":
     case "search":
@@ -21,9 +22,8 @@ function page(path: string, parameters: URLSearchParams): ReactNode {
     case "c":
       return <ListPage key={key} category={`/${key}`} parameters={parameters} />;
     case "product":
-      return <ProductPage by={{ slug: key }} />;
     case "sku":
-      return <ProductPage by={{ sku: decodeURIComponent(key) }} />;
+      return <ProductPage by={productAt(place)} />;
     case "cart":
       return <CartPage />;
     case "checkout":

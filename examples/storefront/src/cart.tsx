@@ -1,6 +1,7 @@
 // The guest's cart. Each change is one mutation, whose result is the cart afterwards or why it was refused.
 
 import { type ReactNode, createContext, useContext, useEffect, useMemo, useRef, useState } from "react";
+import { frameVariables } from "./address";
 import { idempotencyKey, request } from "./graphql";
 import * as ops from "./operations";
 import { saveCart, saveOrder, savedCart } from "./storage";
@@ -93,7 +94,7 @@ export function CartProvider({ children }: { children: ReactNode }) {
       load: () =>
         inTurn(async () => {
           const id = cartId.current;
-          const frame = await request(ops.Frame, { cartId: id ?? "none", hasCart: id !== null });
+          const frame = await request(ops.Frame, frameVariables(id));
           setMenu(frame.categories.nodes);
           if (id) show(frame.cart?.state === "ACTIVE" ? frame.cart : null);
         }),

@@ -42,6 +42,24 @@ export class RequestError extends Error {}
 
 const ATTEMPTS = 3;
 
+const bodyOf = (document: unknown, variables: unknown) => JSON.stringify({ query: textOf(document), variables });
+
+/** Answers to what was asked before the app was there, by the body of the request. Each is used once. */
+const early = new Map<string, Promise<Answer<never> | null>>();
+
+/** Sends a query whose result the app will `request` when it is there. */
+export function askEarly<Result, Variables>(document: Document<Result, Variables>, variables: Variables) {
+  const body = bodyOf(document, variables);
+  early.set(body, post<never>(body));
+}
+
+/** The early answer to a request, if there is one. */
+function takeEarly(body: string): Promise<Answer<never> | null> | undefined {
+  const answer = early.get(body);
+  early.delete(body);
+  return answer;
+}
+
 /**
  * Sends an operation. It is repeated if docgate says that it may be, or if there was no answer. A mutation is recognised
  * by its idempotency key, so a repeat changes nothing twice; only `openCart` has none, and leaves another empty cart.
@@ -51,9 +69,10 @@ export async function request<Result, Variables>(
   variables: Variables,
   signal?: AbortSignal,
 ): Promise<Result> {
-  const body = JSON.stringify({ query: textOf(document), variables });
+  const body = bodyOf(document, variables);
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await post<Result>(body, signal);
+    const answer = await (takeEarly(body) ?? post<Result>(body, signal));
+    signal?.throwIfAborted();
     const { data, errors } = answer ?? {};
     if (data && !errors) return data;
     const isRetryable = !answer || errors?.some(({ extensions }) => extensions?.retryable);

@@ -2,7 +2,6 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { CartProvider } from "./cart";
-import "./app.css";
 
 const root = document.getElementById("shop");
 if (root) {

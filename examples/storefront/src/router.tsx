@@ -1,8 +1,8 @@
-// Addresses of the app, below the folder that it is served from.
+// Going from one address of the app to another.
 
 import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from "react";
+import { BASE, here, partsOf } from "./address";
 
-const BASE = "/shop";
 const MOVED = "shop-moved";
 
 /** Goes to an address of the app. */
@@ -20,13 +20,8 @@ function listen(changed: () => void) {
   };
 }
 
-const here = () => location.pathname.slice(BASE.length).replace(/\/$/, "") + location.search;
-
-/** The present address: its path, which begins with a slash, and its parameters. */
-export function useAddress(): { path: string; parameters: URLSearchParams } {
-  const [path = "", search] = useSyncExternalStore(listen, here).split("?");
-  return { path: decodeURI(path) || "/", parameters: new URLSearchParams(search) };
-}
+/** The present address; a page that uses it is shown again when it changes. */
+export const useAddress = () => partsOf(useSyncExternalStore(listen, here));
 
 /** Whether a click is meant for this page, and not for a new tab. */
 export const isPlain = (event: MouseEvent) =>

@@ -1,6 +1,7 @@
 // A list of products: all of them, those of a category with its facets, or those that match a search.
 
 import { type ReactNode, useEffect, useState } from "react";
+import { ORDERS, listVariables } from "../address";
 import { type ResultOf, request } from "../graphql";
 import { List } from "../operations";
 import { useQuery } from "../data";
@@ -11,43 +12,11 @@ type Result = ResultOf<typeof List>;
 type Category = NonNullable<Result["category"]>;
 type Facets = Category["facets"];
 
-const ORDERS = {
-  NEWEST: "Newest first",
-  TITLE: "By title",
-  DISCOUNT: "Best bargains first",
-  PRICE_UP: "Cheapest first",
-  PRICE_DOWN: "Most expensive first",
-} as const;
-
-type Order = keyof typeof ORDERS;
-const isOrder = (text: string | null): text is Order => text !== null && text in ORDERS;
-
 /** Parameters of the address that narrow a list. */
 const FILTERS = ["type", "price", "by", "property"] as const;
 
-/** What docgate is asked for at this address. */
-function conditions(category: string | null, parameters: URLSearchParams) {
-  const sort = parameters.get("sort");
-  const [min, max] = (parameters.get("price") ?? "").split("-");
-  const isByPrice = sort === "PRICE_UP" || sort === "PRICE_DOWN";
-  const property = parameters.get("property");
-  const [key = "", value = ""] = property?.split("=") ?? [];
-  const text = parameters.get("q") ?? parameters.get("by");
-  return {
-    category: category ? { subtree: category } : null,
-    type: parameters.get("type"),
-    // The orders by price need the currency.
-    price: min || isByPrice ? { currency: "EUR", min: Number(min ?? 0), max: max ? Number(max) : null } : null,
-    properties: property ? [{ key, value }] : null,
-    // A contributor of the facets is found by the name, because the filter by contributor needs a role and a type.
-    text: text ? { query: parameters.has("by") ? `"${text}"` : text } : null,
-    order: text ? null : isOrder(sort) ? sort : "NEWEST",
-  } as const;
-}
-
 export function ListPage({ category, parameters }: { category: string | null; parameters: URLSearchParams }) {
-  const where = conditions(category, parameters);
-  const variables = { path: category ?? "/", hasCategory: category !== null, where, after: null };
+  const variables = listVariables(category, parameters);
   const { data, error, isLoading } = useQuery(List, variables);
   const found = data?.category;
   const words = parameters.get("q");
@@ -70,7 +39,7 @@ export function ListPage({ category, parameters }: { category: string | null; pa
         <section aria-label="Products" aria-busy={isLoading}>
           {!words && !parameters.has("by") && <Sort parameters={parameters} />}
           <State error={error} isLoading={isLoading && !data} what="products" />
-          {data && <Results key={JSON.stringify(where)} first={data.products} variables={variables} />}
+          {data && <Results key={JSON.stringify(variables.where)} first={data.products} variables={variables} />}
         </section>
       </div>
     </>

@@ -1,0 +1,65 @@
+// Addresses of the app, and what docgate is asked at each. No React here: `first.ts` uses it before React has come.
+
+/** The folder that the app is served from. */
+export const BASE = "/shop";
+
+/** The present address within the app. */
+export const here = () => location.pathname.slice(BASE.length).replace(/\/$/, "") + location.search;
+
+/** Path and parameters of an address; the path begins with a slash. */
+export function partsOf(address: string): { path: string; parameters: URLSearchParams } {
+  const [path = "", search] = address.split("?");
+  return { path: decodeURI(path) || "/", parameters: new URLSearchParams(search) };
+}
+
+/** The kind of page at a path, and what is shown on it. */
+export function placeOf(path: string): { kind: string; key: string } {
+  const [, kind = "", ...rest] = path.split("/");
+  return { kind, key: rest.join("/") };
+}
+
+/** The product of a place of the kind `sku` or `product`. */
+export const productAt = ({ kind, key }: { kind: string; key: string }) =>
+  kind === "sku" ? { sku: decodeURIComponent(key) } : { slug: key };
+
+export const ORDERS = {
+  NEWEST: "Newest first",
+  TITLE: "By title",
+  DISCOUNT: "Best bargains first",
+  PRICE_UP: "Cheapest first",
+  PRICE_DOWN: "Most expensive first",
+} as const;
+
+export type Order = keyof typeof ORDERS;
+export const isOrder = (text: string | null): text is Order => text !== null && text in ORDERS;
+
+/** Variables of `Frame`. */
+export const frameVariables = (cartId: string | null) => ({ cartId: cartId ?? "none", hasCart: cartId !== null });
+
+/** Variables of `List` for its first page: of a category, or of all products. */
+export const listVariables = (category: string | null, parameters: URLSearchParams) => ({
+  path: category ?? "/",
+  hasCategory: category !== null,
+  where: conditions(category, parameters),
+  after: null,
+});
+
+/** What the parameters of an address say of its list. */
+function conditions(category: string | null, parameters: URLSearchParams) {
+  const sort = parameters.get("sort");
+  const [min, max] = (parameters.get("price") ?? "").split("-");
+  const isByPrice = sort === "PRICE_UP" || sort === "PRICE_DOWN";
+  const property = parameters.get("property");
+  const [key = "", value = ""] = property?.split("=") ?? [];
+  const text = parameters.get("q") ?? parameters.get("by");
+  return {
+    category: category ? { subtree: category } : null,
+    type: parameters.get("type"),
+    // The orders by price need the currency.
+    price: min || isByPrice ? { currency: "EUR", min: Number(min ?? 0), max: max ? Number(max) : null } : null,
+    properties: property ? [{ key, value }] : null,
+    // A contributor of the facets is found by the name, because the filter by contributor needs a role and a type.
+    text: text ? { query: parameters.has("by") ? `"${text}"` : text } : null,
+    order: text ? null : isOrder(sort) ? sort : "NEWEST",
+  } as const;
+}

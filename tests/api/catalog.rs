@@ -10,7 +10,6 @@ mod lists;
 mod ratings;
 mod search;
 mod slugs;
-mod variant_images;
 pub mod variants;
 mod waiting;
 

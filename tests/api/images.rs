@@ -1,5 +1,7 @@
 //! Images of products, people, categories and content.
 
+mod variants;
+
 use docgate::graphql::node_id::NodeKind;
 use image::ImageFormat;
 use mongodb::bson::{DateTime, Document, doc};

@@ -6,12 +6,12 @@ use docgate::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    create, thing,
-    variants::{add, added, update, variant},
-};
 use crate::{
     assets::{self, renditions::hung},
+    catalog::{
+        create, thing,
+        variants::{add, added, update, variant},
+    },
     commands::sends_only,
     support::{Client, Gateway, cuts, short_bounds},
 };
@@ -77,28 +77,28 @@ async fn a_variant_shows_an_image_of_its_product() {
     assert_eq!(shown(&gateway, "shirt").await, [url("two"), None]);
     let image = &variants(&gateway, "shirt").await[0]["image"];
     assert_eq!((&image["alternativeText"], &image["asset"]["id"]), (&json!("1"), &two["id"]));
-    let read = async |gateway: &Gateway| {
+    let reading = async |gateway: &Gateway| {
         let query = "{ product(sku: \"shirt\") { variants { image { url alternativeText } } } }";
         gateway.anonymous().field(query, json!({})).await;
     };
-    sends_only(&gateway, read, &["find products", "find assetEntries"]).await;
+    sends_only(&gateway, reading, &["find products", "find assetEntries"]).await;
 
     // A repeat changes nothing. Only an image of the product is taken.
-    let read = version(&gateway, "shirt").await;
+    let known = version(&gateway, "shirt").await;
     let before = gateway.snapshot().await;
     assert_eq!(add(&merchant, red).await["sku"], "shirt");
     let nobody = NodeKind::ASSET.id("nobody").0;
     for asset in [id(&other), &nobody] {
         let refused = add(&merchant, with_image("shirt.c", "S", json!(asset))).await;
         assert_eq!(refused["field"], "input.imageId", "{refused:#}");
-        let refused = update(&merchant, with_image("shirt.a", "M", json!(asset)), &read).await;
+        let refused = update(&merchant, with_image("shirt.a", "M", json!(asset)), &known).await;
         assert_eq!(refused["field"], "input.imageId", "{refused:#}");
     }
     let product = NodeKind::PRODUCT.id("shirt").0;
     for asset in ["", "nonsense", &product, &NodeKind::ASSET.id("$ne").0] {
         for refused in [
             add(&merchant, with_image("shirt.c", "S", json!(asset))).await,
-            update(&merchant, with_image("shirt.a", "M", json!(asset)), &read).await,
+            update(&merchant, with_image("shirt.a", "M", json!(asset)), &known).await,
         ] {
             assert_eq!(refused["what"], "asset", "{asset}: {refused:#}");
         }
@@ -109,17 +109,17 @@ async fn a_variant_shows_an_image_of_its_product() {
     for (image, expected) in
         [(None, url("two")), (Some(Value::Null), None), (Some(one["id"].clone()), url("one"))]
     {
-        let read = version(&gateway, "shirt").await;
+        let known = version(&gateway, "shirt").await;
         let mut input = variant("shirt.a", ["red", "M"], 5);
         if let Some(image) = image {
             input["imageId"] = image;
         }
         for _repeat in 0..2 {
-            let updated = update(&merchant, input.clone(), &read).await;
+            let updated = update(&merchant, input.clone(), &known).await;
             assert_eq!(updated["sku"], "shirt", "{updated:#}");
             assert_eq!(shown(&gateway, "shirt").await, [expected.clone(), None]);
         }
-        assert_ne!(version(&gateway, "shirt").await, read);
+        assert_ne!(version(&gateway, "shirt").await, known);
     }
     gateway.assert_sound().await;
 }
@@ -164,7 +164,7 @@ async fn images_of_a_product_and_of_its_variants_change_at_once() {
     added(&gateway, variant("shirt.a", ["red", "M"], 0)).await;
     for round in 0..8 {
         set(&merchant, "shirt", &[&one, &two]).await;
-        let read = version(&gateway, "shirt").await;
+        let known = version(&gateway, "shirt").await;
         // Of two callers one wins; the product loses one of the images meanwhile.
         let [first, second] = [&one, &two].map(|asset| {
             let mut input = with_image("shirt.a", "M", asset["id"].clone());
@@ -173,8 +173,8 @@ async fn images_of_a_product_and_of_its_variants_change_at_once() {
         });
         let only = [&two];
         let (first, second, ()) = tokio::join!(
-            update(&merchant, first, &read),
-            update(&merchant, second, &read),
+            update(&merchant, first, &known),
+            update(&merchant, second, &known),
             set(&merchant, "shirt", &only),
         );
         let won = [&first, &second].into_iter().filter(|said| said["sku"] == "shirt").count();
@@ -199,15 +199,15 @@ async fn cut_at_any_command_a_variant_gets_its_image_once() {
             create(&gateway.merchant(), thing(&sku, "A shirt")).await;
             set(&gateway.merchant(), &sku, &[&picture]).await;
             added(gateway, variant(&format!("{sku}.a"), ["red", "M"], 0)).await;
-            let read = version(gateway, &sku).await;
-            (sku, read, picture["id"].clone())
+            let known = version(gateway, &sku).await;
+            (sku, known, picture["id"].clone())
         },
-        async |gateway, (sku, read, picture): &(String, String, Value)| {
+        async |gateway, (sku, known, picture): &(String, String, Value)| {
             let merchant = gateway.merchant();
             let new = with_image(&format!("{sku}.b"), "L", picture.clone());
             merchant.send(ADD, json!({ "input": new })).await.ok();
             let mut new = with_image(&format!("{sku}.a"), "M", picture.clone());
-            new["version"] = json!(read);
+            new["version"] = json!(known);
             merchant.send(UPDATE, json!({ "input": new })).await.ok();
         },
         async |gateway, case| {

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     cancel,
-    quotes::{checkout, checkout_query, chosen, with_tables},
+    quotes::{checkout, chosen, with_tables},
 };
 use crate::{
-    shop::{account, balance, cart, checkout_input, complete, settled, stocked, stored},
+    shop::{account, balance, cart, complete, settled, stocked, stored},
     support::{Client, Gateway, cuts, short_bounds},
 };
 
@@ -168,18 +168,9 @@ async fn subject(gateway: &Gateway, n: usize) -> Subject {
     let purse = account(gateway, &shopper, 1_000).await;
     let id = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
     chosen(&client, &id, "standard", json!({})).await;
-    let input = json!({ "input": checkout_input(&id, &purse, "op") });
-    for _ in 0..10 {
-        let response = client.run(&checkout_query(), input.clone()).await;
-        // On a busy machine it may take longer than short bounds permit. Then a client repeats it.
-        if response["errors"][0]["extensions"]["code"] != "UNAVAILABLE" {
-            let order = response["data"]["checkoutCart"]["id"].as_str();
-            let order = order.unwrap_or_else(|| panic!("{response:#}")).to_owned();
-            complete(&client, &id).await;
-            return Subject { purse, order };
-        }
-    }
-    panic!("the checkout was repeated ten times");
+    let placed = checkout(&client, &id, &purse, "op").await;
+    complete(&client, &id).await;
+    Subject { purse, order: placed["id"].as_str().expect("an order").to_owned() }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! A gateway for a test, and the ways to talk to it, to break it and to look behind it.
 
+mod client;
 pub mod cuts;
 mod databases;
 pub mod direct;
@@ -16,7 +17,7 @@ pub mod shop;
 use std::{
     collections::{BTreeMap, HashSet},
     net::SocketAddr,
-    sync::{LazyLock, Mutex, OnceLock, mpsc},
+    sync::{Mutex, OnceLock, mpsc},
     time::{Duration, Instant},
 };
 
@@ -43,6 +44,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use client::{Client, commands, pages_both_ways};
 use direct::in_time;
 use members::Members;
 use proxy::Proxy;
@@ -302,48 +304,6 @@ impl Gateway {
         since.elapsed()
     }
 
-    /// A caller without a token.
-    pub fn anonymous(&self) -> Client {
-        self.client(None)
-    }
-
-    /// Someone who is signed in and has no role.
-    pub fn shopper(&self, subject: &str) -> Client {
-        self.client(Some(token(subject, &[])))
-    }
-
-    /// Someone with roles.
-    pub fn user(&self, subject: &str, roles: &[&str]) -> Client {
-        self.client(Some(token(subject, roles)))
-    }
-
-    pub fn merchant(&self) -> Client {
-        self.user("the-merchant", &["merchant"])
-    }
-
-    pub fn service(&self) -> Client {
-        self.user("the-service", &["service"])
-    }
-
-    pub fn admin(&self) -> Client {
-        self.user("the-admin", &["admin"])
-    }
-
-    /// A caller with this bearer token.
-    pub fn client(&self, token: Option<String>) -> Client {
-        let usual = Config::default().flow_run_millis;
-        Client {
-            http: self.http.clone(),
-            url: format!("http://{}/graphql", self.address),
-            token,
-            is_hurried: self.app.config().flow_command_millis <= SHORT_COMMAND,
-            app: self.app.clone(),
-            // Of three members one may be away, or behind.
-            is_short_of_time: self.app.config().flow_run_millis < usual
-                || self.app.config().mongodb_uri.contains("replicaSet="),
-        }
-    }
-
     /// Waits for what goes on behind the answers of this gateway, but not for long: a test may hold it up.
     async fn quiet(&self) {
         let tasks = self.app.tasks();
@@ -542,167 +502,7 @@ pub fn http_builder() -> reqwest::ClientBuilder {
     reqwest::Client::builder().tls_certs_only([])
 }
 
-/// One caller.
-#[derive(Clone)]
-pub struct Client {
-    http: reqwest::Client,
-    pub url: String,
-    pub token: Option<String>,
-    /// Whether the gateway's bounds are so short that a call may run out of time on a busy machine.
-    is_short_of_time: bool,
-    /// Whether that is likely.
-    is_hurried: bool,
-    app: App,
-}
-
-impl Client {
-    /// Runs all sweeps of its gateway once, whatever comes of it.
-    pub async fn sweep(&self) {
-        background::sweep_all(&self.app).await.ok();
-    }
-
-    /// Sends an operation and answers the whole response, or the error of the transport. Nobody looks at the commands
-    /// that were sent for it, so the gateway needn't explain them.
-    pub async fn send(&self, query: &str, variables: Value) -> reqwest::Result<(u16, Value)> {
-        let request = self.http.post(&self.url).header("x-docgate-explain", "false");
-        let response = self.ask(request, query, variables).await?;
-        Ok((response.status().as_u16(), response.json().await?))
-    }
-
-    /// The whole response, with the commands that were sent for it.
-    pub async fn explained(&self, query: &str, variables: Value) -> Value {
-        let response = self.post(query, variables).await.expect("an answer");
-        response.json().await.expect("an answer")
-    }
-
-    /// The whole response as it was written.
-    pub async fn text(&self, query: &str, variables: Value) -> String {
-        let response = self.post(query, variables).await.expect("an answer");
-        response.text().await.expect("a text")
-    }
-
-    async fn post(&self, query: &str, variables: Value) -> reqwest::Result<reqwest::Response> {
-        self.ask(self.http.post(&self.url), query, variables).await
-    }
-
-    async fn ask(
-        &self,
-        mut request: reqwest::RequestBuilder,
-        query: &str,
-        variables: Value,
-    ) -> reqwest::Result<reqwest::Response> {
-        if let Some(token) = &self.token {
-            request = request.bearer_auth(token);
-        }
-        let body = json!({ "query": query, "variables": variables });
-        request.json(&body).send().await
-    }
-
-    /// The whole response.
-    pub async fn run(&self, query: &str, variables: Value) -> Value {
-        self.send(query, variables).await.expect("an answer").1
-    }
-
-    /// `data` of a response without errors. A call that ran out of time is repeated, with [`short_bounds`] with a key by
-    /// which the gateway knows that it is a repeat.
-    pub async fn data(&self, query: &str, mut variables: Value) -> Value {
-        // A guest can't give every call a key.
-        if self.is_hurried && self.token.is_some() {
-            with_key(query, &mut variables);
-        }
-        let mut response = self.run(query, variables.clone()).await;
-        let mut repeats = if self.is_short_of_time { 30 } else { 0 };
-        while repeats > 0 && response["errors"][0]["extensions"]["code"] == "UNAVAILABLE" {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            response = self.run(query, variables.clone()).await;
-            repeats -= 1;
-        }
-        assert!(response.get("errors").is_none(), "{response:#}");
-        response["data"].clone()
-    }
-
-    /// The one field of `data` of a response without errors.
-    pub async fn field(&self, query: &str, variables: Value) -> Value {
-        let data = self.data(query, variables).await;
-        let fields = data.as_object().expect("an object");
-        assert_eq!(fields.len(), 1, "one root field: {data:#}");
-        fields.values().next().cloned().expect("a field")
-    }
-
-    /// `extensions.code` of the first error.
-    pub async fn error_code(&self, query: &str, variables: Value) -> String {
-        let response = self.run(query, variables).await;
-        let code = response["errors"][0]["extensions"]["code"].as_str();
-        code.unwrap_or_else(|| panic!("an error with a code: {response:#}")).to_owned()
-    }
-}
-
-/// Gives the input of a mutation an idempotency key, if it can have one and has none.
-fn with_key(query: &str, variables: &mut Value) {
-    static KEYED: LazyLock<HashSet<String>> = LazyLock::new(|| {
-        let sdl = include_str!("../../../schema.graphql");
-        let inputs = sdl.split("\ninput ").skip(1).filter_map(|input| input.split_once(" {"));
-        let body = |rest: &str| rest.split("\n}").next().unwrap_or_default().to_owned();
-        let keyed = inputs.filter(|(_, rest)| body(rest).contains("idempotencyKey:"));
-        keyed.map(|(name, _)| name.to_owned()).collect()
-    });
-    let Some((_, declared)) = query.split_once("$input: ") else { return };
-    let of_input = declared.split('!').next().unwrap_or_default();
-    if KEYED.contains(of_input)
-        && let Some(input) = variables["input"].as_object_mut()
-        && input.get("idempotencyKey").is_none_or(Value::is_null)
-    {
-        input.insert("idempotencyKey".into(), json!(fresh_name()));
-    }
-}
-
-/// Names of the commands that a response says it sent.
-pub fn commands(response: &Value) -> Vec<String> {
-    let commands = response["extensions"]["docgate"]["commands"].as_array();
-    commands
-        .expect("development mode tells the commands")
-        .iter()
-        .map(|sent| {
-            let text = |key: &str| sent[key].as_str().unwrap_or_default().to_owned();
-            format!("{} {}", text("command"), text("collection"))
-        })
-        .collect()
-}
-
 /// The `_id` behind a global id; a key is its own.
 pub fn key(id: &str) -> String {
     docgate::graphql::node_id::decode(id).map_or_else(|| id.to_owned(), |(_, key)| key)
-}
-
-/// Reads a list in pages of two, from its beginning and from its end, each page by one command. Both must show the
-/// same nodes in the same order, which are returned. `list` is the root field with its own arguments, such as
-/// `transfers(state: DONE`, and `node` selects the fields of a node.
-pub async fn pages_both_ways(client: &Client, list: &str, node: &str) -> Vec<Value> {
-    let query = format!(
-        "query($first: Int, $after: String, $last: Int, $before: String) {{
-            list: {list} first: $first, after: $after, last: $last, before: $before) {{
-                nodes {{ {node} }}
-                pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"
-    );
-    let [mut forward, mut backward] = [Vec::new(), Vec::new()];
-    for (from, end, more, found) in [
-        (["first", "after"], "endCursor", "hasNextPage", &mut forward),
-        (["last", "before"], "startCursor", "hasPreviousPage", &mut backward),
-    ] {
-        let mut cursor = Value::Null;
-        loop {
-            let response = client.explained(&query, json!({ from[0]: 2, from[1]: cursor })).await;
-            assert_eq!(commands(&response).len(), 1, "{response:#}");
-            let page = &response["data"]["list"];
-            found.push(page["nodes"].as_array().expect("nodes").clone());
-            if page["pageInfo"][more] == json!(false) {
-                break;
-            }
-            cursor = page["pageInfo"][end].clone();
-        }
-    }
-    backward.reverse();
-    let (forward, backward) = (forward.concat(), backward.concat());
-    assert_eq!(forward, backward, "{list}");
-    forward
 }

@@ -39,6 +39,8 @@ document! {
         pub shipping_tax: i64,
         /// What a merchant gave back of shipping and its tax, if it is an order's.
         pub shipping_refunded?: i64,
+        /// Tax on shipping as it was paid, if a merchant gave something of it back.
+        pub shipping_tax_paid?: i64,
         /// Whether prices include the taxes. Otherwise they are added. Charges of earlier releases have no such field.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub tax_included: bool,
@@ -132,14 +134,17 @@ impl Charges {
         self.added(by)
     }
 
-    /// Gives a part of what shipping costs back, at most all of it. What stays of the tax is in proportion to what stays,
-    /// rounded down.
+    /// Gives a part of what shipping costs back, at most all of it. What stays of the tax as it was paid is in proportion to
+    /// what stays of the price, rounded down. So it doesn't depend on the parts in which it is given back.
     pub fn lower_shipping(&mut self, by: i64) {
-        let before = self.shipping_total();
-        let tax = share(self.shipping_tax, before - by, before);
-        self.shipping = before - by - self.added(tax);
+        let left = self.shipping_total() - by;
+        let refunded = self.shipping_refunded.unwrap_or(0) + by;
+        let paid = self.shipping_tax_paid.unwrap_or(self.shipping_tax);
+        let tax = share(paid, left, left + refunded);
+        self.shipping = left - self.added(tax);
         self.shipping_tax = tax;
-        self.shipping_refunded = Some(self.shipping_refunded.unwrap_or(0) + by);
+        self.shipping_refunded = Some(refunded);
+        self.shipping_tax_paid = Some(paid);
     }
 
     /// Tax on pieces of this price that are added to a line, whether the price includes it or not. `None` if it isn't known.
@@ -218,6 +223,7 @@ mod tests {
             shipping: 500,
             shipping_tax: 95,
             shipping_refunded: None,
+            shipping_tax_paid: None,
             tax_included: false,
             lines: vec![line],
             by_default: false,
@@ -257,6 +263,7 @@ mod tests {
             shipping,
             shipping_tax,
             shipping_refunded: None,
+            shipping_tax_paid: None,
             tax_included,
             lines: Vec::new(),
             by_default: false,

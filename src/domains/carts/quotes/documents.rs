@@ -117,13 +117,17 @@ impl Charges {
         if self.tax_included { 0 } else { tax }
     }
 
-    /// Whether the amounts are impossible: one is below zero, or the tax on shipping is more than its price.
-    pub fn is_impossible(&self) -> bool {
-        let is_negative = |amount: i64| amount < 0;
-        is_negative(self.shipping_tax)
-            || self.shipping < self.shipping_tax
-            || self.shipping_refunded.is_some_and(is_negative)
-            || self.lines.iter().any(|line| is_negative(line.tax))
+    /// Whether the amounts are impossible: one is below zero; a tax is more than the price that is taxed, or than the whole
+    /// of which it is a part. `price_of` is the price of the line with a SKU, and 0 if there is none.
+    pub fn is_impossible(&self, price_of: impl Fn(&str) -> i64) -> bool {
+        let is_wrong = |line: &LineTax| {
+            let added = line.added.as_ref().map_or(0, |added| added.tax);
+            !(0..=line.tax).contains(&added) || line.tax > price_of(&line.sku)
+        };
+        !(0..=self.shipping).contains(&self.shipping_tax)
+            || self.shipping_refunded.is_some_and(|refunded| refunded < 0)
+            || self.shipping_tax_paid.is_some_and(|paid| paid < self.shipping_tax)
+            || self.lines.iter().any(is_wrong)
     }
 
     /// Lowers the tax on a line to that on `to` of its `from` pieces. Returns by how much the total is lowered. Shipping
@@ -282,7 +286,7 @@ mod tests {
         let mut charges = of_shipping(500, 80, true);
         charges.lower_shipping(100);
         assert_eq!((charges.shipping, charges.shipping_tax, charges.total()), (400, 64, 400));
-        assert!(!charges.is_impossible());
+        assert!(!charges.is_impossible(|_| 0));
     }
 
     #[test]

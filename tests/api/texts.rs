@@ -178,6 +178,11 @@ fn texts_of_carts() -> Vec<(&'static str, Value, &'static [&'static str])> {
             &["/shippingMethod", "/city", "/idempotencyKey"],
         ),
         (
+            "removeShippingMethod",
+            json!({ "cartId": NodeKind::CART.id("a"), "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
+        (
             "acceptPrices",
             json!({ "cartId": NodeKind::CART.id("a"), "idempotencyKey": "op" }),
             &["/idempotencyKey"],

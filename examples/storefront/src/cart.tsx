@@ -31,6 +31,7 @@ interface CartStore {
   removeVoucher(): Told;
   acceptPrices(): Told;
   setShippingMethod(method: string, country: string): Told;
+  removeShippingMethod(): Told;
   /** Places the order; its id, or what the shopper is told. */
   checkOut(address: Address): Promise<{ orderId: string } | { told: string }>;
 }
@@ -132,6 +133,8 @@ export function CartProvider({ children }: { children: ReactNode }) {
         change(async (cartId, key) =>
           (await request(ops.SetShippingMethod, { cartId, method, country, key })).setShippingMethod,
         ),
+      removeShippingMethod: (): Told =>
+        change(async (cartId, key) => (await request(ops.RemoveShippingMethod, { cartId, key })).removeShippingMethod),
       checkOut: (shipping: Address) =>
         inTurn(async () => {
           try {

@@ -16,20 +16,24 @@ export function useQuery<Result, Variables>(
   document: TadaDocumentNode<Result, Variables>,
   variables: Variables,
 ): Loaded<Result> {
-  const [loaded, setLoaded] = useState<Loaded<Result>>({ data: null, error: null, isLoading: true });
   const key = JSON.stringify(variables);
+  // `of` is the key of the variables for which it was loaded.
+  const [{ of, ...loaded }, setLoaded] = useState<Loaded<Result> & { of: string }>(
+    { of: key, data: null, error: null, isLoading: true },
+  );
   useEffect(() => {
     const abort = new AbortController();
-    setLoaded(({ data }) => ({ data, error: null, isLoading: true }));
+    setLoaded(({ data }) => ({ of: key, data, error: null, isLoading: true }));
     request(document, JSON.parse(key) as Variables, abort.signal).then(
-      (data) => setLoaded({ data, error: null, isLoading: false }),
+      (data) => setLoaded({ of: key, data, error: null, isLoading: false }),
       (fault: Error) => {
-        if (!abort.signal.aborted) setLoaded({ data: null, error: fault.message, isLoading: false });
+        if (!abort.signal.aborted) setLoaded({ of: key, data: null, error: fault.message, isLoading: false });
       },
     );
     return () => abort.abort();
   }, [document, key]);
-  return loaded;
+  // Other variables are rendered before the effect asks for them.
+  return of === key ? loaded : { data: loaded.data, error: null, isLoading: true };
 }
 
 /** The newest result of a subscription. `hasEnded` without data: there is nothing to follow. */

@@ -54,6 +54,7 @@ const Order = graphql(
     lines { sku title quantity total { formatted(locale: "en") } }
     discount { minorUnits formatted(locale: "en") }
     charges { ...Charges }
+    shippingRefunded { minorUnits formatted(locale: "en") }
     total { formatted(locale: "en") }
     shipping { name street city country }
     shipments { state carrier tracking }
@@ -255,6 +256,20 @@ export const SetShippingMethod = graphql(
   `
   mutation SetShippingMethod($cartId: ID!, $method: String!, $country: String!, $key: ID!) {
     setShippingMethod(input: {cartId: $cartId, shippingMethod: $method, country: $country, idempotencyKey: $key}) {
+      __typename
+      ... on Cart { ...Cart }
+      ... on NotFound { what }
+      ... on UserError { code message }
+    }
+  }
+`,
+  [Cart],
+);
+
+export const RemoveShippingMethod = graphql(
+  `
+  mutation RemoveShippingMethod($cartId: ID!, $key: ID!) {
+    removeShippingMethod(input: {cartId: $cartId, idempotencyKey: $key}) {
       __typename
       ... on Cart { ...Cart }
       ... on NotFound { what }

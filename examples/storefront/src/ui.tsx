@@ -2,7 +2,7 @@
 
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useCart } from "./cart";
-import type { CardData, ChargesData, PictureData } from "./operations";
+import type { CardData, ChargesData, OrderData, PictureData } from "./operations";
 import { Link } from "./router";
 
 /** The address of a product's page. */
@@ -83,15 +83,25 @@ export function Stars({ of }: { of: number }) {
   );
 }
 
-/** The rows of a sum behind the goods: delivery, tax that is added, the total, and tax that is in the prices. */
-export function Totals({ of: charges, total, testId }: { of: ChargesData | null; total: string; testId?: string }) {
+/**
+ * The rows of a sum behind the goods: delivery, tax that is added, the total, tax that is in the prices, and what was given
+ * back of the delivery.
+ */
+export function Totals({ of: charges, refunded, total, testId }: {
+  of: ChargesData | null;
+  refunded?: OrderData["shippingRefunded"];
+  total: string;
+  testId?: string;
+}) {
   const taxed = charges && charges.tax.minorUnits > 0 ? charges : null;
+  const isRefunded = refunded !== undefined && refunded.minorUnits > 0;
   return (
     <>
-      {charges && <div><dt>{charges.title}</dt><dd>{deliveryPrice(charges)}</dd></div>}
+      {charges && <div><dt>{charges.title}</dt><dd>{isRefunded ? charges.shipping.formatted : deliveryPrice(charges)}</dd></div>}
       {taxed && !taxed.taxIncluded && <div><dt>Tax</dt><dd>{taxed.tax.formatted}</dd></div>}
       <div className="total"><dt>Total</dt><dd data-testid={testId}>{total}</dd></div>
       {taxed?.taxIncluded && <div className="included"><dt>Tax included</dt><dd>{taxed.tax.formatted}</dd></div>}
+      {isRefunded && <div className="included"><dt>Delivery refunded</dt><dd>{refunded.formatted}</dd></div>}
     </>
   );
 }

@@ -116,6 +116,13 @@ mutations! {
     /// Who: everyone.
     set_shipping_method(SetShippingMethodInput) -> SetShippingMethodResult;
 
+    /// Takes the shipping method of an active cart back, so that the checkout charges no shipping. It is refused with
+    /// `InvalidInput` if each checkout of the shop needs a shipping method. A cart without one is returned as it is. Allowed for
+    /// the owner and the role `service`, and for everyone if the cart has no owner.
+    ///
+    /// Who: everyone.
+    remove_shipping_method(RemoveShippingMethodInput) -> RemoveShippingMethodResult;
+
     /// Saves an address of the caller under a label, or replaces the one with this label. Orders keep the address that
     /// they were placed with.
     save_address(SaveAddressInput) -> SaveAddressResult by signed_in;

@@ -102,11 +102,12 @@ fn quote_of(cart: &CartDocument) -> Option<&str> {
     cart.quote.as_ref().map(|quote| quote.id.as_str())
 }
 
-/// Another quote, guarded by the lines and the voucher for which it was computed.
-pub(super) fn set_quote(cart: &CartDocument, quote: &CartQuote) -> Change {
+/// Another quote, guarded by the lines and the voucher for which it was computed; or none, guarded by these as they were read.
+pub(super) fn set_quote(cart: &CartDocument, quote: Option<&CartQuote>) -> Change {
     let mut guard = lines_as_read(cart);
     guard.insert("voucher.code", voucher_of(cart));
-    changed_lines(cart, guard, doc! { "quote": literal(stored(quote)) })
+    let quote = quote.map_or_else(|| "$$REMOVE".into(), |quote| literal(stored(quote)));
+    changed_lines(cart, guard, doc! { "quote": quote })
 }
 
 /// New prices of lines, guarded by the lines as they were read.

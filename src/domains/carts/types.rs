@@ -3,7 +3,10 @@
 pub use super::addresses::types::{
     RemoveAddressInput, RemoveAddressResult, SaveAddressInput, SaveAddressResult, SavedAddress,
 };
-pub use super::quotes::types::{SetShippingMethodInput, SetShippingMethodResult};
+pub use super::quotes::types::{
+    RemoveShippingMethodInput, RemoveShippingMethodResult, SetShippingMethodInput,
+    SetShippingMethodResult,
+};
 pub use super::vouchers::types::{
     ApplyVoucherInput, ApplyVoucherResult, CreateVoucherInput, CreateVoucherResult,
     EndVoucherInput, EndVoucherResult, RemoveVoucherInput, RemoveVoucherResult,

@@ -66,8 +66,9 @@
 //! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
 //! to one and have the same owner; the total is the sum of the lines less the discount, with shipping and the tax that prices
 //! don't include, and equals what was paid less what is to be refunded (zero once an order is cancelled); captures and refunds
-//! of the provider equal those of the orders, except for refunds that are due; no line has fewer pieces than are packed or
-//! sent, and no shipment has fewer than its returns; what was bought together is what a recount of the orders gives.
+//! of the provider equal those of the orders, except for refunds that are due; no tax of an order is more than what is
+//! taxed, and no more of shipping is given back than was refunded; no line has fewer pieces than are packed or sent, and no
+//! shipment has fewer than its returns; what was bought together is what a recount of the orders gives.
 
 mod documents;
 mod fulfilment;

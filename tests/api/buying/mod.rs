@@ -10,6 +10,7 @@ mod quoted_outside;
 mod quotes;
 mod returns;
 mod shipping_refunds;
+mod taken_back;
 mod tax_included;
 mod variants;
 mod vouchers;

@@ -1,7 +1,7 @@
 //! Prices that include tax, and checkouts that need no shipping method.
 
 use docgate::config::Config;
-use mongodb::bson::Document;
+use mongodb::bson::{Bson, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
@@ -15,7 +15,7 @@ use crate::{
         fulfilment::{change, shipped},
     },
     shop::{account, add, balance, cart, settled, stocked, stored},
-    support::{Client, Gateway},
+    support::{Client, Gateway, faults::Fault, key},
 };
 
 /// As [`with_tables`], and prices include the tax.
@@ -119,6 +119,59 @@ async fn a_tax_that_prices_include_follows_the_lines_of_an_order() {
     assert_eq!(sums(&shopper, order).await, [500, 80, 0, 300]);
     gateway.assert_sound().await;
     assert_eq!(cancel(&shopper, order, "cancel").await["state"], "CANCELLED");
+    assert_eq!(balance(&gateway, &purse).await, 5_000);
+    gateway.assert_sound().await;
+}
+
+/// Amounts that no sum of the order shows, because its prices include the taxes.
+#[tokio::test(flavor = "multi_thread")]
+async fn taxes_and_refunds_that_cannot_be_are_found() {
+    const CHARGES: &str = "orders: no tax is below zero or more than what is taxed, and no more of shipping is given \
+                           back than was refunded";
+    let gateway = Gateway::with(with_included).await;
+    stocked(&gateway, "a", 100, 100).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    chosen(&shopper, &id, "standard", json!({})).await;
+    let placed = checkout(&shopper, &id, &purse, "op").await;
+    let order = id_of(&placed);
+    adjust(&shopper, order, "a", 2, "more").await;
+    let refund =
+        "mutation($id: ID!) { refundShipping(input: {orderId: $id, amount: 100}) { __typename } }";
+    let refunded = gateway.merchant().field(refund, json!({ "id": order })).await;
+    assert_eq!(refunded["__typename"], "Order", "{refunded:#}");
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+    let own = stored(&gateway, "orders", order).await;
+    let charges = own.get_document("charges").expect("charges");
+    let [tax, refunded, paid] = ["shippingTax", "shippingRefunded", "shippingTaxPaid"]
+        .map(|field| charges.get_i64(field).expect("an amount"));
+    assert_eq!((tax, refunded, paid), (64, 100, 80), "{charges}");
+    for (field, value) in [
+        ("charges.lines.0.tax", 201_i64.into()),
+        ("charges.lines.0.tax", (-1_i64).into()),
+        ("charges.lines.0.sku", Bson::from("b")),
+        ("charges.lines.0.added.tax", 15_i64.into()),
+        ("charges.lines.0.added.tax", (-1_i64).into()),
+        ("charges.shippingTax", 401_i64.into()),
+        ("charges.shippingTax", (-1_i64).into()),
+        ("charges.shippingTaxPaid", 63_i64.into()),
+        ("charges.shippingRefunded", 101_i64.into()),
+        ("charges.shippingRefunded", (-1_i64).into()),
+    ] {
+        let fault = Fault::Changed(doc! { "$set": { field: &value } });
+        let broken = gateway.broken_by("orders", &key(order), fault).await;
+        assert_eq!(broken, [CHARGES], "{field}: {value}");
+    }
+    // What can be is not reported.
+    for (op, quantity) in [("to-0", 0), ("to-1", 1), ("to-0-again", 0)] {
+        adjust(&shopper, order, "a", quantity, op).await;
+        settled(&gateway).await;
+        gateway.assert_sound().await;
+    }
+    assert_eq!(cancel(&shopper, order, "cancel").await["state"], "CANCELLED");
+    settled(&gateway).await;
     assert_eq!(balance(&gateway, &purse).await, 5_000);
     gateway.assert_sound().await;
 }

@@ -129,18 +129,29 @@ const COUNTRIES = ["AT", "BE", "CH", "DE", "DK", "FR", "GB", "IT", "NL", "PL", "
 
 /**
  * The shipping methods for a country, and the one that is chosen: the cheapest one until the shopper takes another. The
- * choice is written to the cart, whose sums have it then.
+ * choice is written to the cart, whose sums have it then. If there is none for the country, or it can't be chosen, the shopper
+ * can do without one; a shop that needs one says so.
  */
 function useDelivery(cart: CartData, country: string) {
-  const { setShippingMethod } = useCart();
+  const { setShippingMethod, removeShippingMethod } = useCart();
   const { data, error, isLoading } = useQuery(ShippingMethods, { cartId: cart.id, country });
   const { told, isBusy, run } = useChange();
+  // The country for which the shopper does without a method.
+  const [without, setWithout] = useState<string | null>(null);
   const methods = data?.shippingMethods ?? [];
   const present = cart.quote?.charges.shippingMethod;
   const isChosen = cart.quote?.isCurrent === true && cart.quote.country === country;
   const isOffered = methods.some(({ shippingMethod }) => shippingMethod === present);
   const wanted = isOffered ? present : methods[0]?.shippingMethod;
+  const hasNone = !isLoading && data?.shippingMethods?.length === 0;
+  const isWithout = !cart.quote && (hasNone || without === country);
   const choose = (method: string) => run(() => setShippingMethod(method, country));
+  const skip = () =>
+    run(async () => {
+      const refused = cart.quote ? await removeShippingMethod() : null;
+      if (!refused) setWithout(country);
+      return refused;
+    });
   useEffect(() => {
     if (wanted && !isLoading && !isChosen) choose(wanted);
     // A method that is refused isn't tried again by itself.
@@ -150,13 +161,15 @@ function useDelivery(cart: CartData, country: string) {
     method: isChosen ? present : undefined,
     told: error ?? told,
     isBusy,
+    canSkip: !isLoading && !isChosen && !isWithout && (hasNone || error !== null || told !== null),
     // Nothing is ordered for another country than that of the address.
-    isReady: !isLoading && !isBusy && (isChosen || !wanted || told !== null),
+    isReady: !isLoading && !isBusy && (isChosen || isWithout),
     choose,
+    skip,
   };
 }
 
-function Delivery({ of: { methods, method, told, isBusy, choose } }: { of: ReturnType<typeof useDelivery> }) {
+function Delivery({ of: { methods, method, told, isBusy, canSkip, choose, skip } }: { of: ReturnType<typeof useDelivery> }) {
   return (
     <fieldset className="delivery" disabled={isBusy}>
       <legend>How shall we send it?</legend>
@@ -172,6 +185,7 @@ function Delivery({ of: { methods, method, told, isBusy, choose } }: { of: Retur
           {offer.title} <span className="by">{deliveryPrice(offer)}</span>
         </label>
       ))}
+      {canSkip && <button type="button" className="plain" onClick={skip}>Order without a delivery method</button>}
     </fieldset>
   );
 }

@@ -33,7 +33,7 @@ export function OrderPage({ id }: { id: string }) {
           </ul>
           <dl className="sums">
             {order.discount.minorUnits > 0 && <div><dt>Voucher {order.discountCode}</dt><dd>−{order.discount.formatted}</dd></div>}
-            <Totals of={order.charges} total={order.total.formatted} />
+            <Totals of={order.charges} refunded={order.shippingRefunded} total={order.total.formatted} />
           </dl>
         </div>
         <aside>

@@ -39,6 +39,8 @@ document! {
         pub shipping_tax: i64,
         /// What a merchant gave back of shipping and its tax, if it is an order's.
         pub shipping_refunded?: i64,
+        /// Tax on shipping as it was paid, if a merchant gave something of it back.
+        pub shipping_tax_paid?: i64,
         /// Whether prices include the taxes. Otherwise they are added. Charges of earlier releases have no such field.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub tax_included: bool,
@@ -115,13 +117,17 @@ impl Charges {
         if self.tax_included { 0 } else { tax }
     }
 
-    /// Whether the amounts are impossible: one is below zero, or the tax on shipping is more than its price.
-    pub fn is_impossible(&self) -> bool {
-        let is_negative = |amount: i64| amount < 0;
-        is_negative(self.shipping_tax)
-            || self.shipping < self.shipping_tax
-            || self.shipping_refunded.is_some_and(is_negative)
-            || self.lines.iter().any(|line| is_negative(line.tax))
+    /// Whether the amounts are impossible: one is below zero; a tax is more than the price that is taxed, or than the whole
+    /// of which it is a part. `price_of` is the price of the line with a SKU, and 0 if there is none.
+    pub fn is_impossible(&self, price_of: impl Fn(&str) -> i64) -> bool {
+        let is_wrong = |line: &LineTax| {
+            let added = line.added.as_ref().map_or(0, |added| added.tax);
+            !(0..=line.tax).contains(&added) || line.tax > price_of(&line.sku)
+        };
+        !(0..=self.shipping).contains(&self.shipping_tax)
+            || self.shipping_refunded.is_some_and(|refunded| refunded < 0)
+            || self.shipping_tax_paid.is_some_and(|paid| paid < self.shipping_tax)
+            || self.lines.iter().any(is_wrong)
     }
 
     /// Lowers the tax on a line to that on `to` of its `from` pieces. Returns by how much the total is lowered. Shipping
@@ -132,14 +138,17 @@ impl Charges {
         self.added(by)
     }
 
-    /// Gives a part of what shipping costs back, at most all of it. What stays of the tax is in proportion to what stays,
-    /// rounded down.
+    /// Gives a part of what shipping costs back, at most all of it. What stays of the tax as it was paid is in proportion to
+    /// what stays of the price, rounded down. So it doesn't depend on the parts in which it is given back.
     pub fn lower_shipping(&mut self, by: i64) {
-        let before = self.shipping_total();
-        let tax = share(self.shipping_tax, before - by, before);
-        self.shipping = before - by - self.added(tax);
+        let left = self.shipping_total() - by;
+        let refunded = self.shipping_refunded.unwrap_or(0) + by;
+        let paid = self.shipping_tax_paid.unwrap_or(self.shipping_tax);
+        let tax = share(paid, left, left + refunded);
+        self.shipping = left - self.added(tax);
         self.shipping_tax = tax;
-        self.shipping_refunded = Some(self.shipping_refunded.unwrap_or(0) + by);
+        self.shipping_refunded = Some(refunded);
+        self.shipping_tax_paid = Some(paid);
     }
 
     /// Tax on pieces of this price that are added to a line, whether the price includes it or not. `None` if it isn't known.
@@ -218,6 +227,7 @@ mod tests {
             shipping: 500,
             shipping_tax: 95,
             shipping_refunded: None,
+            shipping_tax_paid: None,
             tax_included: false,
             lines: vec![line],
             by_default: false,
@@ -257,6 +267,7 @@ mod tests {
             shipping,
             shipping_tax,
             shipping_refunded: None,
+            shipping_tax_paid: None,
             tax_included,
             lines: Vec::new(),
             by_default: false,
@@ -275,7 +286,7 @@ mod tests {
         let mut charges = of_shipping(500, 80, true);
         charges.lower_shipping(100);
         assert_eq!((charges.shipping, charges.shipping_tax, charges.total()), (400, 64, 400));
-        assert!(!charges.is_impossible());
+        assert!(!charges.is_impossible(|_| 0));
     }
 
     #[test]

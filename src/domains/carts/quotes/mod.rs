@@ -7,7 +7,8 @@
 //! `setShippingMethod` computes the amounts of a method for the cart as it was read, and writes them to the cart as its
 //! *quote* by one update, which is guarded by the lines and the voucher as they were read. The quote has a digest of these
 //! ([`basis`](CartQuote::basis)). So it needs no update when the cart changes: it isn't current any more, and costs
-//! nothing. A quote that is older than a cart can be idle isn't current either.
+//! nothing. A quote that is older than a cart can be idle isn't current either. `removeShippingMethod` takes it away, if a
+//! checkout needs none.
 //!
 //! A checkout charges the current quote of the cart, if its destination is that of the checkout. Its decision is guarded by
 //! the quote, the lines and the voucher as they were read, so an order never has the amounts of another cart. The order

@@ -20,8 +20,8 @@ use super::{
     settings::{is_needed, is_on},
     tables,
     types::{
-        QuoteFault, QuoteUnavailable, SetShippingMethodInput, SetShippingMethodResult,
-        ShippingCharges,
+        QuoteFault, QuoteUnavailable, RemoveShippingMethodInput, RemoveShippingMethodResult,
+        SetShippingMethodInput, SetShippingMethodResult, ShippingCharges,
     },
 };
 use crate::{
@@ -126,7 +126,25 @@ pub async fn set_shipping_method(
             place: city.map(|city| place(&cx, city)),
             charges,
         };
-        Ok(call.commit_change(store::set_quote(cart, &quote)).await?)
+        Ok(call.commit_change(store::set_quote(cart, Some(&quote))).await?)
+    })
+    .await
+}
+
+/// Takes the choice of a shipping method back, if a checkout needs none.
+pub async fn remove_shipping_method(
+    cx: Cx<'_>,
+    input: RemoveShippingMethodInput,
+) -> Changed<RemoveShippingMethodResult> {
+    let input = &input.checked()?;
+    let scope = [&input.cart_id, "removeShippingMethod"];
+    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    change(cx, &input.cart_id, op, |call| async move {
+        if is_needed(cx.config()) {
+            let reason = "needs a shipping method in this shop; choose another one instead";
+            return Err(InvalidInput::new("cartId", reason).into());
+        }
+        Ok(call.commit_change(store::set_quote(&call.cart, None)).await?)
     })
     .await
 }

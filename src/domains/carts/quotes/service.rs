@@ -203,6 +203,7 @@ fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
             shipping: price,
             shipping_tax: tax,
             shipping_refunded: None,
+            shipping_tax_paid: None,
             tax_included,
             lines: goods.lines.iter().filter_map(taxed).collect(),
             by_default: false,

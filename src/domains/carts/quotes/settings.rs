@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{MAX_AMOUNT, tables::WHOLE};
 use crate::{
-    config::{Config, ShippingSetting, is_web_address},
+    config::{Config, ShippingSetting, TaxSetting, is_web_address},
     domains::room::unmet,
     graphql::{input, scalars::CurrencyCode},
 };
@@ -37,6 +37,11 @@ pub(in super::super) fn faults(config: &Config) -> Vec<String> {
             "taxes needs shipping_methods or quote_url; a method may cost 0",
         ),
         (
+            config.shipping_required || !config.taxes.values().any(is_added),
+            "shipping_required = false needs taxes that prices include, because an order without a shipping method pays no \
+             added tax: set included = true for each country in taxes, or shipping_required = true",
+        ),
+        (
             config.quote_url.as_deref().is_none_or(is_web_address),
             "quote_url isn't a URL that begins with https:// or http://",
         ),
@@ -60,6 +65,11 @@ pub(super) fn is_needed(config: &Config) -> bool {
 /// Whether carts can have quotes.
 pub(super) fn is_on(config: &Config) -> bool {
     config.quote_url.is_some() || !config.shipping_methods.is_empty()
+}
+
+/// Whether a tax is added to prices.
+fn is_added(tax: &TaxSetting) -> bool {
+    !tax.included && tax.types.values().chain([&tax.rate]).any(|rate| *rate > 0)
 }
 
 /// Whether the setting describes a method.

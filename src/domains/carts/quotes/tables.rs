@@ -45,6 +45,7 @@ pub(super) fn offers(config: &Config, goods: &Goods<'_>, country: &str) -> Vec<C
             shipping,
             shipping_tax: rounded(shipping, part, of),
             shipping_refunded: None,
+            shipping_tax_paid: None,
             tax_included,
             lines: lines.clone(),
             by_default: false,

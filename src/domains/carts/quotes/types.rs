@@ -95,6 +95,15 @@ input! {
         /// between.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
+
+    /// Input of `removeShippingMethod`: the cart whose shipping method is taken back.
+    pub struct RemoveShippingMethodInput {
+        /// Global id of the cart.
+        pub cart_id: ID where id(NodeKind::CART),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove a method that was set in
+        /// between.
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
+    }
 }
 
 result! {
@@ -104,6 +113,12 @@ result! {
     /// destination.
     pub enum SetShippingMethodResult:
         CartDocument => Cart | NotFound | CartNotActive | QuoteUnavailable | Conflict | InvalidInput;
+
+    /// Result of `removeShippingMethod`: the cart without a quote, or a refusal. `NotFound`: the cart doesn't exist for this
+    /// caller. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, each checkout of
+    /// this shop needs a shipping method.
+    pub enum RemoveShippingMethodResult:
+        CartDocument => Cart | NotFound | CartNotActive | Conflict | InvalidInput;
 }
 
 /// Why the quote of a cart can't be charged.

@@ -184,10 +184,24 @@ pub(super) fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decis
 }
 
 /// Lowers the total by an amount. Returns the refunds that it takes, from the newest payment on.
-pub(super) fn refunded(order: &mut OrderDocument, mut amount: i64) -> Vec<Action> {
+fn refunded(order: &mut OrderDocument, amount: i64) -> Vec<Action> {
     order.total -= amount;
+    taken_from(order.payments.iter_mut().rev(), amount)
+}
+
+/// Lowers the total by an amount that the checkout has paid. Returns the refunds that it takes, from the oldest payment on.
+pub(super) fn refunded_of_checkout(order: &mut OrderDocument, amount: i64) -> Vec<Action> {
+    order.total -= amount;
+    taken_from(order.payments.iter_mut(), amount)
+}
+
+/// The refunds that take an amount from these payments, one after the other.
+fn taken_from<'a>(
+    payments: impl Iterator<Item = &'a mut OrderPayment>,
+    mut amount: i64,
+) -> Vec<Action> {
     let mut owed = Vec::new();
-    for payment in order.payments.iter_mut().rev() {
+    for payment in payments {
         let part = amount.min(payment.amount - payment.refunded);
         if part > 0 {
             payment.refunded += part;

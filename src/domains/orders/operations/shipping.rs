@@ -8,7 +8,7 @@ use super::{
         types::{RefundShippingInput, RefundShippingResult, RefundTooLarge},
     },
     Changed,
-    adjust::refunded,
+    adjust::refunded_of_checkout,
     fulfilment::{merchants_op, once},
 };
 use crate::{domains::carts::quotes::Charges, graphql::prelude::*};
@@ -33,13 +33,14 @@ pub async fn refund_shipping(
 /// The decision of a refund: of this amount, or of all that is left.
 fn given_back(mut order: OrderDocument, amount: Option<i64>) -> Result<Decision, RefundTooLarge> {
     let left = order.charges.as_ref().map_or(0, Charges::shipping_total);
-    let amount = amount.unwrap_or(left.max(1));
-    if amount > left {
+    let amount = amount.unwrap_or(left);
+    if left == 0 || amount > left {
         return Err(RefundTooLarge::new(amount, left, order.currency));
     }
     if let Some(charges) = &mut order.charges {
         charges.lower_shipping(amount);
     }
-    let owed = refunded(&mut order, amount);
+    // The payment of the checkout has paid for it, whoever has paid for pieces that were added.
+    let owed = refunded_of_checkout(&mut order, amount);
     Ok(Decision { order, owed, raise: None })
 }

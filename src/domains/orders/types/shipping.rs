@@ -25,7 +25,7 @@ result! {
 refusal! {
     /// More was to be given back than is left of what the order paid. Nothing was changed.
     struct RefundTooLarge as "REFUND_TOO_LARGE" {
-        /// Amount that was to be given back.
+        /// Amount that was to be given back. It is 0 if all that is left was to be given back, and nothing is left.
         pub requested: Money,
         /// Amount that is left, with the tax on it.
         pub available: Money,
@@ -35,8 +35,10 @@ refusal! {
 impl RefundTooLarge {
     /// `requested` was to be given back, of which only `available` is left; in minor units.
     pub fn new(requested: i64, available: i64, currency: CurrencyCode) -> Self {
-        let message =
-            format!("{available} minor units are left, {requested} were to be given back");
+        let message = match available {
+            0 => "nothing is left to be given back".to_owned(),
+            _ => format!("{available} minor units are left, {requested} were to be given back"),
+        };
         Self::because(message, Money::new(requested, currency), Money::new(available, currency))
     }
 }

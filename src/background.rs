@@ -13,7 +13,7 @@ use crate::{
         switched_on,
     },
     error::Error,
-    flow::{Attempt, Sweep, lease::Lease},
+    flow::{Sweep, lease::Lease},
 };
 
 /// The result of one pass of the sweeps.
@@ -39,6 +39,15 @@ pub async fn sweep_each(
     app: &App,
     rooms: impl Iterator<Item = &'static Room>,
 ) -> Result<Swept, Error> {
+    sweep_rooms(app, rooms, |_, sweep| sweep).await
+}
+
+/// Like [`sweep_each`], with each pass as `limited` returns it.
+async fn sweep_rooms(
+    app: &App,
+    rooms: impl Iterator<Item = &'static Room>,
+    limited: impl Fn(&'static Room, Sweep) -> Sweep,
+) -> Result<Swept, Error> {
     let mut total = Swept::default();
     let attempt = app.begin().await?;
     let mut failed = None;
@@ -47,7 +56,8 @@ pub async fn sweep_each(
             continue;
         }
         let metrics = app.metrics().sweeps();
-        match sweep_from(app, room, &attempt).await {
+        let pass = limited(room, Sweep::begin(&attempt, app.bounds()));
+        match sweep_from(app, room, pass).await {
             Ok(finished) => {
                 metrics.passed(room.name, finished);
                 total.finished += finished;
@@ -72,12 +82,12 @@ pub async fn sweep_each(
 /// # Errors
 /// The first error; the other flows were still tried.
 pub async fn sweep_room(app: &App, room: &Room) -> Result<u64, Error> {
-    sweep_from(app, room, &app.begin().await?).await
+    let attempt = app.begin().await?;
+    sweep_from(app, room, Sweep::begin(&attempt, app.bounds())).await
 }
 
-/// Runs the sweep of one room for flows that are old enough at the beginning of `attempt`.
-async fn sweep_from(app: &App, room: &Room, attempt: &Attempt) -> Result<u64, Error> {
-    let mut sweep = Sweep::begin(attempt, app.bounds());
+/// Runs the sweep of one room for flows that are old enough at the beginning of the pass.
+async fn sweep_from(app: &App, room: &Room, mut sweep: Sweep) -> Result<u64, Error> {
     if let Some(run) = room.sweep {
         run(app, &mut sweep).await;
     }
@@ -129,7 +139,9 @@ async fn pass(app: &App) -> Result<(), Error> {
     let holder = app.name().to_owned();
     let lease = Lease::acquire(app.collection(), "sweeps", holder, &attempt, app.bounds()).await?;
     let Some(lease) = lease else { return Ok(()) };
-    let swept = sweep_all(app).await;
+    // A pass without an end would let the lease run out, and keep a shutdown waiting.
+    let limited = |room: &'static Room, sweep: Sweep| sweep.limited(room.name, app.shared());
+    let swept = sweep_rooms(app, switched_on(app.config()), limited).await;
     // The lease is released even if a sweep failed: correctness never depends on it.
     lease.release().await.decided()?;
     if let Swept { finished: 1.. } = swept? {

@@ -17,7 +17,8 @@
 //!    record; so the counts include each change that led to the `changes` that was read.
 //!
 //! A pass of the sweep follows up to [`ROUNDS`] lists of records, and counts what has been dirty longest first. It begins no
-//! further count after [`PASS`], because other rooms wait for it.
+//! further count after [`PASS`], because other rooms wait for it. A count that fails goes behind the others that are due, so it
+//! doesn't keep them waiting if it fails each time.
 //!
 //! # The mark of a product
 //!
@@ -107,15 +108,32 @@ async fn follow_all<C: Counts>(app: &App) -> Result<u64> {
     Ok(followed)
 }
 
-/// Counts what has been dirty since before a time.
+/// Counts what has been dirty since before a time. What can't be counted stays dirty, but behind the rest.
 pub async fn recount<C: Counts>(app: &App, sweep: &mut Sweep, before: DateTime) {
     let dirty = app.collection::<C>().list_older(("dirtyAt", "dirty"), before, COUNTED).await;
     // Other rooms wait for this one, so the rest is left to the next pass.
     let since = Instant::now();
     let finish = |counts: C| async move {
-        if since.elapsed() > PASS { Ok(false) } else { counts.recount(app).await }
+        if since.elapsed() > PASS {
+            return Ok(false);
+        }
+        let counted = counts.recount(app).await;
+        if counted.is_err() {
+            postpone(app, &counts, before).await?;
+        }
+        counted
     };
     sweep.each(dirty, |counts| counts.key().to_owned(), finish).await;
+}
+
+/// Puts counts behind all that have been dirty since before a time, if they are still among these. They stay dirty, and the next
+/// pass finds them.
+async fn postpone<C: Counts>(app: &App, counts: &C, before: DateTime) -> Result<bool> {
+    let is_due = doc! { "_id": counts.key(), "dirtyAt": { "$lt": before } };
+    app.collection::<C>()
+        .set(is_due, doc! { "dirtyAt": { "$min": [before, "$$NOW"] } })
+        .held()
+        .await
 }
 
 /// All documents of counts.

@@ -1,11 +1,34 @@
 //! Sweeps, which finish interrupted flows.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use mongodb::bson::DateTime;
 
 use super::{Attempt, Bounds, earlier};
 use crate::error::Error;
+
+/// Time after which a gateway's pass begins no further page of a list, because other rooms wait for this one.
+const PASS: Duration = Duration::from_secs(5);
+
+/// Where lists go on of which a pass didn't reach the end, by their names. Each gateway has its own in memory: after its start a
+/// list begins at the front.
+#[derive(Debug, Default)]
+pub struct Places(Mutex<HashMap<String, DateTime>>);
+
+impl Places {
+    /// Returns where the list goes on, and forgets it.
+    fn take(&self, list: &str) -> Option<DateTime> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(list)
+    }
+
+    fn note(&self, list: String, from: DateTime) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(list, from);
+    }
+}
 
 /// One pass of a room's sweep: its time on the server's clock, and its result so far. After a failed item the pass
 /// continues with the others.
@@ -15,12 +38,29 @@ pub struct Sweep {
     bounds: Bounds,
     finished: u64,
     failed: Option<Error>,
+    /// Beginning of the names of its lists in `places`.
+    room: &'static str,
+    places: Arc<Places>,
+    /// Time after which a list that is read page by page begins no further page; see [`PASS`].
+    time: Duration,
 }
 
 impl Sweep {
     /// A sweep that begins with this attempt.
     pub fn begin(attempt: &Attempt, bounds: Bounds) -> Self {
-        Self { now: attempt.now(), bounds, finished: 0, failed: None }
+        Self::at(attempt.now(), bounds)
+    }
+
+    fn at(now: DateTime, bounds: Bounds) -> Self {
+        let (room, places, time) = ("", Arc::default(), Duration::MAX);
+        Self { now, bounds, finished: 0, failed: None, room, places, time }
+    }
+
+    /// The same pass with limited time for each list that is read page by page. The room's lists go on where an earlier pass
+    /// has noted it in `places`.
+    #[must_use]
+    pub fn limited(self, room: &'static str, places: Arc<Places>) -> Self {
+        Self { room, places, time: PASS, ..self }
     }
 
     /// The server's time at the beginning of the pass.
@@ -72,8 +112,17 @@ impl Sweep {
     }
 
     /// Finishes the items of a list page by page, for items that can stay at the front of the list, such as a refund that
-    /// can't be paid now. `page` reads a page of up to `limit` items from a time on, oldest first, and `at` returns the time of an
-    /// item. The next page begins at the last time of the one before.
+    /// can't be paid now. `what` is the name of the list, which no other list of the room has. `page` reads a page of up to
+    /// `limit` items from a time on, oldest first, and `at` returns the time of an item. The next page begins at the last time of the
+    /// one before.
+    ///
+    /// In a [`limited`](Self::limited) pass no further page begins after five seconds. The next pass goes on there, and after the end
+    /// of the list one begins at the front again. So items that stay don't hold up those behind them for ever.
+    ///
+    /// If the time is in elements of an array, no sort by it can use an index
+    /// ([`list_elements_between`](crate::mongo::Collection::list_elements_between)). Behind a router a page then isn't the oldest
+    /// one of all shards, and this pass can leave out items of other shards that are older than its last one. They aren't lost:
+    /// a later pass that begins at the front reads them, at the latest when there are fewer items before them.
     pub async fn each_page<T, L, F>(
         &mut self,
         what: &str,
@@ -86,7 +135,9 @@ impl Sweep {
         L: Future<Output = Result<Vec<T>, Error>>,
         F: Future<Output = Result<bool, Error>>,
     {
-        let mut from = DateTime::from_millis(0);
+        let list = format!("{}: {what}", self.room);
+        let since = Instant::now();
+        let mut from = self.places.take(&list).unwrap_or(DateTime::from_millis(0));
         loop {
             let found = match page(from).await {
                 Ok(found) => found,
@@ -99,6 +150,9 @@ impl Sweep {
                 // A page whose items all have one time would be read again for ever.
                 Some(last) if is_full && last > from => from = last,
                 _ => return,
+            }
+            if since.elapsed() >= self.time {
+                return self.places.note(list, from);
             }
         }
     }
@@ -135,5 +189,64 @@ impl Sweep {
     /// The first error.
     pub fn finished(self) -> Result<u64, Error> {
         self.failed.map_or(Ok(self.finished), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn a_sweep() -> Sweep {
+        let second = Duration::from_secs(1);
+        let bounds =
+            Bounds { attempt: second, command: second, skew: second, ops: second, most_ops: 1 };
+        Sweep::at(DateTime::from_millis(1_000), bounds)
+    }
+
+    fn of_millis(millis: &[i64]) -> Vec<DateTime> {
+        millis.iter().copied().map(DateTime::from_millis).collect()
+    }
+
+    /// What a pass reads of a list of which nothing is ever finished, in pages of two.
+    async fn pass(places: &Arc<Places>, time: Duration, all: &[i64]) -> Vec<DateTime> {
+        let mut seen = Vec::new();
+        let mut sweep = Sweep { time, ..a_sweep().limited("room", Arc::clone(places)) };
+        let page = |from: DateTime| {
+            let rest = of_millis(all).into_iter().filter(move |at| *at >= from);
+            std::future::ready(Ok(rest.take(2).collect()))
+        };
+        let finish = |at: DateTime| {
+            seen.push(at);
+            std::future::ready(Ok(false))
+        };
+        sweep.each_page("items", 2, page, |at, _| Some(*at), ToString::to_string, finish).await;
+        seen
+    }
+
+    #[tokio::test]
+    async fn a_pass_without_time_reads_one_page_and_the_next_goes_on() {
+        let places = Arc::default();
+        let all = [1, 2, 3, 4];
+        for expected in [[1, 2].as_slice(), &[2, 3], &[3, 4], &[4], &[1, 2]] {
+            assert_eq!(pass(&places, Duration::ZERO, &all).await, of_millis(expected));
+        }
+        // With time it goes on to the end, and the next pass begins at the front.
+        for expected in [[2, 3, 3, 4, 4].as_slice(), &[1, 2, 2, 3, 3, 4, 4]] {
+            assert_eq!(pass(&places, Duration::MAX, &all).await, of_millis(expected));
+        }
+        // Another list has a place of its own.
+        assert_eq!(places.take("room: others"), None);
+    }
+
+    #[tokio::test]
+    async fn a_page_that_cant_be_read_is_no_place_to_go_on() {
+        let places = Arc::new(Places::default());
+        places.note("room: items".to_owned(), DateTime::from_millis(3));
+        let mut sweep = a_sweep().limited("room", Arc::clone(&places));
+        let page = |_| std::future::ready(Err(Error::internal("unread")));
+        let finish = |_: DateTime| std::future::ready(Ok(true));
+        sweep.each_page("items", 2, page, |at, _| Some(*at), ToString::to_string, finish).await;
+        assert!(sweep.finished().is_err());
+        assert_eq!(places.take("room: items"), None);
     }
 }

@@ -106,10 +106,24 @@ impl<T: Stored> Collection<T> {
         self.list(List { filter, limit, hint: Some(hint), ..List::default() })
     }
 
-    /// Like [`Self::list_older`], from a time on, for sweeps that read page by page. Of an array, the oldest element that isn't
-    /// before `from` determines the order. A filter alone doesn't do this: of two limits of an array's elements, the server
-    /// uses one.
+    /// Like [`Self::list_older`], from a time on, for sweeps that read page by page. No document has an array in `field`. The sort
+    /// is that of the index; a router needs it to put the lists of several shards together.
     pub fn list_between(
+        &self,
+        (field, hint): (&str, &'static str),
+        from: DateTime,
+        before: DateTime,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        let filter = doc! { field: { "$gte": from, "$lt": before } };
+        let sort = doc! { field: 1 };
+        self.list(List { filter, sort, limit, hint: Some(hint), ..List::default() })
+    }
+
+    /// Like [`Self::list_between`], of times in the elements of an array. The oldest element that isn't before `from` determines the
+    /// order, which holds for each shard by itself: the list isn't sorted, see [`Self::list_older`]. A filter alone doesn't begin
+    /// at `from`: of two limits of an array's elements, the server uses one.
+    pub fn list_elements_between(
         &self,
         (field, hint): (&str, &'static str),
         from: DateTime,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::graphql::scalars::CurrencyCode;
 use cells::{armed, contributors, list, listed, major_units, minor_units, object, shown, unarmed};
 use tables::{PEOPLE, PRODUCTS, STOCK};
-pub(super) use variants::{ProductRows, is_of, variant_of};
+pub(super) use variants::{ProductRows, is_of, orphan, variant_of};
 
 /// What the rows of a file are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

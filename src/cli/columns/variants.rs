@@ -66,12 +66,6 @@ impl ProductRows {
         row: &[String],
     ) -> Result<Self, Misfit> {
         let first = filled(header, row);
-        let is_only_variant =
-            first.iter().all(|(column, _)| column.is_of_variant() || column.path == "sku");
-        if is_only_variant && cell(&first, SKU).is_some() {
-            let reason = "the row of the product isn't above this row of a variant";
-            return Err(("variantSku".to_owned(), reason.to_owned()));
-        }
         let line = Rows::Products.line(header, row)?.unwrap_or_else(|| json!({}));
         let digits = super::digits(&line);
         let mut rows = Self { header: header.to_vec(), first, digits, line, variants: Vec::new() };
@@ -145,6 +139,17 @@ impl ProductRows {
         }
         Ok(Some(variant))
     }
+}
+
+/// The fault of a row that isn't below the row of a product, if it has a variant and nothing else.
+pub(in crate::cli) fn orphan(header: &[&'static Column], row: &[String]) -> Option<Misfit> {
+    let cells = filled(header, row);
+    let is_only_variant =
+        cells.iter().all(|(column, _)| column.is_of_variant() || column.path == "sku");
+    (is_only_variant && cell(&cells, SKU).is_some()).then(|| {
+        let reason = "the row of the product isn't above this row of a variant";
+        ("variantSku".to_owned(), reason.to_owned())
+    })
 }
 
 /// Whether a row has another variant of the product whose row is `first`.
@@ -288,8 +293,8 @@ mod tests {
             assert_eq!(rows.add(&owned(&row)).expect_err("a fault").0, column, "{row:?}");
         }
         let alone = ["s", "", "", "", "", "", "s.b", "colour", "red", "", "", ""];
-        let alone = ProductRows::begin(&header(), &owned(&alone)).map(|_| ());
-        assert_eq!(alone.expect_err("a fault").0, "variantSku");
+        assert_eq!(orphan(&header(), &owned(&alone)).expect("a fault").0, "variantSku");
+        assert_eq!(orphan(&header(), &owned(&FIRST)), None);
         for (field, column) in [
             ("variants", "variantSku"),
             ("variants[2]", "variantSku"),

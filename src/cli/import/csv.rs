@@ -7,7 +7,7 @@ use super::{
     lines::{Line, Lines, MAX_LENGTH, Place},
     reader::Source,
 };
-use crate::cli::columns::{Column, Misfit, ProductRows, Rows, is_of};
+use crate::cli::columns::{Column, Misfit, ProductRows, Rows, is_of, orphan};
 
 /// The rows of a file with a header.
 pub(super) struct CsvRows {
@@ -125,11 +125,15 @@ impl CsvRows {
     }
 
     /// The line of the import for the row of a product and those of its further variants, and its number: that of the row
-    /// with a fault, else of the first row.
+    /// with a fault, else of the first row. A row of a variant without that of its product is a line of its own.
     fn product(&mut self, number: u64, first: &[String]) -> (u64, Line) {
+        if let Some(misfit) = orphan(&self.header, first) {
+            return (number, unfit(misfit));
+        }
+        let mut length = size(first);
         let (mut product, mut fault) = match ProductRows::begin(&self.header, first) {
             Ok(product) => (Some(product), None),
-            Err(misfit) => (None, Some((number, misfit))),
+            Err(misfit) => (None, Some((number, unfit(misfit)))),
         };
         let has_variant = |product: &ProductRows| product.variants() > 0;
         let mut numbers: Vec<u64> =
@@ -140,9 +144,14 @@ impl CsvRows {
                 Ok(None) => break,
                 Ok(Some((_, Row::Other(Line::Text(_))))) => {}
                 Ok(Some((row, Row::Cells(cells)))) if is_of(&self.header, first, &cells) => {
+                    // Behind a fault no row is kept.
+                    let Some(rows) = &mut product else { continue };
+                    length += size(&cells);
                     numbers.push(row);
-                    if let Some(Err(misfit)) = product.as_mut().map(|product| product.add(&cells)) {
-                        fault.get_or_insert((row, misfit));
+                    let added = rows.add(&cells).map_err(unfit);
+                    let added = if length > MAX_LENGTH { Err(too_long()) } else { added };
+                    if let Err(line) = added {
+                        (product, fault) = (None, Some((row, line)));
                     }
                 }
                 Ok(Some(other)) => {
@@ -156,7 +165,7 @@ impl CsvRows {
             }
         }
         match (fault, product) {
-            (Some((row, misfit)), _) => (row, unfit(misfit)),
+            (Some(fault), _) => fault,
             (None, Some(product)) if numbers.is_empty() => {
                 (number, Line::Text(product.into_line().to_string()))
             }
@@ -164,6 +173,16 @@ impl CsvRows {
             (None, None) => (number, Line::Text(String::new())),
         }
     }
+}
+
+/// Number of bytes of a row.
+fn size(cells: &[String]) -> usize {
+    cells.iter().map(|cell| cell.len() + 1).sum()
+}
+
+/// The fault of a product whose rows are too long together.
+fn too_long() -> Line {
+    Line::Bad(format!("is longer than {MAX_LENGTH} bytes with the rows of the product above it"))
 }
 
 fn unfit((column, reason): Misfit) -> Line {
@@ -297,6 +316,44 @@ mod tests {
         );
         assert_eq!(rows.next().expect("the end"), None);
         assert_eq!(rows.number(), 8);
+    }
+
+    fn of_products(rows: &str) -> Vec<(u64, Line)> {
+        let text = format!(
+            "sku,title,type,list,retail,currency,variantSku,option1Name,option1Value\n{rows}"
+        );
+        let lines = Lines::of(Cursor::new(text.into_bytes())).expect("lines");
+        let Ok(mut rows) = CsvRows::open(lines, Rows::Products, None) else { panic!("a header") };
+        std::iter::from_fn(|| rows.next().expect("a row")).collect()
+    }
+
+    #[test]
+    fn a_variant_without_a_product_above_it_is_alone() {
+        let found = of_products(
+            "s,,,,,,s.z,size,Z\n,,,,,,s.y,size,Y\ns,Shirt,shirt,1,1,EUR,s.a,size,M\ns,,,,,,s.b,,L\n",
+        );
+        let [(2, Line::Unfit(first)), (3, Line::Unfit(second)), (4, shirt)] = &found[..] else {
+            panic!("{found:?}")
+        };
+        let field = Some("variantSku");
+        assert_eq!((first.field.as_deref(), second.field.as_deref()), (field, field));
+        assert_eq!(shirt.row_of("variants[1].sku"), Some(5));
+    }
+
+    #[test]
+    fn the_rows_of_a_product_are_no_longer_than_a_line() {
+        let long = "x".repeat(MAX_LENGTH / 4);
+        let row = |code: char| format!("s,,,,,,s.{code},,{long}\n");
+        let further: String = "abcde".chars().map(row).collect();
+        let found = of_products(&format!(
+            "s,Shirt,shirt,1,1,EUR,s.m,size,M\n{further}t,Tie,tie,1,1,EUR,,,\n"
+        ));
+        // The fourth further row is one too many; no row behind it is a line of its own.
+        let [(6, Line::Bad(why)), (8, Line::Text(tie))] = &found[..] else { panic!("lines") };
+        assert!(why.contains("longer") && tie.contains("Tie"), "{why}");
+        let fewer: String = "abc".chars().map(row).collect();
+        let found = of_products(&format!("s,Shirt,shirt,1,1,EUR,s.m,size,M\n{fewer}"));
+        assert!(matches!(&found[..], [(2, Line::Rows(_, rows))] if *rows == [2, 3, 4, 5]));
     }
 
     #[test]

@@ -141,8 +141,7 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
     }
     // Corrects copies that became stale meanwhile, and writes the works that are due.
     finish_all(app, &skus).await?;
-    set_slugs(app, lines, &mut answers).await?;
-    set_variants(app, lines, &mut answers).await?;
+    set_rest(app, lines, &mut answers).await?;
     Ok(answers)
 }
 
@@ -175,53 +174,64 @@ fn misfit(currency: CurrencyCode, variants: &[Variant], pricing: &Pricing) -> Op
     None
 }
 
-/// Sets the slugs of the lines that were imported. A line whose slug is refused is answered so; the rest of it stays imported.
-async fn set_slugs(
+/// Sets the slugs and the variants of the lines that were imported. A line of which something is refused is answered with the
+/// first refusal; the rest of it stays imported. Lines that have a SKU or a slug in common come one after the other, in their
+/// order.
+async fn set_rest(
     app: &App,
     lines: &[ImportProduct],
     answers: &mut [Result<(), InvalidInput>],
 ) -> Result<()> {
-    let imported = lines.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
-    let with_slugs =
-        imported.filter_map(|(line, answer)| Some((line, line.slug.as_ref()?, answer)));
-    stream::iter(with_slugs)
+    let skus = repeated(lines.iter().map(|line| line.sku.as_str()));
+    let slugs = repeated(lines.iter().filter_map(|line| Some(line.slug.as_ref()?.as_str())));
+    let is_repeated = |line: &ImportProduct| {
+        skus.contains(line.sku.as_str())
+            || line.slug.as_ref().is_some_and(|slug| slugs.contains(slug.as_str()))
+    };
+    let has_rest = |line: &ImportProduct| line.slug.is_some() || line.variants.is_some();
+    let imported =
+        lines.iter().zip(answers).filter(|(line, answer)| answer.is_ok() && has_rest(line));
+    let (in_order, apart): (Vec<_>, Vec<_>) = imported.partition(|(line, _)| is_repeated(line));
+    let groups = std::iter::once(in_order).chain(apart.into_iter().map(|one| vec![one]));
+    stream::iter(groups)
         .map(Ok)
-        .try_for_each_concurrent(LINES_AT_ONCE, async |(line, slug, answer)| {
-            match set_slug::<AnyRefusal>(app, &line.sku, Some(slug)).await {
-                Ok(_) => Ok(()),
-                Err(Stop::Failed(error)) => Err(error),
-                Err(Stop::Refused(refusal)) => {
-                    *answer = Err(InvalidInput::new("slug", refusal.message));
-                    Ok(())
-                }
+        .try_for_each_concurrent(LINES_AT_ONCE, async |group| {
+            for (line, answer) in group {
+                let slug = set_slug_of(app, line).await?;
+                *answer = slug.and(set_variants_of(app, line).await?);
             }
+            Ok(())
         })
         .await
 }
 
-/// Adds and changes the variants of the lines that were imported, like [`set_slugs`].
-async fn set_variants(
-    app: &App,
-    lines: &[ImportProduct],
-    answers: &mut [Result<(), InvalidInput>],
-) -> Result<()> {
-    let imported = lines.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
-    let with_variants =
-        imported.filter(|(line, _)| line.variants.as_ref().is_some_and(|all| !all.is_empty()));
-    stream::iter(with_variants)
-        .map(Ok)
-        .try_for_each_concurrent(LINES_AT_ONCE, async |(line, answer)| {
-            let Ok(variants) = variants(line) else { return Ok(()) };
-            match import_variants(app, &line.sku, &variants).await {
-                Ok(()) => Ok(()),
-                Err(Stop::Failed(error)) => Err(error),
-                Err(Stop::Refused(invalid)) => {
-                    *answer = Err(invalid);
-                    Ok(())
-                }
-            }
-        })
-        .await
+/// Those of the names that are there more than once.
+fn repeated<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
+    let mut seen = BTreeSet::new();
+    names.filter(|name| !seen.insert(*name)).collect()
+}
+
+/// Sets the slug of a line, if it has one, and returns its refusal.
+async fn set_slug_of(app: &App, line: &ImportProduct) -> Result<Result<(), InvalidInput>> {
+    let Some(slug) = &line.slug else { return Ok(Ok(())) };
+    match set_slug::<AnyRefusal>(app, &line.sku, Some(slug)).await {
+        Ok(_) => Ok(Ok(())),
+        Err(Stop::Failed(error)) => Err(error),
+        Err(Stop::Refused(refusal)) => Ok(Err(InvalidInput::new("slug", refusal.message))),
+    }
+}
+
+/// Adds and changes the variants of a line, and returns the first refusal.
+async fn set_variants_of(app: &App, line: &ImportProduct) -> Result<Result<(), InvalidInput>> {
+    let Ok(variants) = variants(line) else { return Ok(Ok(())) };
+    if variants.is_empty() {
+        return Ok(Ok(()));
+    }
+    match import_variants(app, &line.sku, &variants).await {
+        Ok(()) => Ok(Ok(())),
+        Err(Stop::Failed(error)) => Err(error),
+        Err(Stop::Refused(invalid)) => Ok(Err(invalid)),
+    }
 }
 
 /// The variants of a line, checked: they are of its product, and each has a SKU of its own.

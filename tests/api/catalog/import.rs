@@ -11,6 +11,7 @@ use docgate::{
     },
     graphql::node_id::NodeKind,
 };
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{category, change, create, person, product, thing, variants::variant, works};
@@ -134,6 +135,69 @@ async fn a_check_refuses_the_lines_that_the_import_refuses() {
     // One after the other, as lines are checked by themselves.
     for (line, said) in lines.as_array().expect("lines").iter().zip(said) {
         assert_eq!(run(&gateway, json!([line])).await, [said], "{line}");
+    }
+    gateway.assert_sound().await;
+}
+
+/// Of a line the first refusal is told, and the rest is imported.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_whose_slug_is_refused_has_its_variants() {
+    let gateway = Gateway::start().await;
+    assert_eq!(run(&gateway, json!([line("a", "slug", json!("taken"))])).await, [Ok(())]);
+    for (sku, difference) in [("b", 0), ("c", -1_000_000)] {
+        let own = |code: &str, difference: i64| {
+            variant(&format!("{sku}.{code}"), ["red", code], difference)
+        };
+        let mut line = line(sku, "slug", json!("taken"));
+        line["variants"] = json!([own("x", difference), own("y", 0)]);
+        let all: Vec<ImportProduct> = serde_json::from_value(json!([line])).expect("lines");
+        let checked = check(&gateway.app, &all, &mut Earlier::default()).await.expect("checked");
+        let said =
+            run(&gateway, json!([line])).await.pop().expect("an answer").expect_err("refused");
+        assert!(said.starts_with("input.slug: "), "{said}");
+        assert_eq!(checked[0].as_ref().map_err(|invalid| &invalid.message), Err(&said));
+        let stored = gateway.raw("products").find_one(doc! { "_id": sku }).await.expect("read");
+        let stored = stored.expect("a product");
+        let variants = stored.get_array("variants").expect("variants").len();
+        assert_eq!(variants, if difference == 0 { 2 } else { 1 }, "{stored:#?}");
+    }
+    gateway.assert_sound().await;
+}
+
+/// The first of two lines gets the slug, and the later line of one product is the one that stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_have_a_sku_or_a_slug_in_common_come_in_their_order() {
+    let gateway = Gateway::start().await;
+    let (mut lines, mut expected) = (Vec::new(), Vec::new());
+    for number in 0..20 {
+        let [first, second] = ["first", "second"].map(|name| format!("{name}-{number}"));
+        let same = json!(format!("same-{number}"));
+        lines.extend([line(&first, "slug", same.clone()), line(&second, "slug", same)]);
+        expected.extend([true, false]);
+        let own = format!("own-{number}");
+        for slug in ["one", "two", "three"] {
+            lines.push(line(&own, "slug", json!(format!("{slug}-{number}"))));
+        }
+        let red = |code: &str| variant(&format!("{own}.{code}"), ["red", "M"], 0);
+        let blue = variant(&format!("{own}.x"), ["blue", "M"], 0);
+        for variants in [json!([red("x")]), json!([blue]), json!([red("y")])] {
+            lines.push(line(&own, "variants", variants));
+        }
+        expected.extend([true; 6]);
+    }
+    let all: Vec<ImportProduct> = serde_json::from_value(json!(lines)).expect("lines");
+    let said = import(&gateway.app, &all).await.expect("imported");
+    assert_eq!(said.iter().map(Result::is_ok).collect::<Vec<_>>(), expected, "{said:#?}");
+    for product in gateway.stored("products").await {
+        let sku = product.get_str("_id").expect("a SKU");
+        let (name, number) = sku.split_once('-').expect("a number");
+        let (slug, variants) = match name {
+            "first" => (Some(format!("same-{number}")), 0),
+            "second" => (None, 0),
+            _ => (Some(format!("three-{number}")), 2),
+        };
+        assert_eq!(product.get_str("slug").ok(), slug.as_deref(), "{sku}");
+        assert_eq!(product.get_array("variants").map_or(0, Vec::len), variants, "{sku}");
     }
     gateway.assert_sound().await;
 }

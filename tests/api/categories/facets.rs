@@ -4,7 +4,7 @@ use docgate::{
     background,
     domains::{self, ROOMS},
 };
-use mongodb::bson::doc;
+use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
 use super::{ask, music};
@@ -374,6 +374,36 @@ async fn two_gateways_change_and_follow_at_once() {
     assert_eq!(sum, 6, "{all:?}");
 }
 
+/// It doesn't keep the others waiting, and isn't lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_count_that_fails_goes_behind_the_others() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let [_, jazz, _, film] = music(&gateway).await;
+    create(&gateway.merchant(), thing("a", 100, &[], &[&jazz, &film])).await;
+    follow(&gateway).await;
+    let stored = gateway.raw("categoryFacets");
+    for (path, millis) in [("/film", 1_000), ("/music", 2_000)] {
+        let dirty = doc! {
+            "$set": { "counts.total": 7_i64, "dirtyAt": DateTime::from_millis(millis) },
+            "$inc": { "changes": 1_i64 },
+        };
+        stored.update_one(doc! { "_id": path }, dirty).await.expect("changed");
+    }
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "products" && seen.command == "aggregate");
+    proxy.cut_with_retries(0, Cut::Refused);
+    let rooms = ROOMS.iter().copied().filter(|room| room.name == "categories");
+    assert!(background::sweep_each(&gateway.app, rooms).await.is_err());
+    proxy.heal();
+    assert_eq!(total(&gateway, "/music").await, 1);
+    assert_eq!(total(&gateway, "/film").await, 7);
+    let failed = stored.find_one(doc! { "_id": "/film" }).await.expect("read").expect("facets");
+    assert!(failed.get_datetime("dirtyAt").is_ok_and(|at| at.timestamp_millis() > 2_000));
+    follow(&gateway).await;
+    assert_eq!(total(&gateway, "/film").await, 1);
+    gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     let gateway = Gateway::start().await;
@@ -394,5 +424,10 @@ async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     assert!(gateway.repair().await.is_empty());
     assert_eq!(total(&gateway, "/music").await, 1);
     assert_eq!(total(&gateway, "/music/jazz").await, 1);
+    // Without any of the documents all are counted.
+    stored.delete_many(doc! {}).await.expect("removed");
+    let repaired = gateway.repair().await;
+    assert_eq!(repaired, ["the facets of /music", "the facets of /music/jazz"]);
+    assert_eq!(total(&gateway, "/music").await, 1);
     gateway.assert_sound().await;
 }

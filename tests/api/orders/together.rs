@@ -362,6 +362,9 @@ async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     let repaired = gateway.repair().await;
     assert_eq!(repaired, ["what was bought together with a", "what was bought together with b"]);
     assert!(gateway.repair().await.is_empty());
+    // Without any of the documents all are counted.
+    stored.delete_many(doc! {}).await.expect("removed");
+    assert_eq!(gateway.repair().await, repaired);
     assert_eq!(together(&gateway, "a").await, ["b"]);
     assert_eq!(together(&gateway, "b").await, ["a"]);
     gateway.assert_sound().await;

@@ -34,13 +34,13 @@ async fn of<T: Uses>(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     // Marks that nothing is done about stay at the front.
     let by = ("marks.at", "marks_at");
-    let list = |from| app.collection::<T>().list_between(by, from, before, BATCH);
+    let list = |from| app.collection::<T>().list_elements_between(by, from, before, BATCH);
     let oldest = |uses: &T, from: DateTime| {
         uses.marks().iter().map(|mark| mark.at).filter(|at| *at >= from).min()
     };
     let id = |uses: &T| uses.id().to_owned();
     let settle = |uses: T| async move { settle(app, &uses, before).await };
-    sweep.each_page("vouchers", BATCH, list, oldest, id, settle).await;
+    sweep.each_page(T::COLLECTION, BATCH, list, oldest, id, settle).await;
 }
 
 /// Returns whether anything was done.

@@ -1,6 +1,9 @@
 //! Checks of lines that aren't imported, for `--dry-run`.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::BuildHasher,
+};
 
 use super::{
     super::{
@@ -12,24 +15,21 @@ use super::{
 };
 use crate::graphql::{prelude::*, refusals::AnyRefusal};
 
-/// What earlier lines of a file would have claimed.
+/// What earlier lines of a file would have claimed. It has digests only, since a file may have millions of lines. That two of
+/// these have one digest is unlikely.
 #[derive(Debug, Default)]
 pub struct Earlier {
-    /// SKUs by the slugs of their products.
-    slugs: HashMap<String, String>,
+    /// Digests of SKUs by those of the slugs of their products.
+    slugs: HashMap<u64, u64>,
+    digests: RandomState,
 }
 
 impl Earlier {
     /// Notes that the product has the slug, unless that of an earlier line has it.
     fn claim(&mut self, slug: &str, sku: &str) -> Result<(), AnyRefusal> {
-        match self.slugs.get(slug) {
-            Some(other) if other != sku => Err(taken_slug(slug).into()),
-            Some(_) => Ok(()),
-            None => {
-                self.slugs.insert(slug.to_owned(), sku.to_owned());
-                Ok(())
-            }
-        }
+        let own = self.digests.hash_one(sku);
+        let first = *self.slugs.entry(self.digests.hash_one(slug)).or_insert(own);
+        if first == own { Ok(()) } else { Err(taken_slug(slug).into()) }
     }
 }
 

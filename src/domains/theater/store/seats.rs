@@ -99,9 +99,10 @@ pub(in super::super) async fn list_to_sweep(
     limit: i64,
 ) -> Result<Vec<SweptScreening>> {
     let filter = doc! { SWEEP_AT: { "$gte": from, "$lt": before } };
-    let projection = Some(doc! { "holds": 1, "freed": 1, SWEEP_AT: 1 });
-    let list = List { filter, projection, limit, hint: Some("sweep_at"), ..List::default() };
-    app.collection().list(list).await
+    let (sort, projection) =
+        (doc! { SWEEP_AT: 1 }, Some(doc! { "holds": 1, "freed": 1, SWEEP_AT: 1 }));
+    let hint = Some("sweep_at");
+    app.collection().list(List { filter, sort, projection, limit, hint, ..List::default() }).await
 }
 
 /// Notes that the bookings of these holds have them, and removes the marks of refunds from before `before`.

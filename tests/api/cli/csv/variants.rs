@@ -161,6 +161,25 @@ async fn faults_of_variants_name_line_and_column() {
     assert_eq!(code, 0, "{out}");
 }
 
+/// A row of a variant above that of its product is alone. The rest of the product is imported.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_variants_above_their_product_are_skipped_one_by_one() {
+    let shop = Shop::new();
+    let (header, rows) = SHIRTS.split_once('\n').expect("a header");
+    let orphans = "shirt,,,,,,shirt.x,size,X,,,\n,,,,,,shirt.y,size,Y,,,\n";
+    let file = shop.file("products.csv", &format!("{header}\n{orphans}{rows}"));
+    for (how, done) in [("--dry-run", "would be imported"), ("--allow-errors", "imported")] {
+        let (_, out, said) = shop.import("products", &file, &[how]);
+        assert_eq!(out, format!("3 products {done}, 2 lines skipped\n"), "{said}");
+        for line in [2, 3] {
+            assert!(said.contains(&format!("line {line}: variantSku: ")), "{said}");
+        }
+    }
+    let products = shop.documents("products").await;
+    let skus: Vec<&str> = variants(&products[1]).into_iter().map(|(sku, ..)| sku).collect();
+    assert_eq!(skus, ["shirt.red-m", "shirt.red-l", "shirt.blue"]);
+}
+
 /// What a line has in common with earlier lines of the file, or with what is stored.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_sees_prices_of_stored_variants_and_slugs_of_earlier_lines() {

@@ -71,6 +71,7 @@ pub(super) fn decide(
         set.insert("charges.shipping", charges.shipping);
         set.insert("charges.shippingTax", charges.shipping_tax);
         set.insert("charges.shippingRefunded", given(charges.shipping_refunded.as_ref()));
+        set.insert("charges.shippingTaxPaid", given(charges.shipping_tax_paid.as_ref()));
     }
     if let Some(raise) = raise {
         set.insert("raises", without("$raises", "tag", raise));

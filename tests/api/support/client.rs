@@ -54,7 +54,7 @@ impl Gateway {
 /// One caller.
 #[derive(Clone)]
 pub struct Client {
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
     pub url: String,
     pub token: Option<String>,
     /// Whether the gateway's bounds are so short that a call may run out of time on a busy machine.

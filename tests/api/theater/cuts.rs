@@ -1,6 +1,6 @@
 //! What is left of a flow that was cut at any of its commands.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     PRICES, assert_map, booking, cancelling, checking_out, create_screening, create_theater, hall,

@@ -144,11 +144,11 @@ impl Sweep {
                 Err(error) => return self.note(what, Err(error)),
             };
             let is_full = i64::try_from(found.len()) == Ok(limit);
-            let last = found.iter().filter_map(|item| at(item, from)).max();
+            let end = found.iter().filter_map(|item| at(item, from)).max();
             self.each(Ok(found), &name, &mut finish).await;
-            match last {
+            match end {
                 // A page whose items all have one time would be read again for ever.
-                Some(last) if is_full && last > from => from = last,
+                Some(end) if is_full && end > from => from = end,
                 _ => return,
             }
             if since.elapsed() >= self.time {

@@ -56,8 +56,8 @@ fn with_image(sku: &str, size: &str, image: Value) -> Value {
     input
 }
 
-fn url(path: &str) -> Option<String> {
-    Some(format!("/assets/{path}"))
+fn url(path: &str) -> String {
+    format!("/assets/{path}")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +74,7 @@ async fn a_variant_shows_an_image_of_its_product() {
     let red = with_image("shirt.a", "M", two["id"].clone());
     added(&gateway, red.clone()).await;
     added(&gateway, variant("shirt.b", ["red", "L"], 0)).await;
-    assert_eq!(shown(&gateway, "shirt").await, [url("two"), None]);
+    assert_eq!(shown(&gateway, "shirt").await, [Some(url("two")), None]);
     let image = &variants(&gateway, "shirt").await[0]["image"];
     assert_eq!((&image["alternativeText"], &image["asset"]["id"]), (&json!("1"), &two["id"]));
     let reading = async |gateway: &Gateway| {
@@ -106,9 +106,11 @@ async fn a_variant_shows_an_image_of_its_product() {
     assert!(gateway.snapshot().await == before);
 
     // An image that is left out stays; null takes it away.
-    for (image, expected) in
-        [(None, url("two")), (Some(Value::Null), None), (Some(one["id"].clone()), url("one"))]
-    {
+    for (image, expected) in [
+        (None, Some(url("two"))),
+        (Some(Value::Null), None),
+        (Some(one["id"].clone()), Some(url("one"))),
+    ] {
         let known = version(&gateway, "shirt").await;
         let mut input = variant("shirt.a", ["red", "M"], 5);
         if let Some(image) = image {
@@ -135,17 +137,17 @@ async fn an_image_that_is_gone_is_not_shown() {
     added(&gateway, with_image("shirt.b", "L", two["id"].clone())).await;
     // It isn't an image of the product for a while.
     set(&merchant, "shirt", &[&two]).await;
-    assert_eq!(shown(&gateway, "shirt").await, [None, url("two")]);
+    assert_eq!(shown(&gateway, "shirt").await, [None, Some(url("two"))]);
     let now = version(&gateway, "shirt").await;
     let refused = update(&merchant, with_image("shirt.a", "M", one["id"].clone()), &now).await;
     assert_eq!(refused["field"], "input.imageId", "{refused:#}");
     set(&merchant, "shirt", &[&two, &one]).await;
-    assert_eq!(shown(&gateway, "shirt").await, [url("one"), url("two")]);
+    assert_eq!(shown(&gateway, "shirt").await, [Some(url("one")), Some(url("two"))]);
     // The asset is deleted while it is shown.
     let delete = "mutation($id: ID!) { deleteAsset(input: { assetId: $id }) { __typename } }";
     let deleted = assets::editor(&gateway).field(delete, json!({ "id": two["id"] })).await;
     assert_eq!(deleted["__typename"], "DeletedAsset");
-    assert_eq!(shown(&gateway, "shirt").await, [url("one"), None]);
+    assert_eq!(shown(&gateway, "shirt").await, [Some(url("one")), None]);
     // Other changes of the variant aren't held up.
     let price = variant("shirt.b", ["red", "L"], 7);
     let now = variants(&gateway, "shirt").await[1]["version"].as_str().expect("one").to_owned();
@@ -179,7 +181,7 @@ async fn images_of_a_product_and_of_its_variants_change_at_once() {
         );
         let won = [&first, &second].into_iter().filter(|said| said["sku"] == "shirt").count();
         assert_eq!(won, 1, "{first:#} {second:#}");
-        let expected = if second["sku"] == "shirt" { url("two") } else { None };
+        let expected = if second["sku"] == "shirt" { Some(url("two")) } else { None };
         assert_eq!(shown(&gateway, "shirt").await, [expected], "{first:#} {second:#}");
     }
     gateway.assert_sound().await;
@@ -238,10 +240,10 @@ async fn lines_of_an_import_choose_images_of_the_product() {
     // Without an image in the line that of the variant stays.
     for (line, expected) in [
         (plain(), None),
-        (red(one["id"].clone()), url("one")),
-        (red(one["id"].clone()), url("one")),
-        (plain(), url("one")),
-        (variant("shirt.a", ["red", "M"], 3), url("one")),
+        (red(one["id"].clone()), Some(url("one"))),
+        (red(one["id"].clone()), Some(url("one"))),
+        (plain(), Some(url("one"))),
+        (variant("shirt.a", ["red", "M"], 3), Some(url("one"))),
     ] {
         assert_eq!(run(json!([line])).await, Ok(()));
         assert_eq!(shown(&gateway, "shirt").await, [expected]);
@@ -249,6 +251,6 @@ async fn lines_of_an_import_choose_images_of_the_product() {
     // One that the product doesn't have is refused, and the other variants of the line come in.
     let lines = json!([red(other["id"].clone()), with_image("shirt.b", "L", one["id"].clone())]);
     assert_eq!(run(lines).await, Err("input.variants.0.imageId".to_owned()));
-    assert_eq!(shown(&gateway, "shirt").await, [url("one"), url("one")]);
+    assert_eq!(shown(&gateway, "shirt").await, [Some(url("one")), Some(url("one"))]);
     gateway.assert_sound().await;
 }

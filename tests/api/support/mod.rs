@@ -292,8 +292,19 @@ impl Gateway {
         let edge = Edge::with_schema(app.clone(), schema, None).expect("keys");
         let served = tokio::spawn(edge.serve(listener, stop.clone()));
         let stop = stop.drop_guard();
-        let (sweeper, database, _routes) = (app.clone(), own, routes);
-        Self { app, address, database, app_name, proxy, sweeper, http, stop, served, _routes }
+        let (sweeper, database) = (app.clone(), own);
+        Self {
+            app,
+            address,
+            database,
+            app_name,
+            proxy,
+            sweeper,
+            http,
+            stop,
+            served,
+            _routes: routes,
+        }
     }
 
     /// Stops it, and tells how long that took.

@@ -102,7 +102,7 @@ pub(in super::super) async fn list_to_sweep(
     let (sort, projection) =
         (doc! { SWEEP_AT: 1 }, Some(doc! { "holds": 1, "freed": 1, SWEEP_AT: 1 }));
     let hint = Some("sweep_at");
-    app.collection().list(List { filter, sort, projection, limit, hint, ..List::default() }).await
+    app.collection().list(List { filter, sort, limit, projection, hint, ..List::default() }).await
 }
 
 /// Notes that the bookings of these holds have them, and removes the marks of refunds from before `before`.

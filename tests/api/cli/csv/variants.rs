@@ -187,7 +187,8 @@ async fn a_dry_run_sees_prices_of_stored_variants_and_slugs_of_earlier_lines() {
     let shirt = shop.file("shirt.csv", &SHIRTS.replace("\"-1,50\"", "-10"));
     assert_eq!(shop.import("products", &shirt, &[]).0, 0);
     // More than a batch of rows lies between the two that have one slug.
-    let between: String = (0..600).map(|n| format!("x-{n},X,x,1,1,EUR,\n")).collect();
+    let between: Vec<_> = (0..600).map(|n| format!("x-{n},X,x,1,1,EUR,\n")).collect();
+    let between = between.concat();
     let rows = format!(
         "sku,title,type,list,retail,currency,slug\n\
         shirt,A shirt,shirt,20,9.99,EUR,\n\

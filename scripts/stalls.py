@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs a command, and pauses the mongods that it starts now and then.
 
-A busy machine stops a process for a moment. A test that needs an answer sooner than that fails there, and nowhere else.
-With this script it fails here:
+A busy machine stops a process for a moment. A test that needs an answer within that moment fails on such a machine only.
+This script makes it fail on any machine:
 
     scripts/stalls.py cargo test --locked --test api
 

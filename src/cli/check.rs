@@ -48,7 +48,7 @@ pub(super) struct Check {
 /// are finished.
 const MAX_PASSES: u32 = 10;
 
-/// Maximum number of sweep passes with `--repair` in which MongoDB doesn't answer in time.
+/// Maximum number of sweep passes with `--repair` that may fail because MongoDB doesn't answer in time.
 const MAX_FAILED: u32 = 2;
 
 impl Check {
@@ -89,13 +89,16 @@ impl Check {
 }
 
 /// Sweeps until a pass finishes no flow. Between two passes there are two grace periods, because sweeps skip flows
-/// that were changed recently, also by a sweep. After a pass in which MongoDB didn't answer in time, the next pass goes
-/// on, but not after [`MAX_FAILED`] such passes.
+/// that were changed recently, also by a sweep. If MongoDB doesn't answer in time, the next pass goes on, at most
+/// [`MAX_FAILED`] times.
 async fn sweep(app: &App) -> Result<(), Failure> {
     let pause = app.bounds().two_grace_periods() + Duration::from_secs(1);
     let seconds = pause.as_secs();
     let mut failed = 0;
     for number in 1..=MAX_PASSES {
+        if number > 1 {
+            tokio::time::sleep(pause).await;
+        }
         match background::sweep_all(app).await {
             Ok(Swept { finished: 0 }) if number > 1 => return Ok(()),
             Ok(Swept { finished }) => terminal::remark(format_args!(
@@ -110,7 +113,6 @@ async fn sweep(app: &App) -> Result<(), Failure> {
             }
             Err(error) => return Err(error.into()),
         }
-        tokio::time::sleep(pause).await;
     }
     terminal::remark(format_args!("after {MAX_PASSES} passes some flows are still unfinished"));
     Ok(())

@@ -14,8 +14,8 @@ use crate::error::Error;
 /// Time after which a gateway's pass begins no further page of a list, because other rooms wait for this one.
 const PASS: Duration = Duration::from_secs(5);
 
-/// Where lists go on of which a pass didn't reach the end, by their names. Each gateway has its own in memory: after its start a
-/// list begins at the front.
+/// Times from which the next pass reads the lists that a pass didn't read to the end, by the names of the lists. Each gateway
+/// keeps its own in memory: after its start a list begins at the front.
 #[derive(Debug, Default)]
 pub struct Places(Mutex<HashMap<String, DateTime>>);
 
@@ -207,7 +207,7 @@ mod tests {
         millis.iter().copied().map(DateTime::from_millis).collect()
     }
 
-    /// What a pass reads of a list of which nothing is ever finished, in pages of two.
+    /// The items that a pass reads, in pages of two. None of them is ever finished.
     async fn pass(places: &Arc<Places>, time: Duration, all: &[i64]) -> Vec<DateTime> {
         let mut seen = Vec::new();
         let mut sweep = Sweep { time, ..a_sweep().limited("room", Arc::clone(places)) };

@@ -105,8 +105,8 @@ pub(super) struct Stock {
 /// skipped, quoted cells may have several lines, and the apostrophe before what looks like a formula goes.
 /// A row that can't be used is skipped and reported with its line, the column and the reason.
 ///
-/// Variants of a product stand in rows of their own below the row of the product, with its sku or without one; the
-/// row of the product can have the first one.
+/// The row of a product can have its first variant. Each further variant has a row below it, with the sku of the
+/// product or without one.
 ///
 /// Examples:
 ///     docgate import csv products products.csv --dry-run

@@ -174,8 +174,8 @@ fn misfit(currency: CurrencyCode, variants: &[Variant], pricing: &Pricing) -> Op
     None
 }
 
-/// Sets the slugs and the variants of the lines that were imported. A line of which something is refused is answered with the
-/// first refusal; the rest of it stays imported. Lines that have a SKU or a slug in common come one after the other, in their
+/// Sets the slugs and the variants of the lines that were imported. If a slug or a variant is refused, the line is answered with
+/// the first refusal, and the rest of it stays imported. Lines that have a SKU or a slug in common come one after the other, in their
 /// order.
 async fn set_rest(
     app: &App,

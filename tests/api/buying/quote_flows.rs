@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     flows::{paid_outside, provider},
-    quotes::{checkout, checkout_query, chosen, with_tables},
+    quotes::{checkout, checkout_query, chosen, quoted, with_tables},
 };
 use crate::{
     commands::sends_only,
@@ -104,14 +104,7 @@ async fn cut_checkout(settings: impl Fn(&mut Config), payment: Value) {
             with_tables(config);
         },
         async |gateway, n| {
-            if n == 1 {
-                stocked(gateway, "a", 100, 100_000).await;
-            }
-            let shopper = format!("shopper-{n}");
-            let client = gateway.shopper(&shopper);
-            let purse = account(gateway, &shopper, 1_000).await;
-            let id = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
-            chosen(&client, &id, "standard", json!({})).await;
+            let (shopper, purse, id) = quoted(gateway, n).await;
             let mut input = checkout_input(&id, &purse, "op");
             if payment.is_null() {
                 if n == 1 {

@@ -74,6 +74,20 @@ pub async fn checkout(client: &Client, cart: &str, account: &str, op: &str) -> V
     client.field(&checkout_query(), input).await
 }
 
+/// A shopper for a cut, with an account of 1,000, and with a cart of one piece whose shipping method is chosen: the
+/// subject, the account and the cart.
+pub async fn quoted(gateway: &Gateway, n: usize) -> (String, String, String) {
+    if n == 1 {
+        stocked(gateway, "a", 100, 100_000).await;
+    }
+    let shopper = format!("shopper-{n}");
+    let client = gateway.shopper(&shopper);
+    let purse = account(gateway, &shopper, 1_000).await;
+    let id = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
+    chosen(&client, &id, "standard", json!({})).await;
+    (shopper, purse, id)
+}
+
 /// Total, tax, discount and refunded sum of an order, whose shipping must cost 500.
 pub async fn sums(client: &Client, order: &str) -> [i64; 4] {
     let query = "query($id: ID!) { order(id: $id) { total { minorUnits } discount { minorUnits } \

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     cancel,
-    quotes::{checkout, chosen, with_tables},
+    quotes::{checkout, chosen, quoted, with_tables},
 };
 use crate::{
     orders::adjust,
@@ -227,14 +227,8 @@ struct Subject {
 }
 
 async fn subject(gateway: &Gateway, n: usize) -> Subject {
-    if n == 1 {
-        stocked(gateway, "a", 100, 100_000).await;
-    }
-    let shopper = format!("shopper-{n}");
+    let (shopper, purse, id) = quoted(gateway, n).await;
     let client = gateway.shopper(&shopper);
-    let purse = account(gateway, &shopper, 1_000).await;
-    let id = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
-    chosen(&client, &id, "standard", json!({})).await;
     let placed = checkout(&client, &id, &purse, "op").await;
     complete(&client, &id).await;
     Subject { purse, order: placed["id"].as_str().expect("an order").to_owned() }

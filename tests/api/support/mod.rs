@@ -120,7 +120,7 @@ pub struct Gateway {
     /// The name that the gateway gives MongoDB, for fail points.
     pub app_name: String,
     pub proxy: Option<Proxy>,
-    /// By whose time limits sweeps go.
+    /// The app that runs its sweeps, with the time limits of that app.
     sweeper: App,
     /// What its clients speak HTTP with.
     pub http: reqwest::Client,

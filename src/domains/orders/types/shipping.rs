@@ -33,7 +33,7 @@ refusal! {
 }
 
 impl RefundTooLarge {
-    /// `requested` was to be given back, of which only `available` is left; in minor units.
+    /// `requested` was to be given back, and only `available` is left; in minor units.
     pub fn new(requested: i64, available: i64, currency: CurrencyCode) -> Self {
         let message = match available {
             0 => "nothing is left to be given back".to_owned(),

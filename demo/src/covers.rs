@@ -14,6 +14,10 @@ pub enum Motif {
     Book,
     /// An instrument or a piece of audio gear.
     Gear,
+    /// The same in black.
+    BlackGear,
+    /// The same in walnut.
+    WalnutGear,
     Person,
     /// Something of the game.
     Item,
@@ -21,11 +25,13 @@ pub enum Motif {
 
 impl Motif {
     /// Every motif, with the number of its pictures.
-    pub const ALL: [(Self, usize); 6] = [
+    pub const ALL: [(Self, usize); 8] = [
         (Self::Album, 6),
         (Self::Film, 6),
         (Self::Book, 6),
         (Self::Gear, 6),
+        (Self::BlackGear, 3),
+        (Self::WalnutGear, 3),
         (Self::Person, 6),
         (Self::Item, 8),
     ];
@@ -37,6 +43,8 @@ impl Motif {
             Self::Film => "film",
             Self::Book => "book",
             Self::Gear => "gear",
+            Self::BlackGear => "black-gear",
+            Self::WalnutGear => "walnut-gear",
             Self::Person => "person",
             Self::Item => "item",
         }
@@ -62,7 +70,8 @@ impl Motif {
         let hue = (number * 67 + self.name().bytes().map(i64::from).sum::<i64>()) % 360;
         let row = |y| (0..SIZE).map(move |x| self.shade(x, y, number));
         let dots: Vec<u8> = (0..SIZE).flat_map(row).map(Shade::index).collect();
-        let palette: Vec<u8> = Shade::ALL.iter().flat_map(|shade| shade.colour(hue)).collect();
+        let colour = |shade: &Shade| self.finish(*shade).unwrap_or_else(|| shade.colour(hue));
+        let palette: Vec<u8> = Shade::ALL.iter().flat_map(colour).collect();
         let mut file = Vec::new();
         let size = u32::try_from(SIZE)?;
         let mut encoder = Encoder::new(&mut file, size, size);
@@ -76,12 +85,24 @@ impl Motif {
         Ok(file)
     }
 
+    /// Red, green and blue of a shade, if the motif has it in a colour of its own.
+    fn finish(self, shade: Shade) -> Option<[u8; 3]> {
+        Some(match (self, shade) {
+            (Self::BlackGear, Shade::Strong) => [46, 46, 50],
+            (Self::BlackGear, Shade::Dark) => [26, 26, 30],
+            (Self::BlackGear, Shade::Black) => [96, 96, 102],
+            (Self::WalnutGear, Shade::Strong) => [124, 78, 46],
+            (Self::WalnutGear, Shade::Dark) => [82, 50, 28],
+            _ => return None,
+        })
+    }
+
     fn shade(self, x: i64, y: i64, variant: i64) -> Shade {
         let draw = match self {
             Self::Album => album,
             Self::Film => film,
             Self::Book => book,
-            Self::Gear => gear,
+            Self::Gear | Self::BlackGear | Self::WalnutGear => gear,
             Self::Person => person,
             Self::Item => item,
         };

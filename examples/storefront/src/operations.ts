@@ -31,11 +31,12 @@ const Cart = graphql(
   fragment Cart on Cart {
     id state
     lines {
-      sku title quantity priceChanged
+      sku title variantTitle quantity priceChanged
       unitPrice { formatted(locale: "en") }
       priceNow { formatted(locale: "en") }
       total { formatted(locale: "en") }
       product(locale: "en") { __typename slug images { ...Picture } }
+      variant { image { ...Picture } }
     }
     voucher { voucherCode percent }
     goods { formatted(locale: "en") }
@@ -51,9 +52,10 @@ const Order = graphql(
   `
   fragment Order on Order {
     id number stage placedAt discountCode
-    lines { sku title quantity total { formatted(locale: "en") } }
+    lines { sku title variantTitle quantity total { formatted(locale: "en") } }
     discount { minorUnits formatted(locale: "en") }
     charges { ...Charges }
+    tax { minorUnits formatted(locale: "en") }
     shippingRefunded { minorUnits formatted(locale: "en") }
     total { formatted(locale: "en") }
     shipping { name street city country }
@@ -123,6 +125,13 @@ export const Product = graphql(
       ...Card
       id description issueDate formerSlugs
       stock { available }
+      options { name }
+      variants {
+        sku title
+        pricing { pctSavings list { formatted(locale: "en") } retail { formatted(locale: "en") } }
+        stock { available }
+        image { url(width: 480) }
+      }
       categories { path name(locale: "en") }
       ... on Album { label genres tracks { title seconds } }
       ... on Book { isbn pages }

@@ -17,9 +17,15 @@ export const capital = (text: string) => text.charAt(0).toUpperCase() + text.sli
 const DATE = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 export const day = (time: string) => DATE.format(new Date(time));
 
-/** A picture in the width that its place needs, or a sign where there is none. */
-export function Picture({ of, sizes, isFirst }: { of: PictureData | undefined; sizes: string; isFirst?: boolean }) {
+/** A title with the values of the variant's options, if it is of a variant. */
+export const titleOf = ({ title, variantTitle }: { title: string; variantTitle: string | null }) =>
+  variantTitle ? `${title}, ${variantTitle}` : title;
+
+/** A picture in the width that its place needs. Its text stands for one that fails, and a sign where there is none. */
+export function Picture({ of, sizes, isFirst }: { of: PictureData | null | undefined; sizes: string; isFirst?: boolean }) {
+  const [failed, setFailed] = useState<string | null>(null);
   if (!of) return <span className="picture none" aria-hidden="true">♪</span>;
+  if (failed === of.url) return <span className="picture failed">{of.alternativeText}</span>;
   return (
     <img
       className="picture"
@@ -30,6 +36,7 @@ export function Picture({ of, sizes, isFirst }: { of: PictureData | undefined; s
       height={of.height ?? undefined}
       alt={of.alternativeText ?? ""}
       loading={isFirst ? "eager" : "lazy"}
+      onError={() => setFailed(of.url)}
     />
   );
 }
@@ -87,20 +94,23 @@ export function Stars({ of }: { of: number }) {
  * The rows of a sum behind the goods: delivery, tax that is added, the total, tax that is in the prices, and what was given
  * back of the delivery.
  */
-export function Totals({ of: charges, refunded, total, testId }: {
+export function Totals({ of: charges, tax, refunded, total, testId }: {
   of: ChargesData | null;
+  /** Tax in the prices of an order without a delivery. */
+  tax?: OrderData["tax"];
   refunded?: OrderData["shippingRefunded"];
   total: string;
   testId?: string;
 }) {
   const taxed = charges && charges.tax.minorUnits > 0 ? charges : null;
+  const included = taxed ? taxed.taxIncluded && taxed.tax : !charges && tax && tax.minorUnits > 0 && tax;
   const isRefunded = refunded !== undefined && refunded.minorUnits > 0;
   return (
     <>
       {charges && <div><dt>{charges.title}</dt><dd>{isRefunded ? charges.shipping.formatted : deliveryPrice(charges)}</dd></div>}
       {taxed && !taxed.taxIncluded && <div><dt>Tax</dt><dd>{taxed.tax.formatted}</dd></div>}
       <div className="total"><dt>Total</dt><dd data-testid={testId}>{total}</dd></div>
-      {taxed?.taxIncluded && <div className="included"><dt>Tax included</dt><dd>{taxed.tax.formatted}</dd></div>}
+      {included && <div className="included"><dt>Tax included</dt><dd>{included.formatted}</dd></div>}
       {isRefunded && <div className="included"><dt>Delivery refunded</dt><dd>{refunded.formatted}</dd></div>}
     </>
   );

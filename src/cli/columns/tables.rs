@@ -42,6 +42,7 @@ pub(super) const PRODUCTS: &[Column] = &[
     column("option5Name", "variants.options[4].name", Cell::Text),
     column("option5Value", "variants.options[4].value", Cell::Text),
     column("priceDifference", "variants.priceDifference", Cell::Difference),
+    column("variantImage", "variants.imageId", Cell::Text),
 ];
 
 pub(super) const STOCK: &[Column] = &[

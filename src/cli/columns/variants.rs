@@ -14,6 +14,7 @@ const OF_VARIANT: &str = "variants.";
 const SKU: &str = "variants.sku";
 const OPTIONS: &str = "variants.options";
 const DIFFERENCE: &str = "variants.priceDifference";
+const IMAGE: &str = "variants.imageId";
 /// Maximum number of options of a variant that have columns. An import takes no more.
 const MOST_OPTIONS: usize = 5;
 /// Maximum number of variants of a product that are kept. An import takes one less.
@@ -31,6 +32,11 @@ impl Column {
     /// Whether the column is of variants.
     pub(super) fn is_of_variant(&self) -> bool {
         self.path.starts_with(OF_VARIANT)
+    }
+
+    /// Whether the column has images.
+    pub(in crate::cli) fn is_of_image(&self) -> bool {
+        self.path == IMAGE
     }
 }
 
@@ -136,6 +142,9 @@ impl ProductRows {
             let difference = signed(difference.trim(), self.digits);
             let difference = difference.map_err(|why| ("priceDifference".to_owned(), why))?;
             put(&mut variant, "priceDifference", difference.into());
+        }
+        if let Some(image) = cell(cells, IMAGE) {
+            put(&mut variant, "imageId", image.trim().into());
         }
         Ok(Some(variant))
     }
@@ -250,23 +259,24 @@ mod tests {
             "option2Name",
             "option2Value",
             "priceDifference",
+            "variantImage",
         ];
         Rows::Products.header(&owned(&names)).expect("a header")
     }
 
-    const FIRST: [&str; 12] =
-        ["s", "Shirt", "shirt", "9", "9", "EUR", "s.a", "colour", "red", "size", "M", ""];
+    const FIRST: [&str; 13] =
+        ["s", "Shirt", "shirt", "9", "9", "EUR", "s.a", "colour", "red", "size", "M", "", "img"];
 
     #[test]
     fn rows_become_a_line_and_back() {
         let mut rows = ProductRows::begin(&header(), &owned(&FIRST)).expect("a product");
-        let further = ["", "", "", "", "", "", "s.b", "", "=red", "size", "L", "-1,50"];
+        let further = ["", "", "", "", "", "", "s.b", "", "=red", "size", "L", "-1,50", ""];
         assert!(is_of(&header(), &owned(&FIRST), &owned(&further)));
         rows.add(&owned(&further)).expect("a variant");
         let line = rows.into_line();
         let options = |colour: &str, size: &str| json!([{ "name": "colour", "value": colour }, { "name": "size", "value": size }]);
         let variants = json!([
-            { "sku": "s.a", "options": options("red", "M") },
+            { "sku": "s.a", "options": options("red", "M"), "imageId": "img" },
             { "sku": "s.b", "options": options("=red", "L"), "priceDifference": -150 },
         ]);
         assert_eq!(line["variants"], variants);
@@ -284,15 +294,15 @@ mod tests {
     #[test]
     fn faults_name_the_column() {
         for (row, column) in [
-            (["s", "", "", "", "", "", "", "", "red", "", "", ""], "variantSku"),
-            (["s", "", "", "", "", "", "s.b", "", "", "size", "M", ""], "option1Value"),
-            (["s", "", "", "", "", "", "s.b", "colour", "red", "", "", "x"], "priceDifference"),
-            (["s", "Other", "", "", "", "", "s.b", "", "red", "", "", ""], "title"),
+            (["s", "", "", "", "", "", "", "", "red", "", "", "", ""], "variantSku"),
+            (["s", "", "", "", "", "", "s.b", "", "", "size", "M", "", ""], "option1Value"),
+            (["s", "", "", "", "", "", "s.b", "colour", "red", "", "", "x", ""], "priceDifference"),
+            (["s", "Other", "", "", "", "", "s.b", "", "red", "", "", "", ""], "title"),
         ] {
             let mut rows = ProductRows::begin(&header(), &owned(&FIRST)).expect("a product");
             assert_eq!(rows.add(&owned(&row)).expect_err("a fault").0, column, "{row:?}");
         }
-        let alone = ["s", "", "", "", "", "", "s.b", "colour", "red", "", "", ""];
+        let alone = ["s", "", "", "", "", "", "s.b", "colour", "red", "", "", "", ""];
         assert_eq!(orphan(&header(), &owned(&alone)).expect("a fault").0, "variantSku");
         assert_eq!(orphan(&header(), &owned(&FIRST)), None);
         for (field, column) in [
@@ -302,6 +312,7 @@ mod tests {
             ("variants[2].options", "option1Value"),
             ("variants[2].options[1].name", "option2Name"),
             ("variants[2].priceDifference", "priceDifference"),
+            ("variants[2].imageId", "variantImage"),
         ] {
             assert_eq!(super::super::of_field(PRODUCTS, field), column);
         }

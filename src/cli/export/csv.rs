@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     app::App,
     cli::{
-        columns::Rows,
+        columns::{Column, Rows},
         failure::Failure,
         logging,
         options::{Source, on_database},
@@ -31,8 +31,10 @@ use crate::{
 /// A product with variants has a row for each of them. The row of the first variant is that of the product too.
 ///
 /// Of stock, the rows are the imported receipts, so that an import of the file changes nothing in this
-/// shop; the columns available, reserved and sold are only said. Comments, images and stock that was received
-/// otherwise aren't in these files: `docgate export DIR` exports everything.
+/// shop; the columns available, reserved and sold are only said. Comments, images of products and stock that was
+/// received otherwise aren't in these files: `docgate export DIR` exports everything. A variant names its image,
+/// which is one of its product's; a shop without that image refuses the variant, so export for it with
+/// `--without-images`.
 ///
 /// Examples:
 ///     docgate export csv products products.csv
@@ -53,6 +55,9 @@ pub(in crate::cli) struct Csv {
     /// Begin the file with a byte order mark, by which some spreadsheets know UTF-8.
     #[arg(long)]
     bom: bool,
+    /// Leave the column `variantImage` out, for a shop that doesn't have the images.
+    #[arg(long)]
+    without_images: bool,
     #[command(flatten)]
     source: Source,
 }
@@ -87,7 +92,9 @@ impl Csv {
             output.write_all("\u{feff}".as_bytes()).map_err(|fault| unwritten(&fault))?;
         }
         let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(output);
-        let header = self.rows.columns().iter().map(|column| column.name);
+        let columns = self.rows.columns();
+        let is_there = |column: &Column| !(self.without_images && column.is_of_image());
+        let header = columns.iter().filter(|column| is_there(column)).map(|column| column.name);
         writer.write_record(header).map_err(|fault| unwritten(&fault))?;
         let exported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
@@ -97,7 +104,8 @@ impl Csv {
                     return;
                 }
                 for row in self.rows.rows(&line) {
-                    match writer.write_record(row) {
+                    let cells = columns.iter().zip(row).filter(|(column, _)| is_there(column));
+                    match writer.write_record(cells.map(|(_, cell)| cell)) {
                         Ok(()) => count += 1,
                         Err(fault) => failed = Some(fault),
                     }

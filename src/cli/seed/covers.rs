@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     MERCHANT, Steps,
     client::{DemoClient, File, someone},
-    goods::{AT_ONCE, text},
+    goods::{AT_ONCE, finishes, in_finish, text},
     pictures::EDITOR,
 };
 use crate::{
@@ -75,13 +75,16 @@ impl Covers {
         let departments = client.execute(&merchant, DEPARTMENTS, json!({})).await?;
         let departments = departments["categories"]["nodes"].as_array().cloned();
         let departments = departments.unwrap_or_default();
-        let image = |subject: &str, motif, number, of: &str| {
-            let image = json!({ "assetId": self.of(motif, number), "alternativeText": of });
-            json!({ "subjectId": subject, "images": [image] })
-        };
+        let picture = |motif, number, of: &str| json!({ "assetId": self.of(motif, number), "alternativeText": of });
+        let image = |subject: &str, motif, number, of: &str| json!({ "subjectId": subject, "images": [picture(motif, number, of)] });
         let of_products = products.iter().enumerate().map(|(number, product)| {
-            let id = NodeKind::PRODUCT.id(&product.sku);
-            image(&id, Motif::of(product.kind), number, &format!("Cover of {}", product.title))
+            let (id, title) = (NodeKind::PRODUCT.id(&product.sku), &product.title);
+            let cover = picture(Motif::of(product.kind), number, &format!("Cover of {title}"));
+            let variants = finishes(product).map(|(_, finish, _)| {
+                picture(in_finish(finish), number, &format!("{title} in {finish}"))
+            });
+            let images: Vec<Value> = [cover].into_iter().chain(variants).collect();
+            json!({ "subjectId": *id, "images": images })
         });
         let of_people = people.iter().enumerate();
         let of_people =

@@ -1,18 +1,22 @@
 //! Categories, people, products with their contributors, and stock.
 
-use docgate_demo::{people::Cast, products::Product, tree::Category};
+use docgate_demo::{covers::Motif, people::Cast, products::Product, tree::Category};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{
     MERCHANT, Steps,
     client::{DemoClient, someone},
+    covers::Covers,
 };
 use crate::{
     app::App,
     cli::failure::Failure,
     domains::{catalog, categories},
-    graphql::requester::{Requester, Role},
+    graphql::{
+        refusals::InvalidInput,
+        requester::{Requester, Role},
+    },
 };
 
 /// Number of concurrent operations. mongod writes its journal once for all operations that wait for it.
@@ -138,8 +142,39 @@ pub(super) async fn add_stock(
     Ok(())
 }
 
+/// Gives the variants their images, after their products got them, as `docgate import products` does.
+pub(super) async fn show_variants(
+    app: &App,
+    products: &[Product],
+    people: &[String],
+    covers: &Covers,
+) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    for (number, product) in products.iter().enumerate() {
+        let mut line = line(product, people);
+        let Some(variants) = line["variants"].as_array_mut().filter(|all| !all.is_empty()) else {
+            continue;
+        };
+        for (variant, (_, finish, _)) in variants.iter_mut().zip(finishes(product)) {
+            variant["imageId"] = covers.of(in_finish(finish), number).into();
+        }
+        lines.push(parsed::<catalog::ImportProduct>(line)?);
+    }
+    for result in catalog::import::import(app, &lines).await? {
+        let failed =
+            |invalid: InvalidInput| format!("a variant gets no image: {}", invalid.message);
+        result.map_err(|invalid| Failure::trouble(failed(invalid)))?;
+    }
+    Ok(())
+}
+
+/// The picture of a product in this finish.
+pub(super) fn in_finish(finish: &str) -> Motif {
+    if finish == "walnut" { Motif::WalnutGear } else { Motif::BlackGear }
+}
+
 /// The variants of a product: their SKUs, their finishes, and what they cost more. Some instruments and devices have any.
-fn finishes(product: &Product) -> impl Iterator<Item = (String, &'static str, i64)> {
+pub(super) fn finishes(product: &Product) -> impl Iterator<Item = (String, &'static str, i64)> {
     const FINISHES: &[(&str, i64)] = &[("black", 0), ("walnut", 2_000)];
     let has_variants = matches!(product.kind, "instrument" | "audio") && product.sku.ends_with('3');
     let finishes = if has_variants { FINISHES } else { &[] };

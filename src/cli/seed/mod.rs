@@ -79,6 +79,7 @@ pub(super) async fn fill(
     goods::create_products(&app, &products, &people, &steps).await?;
     goods::add_stock(&client, &products, &steps).await?;
     covers.hang(&client, &products, &people, &steps).await?;
+    goods::show_variants(&app, &products, &people, &covers).await?;
     vouchers::create(&client, &steps).await?;
 
     people::create(&app, count, &steps).await?;

@@ -50,9 +50,16 @@ fn line(product: ProductDocument) -> Value {
         .contributors
         .iter()
         .map(|one| json!({ "personId": NodeKind::PERSON.id(&one.person_id).0, "role": one.role }));
-    let variants = product.variants.iter().map(
-        |one| json!({ "sku": one.sku, "options": one.options, "priceDifference": one.difference }),
-    );
+    let images = product.images.unwrap_or_default();
+    let variants = product.variants.iter().map(|one| {
+        // An image that the product doesn't have any more isn't shown, and an import would refuse it.
+        let image = images.iter().find(|own| one.image.as_ref() == Some(&own.asset_id));
+        let image = image.map(|image| NodeKind::ASSET.id(&image.asset_id).0);
+        json!({
+            "sku": one.sku, "options": one.options, "priceDifference": one.difference,
+            "imageId": image,
+        })
+    });
     json!({
         "sku": product.sku,
         "slug": product.slug,

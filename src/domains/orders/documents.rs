@@ -2,12 +2,15 @@
 
 mod fulfilment;
 
+use std::collections::BTreeSet;
+
 use async_graphql::Enum;
 
 use super::together::Recount;
 use crate::{
     domains::{
         carts::{Address, quotes::Charges, vouchers::VoucherHold},
+        catalog,
         metadata::MetadataPairs,
         paying::Payment,
     },
@@ -41,11 +44,15 @@ document! {
         pub currency: CurrencyCode,
         /// Lines in the cart's order. A removed line has quantity 0.
         pub lines: Vec<OrderLine>,
+        /// SKUs of the lines, and those of their products if they are of variants: each once, sorted. Every commit computes
+        /// them; orders of earlier releases have none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub skus: Vec<String>,
         /// Sum of the lines less the discount, with shipping, and with tax unless prices include it; in minor units.
         pub total: i64,
         /// What a voucher takes off, if the cart had one.
         pub discount?: OrderDiscount,
-        /// Shipping and tax, if the cart had a quote.
+        /// Shipping and tax, if the cart had a quote; otherwise the tax that prices include, if it is known.
         pub charges?: Charges,
         /// Committed payments, oldest first.
         pub payments: Vec<OrderPayment>,
@@ -95,7 +102,8 @@ document! {
             "the sweep of changes that the counts of what was bought together haven't followed"),
         plain("placed", "-placedAt -_id", "orders, and orderPlaced"),
         of("stage_placed", "stage -placedAt -_id", "stage", "orders by stage"),
-        plain("sku_placed", "lines.sku -placedAt -_id", "orders by SKU"),
+        of("skus_placed", "skus -placedAt -_id", "skus",
+            "orders by SKU, and the count of what was bought together"),
         of("return_placed", "-placedAt -_id", "returnRequestedAt", "orders with a return to be decided on"),
     }
 
@@ -167,6 +175,15 @@ document! {
 }
 
 impl OrderDocument {
+    /// What [`Self::skus`] has for these lines.
+    pub fn skus_of(lines: &[OrderLine]) -> Vec<String> {
+        let each = |line: &OrderLine| {
+            let sku = line.sku.as_str();
+            [sku.to_owned(), catalog::product_sku(sku).to_owned()]
+        };
+        BTreeSet::from_iter(lines.iter().flat_map(each)).into_iter().collect()
+    }
+
     /// What is taken off the lines, in minor units.
     pub fn taken_off(&self) -> i64 {
         self.discount.as_ref().map_or(0, |discount| discount.amount)

@@ -12,7 +12,7 @@ use crate::{app::App, error::Error, invariants::Report};
 /// The rule of [`faults`].
 pub(super) const RULE: &str = "orders: of each line, what is to be packed, packed and sent is its quantity; no shipment has \
                                fewer pieces than its returns; `stage` and `returnRequestedAt` are those of shipments and \
-                               returns";
+                               returns, and `skus` those of the lines";
 
 /// The faults of the order's shipments and returns.
 pub(super) fn faults(order: &OrderDocument) -> Vec<String> {
@@ -54,6 +54,9 @@ pub(super) fn faults(order: &OrderDocument) -> Vec<String> {
     if order.state == OrderState::Placed && !order.shipments.is_empty() && is_outdated(order) {
         faults.push(format!("order {id}: `stage` or `returnRequestedAt` is outdated"));
     }
+    if !order.skus.is_empty() && lacks_skus(order) {
+        faults.push(format!("order {id}: `skus` are {:?}", order.skus));
+    }
     faults
 }
 
@@ -86,13 +89,19 @@ fn is_outdated(order: &OrderDocument) -> bool {
     order.stage != Some(order.reached()) || order.return_requested_at != order.oldest_request()
 }
 
-/// Computes `stage` and `returnRequestedAt` anew where they are outdated, gives orders of earlier releases their numbers, and
+/// Whether the SKUs by which the order is found aren't those of its lines.
+fn lacks_skus(order: &OrderDocument) -> bool {
+    order.skus != OrderDocument::skus_of(&order.lines)
+}
+
+/// Computes `stage`, `returnRequestedAt` and `skus` anew where they are outdated, gives orders of earlier releases their numbers, and
 /// returns what was corrected.
 pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let mut outdated = Vec::new();
     orders(app)
         .for_each(|order| {
-            if !order.deleted && (is_outdated(&order) || order.number.is_none()) {
+            let is_sound = !is_outdated(&order) && !lacks_skus(&order) && order.number.is_some();
+            if !order.deleted && !is_sound {
                 outdated.push(order);
             }
         })
@@ -100,8 +109,11 @@ pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let mut corrected = Vec::new();
     for order in outdated {
         // If the order has changed meanwhile, that commit has computed them.
-        if is_outdated(&order) && store::derive(app, &order).held().await? {
-            corrected.push(format!("the stage of order {}", order.id));
+        let (is_outdated, lacks_skus) = (is_outdated(&order), lacks_skus(&order));
+        if (is_outdated || lacks_skus) && store::derive(app, &order).held().await? {
+            let id = &order.id;
+            corrected.extend(is_outdated.then(|| format!("the stage of order {id}")));
+            corrected.extend(lacks_skus.then(|| format!("the SKUs of order {id}")));
         }
         if order.number.is_none() && operations::renumber(app, &order).await? {
             corrected.push(format!("the number of order {}", order.id));

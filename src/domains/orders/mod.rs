@@ -19,7 +19,8 @@
 //! by an entry of its outbox (`operations/discount.rs`; the steps are in the carts' `vouchers`).
 //!
 //! **Shipping and tax** are those of the cart's quote. The order keeps them as its charges (`operations/charges.rs`), with
-//! whether prices include the tax. A merchant gives shipping back by a commit of the order (`operations/shipping.rs`).
+//! whether prices include the tax. Without a quote, the charges of an order are the tax that its prices include, if it is known.
+//! A merchant gives shipping back by a commit of the order (`operations/shipping.rs`).
 //!
 //! **An order** is the decider of its own changes:
 //!

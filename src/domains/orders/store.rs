@@ -95,6 +95,7 @@ fn fulfilment(order: &OrderDocument) -> Document {
 /// The fields that follow from the others of an order, for a pipeline update.
 fn derived(order: &OrderDocument) -> Document {
     doc! {
+        "skus": literal(OrderDocument::skus_of(&order.lines)),
         "stage": stored(&order.reached()),
         "returnRequestedAt": given(order.oldest_request().as_ref()),
     }

@@ -13,7 +13,7 @@ use crate::{
         carts::{
             self, Address, Cart, CartNotActive, MAX_QUANTITY, line,
             operations::ChangedPrice,
-            quotes::{QuoteNeeded, ShippingCharges},
+            quotes::{Charges, QuoteNeeded, ShippingCharges},
             vouchers::VoucherRefused,
         },
         inventory::InsufficientStock,
@@ -68,9 +68,17 @@ object! {
         /// Shipping method, and what was paid with it: shipping, and the tax, which `taxIncluded` says how to read. If a line is
         /// lowered or raised, its tax is too. Null if no shipping method was chosen.
         charges: Option<ShippingCharges> = {
-            let charges = order.charges.clone();
+            let charges = order.charges.clone().filter(Charges::has_method);
             charges.map(|charges| ShippingCharges::of(charges, order.currency))
         },
+        /// Tax on the lines and on shipping. `taxIncluded` says whether it is a part of the prices or is added to them. If a line is
+        /// lowered or raised, its tax is too. Null if it isn't known: for an order without a shipping method, in a shop without
+        /// taxes or with a service that quotes them, and for such orders of earlier releases.
+        tax: Option<Money> =
+            order.charges.as_ref().map(|charges| order.money(charges.tax())),
+        /// Whether the prices of the lines and of shipping include the tax. Then `total` doesn't grow by it.
+        tax_included: bool =
+            order.charges.as_ref().is_some_and(|charges| charges.tax_included),
         /// What a merchant has given back of shipping, with its tax. See `refundShipping`.
         shipping_refunded: Money = {
             let charges = order.charges.as_ref();

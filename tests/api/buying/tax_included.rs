@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::{
     applied, cancel, created,
     quoted_outside::{Mode, asks, service, there},
-    quotes::{checkout, choose, chosen, sums, with_tables},
+    quotes::{checkout, checkout_query, choose, chosen, sums, with_tables},
 };
 use crate::{
     orders::{
         adjust,
         fulfilment::{change, shipped},
     },
-    shop::{account, add, balance, cart, settled, stocked, stored},
+    shop::{account, add, balance, cart, checkout_input, settled, stocked, stored},
     support::{Client, Gateway, faults::Fault, key},
 };
 
@@ -277,6 +277,73 @@ async fn a_shop_that_requires_no_shipping_method_charges_what_was_chosen() {
     assert_eq!(chosen(&shopper, &id, "standard", json!({})).await, 700);
     let order = checkout(&shopper, &id, &purse, "op").await;
     assert_eq!(order["total"]["minorUnits"], 700, "{order:#}");
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+/// Total, tax and whether prices include it, of an order that has no shipping method.
+async fn told(client: &Client, order: &str) -> (i64, Option<i64>, bool) {
+    let query = "query($id: ID!) { order(id: $id) { total { minorUnits } tax { minorUnits } taxIncluded \
+        charges { shippingMethod } shippingRefunded { minorUnits } } }";
+    let order = client.field(query, json!({ "id": order })).await;
+    assert_eq!(order["charges"], Value::Null, "{order:#}");
+    let total = order["total"]["minorUnits"].as_i64().expect("a total");
+    let is_included = order["taxIncluded"].as_bool().expect("true or false");
+    (total, order["tax"]["minorUnits"].as_i64(), is_included)
+}
+
+/// An order to this country, which has no shipping method.
+async fn without_method(client: &Client, purse: &str, country: &str, op: &str) -> String {
+    let id = cart(client, "AT_CHECKOUT", &[("a", 3)]).await;
+    let mut input = checkout_input(&id, purse, op);
+    input["shipping"]["country"] = country.into();
+    let placed = client.field(&checkout_query(), json!({ "input": input })).await;
+    id_of(&placed).to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_without_a_shipping_method_tells_the_tax_that_its_prices_include() {
+    let gateway = Gateway::with(|config| {
+        with_included(config);
+        config.shipping_required = false;
+    })
+    .await;
+    stocked(&gateway, "a", 100, 100).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let order = without_method(&shopper, &purse, "DE", "op").await;
+    // Of 300, at 7 %, these are 19.6.
+    assert_eq!(told(&shopper, &order).await, (300, Some(20), true));
+    // Nothing of it is paid beside the goods.
+    settled(&gateway).await;
+    assert_eq!(balance(&gateway, &purse).await, 5_000 - 300);
+    adjust(&shopper, &order, "a", 2, "less").await;
+    assert_eq!(told(&shopper, &order).await, (200, Some(13), true));
+    adjust(&shopper, &order, "a", 4, "more").await;
+    assert_eq!(told(&shopper, &order).await, (400, Some(13 + 13), true), "of 200, 13.1");
+    settled(&gateway).await;
+    assert_eq!(balance(&gateway, &purse).await, 5_000 - 400);
+    gateway.assert_sound().await;
+    cancel(&shopper, &order, "cancel").await;
+    settled(&gateway).await;
+    assert_eq!(balance(&gateway, &purse).await, 5_000);
+
+    // Less the part of a voucher, and to a country without taxes.
+    created(&gateway, "HALF", json!({ "percent": 50 })).await;
+    let id = cart(&shopper, "AT_CHECKOUT", &[("a", 2)]).await;
+    applied(&shopper, &id, "HALF").await;
+    let order = checkout(&shopper, &id, &purse, "half").await;
+    assert_eq!(told(&shopper, id_of(&order)).await, (100, Some(7), true));
+    let abroad = without_method(&shopper, &purse, "FR", "abroad").await;
+    assert_eq!(told(&shopper, &abroad).await, (300, Some(0), false));
+    // A service isn't asked, and a shop without taxes tells none.
+    let (_service, url) = service().await;
+    let outside = gateway.sibling_with(|config| asks(config, &url)).await;
+    let order = without_method(&outside.shopper("ann"), &purse, "DE", "outside").await;
+    assert_eq!(told(&shopper, &order).await, (300, None, false));
+    let untaxed = gateway.sibling_with(|config| config.taxes.clear()).await;
+    let order = without_method(&untaxed.shopper("ann"), &purse, "DE", "untaxed").await;
+    assert_eq!(told(&shopper, &order).await, (300, None, false));
     settled(&gateway).await;
     gateway.assert_sound().await;
 }

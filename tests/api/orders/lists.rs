@@ -2,16 +2,18 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
-    cancel, delete,
+    adjust, cancel, delete,
     fulfilment::{change, change_query, shipped},
     shop,
 };
 use crate::{
+    catalog::variants::{added, variant},
     shop::{account, placed, settled, stocked},
-    support::{Client, Gateway, commands, pages_both_ways},
+    support::{Client, Gateway, commands, key, pages_both_ways},
 };
 
 const ORDERS: &str = "query($by: OrdersBy) { orders(by: $by, first: 50) { nodes { id } } }";
@@ -99,6 +101,68 @@ async fn merchants_find_orders_by_stage_customer_product_time_and_number() {
     assert_eq!(merchant.error_code(ORDERS, timed).await, "BAD_USER_INPUT");
     assert_eq!(gateway.shopper("ann").error_code(ORDERS, json!({})).await, "FORBIDDEN");
     assert_eq!(gateway.anonymous().error_code(ORDERS, json!({})).await, "UNAUTHENTICATED");
+}
+
+/// The SKU of a product stands for its variants, by the one range of the one index that finds variants too.
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_of_variants_are_found_by_the_sku_of_their_product() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    for sku in ["shirt", "tie"] {
+        stocked(&gateway, sku, 0, 100).await;
+    }
+    for code in ["m", "l"] {
+        let sku = format!("shirt.{code}");
+        added(&gateway, variant(&sku, ["red", code], 0)).await;
+        merchant.receive_stock(json!({ "sku": sku, "quantity": 100 })).await;
+    }
+    let ann = gateway.shopper("ann");
+    let mut orders = Vec::new();
+    let each: [&[&str]; 5] =
+        [&["shirt.m"], &["shirt.l", "tie"], &["shirt"], &["tie"], &["shirt.m", "shirt.l"]];
+    for skus in each {
+        let lines: Vec<_> = skus.iter().map(|sku| (*sku, 1)).collect();
+        orders.push(placed(&ann, "none", &lines).await);
+        // Times are in milliseconds.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    settled(&gateway).await;
+    let newest = |at: &[usize]| at.iter().map(|at| orders[*at].clone()).collect::<Vec<_>>();
+    let all: [(&str, &[usize]); 6] = [
+        ("shirt", &[4, 2, 1, 0]),
+        ("shirt.m", &[4, 0]),
+        ("shirt.l", &[4, 1]),
+        ("tie", &[3, 1]),
+        ("shir", &[]),
+        ("shirt.x", &[]),
+    ];
+    for (sku, at) in all {
+        assert_eq!(found(&merchant, json!({ "sku": sku })).await, newest(at), "{sku}");
+    }
+    let pages = pages_both_ways(&merchant, "orders(by: { sku: \"shirt\" }", "id").await;
+    assert_eq!(pages.len(), 4, "{pages:#?}");
+    let time = "query($id: ID!) { order(id: $id) { placedAt } }";
+    let third = merchant.field(time, json!({ "id": orders[2] })).await;
+    let range = json!({ "sku": "shirt", "placedBefore": third["placedAt"] });
+    assert_eq!(found(&merchant, range).await, newest(&[1, 0]));
+
+    // A line that is lowered to zero is still there, and a deleted order isn't.
+    adjust(&ann, &orders[0], "shirt.m", 0, "none").await;
+    cancel(&ann, &orders[4], "cancel").await;
+    settled(&gateway).await;
+    assert_eq!(delete(&gateway.admin(), &orders[4]).await["__typename"], "DeletedOrder");
+    assert_eq!(found(&merchant, json!({ "sku": "shirt" })).await, newest(&[2, 1, 0]));
+    assert_eq!(found(&merchant, json!({ "sku": "shirt.m" })).await, newest(&[0]));
+    // An order of an earlier version is found once it has changed.
+    let unknown = doc! { "$unset": { "skus": 1 } };
+    let before = gateway.raw("orders").update_one(doc! { "_id": key(&orders[1]) }, unknown).await;
+    assert_eq!(before.expect("an update").modified_count, 1);
+    assert_eq!(found(&merchant, json!({ "sku": "shirt" })).await, newest(&[2, 0]));
+    adjust(&ann, &orders[1], "tie", 2, "more").await;
+    assert_eq!(found(&merchant, json!({ "sku": "shirt" })).await, newest(&[2, 1, 0]));
+    assert_eq!(found(&merchant, json!({ "sku": "tie" })).await, newest(&[3, 1]));
+    settled(&gateway).await;
+    gateway.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

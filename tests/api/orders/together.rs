@@ -160,10 +160,13 @@ async fn variants_count_for_their_product() {
     stored.delete_one(doc! { "_id": "shirt" }).await.expect("removed");
     let repaired = gateway.repair().await;
     assert_eq!(repaired, ["what was bought together with shirt"]);
-    let forgotten = doc! { "$pull": { "skus": "shirt.m" } };
-    stored.update_one(doc! { "_id": "shirt" }, forgotten).await.expect("changed");
+    // Orders of an earlier version don't have the SKUs by which they are found.
+    let unknown = doc! { "$unset": { "skus": 1 } };
+    gateway.raw("orders").update_many(doc! {}, unknown).await.expect("changed");
+    stored.delete_many(doc! {}).await.expect("removed");
     let repaired = gateway.repair().await;
-    assert_eq!(repaired, ["what was bought together with shirt"]);
+    let of_orders = repaired.iter().filter(|what| what.starts_with("the SKUs of order ")).count();
+    assert_eq!((of_orders, repaired.len()), (5, 8), "{repaired:#?}");
     assert!(gateway.repair().await.is_empty());
     assert_eq!(orders_with(&gateway, "shirt", "c").await, 3);
     gateway.assert_sound().await;

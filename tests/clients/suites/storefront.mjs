@@ -35,6 +35,8 @@ export async function run(checks) {
     await visit("facets narrow a list, and a list is sorted and continued", "/shop/c/music", browse);
     await visit("search suggests while somebody types, and is used by keys", "/shop", search);
     await visit("a product shows its live stock and its comments", "/shop/sku/ALB-00001", product);
+    await visit("a variant is chosen with its price, stock and picture", "/shop", variants);
+    await visit("the text of a picture that can't be shown stands in its place", "/shop", failedPicture);
     await visit("a guest buys with a voucher, and sees the order by its number", "/shop/sku/ALB-00002", buy);
     await visit("pages of the site and a blog are shown, also by an address that they had", "/shop/site/en/shipping", site);
   }
@@ -127,6 +129,47 @@ async function product(page, picture, isPhone) {
   await page.locator(".comments li").first().waitFor();
   await page.locator("#comments").scrollIntoViewIfNeeded();
   await picture("comments");
+}
+
+async function variants(page, picture, isPhone) {
+  const sku = "AUD-00003";
+  const query = `query($sku: ID!) { product(by: {sku: $sku}, locale: "en") {
+    title images { url } variants { sku title pricing { retail { formatted(locale: "en") } } image { url } } } }`;
+  const { title, images, variants: all } = await field(query, { sku });
+  assert.ok(all.length > 1);
+  assert.equal(images.length, all.length + 1, "a picture of each variant, and one of the product");
+  for (const one of all) assert.ok(images.some(({ url }) => url === one.image.url), one.sku);
+  const last = all.at(-1);
+  await receive(last.sku);
+  await page.goto(`${world.url}/shop/sku/${sku}`);
+  await page.locator("h1", { hasText: title }).waitFor();
+  const shown = page.locator(".gallery .picture");
+  await loaded(shown);
+  const before = await shown.getAttribute("src");
+  await page.getByRole("radio", { name: new RegExp(`^${last.title}$`, "i") }).check();
+  await page.locator(".offer strong", { hasText: last.pricing.retail.formatted }).waitFor();
+  await eventually(page, (former) => document.querySelector(".gallery .picture").getAttribute("src") !== former, before);
+  await loaded(shown);
+  assert.match(await shown.getAttribute("alt"), new RegExp(`${last.title}$`));
+  await stockShown(page, last.sku);
+  await page.locator(".choices").scrollIntoViewIfNeeded();
+  if (isPhone) await fitsItsWidth(page, [".choices", ".choices label"]);
+  await picture("variant");
+  await page.getByRole("button", { name: "Add to cart" }).click();
+  await page.getByText("In your cart.").waitFor();
+  await page.getByRole("link", { name: "Go to the cart" }).click();
+  await page.locator(".lines li", { hasText: `${title}, ${last.title}` }).waitFor();
+  // Its address leads to it.
+  await page.goto(`${world.url}/shop/sku/${last.sku}`);
+  await page.getByRole("radio", { checked: true, name: new RegExp(`^${last.title}$`, "i") }).waitFor();
+}
+
+async function failedPicture(page, picture) {
+  const { images } = await field('{ product(by: {sku: "ALB-00005"}) { images { alternativeText } } }');
+  await page.route("**/assets/**", (route) => route.fulfill({ contentType: "image/png", body: "no picture" }));
+  await page.goto(`${world.url}/shop/sku/ALB-00005`);
+  await page.locator(".gallery .picture.failed", { hasText: images[0].alternativeText }).waitFor();
+  await picture("failed-picture");
 }
 
 /** Waits until the page shows the stock as it is, and not `former`. Other suites change it meanwhile. */

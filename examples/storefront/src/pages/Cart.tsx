@@ -5,7 +5,7 @@ import { type Address, useCart } from "../cart";
 import { useQuery } from "../data";
 import { type CartData, ShippingMethods } from "../operations";
 import { Link, go } from "../router";
-import { Heading, Picture, Totals, deliveryPrice, productPath } from "../ui";
+import { Heading, Picture, Totals, deliveryPrice, productPath, titleOf } from "../ui";
 
 /** One change at a time, and what came of the last one. */
 function useChange() {
@@ -44,15 +44,15 @@ export function CartPage() {
         <ul className="lines">
           {cart.lines.map((line) => (
             <li key={line.sku}>
-              <Picture of={line.product?.images[0]} sizes="80px" />
+              <Picture of={line.variant?.image ?? line.product?.images[0]} sizes="80px" />
               <div>
-                <Link to={productPath({ sku: line.sku, slug: line.product?.slug ?? null })}>{line.title}</Link>
+                <Link to={productPath({ sku: line.sku, slug: line.variantTitle ? null : line.product?.slug ?? null })}>{titleOf(line)}</Link>
                 <p className="by">
                   {line.unitPrice.formatted}
                   {line.priceChanged && line.priceNow && ` (now ${line.priceNow.formatted})`}
                 </p>
                 <label>
-                  <span className="unseen">Quantity of {line.title}</span>
+                  <span className="unseen">Quantity of {titleOf(line)}</span>
                   <select
                     value={line.quantity}
                     disabled={isBusy}
@@ -66,7 +66,7 @@ export function CartPage() {
                   className="plain"
                   disabled={isBusy}
                   onClick={() => run(() => setQuantity(line.sku, 0))}
-                  aria-label={`Remove ${line.title}`}
+                  aria-label={`Remove ${titleOf(line)}`}
                 >
                   Remove
                 </button>

@@ -4,7 +4,7 @@ import { useLive, useQuery } from "../data";
 import { OrderChanged, type OrderData, Orders } from "../operations";
 import { Link } from "../router";
 import { savedOrders } from "../storage";
-import { Heading, State, Totals, capital, day } from "../ui";
+import { Heading, State, Totals, capital, day, titleOf } from "../ui";
 import { Missing } from "./List";
 
 const COUNTRIES = new Intl.DisplayNames("en", { type: "region" });
@@ -26,14 +26,14 @@ export function OrderPage({ id }: { id: string }) {
           <ul className="lines">
             {order.lines.map((line) => (
               <li key={line.sku}>
-                <div>{line.quantity} × {line.title}</div>
+                <div>{line.quantity} × {titleOf(line)}</div>
                 <strong>{line.total.formatted}</strong>
               </li>
             ))}
           </ul>
           <dl className="sums">
             {order.discount.minorUnits > 0 && <div><dt>Voucher {order.discountCode}</dt><dd>−{order.discount.formatted}</dd></div>}
-            <Totals of={order.charges} refunded={order.shippingRefunded} total={order.total.formatted} />
+            <Totals of={order.charges} tax={order.tax} refunded={order.shippingRefunded} total={order.total.formatted} />
           </dl>
         </div>
         <aside>
@@ -64,7 +64,7 @@ export function OrdersPage() {
           <li key={order.id}>
             <Link to={`/order/${order.id}`}>{order.number ?? "Order"}</Link>
             <span>{day(order.placedAt)}</span>
-            <span>{order.lines.map(({ quantity, title }) => `${quantity} × ${title}`).join(", ")}</span>
+            <span>{order.lines.map((line) => `${line.quantity} × ${titleOf(line)}`).join(", ")}</span>
             <span>{stageOf(order)}</span>
             <strong>{order.total.formatted}</strong>
           </li>

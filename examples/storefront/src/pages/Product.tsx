@@ -9,6 +9,7 @@ import { AddToCart, Availability, Cards, Heading, Picture, Price, Stars, State, 
 import { Missing } from "./List";
 
 type Data = NonNullable<ResultOf<typeof Product>["product"]>;
+type Choice = Data["variants"][number];
 
 export function ProductPage({ by }: { by: { sku: string } | { slug: string } }) {
   const { data, error, isLoading } = useQuery(Product, { by });
@@ -20,18 +21,33 @@ export function ProductPage({ by }: { by: { sku: string } | { slug: string } }) 
   }, [product, slug]);
   if (error || !data) return <State error={error} isLoading={isLoading} what="the product" />;
   if (!product) return isLoading ? <State isLoading what="the product" /> : <Missing />;
-  return <Details key={product.sku} of={product} />;
+  return <Details key={product.sku} of={product} asked={"sku" in by ? by.sku : null} />;
 }
 
-function Details({ of: product }: { of: Data }) {
-  const live = useLive(StockChanged, { sku: product.sku }).data?.stockChanged?.available;
-  const available = live ?? product.stock?.available ?? 0;
+/** What can be put into the cart: the product itself, unless it is sold in variants alone, and the variants. */
+function choicesOf({ sku, images, pricing, stock, variants }: Data): [Choice, ...Choice[]] {
+  const own = { sku, title: "Standard", pricing, stock, image: images[0] ?? null };
+  const [first, ...others] = variants;
+  return first && !stock?.available ? [first, ...others] : [own, ...variants];
+}
+
+function Details({ of: product, asked }: { of: Data; asked: string | null }) {
+  const choices = choicesOf(product);
+  const [sku, setSku] = useState(asked);
+  const [looksAt, lookAt] = useState<string | null>(null);
+  const chosen = choices.find((choice) => choice.sku === sku) ?? choices[0];
+  const live = useLive(StockChanged, { sku: chosen.sku }).data?.stockChanged?.available;
+  const available = live ?? chosen.stock?.available ?? 0;
+  const choose = (sku: string) => {
+    setSku(sku);
+    lookAt(null);
+  };
   const category = product.categories[0];
   return (
     <article className="product">
       {category && <p className="crumbs"><Link to={`/c${category.path}`}>{category.name}</Link></p>}
       <div className="columns">
-        <Gallery of={product} />
+        <Gallery of={product} url={looksAt ?? chosen.image?.url} lookAt={lookAt} />
         <div>
           <Heading text={product.title} />
           <p className="by">{product.contributors.map(({ name, role }) => `${name} (${role})`).join(", ")}</p>
@@ -41,7 +57,17 @@ function Details({ of: product }: { of: Data }) {
               <a href="#comments">{product.discussion.rating.count} reviews</a>
             </p>
           )}
-          <p className="offer"><Price of={product.pricing} /></p>
+          <p className="offer"><Price of={chosen.pricing} /></p>
+          {choices.length > 1 && (
+            <fieldset className="choices">
+              <legend>{product.options.map(({ name }) => capital(name)).join(" / ")}</legend>
+              {choices.map(({ sku, title }) => (
+                <label key={sku}>
+                  <input type="radio" name="variant" checked={sku === chosen.sku} onChange={() => choose(sku)} /> {capital(title)}
+                </label>
+              ))}
+            </fieldset>
+          )}
           <p role="status">
             {available > 0 ? (
               <span className="availability in_stock">
@@ -50,7 +76,7 @@ function Details({ of: product }: { of: Data }) {
               </span>
             ) : <Availability of="OUT" />}
           </p>
-          <AddToCart sku={product.sku} isOut={available <= 0} />
+          <AddToCart key={chosen.sku} sku={chosen.sku} isOut={available <= 0} />
           {product.description && <p className="description">{product.description}</p>}
           <Facts of={product} />
         </div>
@@ -66,8 +92,9 @@ function Details({ of: product }: { of: Data }) {
   );
 }
 
-function Gallery({ of: { images } }: { of: Data }) {
-  const [at, setAt] = useState(0);
+/** The pictures. The one with the address is shown in full, otherwise the first one. */
+function Gallery({ of: { images }, url, lookAt }: { of: Data; url?: string; lookAt: (url: string) => void }) {
+  const at = Math.max(images.findIndex((image) => image.url === url), 0);
   return (
     <div className="gallery">
       <Picture of={images[at]} sizes="(max-width: 800px) 94vw, 480px" isFirst />
@@ -75,7 +102,7 @@ function Gallery({ of: { images } }: { of: Data }) {
         <ul>
           {images.map((image, number) => (
             <li key={image.url}>
-              <button type="button" aria-label={`Picture ${number + 1}`} aria-pressed={number === at} onClick={() => setAt(number)}>
+              <button type="button" aria-label={`Picture ${number + 1}`} aria-pressed={number === at} onClick={() => lookAt(image.url)}>
                 <img src={image.url} alt="" />
               </button>
             </li>

@@ -29,9 +29,9 @@ document! {
     /// What is paid beside the goods, in minor units.
     #[derive(PartialEq, Eq)]
     pub struct Charges {
-        /// Name of the shipping method.
+        /// Name of the shipping method. It is empty for an order without one, whose charges tell the tax that prices include.
         pub method: String,
-        /// Its title.
+        /// Its title; empty without a method.
         pub title: String,
         /// Price of the shipping method. Of an order: what is left of it after refunds.
         pub shipping: i64,
@@ -97,6 +97,11 @@ pub(super) fn basis(cart: &CartDocument) -> String {
 }
 
 impl Charges {
+    /// Whether a shipping method is a part of them.
+    pub fn has_method(&self) -> bool {
+        !self.method.is_empty()
+    }
+
     /// Tax on the lines and on shipping.
     pub fn tax(&self) -> i64 {
         self.shipping_tax + self.lines.iter().map(|line| line.tax).sum::<i64>()

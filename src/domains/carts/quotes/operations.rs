@@ -211,6 +211,17 @@ pub fn fault(app: &App, cart: &CartDocument, to: &Address) -> Option<QuoteFault>
     }
 }
 
+/// The charges of an order without a shipping method, to this country: the tax that the prices of its cart include, which adds
+/// nothing. `None` if the tables of the configuration don't tell it.
+pub fn included(app: &App, cart: &CartDocument, country: &str) -> Option<Charges> {
+    let config = app.config();
+    // The address of a person who was erased meanwhile has no country.
+    let is_told = config.quote_url.is_none() && !config.taxes.is_empty() && !country.is_empty();
+    let charges = is_told.then(|| tables::without_method(config, &Goods::of(cart), country))?;
+    // The configuration may have changed since the total was paid.
+    (charges.total() == 0).then_some(charges)
+}
+
 /// Whether the quote of a cart that can be changed has to be computed again, whatever it is for: because it is older than a
 /// cart can be idle, or because its destination has no city and an outside service is asked now. A gateway without shipping
 /// methods computes none, and takes it as it is.

@@ -79,9 +79,13 @@ pub(super) fn add(order: &mut OrderDocument, sku: &str, pieces: i64, price: i64,
 }
 
 impl Run<'_, SaleOfCart> {
-    /// The charges of the order that the checkout places: those of the quote that its total has.
+    /// The charges of the order that the checkout places: those of the quote that its total has. Without one they are the tax
+    /// that the prices include.
     pub(super) fn charges(self) -> Option<Charges> {
-        let (quote, own) = (self.basket.quote.as_ref()?, self.checkout.quote.as_ref()?);
+        let Some(own) = self.checkout.quote.as_ref() else {
+            return quotes::included(self.app, self.basket, &self.checkout.shipping.country);
+        };
+        let quote = self.basket.quote.as_ref()?;
         (quote.id == *own).then(|| quote.charges.clone())
     }
 }

@@ -218,6 +218,7 @@ fn placed(run: Run<'_, SaleOfCart>) -> OrderDocument {
         variant_title: line.variant_title.clone(),
         unit_price: line.unit_price,
     };
+    let lines: Vec<OrderLine> = cart.lines.iter().map(line).collect();
     let (id, amount) = (checkout.payment_id.clone(), checkout.total);
     let payment = (amount > 0).then_some(OrderPayment { id, amount, refunded: 0 });
     OrderDocument {
@@ -230,7 +231,8 @@ fn placed(run: Run<'_, SaleOfCart>) -> OrderDocument {
         deleted: false,
         revision: 1,
         currency: cart.currency,
-        lines: cart.lines.iter().map(line).collect(),
+        skus: OrderDocument::skus_of(&lines),
+        lines,
         total: checkout.total,
         discount: run.discount(),
         charges: run.charges(),

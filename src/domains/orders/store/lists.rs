@@ -42,7 +42,7 @@ fn selected(by: &OrdersBy) -> (Document, &'static str) {
         return (doc! { "owner": customer }, "owner_placed");
     }
     if let Some(sku) = &by.sku {
-        return (doc! { "lines.sku": sku.as_str() }, "sku_placed");
+        return (doc! { "skus": sku.as_str() }, "skus_placed");
     }
     if by.return_requested == Some(true) {
         return (doc! { "returnRequestedAt": { "$exists": true } }, "return_placed");

@@ -26,9 +26,6 @@ document! {
     pub(in super::super) struct TogetherDocument {
         /// SKU of the product.
         pub sku as "_id": String,
-        /// SKUs of the product and its variants in orders, by which these are found. Their number is bounded.
-        #[serde(default)]
-        pub skus: Vec<String>,
         /// Rises with each change that is to be counted. It is at least the server's clock, so it also rises from one
         /// document to the next of the same SKU.
         pub changes: i64,

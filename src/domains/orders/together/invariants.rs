@@ -1,6 +1,8 @@
 //! What was bought together, compared with a recount, for `docgate check`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+
+use mongodb::bson::Document;
 
 use super::{TogetherDocument, store};
 use crate::{
@@ -17,7 +19,7 @@ pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()
     let mut different = Vec::new();
     let all = counted::list_all::<TogetherDocument>(app).await?.into_iter();
     for together in all.filter(|one| one.dirty_at.is_none()) {
-        let others = store::count(app, &together.sku, &together.skus).await?.unwrap_or_default();
+        let others = store::count(app, &together.sku).await?.unwrap_or_default();
         if together.others != others {
             different.push((together, others));
         }
@@ -28,30 +30,22 @@ pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()
     Ok(())
 }
 
-/// Counts all products again whose counts are missing or differ, and those of whose SKUs in orders some are missing. Returns
-/// what was corrected.
+/// Counts all products again whose counts are missing or differ. Returns what was corrected.
 pub(in super::super) async fn repair(app: &App) -> Result<Vec<String>> {
     let all = counted::list_all::<TogetherDocument>(app).await?;
     let all: HashMap<&str, _> = all.iter().map(|one| (one.sku.as_str(), one)).collect();
-    let mut ordered = store::list_ordered(app).await?;
-    for product in all.keys() {
-        ordered.entry((*product).to_owned()).or_default();
-    }
+    let mut products = store::list_ordered(app).await?;
+    products.extend(all.keys().map(|product| (*product).to_owned()));
     let mut corrected = Vec::new();
-    for (product, skus) in ordered {
+    for product in products {
         let before = all.get(product.as_str());
-        let mut known = before.map(|together| together.skus.clone()).unwrap_or_default();
-        let missing = skus.iter().filter(|sku| !known.contains(sku));
-        let missing = missing.take(store::SKUS.saturating_sub(known.len()));
-        let missing: BTreeSet<&str> = missing.map(String::as_str).collect();
-        known.extend(missing.iter().map(|sku| (*sku).to_owned()));
-        let others = store::count(app, &product, &known).await?;
-        let is_known = others.is_none() || before.is_some() && missing.is_empty();
+        let others = store::count(app, &product).await?;
+        let is_known = others.is_none() || before.is_some();
         let counted = before.map_or(&[][..], |together| &together.others);
         if is_known && counted == others.unwrap_or_default() {
             continue;
         }
-        let touched = BTreeMap::from([(product.as_str(), store::with_skus(&missing))]);
+        let touched = BTreeMap::from([(product.as_str(), Document::new())]);
         counted::mark::<TogetherDocument>(app, touched).await?;
         if let Some(together) = store::find(app, &product).await? {
             together.recount(app).await?;

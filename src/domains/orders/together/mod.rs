@@ -6,9 +6,9 @@
 //! - The insert of an order and each commit that changes what it counts for set its mark in the same write: another state,
 //!   a line that is removed or added again, the removal of the order. Every commit raises the revision of the order, which is the
 //!   guard of the removal of the mark.
-//! - The change of an order touches all its products. Their documents get the SKUs of its lines.
+//! - The change of an order touches all its products.
 //! - A product is counted once it has been dirty for `bought_together_seconds`. A count reads the newest [`store::WINDOW`] orders
-//!   of its SKUs. It keeps the [`store::OTHERS`] most frequent other products that are in two orders or more.
+//!   of it and its variants. It keeps the [`store::OTHERS`] most frequent other products that are in two orders or more.
 //!
 //! An order counts while it is `PLACED`, for the lines that have pieces. So a cancelled order doesn't count, and the
 //! cancellation takes it back. A return lowers the lines, so a line that came back wholly doesn't count either.
@@ -17,10 +17,7 @@ mod documents;
 mod invariants;
 mod store;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::future::try_join_all;
 use mongodb::bson::{DateTime, Document};
@@ -71,15 +68,6 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     counted::recount::<TogetherDocument>(app, sweep, DateTime::from_millis(before)).await;
 }
 
-/// The products in these orders, each with its SKUs there.
-fn products(changed: &[CountedOrder]) -> BTreeMap<&str, BTreeSet<&str>> {
-    let mut found = BTreeMap::<&str, BTreeSet<&str>>::new();
-    for sku in changed.iter().flat_map(|order| &order.recount.skus) {
-        found.entry(catalog::product_sku(sku)).or_default().insert(sku);
-    }
-    found
-}
-
 impl Counts for TogetherDocument {
     type Record = CountedOrder;
 
@@ -92,12 +80,12 @@ impl Counts for TogetherDocument {
     }
 
     fn touched(records: &[CountedOrder]) -> BTreeMap<&str, Document> {
-        let products = products(records).into_iter();
-        products.map(|(product, skus)| (product, store::with_skus(&skus))).collect()
+        let skus = records.iter().flat_map(|order| &order.recount.skus);
+        skus.map(|sku| (catalog::product_sku(sku), Document::new())).collect()
     }
 
     async fn recount(&self, app: &App) -> Result<bool> {
-        let others = store::count(app, &self.sku, &self.skus).await?;
+        let others = store::count(app, &self.sku).await?;
         store::put(app, self, others.as_deref()).await
     }
 }

@@ -1,11 +1,11 @@
 //! Every MongoDB call of what was bought together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use mongodb::bson::deserialize_from_document;
 
 use super::{
-    super::documents::{OrderDocument, OrderState},
+    super::documents::{OrderDocument, OrderLine, OrderState},
     documents::{CountedOrder, Other, TogetherDocument},
 };
 use crate::{
@@ -24,24 +24,17 @@ pub(super) const WINDOW: i64 = 500;
 pub(super) const OTHERS: i64 = 20;
 /// Lowest number of orders of two products that are shown beside each other. So no single order is shown.
 const FEWEST: i64 = 2;
-/// Maximum number of SKUs of a product by which its orders are found: its own, and those of a hundred variants. MongoDB
-/// merges that many ranges of an index in their order; of more than 200 it would sort the orders.
-pub(super) const SKUS: usize = 101;
 
 /// What was bought together with a product.
 pub(super) async fn find(app: &App, sku: &str) -> Result<Option<TogetherDocument>> {
     app.collection().get(sku).await
 }
 
-/// The products in all orders, each with the SKUs in these.
-pub(super) async fn list_ordered(app: &App) -> Result<BTreeMap<String, BTreeSet<String>>> {
-    let mut found = BTreeMap::<String, BTreeSet<String>>::new();
-    let each = |order: OrderDocument| {
-        for line in order.lines {
-            let product = catalog::product_sku(&line.sku).to_owned();
-            found.entry(product).or_default().insert(line.sku);
-        }
-    };
+/// The SKUs of the products in all orders.
+pub(super) async fn list_ordered(app: &App) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    let product = |line: &OrderLine| catalog::product_sku(&line.sku).to_owned();
+    let each = |order: OrderDocument| found.extend(order.lines.iter().map(product));
     app.collection().for_each(each).await?;
     Ok(found)
 }
@@ -60,14 +53,6 @@ impl Marked for CountedOrder {
     }
 }
 
-/// The fields to be set with the mark of a product: SKUs of it in orders are added.
-pub(super) fn with_skus(new: &BTreeSet<&str>) -> Document {
-    let most = i64::try_from(SKUS).unwrap_or(i64::MAX);
-    let new = literal(new.iter().copied().collect::<Vec<_>>());
-    let others = doc! { "$setDifference": [array("skus"), new.clone()] };
-    doc! { "skus": { "$slice": [{ "$concatArrays": [new, others] }, most] } }
-}
-
 /// Writes what was bought together with a product; `None` if nobody bought it. Returns whether it was written or removed.
 pub(super) async fn put(
     app: &App,
@@ -79,18 +64,16 @@ pub(super) async fn put(
     counted::write(app, read, set).await
 }
 
-/// Counts the other products in the newest orders of a product with these SKUs: the beginnings of ranges of an index, merged
-/// in the order of time. `None` if none of the orders counts.
-pub(super) async fn count(app: &App, product: &str, skus: &[String]) -> Result<Option<Vec<Other>>> {
-    let skus: BTreeSet<&str> = skus.iter().map(String::as_str).chain([product]).collect();
-    let skus: Vec<&str> = skus.into_iter().collect();
+/// Counts the other products in the newest orders of a product and its variants: the beginning of a range of an index. `None`
+/// if none of the orders counts.
+pub(super) async fn count(app: &App, product: &str) -> Result<Option<Vec<Other>>> {
     let of_lines = doc! { "$map": {
         "input": bought("$lines"), "in": catalog::product_sku_of("$$this"),
     } };
     let found = app
         .collection::<OrderDocument>()
         .aggregate(vec![
-            doc! { "$match": { "lines.sku": { "$in": skus } } },
+            doc! { "$match": { "skus": product } },
             doc! { "$sort": { "placedAt": -1, "_id": -1 } },
             doc! { "$limit": WINDOW },
             doc! { "$match": { "state": stored(&OrderState::Placed) } },

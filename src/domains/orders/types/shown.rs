@@ -74,7 +74,8 @@ pub struct OrdersBy {
     /// Orders of the customer with this user id, the subject of the customer's token.
     pub customer: Option<String>,
     /// Orders that had a product or a variant with this SKU when they were placed, even if its line was lowered to zero
-    /// since. The SKU of a product doesn't stand for its variants.
+    /// since. The SKU of a product stands for its variants too. Orders of earlier versions are found once they have changed, or
+    /// after `docgate check --repair`.
     pub sku: Option<ID>,
     /// The order with this number.
     pub number: Option<String>,

@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use mongodb::bson::Document;
+use docgate::graphql::node_id::NodeKind;
+use mongodb::bson::{Document, doc};
 use serde_json::Value;
 
-use super::Shop;
+use super::{super::database, Shop};
 
 /// A shirt as shops write it whose exports have a row for each variant, and a product without variants.
 const SHIRTS: &str = "sku,title,type,list,retail,currency,variantSku,option1Name,option1Value,\
@@ -62,7 +63,7 @@ async fn rows_of_variants_come_in_and_go_out() {
 
     let text = shop.export("products");
     assert_eq!(text.lines().count(), 6, "{text}");
-    assert!(text.contains(",shirt.red-l,colour,red,size,L,,,,,,,-1.50\n"), "{text}");
+    assert!(text.contains(",shirt.red-l,colour,red,size,L,,,,,,,-1.50,\n"), "{text}");
     assert!(text.contains(",'=blue,"), "no formula: {text}");
     let copy = other.file("products", &text);
     let (code, _, said) = other.import("products", &copy, &[]);
@@ -210,4 +211,94 @@ async fn a_dry_run_sees_prices_of_stored_variants_and_slugs_of_earlier_lines() {
         assert!(said.contains("line 3: currency: is another"), "{said}");
         assert!(said.contains("line 605: slug: "), "{said}");
     }
+}
+
+/// The images of a shop's shirt, as `setImages` writes them.
+async fn hang(shop: &Shop, assets: &[&str]) {
+    let image = |asset: &&str| doc! { "assetId": *asset, "alternativeText": "" };
+    let images: Vec<Document> = assets.iter().map(image).collect();
+    let products = database(&shop.name).await.collection::<Document>("products");
+    let set = products.update_one(doc! { "_id": "shirt" }, doc! { "$set": { "images": images } });
+    assert_eq!(set.await.expect("written").matched_count, 1);
+}
+
+/// SKU and image of the shirt's variants.
+async fn images(shop: &Shop) -> Vec<(String, Option<String>)> {
+    let shirt = shop.documents("products").await.pop().expect("a product");
+    let all = shirt.get_array("variants").expect("variants").iter();
+    all.map(|one| {
+        let one = one.as_document().expect("a variant");
+        let text = |field: &str| one.get_str(field).ok().map(str::to_owned);
+        (text("sku").expect("a SKU"), text("image"))
+    })
+    .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_variant_names_one_of_its_products_images() {
+    let (shop, other) = (Shop::new(), Shop::new());
+    let id = |asset: &str| NodeKind::ASSET.id(asset).0;
+    let header =
+        "sku,title,type,list,retail,currency,variantSku,option1Name,option1Value,variantImage";
+    let rows = |images: [&str; 3]| {
+        let [red, blue, green] = images;
+        format!(
+            "{header}\nshirt,A shirt,shirt,20,15,EUR,shirt.red,colour,red,{red}\n\
+            ,,,,,,shirt.blue,,blue,{blue}\n,,,,,,shirt.green,,green,{green}\n"
+        )
+    };
+    let named = |images: [Option<&str>; 3]| {
+        let skus = ["shirt.red", "shirt.blue", "shirt.green"].into_iter();
+        let named = skus.zip(images).map(|(sku, image)| (sku.to_owned(), image.map(str::to_owned)));
+        named.collect::<Vec<_>>()
+    };
+    let plain = shop.file("plain.csv", &rows(["", "", ""]));
+    assert_eq!(shop.import("products", &plain, &[]).0, 0);
+    hang(&shop, &["one", "two"]).await;
+    // An image that the product doesn't have, and what is no id at all.
+    let wrong = shop.file("wrong.csv", &rows([&id("one"), &id("three"), ""]));
+    let no_id = shop.file("no_id.csv", &rows(["", "", "red.png"]));
+    for (file, line) in [(&wrong, 3), (&no_id, 4)] {
+        let (code, out, said) = shop.import("products", file, &["--dry-run"]);
+        let expected = (1, "0 products would be imported, 1 lines skipped\n");
+        assert_eq!((code, out.as_str()), expected, "{said}");
+        assert!(said.contains(&format!("line {line}: variantImage: ")), "{said}");
+    }
+    assert_eq!(images(&shop).await, named([None, None, None]), "nothing is written");
+    // The other variants of the line come in.
+    let (code, _, said) = shop.import("products", &wrong, &[]);
+    assert!(code == 1 && said.contains("line 3: variantImage: "), "{said}");
+    assert_eq!(images(&shop).await, named([Some("one"), None, None]));
+    // A cell that is empty leaves the image.
+    let file = shop.file("images.csv", &rows(["", &id("two"), ""]));
+    for how in ["--dry-run", "--allow-errors", "--allow-errors"] {
+        let (code, _, said) = shop.import("products", &file, &[how]);
+        assert_eq!(code, 0, "{said}");
+    }
+    assert_eq!(images(&shop).await, named([Some("one"), Some("two"), None]));
+
+    let text = shop.export("products");
+    let ends = [format!(",,{}", id("one")), format!(",,{}", id("two")), ",,".to_owned()];
+    for (row, end) in text.lines().skip(1).zip(&ends) {
+        assert!(row.ends_with(end.as_str()), "{row}");
+    }
+    let copy = shop.file("copy.csv", &text);
+    let before = shop.documents("products").await;
+    assert_eq!(shop.import("products", &copy, &[]).0, 0);
+    assert_eq!(shop.documents("products").await, before);
+    // An image that the product lost isn't exported, and its variant keeps it.
+    hang(&shop, &["two"]).await;
+    let fewer = shop.export("products");
+    assert!(!fewer.contains(&id("one")) && fewer.contains(&id("two")), "{fewer}");
+    assert_eq!(shop.import("products", &shop.file("fewer.csv", &fewer), &[]).0, 0);
+    assert_eq!(images(&shop).await, named([Some("one"), Some("two"), None]));
+    // Another shop doesn't have the images.
+    let (code, _, said) = other.import("products", &copy, &["--dry-run"]);
+    assert!(code == 1 && said.contains("line 2: variantImage: "), "{said}");
+    let (code, text, said) = shop.run(&["export", "csv", "products", "--without-images"]);
+    assert!(code == 0 && !text.contains("variantImage"), "{said}{text}");
+    let copy = other.file("copy.csv", &text);
+    let (code, _, said) = other.import("products", &copy, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(images(&other).await, named([None, None, None]));
 }

@@ -140,7 +140,7 @@ class Bench:
         for work in works.works(shelf):
             if work.name not in chosen:
                 continue
-            if work.name == "hit" and servers.APART in self.options.servers:
+            if servers.APART in set(work.by) & set(self.options.servers):
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
             for aside in set(ASIDE) & set(work.by) & set(self.options.servers):
                 self.running[aside] = dataclasses.replace(self.running[DOCGATE], name=aside)

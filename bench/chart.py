@@ -156,7 +156,7 @@ def legend(shown: "set[str]", y: float) -> str:
     entries += [(NODE_COLOUR, "GraphQL servers on Node")] if shown & set(NODE_PEERS) else []
     rust = {
         MEMORY: "docgate's schema without a database",
-        APART: "docgate, each hit by itself",
+        APART: "docgate, each by itself",
         BY_KEY: "docgate, another read",
         PLAIN: "docgate, a plainer list",
         BARE: "bare endpoint, no GraphQL",

@@ -3,9 +3,10 @@
 
 Each round measures, in databases of its own that it drops afterwards:
 
-- how many documents of version 1 of `inventory` `docgate migrate` upgrades in a second, alone;
-- the delays of reads of the stock at a constant rate: alone, and beside a migration of as many documents. A delay counts
-  from the moment at which the read was due. The two take turns, in the other order in every second round;
+- how many documents of version 1 of `inventory` `docgate migrate --unlimited` upgrades in a second, alone;
+- the delays of reads of the stock at a constant rate: alone, beside a migration with the limit of its rate, and beside one
+  without it. A delay counts from the moment at which the read was due. The migrations take as long as the reads alone, or
+  upgrade all documents before. The order is the other one in every second round;
 - how fast `docgate export` writes these documents, compressed in each way, and the most memory that it had.
 
 The targets: the 99th percentile of the delays beside a migration is at most 1.5 times that alone, 10,000 documents are
@@ -95,8 +96,8 @@ class Bench:
     def alone(self) -> Dict[str, Any]:
         """A migration alone, and exports of what it upgraded."""
         filled = self.filled()
-        seconds = filled.migrate()
-        found: Dict[str, Any] = {"migration": {"seconds": round(seconds, 1), "per second": round(filled.count / seconds)}}
+        seconds, count = filled.migrate()
+        found: Dict[str, Any] = {"migration": {"seconds": round(seconds, 1), "per second": round(count / seconds)}}
         size = self._mongo.command(filled.name, {"dbStats": 1})["dataSize"]
         for how in COMPRESSIONS:
             target = self._folder / "export"
@@ -110,14 +111,15 @@ class Bench:
         return found
 
     def reads(self, reverse: bool) -> Dict[str, Any]:
-        """Delays of reads alone and beside a migration, of one gateway on one database."""
+        """Delays of reads alone and beside migrations, of one gateway on one database."""
         filled = self.filled()
         address = ("127.0.0.1", free_port())
         environment = {**filled.environment, "DOCGATE_LISTEN": f"127.0.0.1:{address[1]}"}
         gateway = self._processes.start("docgate", [str(self._options.docgate), "serve"], environment)
         servers.wait_until_healthy(gateway, address)
         found = {}
-        for side in ["beside", "alone"] if reverse else ["alone", "beside"]:
+        # Without a limit nothing is left to be upgraded.
+        for side in [*(["limited", "alone"] if reverse else ["alone", "limited"]), "unlimited"]:
             found[side] = asyncio.run(self._side(side, filled, address))
         gateway.must_run("while it was measured")
         self._processes.end(gateway)
@@ -131,9 +133,11 @@ class Bench:
         try:
             if side == "alone":
                 await asyncio.sleep(self._options.seconds)
+            elif side == "limited":
+                more = {"migrated per second": await filled.begin_to_migrate(self._options.seconds)}
             else:
-                seconds = await asyncio.get_running_loop().run_in_executor(None, filled.migrate)
-                more = {"seconds": round(seconds, 1), "migrated per second": round(filled.count / seconds)}
+                seconds, count = await asyncio.get_running_loop().run_in_executor(None, filled.migrate)
+                more = {"seconds": round(seconds, 1), "migrated per second": round(count / seconds)}
         finally:
             stop.set()
             await load
@@ -165,13 +169,35 @@ class Filled:
             documents = [mongo.framed(mongo.fields({"_id": f"sku-{number}"}) + rest) for number in numbers]
             self._mongo.command(self.name, {"insert": "inventory", "ordered": False}, documents)
 
-    def migrate(self) -> float:
-        """Upgrades all documents, and returns the seconds."""
-        said, seconds, _ = self.run("migrate", "inventory")
+    def old(self) -> int:
+        """Number of documents that aren't upgraded."""
+        return self._mongo.command(self.name, {"count": "inventory", "query": {"v": 1}})["n"]
+
+    def migrate(self) -> Tuple[float, int]:
+        """Upgrades all documents that are left, and returns the seconds and their number."""
+        left = self.old()
+        said, seconds, _ = self.run("migrate", "inventory", "--unlimited")
         upgraded = re.search(r"inventory: ([\d,]+) upgraded", said)
-        if not upgraded or int(upgraded[1].replace(",", "")) != self.count:
-            raise Trouble(f"docgate migrate didn't upgrade {self.count} documents:\n{said[-2000:]}")
-        return seconds
+        if not upgraded or int(upgraded[1].replace(",", "")) != left or self.old() != 0:
+            raise Trouble(f"docgate migrate didn't upgrade {left} documents:\n{said[-2000:]}")
+        return seconds, left
+
+    async def begin_to_migrate(self, seconds: float) -> int:
+        """Upgrades documents for so long with the limit of the rate, and returns how many in a second."""
+        left, since = self.old(), time.monotonic()
+        process = await asyncio.create_subprocess_exec(
+            str(self._options.docgate), "migrate", "inventory", env=self.environment, stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            await asyncio.wait_for(process.wait(), seconds)
+        except asyncio.TimeoutError:
+            process.terminate()
+            await process.wait()
+        rate = round((left - self.old()) / (time.monotonic() - since))
+        if rate == 0:
+            raise Trouble(f"docgate migrate ended with {process.returncode} and had upgraded nothing")
+        return rate
 
     def drop(self) -> None:
         self._mongo.command(self.name, {"dropDatabase": 1})
@@ -204,14 +230,18 @@ def run(options: argparse.Namespace, processes: Processes, folder: Path) -> Dict
     for number in range(options.rounds):
         alone.append(bench.alone())
         reads.append(bench.reads(number % 2 == 1))
-    ratios = [found["beside"]["p99 ms"] / found["alone"]["p99 ms"] for found in reads]
+    ratios = {
+        side: [found[side]["p99 ms"] / found["alone"]["p99 ms"] for found in reads] for side in ["limited", "unlimited"]
+    }
     rates = [found["migration"]["per second"] for found in alone]
     exports = [found[f"export, {how}"] for found in alone for how in COMPRESSIONS]
     return {
         "documents": options.documents,
         "reads per second": options.rate,
         "p99 of reads, beside a migration to alone": {
-            "target": 1.5, "median": round(median(ratios), 2), "all": [round(ratio, 2) for ratio in ratios],
+            "target, limited": 1.5,
+            **{side: {"median": round(median(all_of), 2), "all": [round(ratio, 2) for ratio in all_of]}
+               for side, all_of in ratios.items()},
         },
         "documents migrated per second, alone": {"target": 10_000, "median": round(median(rates)), "all": rates},
         "export, MiB of BSON per second": {
@@ -229,7 +259,7 @@ def main() -> int:
     parser.add_argument("--mongodb", required=True, help="URI of a replica set of one, without users")
     parser.add_argument("--documents", type=int, default=1_000_000, help="number of them in each database")
     parser.add_argument("--rate", type=int, default=500, help="reads per second")
-    parser.add_argument("--seconds", type=int, default=60, help="length of the reads alone")
+    parser.add_argument("--seconds", type=int, default=60, help="length of the reads alone and beside a limited migration")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=int, default=900, help="seconds that one command of docgate may take")
     options = parser.parse_args()

@@ -27,7 +27,7 @@ without it. Everything runs on this machine and listens on loopback only. Ctrl-C
   bench/run.py --only product --only cart   some of the work, into target/bench
   bench/run.py --only assets --servers docgate --products 50
                                             a file of 1 GiB up and down, into target/bench
-  bench/run.py --only list,suggest,suggestAll,facets,ads,choose --servers docgate,by-key,plain
+  bench/run.py --only list,suggest,suggestAll,facets,ads,choose --servers docgate,apart,by-key,plain
                                             lists and suggestions beside plainer reads, into target/bench
   bench/run.py --only news,delivery         the news, and a post to 2,000 followers, into target/bench
   bench/run.py --against PATH               beside an earlier docgate: what has become slower?

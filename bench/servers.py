@@ -22,7 +22,7 @@ DOCGATE = "docgate"
 EARLIER = "earlier"
 #: Settings that it doesn't know.
 EARLIER_LACKS = ["DOCGATE_CLIENT_SHARE_PERCENT"]
-#: docgate that sends each hit by itself.
+#: docgate that sends each hit by itself, and reads each suggestion by itself.
 APART = "apart"
 #: docgate beside its own feeds: it is asked for a product by key.
 BY_KEY = "by-key"
@@ -224,7 +224,11 @@ def known_earlier(environment: Dict[str, str]) -> Dict[str, str]:
 
 
 def apart(places: Places) -> Server:
-    environment = {"DOCGATE_COALESCE_COUNTS": "false", "DOCGATE_BACKGROUND": "false"}
+    environment = {
+        "DOCGATE_COALESCE_COUNTS": "false",
+        "DOCGATE_SUGGESTION_CACHE_SECONDS": "0",
+        "DOCGATE_BACKGROUND": "false",
+    }
     return Server(APART, [str(places.docgate), "serve"], environment=environment)
 
 

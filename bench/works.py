@@ -234,6 +234,11 @@ def works(shelf: Shelf) -> List[Work]:
     def beside_by_key(query: str, variables: List[Dict[str, Any]]) -> Dict[str, Making]:
         return {DOCGATE: reading(query, variables)[DOCGATE], BY_KEY: by_key_reading}
 
+    def suggesting(query: str) -> Dict[str, Making]:
+        """The same texts for a docgate that keeps suggestions and for one that doesn't."""
+        asked = beside_by_key(query, typed)
+        return {**asked, APART: asked[DOCGATE]}
+
     stored = [shop.stored_key(account) for account in shelf.accounts]
     transfers = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(shelf.accounts)]
     by_key = [json.dumps({"from": one, "to": other, "amount": AMOUNT}) for one, other in shop.pairs(stored)]
@@ -324,10 +329,15 @@ def works(shelf: Shelf) -> List[Work]:
         Work(
             "suggest",
             "Suggestions of products",
-            "Up to 6 products for the first 3 to 6 characters of a random word of a title: one range of an index. The last row is "
-            "the same process, which is asked for a product by key in the same rounds; those share their commands.",
-            beside_by_key(SUGGEST % "", typed),
+            "Up to 6 products for the first 3 to 6 characters of a random word of a title: one range of an index. There are "
+            f"{len({one['text'] for one in typed}):,} different texts. They repeat, so docgate answers most of them from memory: "
+            "it keeps each answer for 5 s, and callers who ask for one text at one moment share a command. Each by itself is "
+            "docgate with `suggestion_cache_seconds = 0`, which sends a command for each request, as for texts that nobody "
+            "repeats. The last row is the process that keeps answers, which is asked for a product by key in the same rounds; "
+            "those share their commands.",
+            suggesting(SUGGEST % ""),
             [],
+            ["products"],
             ["products"],
         ),
         Work(
@@ -335,10 +345,10 @@ def works(shelf: Shelf) -> List[Work]:
             "Suggestions of products and people",
             "The same, and up to 6 people, as the storefront asks while somebody types. Where nobody has the words, a further command "
             "looks for people with a typing error.",
-            beside_by_key(SUGGEST % PEOPLE, typed),
+            suggesting(SUGGEST % PEOPLE),
             [],
             ["products", "people", "people"],
-            ["people"],
+            ["products", "people", "people"],
         ),
         Work(
             "facets",

@@ -76,7 +76,8 @@ impl App {
         let placement = Placement::new(&config, &database);
         let hub = Hub::new(placement.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);
-        let loader = Loader::new(placement.clone(), &metrics, limit, config.coalesce_writes);
+        let keep = Duration::from_secs(config.suggestion_cache_seconds.into());
+        let loader = Loader::new(placement.clone(), &metrics, limit, keep, config.coalesce_writes);
         let counters = Counters::new(&loader, &metrics, config.coalesce_counts);
         let name = ids.random();
         let (tasks, http, shared) = (TaskTracker::new(), OnceLock::new(), Mutex::default());

@@ -265,6 +265,9 @@ settings! {
         /// Maximum number of pictures that are resized at the same time, each on a processor.
         pub resizes_at_once: usize = 2,
 
+        /// How old suggestions may be that a gateway hands out again, in seconds; 0 reads them for each caller.
+        pub suggestion_cache_seconds: u32 = 5,
+
         /// Whether this gateway is a subgraph of a composed graph (Apollo Federation 2). It then serves
         /// `_service` and `_entities`.
         pub federation: bool = false,

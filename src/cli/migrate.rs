@@ -37,6 +37,7 @@ use crate::{
 ///     docgate migrate --dry-run              # counts the documents of each version
 ///     docgate migrate
 ///     docgate migrate inventory --per-second 500
+///     docgate migrate --unlimited            # while few requests come
 ///
 /// Exit codes: 0 if no document is left behind, 1 if some are of a version that this docgate doesn't know.
 #[derive(Debug, Args)]
@@ -48,17 +49,27 @@ pub(super) struct Migrate {
     /// Only count the documents by collection and version.
     #[arg(long)]
     dry_run: bool,
-    /// Maximum number of documents that are upgraded in a second; by default there is none.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-    per_second: Option<u32>,
+    /// Maximum number of documents that are upgraded in a second.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 2_000,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    per_second: u32,
+    /// Upgrade as many documents in a second as MongoDB can. Requests of the same time take longer then.
+    #[arg(long, conflicts_with = "per_second")]
+    unlimited: bool,
     #[command(flatten)]
     source: Source,
 }
 
 /// Documents that are read by one command.
 const WINDOW: u32 = 1_000;
-/// The same with a rate limit, so that the load is even.
+/// The most with a rate limit, so that the load is even.
 const EVEN_WINDOW: u32 = 100;
+/// Commands in a second with a rate limit that makes windows small.
+const EVEN_COMMANDS: u32 = 40;
 /// Maximum number of passes through a collection. The second one finds documents that gateways stored during the first,
 /// before they knew that the newest version is in force.
 const PASSES: u32 = 2;
@@ -77,7 +88,7 @@ impl Migrate {
                 return count(&app, &all).await;
             }
             let stop = gateway::stop_on_signals()?;
-            let (mut newer, mut pace) = (0, Pace::new(self.per_second));
+            let (mut newer, mut pace) = (0, Pace::new(self.limit()));
             for documents in &all {
                 let run = Run { app: &app, documents, stop: &stop };
                 newer += run.migrate(&mut pace).await?;
@@ -86,6 +97,11 @@ impl Migrate {
         });
         let newer = migrated.await?;
         Ok(if newer > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Documents in a second, if they are limited.
+    fn limit(&self) -> Option<u32> {
+        (!self.unlimited).then_some(self.per_second)
     }
 
     /// The collections that are named, or all with several versions.
@@ -244,7 +260,7 @@ impl Pace {
 
     /// Documents that are read by one command.
     fn window(&self) -> u32 {
-        self.per_second.map_or(WINDOW, |limit| limit.min(EVEN_WINDOW))
+        self.per_second.map_or(WINDOW, |limit| (limit / EVEN_COMMANDS).clamp(1, EVEN_WINDOW))
     }
 
     /// Waits until more documents may be upgraded.

@@ -66,6 +66,10 @@ impl Config {
             "metadata_pairs must be between 1 and 1000",
         );
         demand(
+            self.suggestion_cache_seconds <= 86_400,
+            "suggestion_cache_seconds can't be above 86400",
+        );
+        demand(
             self.flow_run_millis > 0 && self.flow_command_millis > 0 && self.sweep_millis > 0,
             "flow_run_millis, flow_command_millis and sweep_millis must be above zero",
         );

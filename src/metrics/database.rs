@@ -1,4 +1,4 @@
-//! MongoDB metrics: commands, batched reads and counters, connections, and change streams.
+//! MongoDB metrics: commands, batched reads and counters, suggestions, connections, and change streams.
 
 use std::time::Duration;
 
@@ -26,6 +26,12 @@ struct OutcomeLabels {
     collection: &'static str,
     command: &'static str,
     outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    collection: &'static str,
+    answer: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -144,6 +150,39 @@ impl Batches {
     /// Number of queued items of a collection, summed over all lookups.
     pub fn waiting(&self, collection: &'static str) -> Gauge {
         self.waiting.get_or_create_owned(&Collection { collection })
+    }
+}
+
+/// The metrics of suggestions. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Suggestions(Family<Answered, Counter>);
+
+impl Suggestions {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let suggestions = Self::default();
+        let what = "Suggestions by how they were answered: read from MongoDB, shared with another caller's read, or kept \
+            from an earlier one";
+        registry.register("suggestions", what, suggestions.0.clone());
+        suggestions
+    }
+
+    /// Counts an answer that is read from MongoDB.
+    pub fn read(&self, collection: &'static str) {
+        self.count(collection, "read");
+    }
+
+    /// Counts an answer for which another caller's read is under way.
+    pub fn shared(&self, collection: &'static str) {
+        self.count(collection, "shared");
+    }
+
+    /// Counts an answer from memory.
+    pub fn kept(&self, collection: &'static str) {
+        self.count(collection, "kept");
+    }
+
+    fn count(&self, collection: &'static str, answer: &'static str) {
+        self.0.get_or_create(&Answered { collection, answer }).inc();
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! - [`operations`]: operations by type and root field
 //! - [`request`]: what one request counts while it runs
-//! - [`database`]: commands, connections, change streams
+//! - [`database`]: commands, suggestions, connections, change streams
 //! - [`background`]: sweeps and tasks
 //! - [`histogram`]: a histogram that is observed without a lock
 //!
@@ -25,7 +25,7 @@ use prometheus_client::{
 };
 
 use background::{Sweeps, Tasks};
-use database::{Batches, Commands, Pool, Streams};
+use database::{Batches, Commands, Pool, Streams, Suggestions};
 use operations::{OperationType, Operations};
 use request::Refusals;
 
@@ -41,6 +41,7 @@ pub struct Metrics {
     reads: Batches,
     counts: Batches,
     writes: Batches,
+    suggestions: Suggestions,
     pool: Pool,
     streams: Streams,
     sweeps: Sweeps,
@@ -86,6 +87,7 @@ impl Default for Metrics {
             reads: Batches::reads(&mut registry),
             counts: Batches::counts(&mut registry),
             writes: Batches::writes(&mut registry),
+            suggestions: Suggestions::register(&mut registry),
             pool: Pool::register(&mut registry),
             streams: Streams::register(&mut registry),
             sweeps: Sweeps::register(&mut registry),
@@ -139,6 +141,11 @@ impl Metrics {
     /// Additions to counts that share commands.
     pub fn counts(&self) -> &Batches {
         &self.counts
+    }
+
+    /// Suggestions.
+    pub fn suggestions(&self) -> &Suggestions {
+        &self.suggestions
     }
 
     /// Connections to MongoDB.

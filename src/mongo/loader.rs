@@ -26,6 +26,7 @@ use super::{
     observe::{self, SharedCommand},
     placement::{Group, Placement, Reads},
     reader::{Found, Read, Reader},
+    recent::Recent,
     sessions::Sessions,
     writer::{Writer, Writers},
 };
@@ -60,6 +61,7 @@ pub struct Loader {
     writers: Writers,
     inserters: Inserters,
     appenders: Appenders,
+    recent: Arc<Recent>,
     in_force: RwLock<InForce>,
     #[cfg(feature = "bench")]
     memory:
@@ -74,11 +76,13 @@ impl fmt::Debug for Loader {
 
 impl Loader {
     /// Creates the loader of the databases of `placement`, with its metrics in `metrics`. `limit` is the `maxTimeMS` of
-    /// each read. `coalesce_writes` tells whether guarded writes share commands.
+    /// each read. `keep` is the time for which suggestions are kept. `coalesce_writes` tells whether guarded writes share
+    /// commands.
     pub fn new(
         placement: Placement,
         metrics: &Metrics,
         limit: Duration,
+        keep: Duration,
         coalesce_writes: bool,
     ) -> Arc<Self> {
         let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
@@ -95,6 +99,7 @@ impl Loader {
             writers: Writers::new(metrics, coalesce_writes),
             inserters: Inserters::new(metrics, coalesce_writes),
             appenders: Appenders::new(metrics, coalesce_writes),
+            recent: Recent::new(keep, metrics.suggestions().clone()),
             in_force: RwLock::default(),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
@@ -208,6 +213,11 @@ impl Loader {
         observe::record_key(lookup, value, since, shared);
         let (read, shared) = answer.map_err(Error::for_read)?;
         Ok((read.map_err(Error::of_read)?, shared))
+    }
+
+    /// Recent suggestions.
+    pub(super) fn recent(&self) -> &Arc<Recent> {
+        &self.recent
     }
 
     /// The version of documents that is in force in a collection; see [`super::migrations`].

@@ -34,6 +34,7 @@
 //! - [`rollup`]: aggregations that are merged into another collection
 //! - [`personal`]: what collections hold of a person
 //! - [`periods`]: collections whose names are made at run time, one for each period
+//! - `recent`: suggestions that several callers share
 //! - [`rings`]: capped collections that are followed by tailable cursors
 //! - [`snapshot`]: reads of a whole database at one cluster time
 //! - [`restoring`]: writes of a whole database
@@ -84,6 +85,7 @@ mod queue;
 pub mod raw_bson;
 mod raw_writes;
 mod reader;
+mod recent;
 pub mod restoring;
 pub mod rings;
 pub mod rollup;

@@ -5,7 +5,9 @@
 //! somebody typed becomes a regular expression.
 
 use std::{
+    any::TypeId,
     collections::BTreeSet,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,13 +16,16 @@ use mongodb::bson::{Document, doc};
 use super::{
     Collection, Stored,
     collection::List,
+    consistency,
+    driver::encode,
     expression::{both, literal, starts_with, stored},
     indexes::Index,
     lists::EXAMINING,
+    recent::{Answer, Key},
     stored::document,
     words::{folded, is_corrected, is_near, is_of_word, variants, words},
 };
-use crate::error::Error;
+use crate::{config::Consistency, error::Error};
 
 /// Maximum number of words of a document. Those of its names come first.
 const WORDS: usize = 500;
@@ -82,14 +87,22 @@ impl Terms {
 
 /// A document type with [`Terms`], stored as `search`.
 pub trait Termed: Stored {
-    /// Its terms, as far as they were read.
-    fn terms(&self) -> Option<&Terms>;
+    /// The fields of the type but for its terms.
+    const FIELDS: &'static [&'static str];
+
+    /// The condition of documents that are suggested. Default: all are.
+    fn condition() -> Document {
+        Document::new()
+    }
+
+    /// Takes its terms, as far as they were read.
+    fn take_terms(&mut self) -> Option<Terms>;
 }
 
 /// A text that is being typed, in words. The last word may be the beginning of one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Typed {
-    words: Vec<String>,
+    words: Arc<[String]>,
     /// Whether the last word may go on.
     is_open: bool,
 }
@@ -107,7 +120,12 @@ impl Typed {
         let mut words = words(text);
         let is_open = words.len() <= TYPED && folded(text).ends_with(is_of_word);
         words.truncate(TYPED);
-        Self { words, is_open }
+        Self { words: words.into(), is_open }
+    }
+
+    /// Its size in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.words.iter().map(|word| size_of::<String>() + word.len()).sum()
     }
 
     fn each(&self) -> impl DoubleEndedIterator<Item = Word<'_>> {
@@ -167,13 +185,20 @@ impl Word<'_> {
     }
 }
 
-/// A document that was found, and the text that was searched instead of the typed one if it had errors.
-pub type Suggested<T> = (T, Option<String>);
+/// A document that was found.
+#[derive(Debug)]
+pub struct Suggested<T> {
+    /// The document, without its terms.
+    pub found: T,
+    /// The text that was searched instead of the typed one, if that had errors.
+    pub corrected: Option<String>,
+}
 
 impl<T: Termed> Collection<T> {
-    /// The first documents that have all words of a text and meet `condition`, by the first word that begins so. If there
-    /// are none, those whose names have the words with at most one typing error each. Both together take [`EXAMINING`] at
-    /// the most. `fields` are the fields of `T` but for its terms.
+    /// The first documents that have all words of a text and meet the condition of the type, by the first word that
+    /// begins so. If there are none, those whose names have the words with at most one typing error each. Both together take
+    /// [`EXAMINING`] at the most. Callers may share an answer, which may be as old as the setting `suggestion_cache_seconds`
+    /// says ([`recent`](super::recent)).
     ///
     /// # Errors
     /// `Timeout` if the words are so frequent that too many documents had to be examined; `Unread` or `Internal`.
@@ -181,16 +206,39 @@ impl<T: Termed> Collection<T> {
         &self,
         typed: &Typed,
         limit: i64,
-        fields: &[&str],
-        condition: Document,
-    ) -> Result<Vec<Suggested<T>>, Error> {
+    ) -> Result<Vec<Arc<Suggested<T>>>, Error> {
         if typed.words.is_empty() {
             return Ok(Vec::new());
         }
+        let reads = self.loader().reads(T::GROUP);
+        let key = Key { of: TypeId::of::<T>(), reads, typed: typed.clone(), limit };
+        let read = || {
+            // Any of the callers may poll it, whatever consistency its own field asks for.
+            let asked = if reads.is_eventual { Consistency::Eventual } else { Consistency::Strong };
+            consistency::asked(Some(asked), self.clone().read_suggestions(typed.clone(), limit))
+        };
+        let answer = self.loader().recent().answer(self.name(), key, read).await?;
+        let found = answer.found.downcast::<Vec<Arc<Suggested<T>>>>();
+        let other = |_| Error::internal("suggestions of another type");
+        Ok(found.map_err(other)?.to_vec())
+    }
+
+    async fn read_suggestions(self, typed: Typed, limit: i64) -> Result<Answer, Error> {
+        let found: Vec<_> =
+            self.find_words(&typed, limit).await?.into_iter().map(Arc::new).collect();
+        let bytes = |one: &Arc<Suggested<T>>| {
+            let document = encode(&one.found).map_or(0, |found| found.as_bytes().len());
+            let text = one.corrected.as_ref().map_or(0, String::len);
+            size_of::<Suggested<T>>() + document + text
+        };
+        Ok(Answer { bytes: found.iter().map(bytes).sum(), found: Arc::new(found) })
+    }
+
+    async fn find_words(&self, typed: &Typed, limit: i64) -> Result<Vec<Suggested<T>>, Error> {
         let mut projection: Document =
-            fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect();
+            T::FIELDS.iter().map(|field| ((*field).to_owned(), 1.into())).collect();
         let list = List {
-            filter: both(condition.clone(), typed.filter()),
+            filter: both(T::condition(), typed.filter()),
             limit,
             projection: Some(projection.clone()),
             // The order is that of the index. A sort by an element of an array couldn't use it.
@@ -201,12 +249,13 @@ impl<T: Termed> Collection<T> {
         let since = Instant::now();
         let found = self.list(list).await?;
         if !found.is_empty() {
-            return Ok(found.into_iter().map(|found| (found, None)).collect());
+            let suggested = |found| Suggested { found, corrected: None };
+            return Ok(found.into_iter().map(suggested).collect());
         }
         let Some(near) = typed.near() else { return Ok(Vec::new()) };
         projection.insert("search.words", 1);
         let list = List {
-            filter: both(condition, near),
+            filter: both(T::condition(), near),
             limit: CANDIDATES,
             projection: Some(projection),
             hint: Some(Terms::BY_VARIANT.name),
@@ -216,14 +265,17 @@ impl<T: Termed> Collection<T> {
         };
         let candidates = self.list(list).await?.into_iter();
         let mut found: Vec<_> = candidates
-            .filter_map(|found| {
-                let (corrected, text) = typed.found_in(found.terms()?)?;
+            .filter_map(|mut found| {
+                let (corrected, text) = typed.found_in(&found.take_terms()?)?;
                 Some((corrected, found, text))
             })
             .collect();
         found.sort_by_key(|(corrected, ..)| *corrected);
         found.truncate(usize::try_from(limit).unwrap_or_default());
-        let suggested = |(corrected, found, text)| (found, (corrected > 0).then_some(text));
+        let suggested = |(corrected, found, text)| Suggested {
+            found,
+            corrected: (corrected > 0).then_some(text),
+        };
         Ok(found.into_iter().map(suggested).collect())
     }
 }

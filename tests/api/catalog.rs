@@ -8,6 +8,7 @@ mod import;
 mod languages;
 mod lists;
 mod ratings;
+mod recent;
 mod search;
 mod slugs;
 pub mod variants;

@@ -6,6 +6,7 @@ pub(super) mod manifest;
 pub(super) mod packing;
 
 use std::{
+    cell::RefCell,
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -202,10 +203,13 @@ impl<'a> Exporting<'a> {
         let path = self.folder.join(&entry.file);
         let mut output = Output::create(&path).map_err(|fault| failed(&path, &fault))?;
         let mut batches = self.snapshot.read(of);
+        // The places of packed batches are used again: freed ones of this size stay with the threads that made them.
+        let spare = Spare::default();
         let packed =
             stream::poll_fn(move |context| batches.poll_recv(context)).map(|batch| async {
-                let batch = batch?;
-                let packed = tokio::task::spawn_blocking(move || compression.pack(&batch)).await;
+                let (batch, bytes) = (batch?, spare.take());
+                let packed =
+                    tokio::task::spawn_blocking(move || compression.pack(&batch, bytes)).await;
                 Ok(packed.map_err(Error::internal)?)
             });
         let mut packed = std::pin::pin!(packed.buffered(self.workers));
@@ -214,6 +218,7 @@ impl<'a> Exporting<'a> {
                 Ok(Ok(part)) => {
                     output.write(&part).map_err(|fault| failed(&path, &fault))?;
                     self.bar.inc(part.size);
+                    spare.give(part.bytes);
                 }
                 Ok(Err(fault)) => return Err(unfit(&fault)),
                 Err(error) => return Ok(Err(error)),
@@ -238,6 +243,23 @@ impl<'a> Exporting<'a> {
             BinaryBytes(manifest.size),
             BinaryBytes(u64::try_from(rate).unwrap_or(u64::MAX)),
         ));
+    }
+}
+
+/// Buffers for packed batches.
+#[derive(Default)]
+struct Spare(RefCell<Vec<Vec<u8>>>);
+
+impl Spare {
+    /// An empty buffer.
+    fn take(&self) -> Vec<u8> {
+        self.0.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// Gives back a buffer, whose content isn't needed any more.
+    fn give(&self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        self.0.borrow_mut().push(bytes);
     }
 }
 

@@ -47,19 +47,20 @@ impl Compression {
         }
     }
 
-    /// Packs a batch. The parts of a file are independent frames or members, which every decompressor joins.
-    pub(super) fn pack(self, batch: &RawBatch) -> Result<Packed, Unpackable> {
-        self.pack_all(batch.doc_slices().map_err(Unpackable::because)?)
+    /// Packs a batch into `bytes`, which is empty. The parts of a file are independent frames or members, which every
+    /// decompressor joins.
+    pub(super) fn pack(self, batch: &RawBatch, bytes: Vec<u8>) -> Result<Packed, Unpackable> {
+        self.pack_all(batch.doc_slices().map_err(Unpackable::because)?, bytes)
     }
 
     /// The file of a collection without documents.
     pub(super) fn pack_none(self) -> Result<Packed, Unpackable> {
-        let bytes = self.encoder().and_then(Encoder::finish)?;
+        let bytes = self.encoder(Vec::new()).and_then(Encoder::finish)?;
         Ok(Packed { bytes, ..Packed::default() })
     }
 
-    fn pack_all(self, batch: &RawArray) -> Result<Packed, Unpackable> {
-        let (mut packed, mut encoder) = (Packed::default(), self.encoder()?);
+    fn pack_all(self, batch: &RawArray, bytes: Vec<u8>) -> Result<Packed, Unpackable> {
+        let (mut packed, mut encoder) = (Packed::default(), self.encoder(bytes)?);
         let mut text = Vec::with_capacity(2 * CHUNK);
         for document in batch {
             let document = document.map_err(Unpackable::because)?;
@@ -82,11 +83,11 @@ impl Compression {
         Ok(packed)
     }
 
-    fn encoder(self) -> io::Result<Encoder> {
+    fn encoder(self, bytes: Vec<u8>) -> io::Result<Encoder> {
         Ok(match self {
-            Self::Zstd => Encoder::Zstd(zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL)?),
-            Self::Gzip => Encoder::Gzip(GzEncoder::new(Vec::new(), flate2::Compression::fast())),
-            Self::None => Encoder::None(Vec::new()),
+            Self::Zstd => Encoder::Zstd(zstd::stream::write::Encoder::new(bytes, ZSTD_LEVEL)?),
+            Self::Gzip => Encoder::Gzip(GzEncoder::new(bytes, flate2::Compression::fast())),
+            Self::None => Encoder::None(bytes),
         })
     }
 
@@ -172,7 +173,7 @@ mod tests {
         for compression in [Compression::Zstd, Compression::Gzip, Compression::None] {
             let mut file = compression.pack_none().expect("packed").bytes;
             for ids in [0..2, 2..20_000] {
-                let packed = compression.pack_all(&array(ids.clone())).expect("packed");
+                let packed = compression.pack_all(&array(ids.clone()), Vec::new()).expect("packed");
                 assert_eq!(packed.documents, u64::try_from(ids.len()).expect("few"));
                 assert_eq!(packed.size, packed.documents * 14);
                 file.extend(packed.bytes);

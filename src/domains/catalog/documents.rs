@@ -230,8 +230,14 @@ document! {
 }
 
 impl Termed for SuggestedProduct {
-    fn terms(&self) -> Option<&Terms> {
-        self.search.as_ref()
+    const FIELDS: &'static [&'static str] = &["type", "title", "slug"];
+
+    fn condition() -> Document {
+        doc! { "deletedAt": { "$exists": false } }
+    }
+
+    fn take_terms(&mut self) -> Option<Terms> {
+        self.search.take()
     }
 }
 

@@ -30,6 +30,8 @@ queries! {
     /// suggested whose title or name has them with one typing error each: a letter too many, a letter missing, another
     /// letter, or two letters that changed places, in a complete word of 4 to 32 letters. Words after the eighth are
     /// ignored. Frequent words that few have together can take too long: after 5 seconds the field is the error `TIMEOUT`.
+    /// A gateway hands out an answer again for 5 seconds, or as long as its operator sets, so a new or changed title or
+    /// name may be missing for that time. The fields `product` and `person` are read anew.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]

@@ -94,7 +94,7 @@ document! {
     } in PersonDocument;
 
     /// What `suggest` shows of a person.
-    pub struct SuggestedPerson {
+    pub(super) struct SuggestedPerson {
         /// `_id` of the person.
         pub id as "_id": String,
         pub name: String,
@@ -116,7 +116,9 @@ impl PersonDocument {
 }
 
 impl Termed for SuggestedPerson {
-    fn terms(&self) -> Option<&Terms> {
-        self.search.as_ref()
+    const FIELDS: &'static [&'static str] = &["name"];
+
+    fn take_terms(&mut self) -> Option<Terms> {
+        self.search.take()
     }
 }

@@ -44,7 +44,7 @@ pub async fn people(app: &App, prefix: &str, paging: Paging) -> Result<Connectio
 /// People for the words of a text that is being typed, at most `first`.
 pub async fn suggested(app: &App, typed: &Typed, first: i64) -> Result<Vec<PersonSuggestion>> {
     let found = store::suggest(app, typed, first).await?;
-    Ok(found.into_iter().map(PersonSuggestion::from).collect())
+    Ok(found.into_iter().map(PersonSuggestion).collect())
 }
 
 /// Corrects the terms of people that an earlier version has stored, and returns their number. It may be interrupted and

@@ -1,5 +1,7 @@
 //! Every MongoDB call of people.
 
+use std::sync::Arc;
+
 use super::documents::{
     CreditedProduct, PersonAddress, PersonDocument, PersonName, SuggestedPerson, Work,
 };
@@ -36,8 +38,8 @@ pub(super) async fn suggest(
     app: &App,
     typed: &Typed,
     limit: i64,
-) -> Result<Vec<Suggested<SuggestedPerson>>> {
-    app.collection().suggest(typed, limit, &["name"], Document::new()).await
+) -> Result<Vec<Arc<Suggested<SuggestedPerson>>>> {
+    app.collection().suggest(typed, limit).await
 }
 
 /// Corrects the terms of all people, and returns how many had other ones.

@@ -1,5 +1,7 @@
 //! GraphQL types of people.
 
+use std::sync::Arc;
+
 use async_graphql::{ComplexObject, Context};
 
 use super::{
@@ -42,29 +44,20 @@ object! {
 
 /// A person whose name has the words of a typed text.
 #[derive(Debug)]
-pub struct PersonSuggestion {
-    found: SuggestedPerson,
-    corrected: Option<String>,
-}
-
-impl From<Suggested<SuggestedPerson>> for PersonSuggestion {
-    fn from((found, corrected): Suggested<SuggestedPerson>) -> Self {
-        Self { found, corrected }
-    }
-}
+pub struct PersonSuggestion(pub(super) Arc<Suggested<SuggestedPerson>>);
 
 object! {
     /// A person whose name has the words of the text.
     impl PersonSuggestion as suggestion {
         /// Global id of the person.
-        person_id: ID = NodeKind::PERSON.id(&suggestion.found.id),
+        person_id: ID = NodeKind::PERSON.id(&suggestion.0.found.id),
         /// Name of the person.
-        name: &str = &suggestion.found.name,
+        name: &str = &suggestion.0.found.name,
         /// Text that was searched instead, if the typed one had a typing error; else null.
-        corrected_text: Option<&str> = suggestion.corrected.as_deref(),
+        corrected_text: Option<&str> = suggestion.0.corrected.as_deref(),
         /// The person, with all works.
         person(context)?: Option<Person> = {
-            let id = NodeKind::PERSON.id(&suggestion.found.id);
+            let id = NodeKind::PERSON.id(&suggestion.0.found.id);
             operations::person(app(context), &id).await?.map(Person::from)
         },
     }

@@ -84,6 +84,7 @@ async fn it_counts_upgrades_and_names_what_is_newer() {
     let (code, _, said) = migrate(&gateway, &["nothing"]).await;
     assert_eq!(code, 2, "{said}");
     assert_eq!(migrate(&gateway, &["--per-second", "0"]).await.0, 2);
+    assert_eq!(migrate(&gateway, &["--unlimited", "--per-second", "100"]).await.0, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,7 +131,7 @@ async fn one_that_was_cut_is_continued_by_a_repeat() {
     assert_eq!(code, 3);
     let done = with_version(&gateway, 2).await;
     assert!((1..DAYS).contains(&done), "{done}");
-    let (code, told, _) = migrate(&gateway, &["statsDaily"]).await;
+    let (code, told, _) = migrate(&gateway, &["statsDaily", "--unlimited"]).await;
     assert_eq!(code, 0, "{told}");
     assert_eq!(told.trim(), format!("statsDaily: {} upgraded to version 2", DAYS - done));
     assert_eq!(with_version(&gateway, 2).await, DAYS);

@@ -157,6 +157,7 @@ pub fn config(database: &str) -> Config {
         requests_per_second: 0,
         // Commands that are sent at random would disturb the tests that count commands.
         hits_ahead: 0,
+        suggestion_cache_seconds: 0,
         ..Config::default()
     }
 }

@@ -1,5 +1,7 @@
 //! Slugs of products, and suggestions while somebody types.
 
+use std::sync::Arc;
+
 use super::{
     super::{
         documents::{ProductDocument, SlugDocument, SuggestedProduct},
@@ -33,7 +35,7 @@ pub async fn suggested_products(
     app: &App,
     typed: &Typed,
     first: i64,
-) -> Result<Vec<Suggested<SuggestedProduct>>> {
+) -> Result<Vec<Arc<Suggested<SuggestedProduct>>>> {
     store::suggest(app, typed, first).await
 }
 

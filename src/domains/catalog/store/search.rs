@@ -1,5 +1,7 @@
 //! Suggestions, the terms by which products are found, and the claims of slugs.
 
+use std::sync::Arc;
+
 use super::{
     super::documents::{ProductDocument, SlugDocument, SuggestedProduct},
     NotChanged, exists, products,
@@ -20,9 +22,8 @@ pub(in super::super) async fn suggest(
     app: &App,
     typed: &Typed,
     limit: i64,
-) -> Result<Vec<Suggested<SuggestedProduct>>> {
-    let exists = doc! { "deletedAt": { "$exists": false } };
-    app.collection().suggest(typed, limit, &["type", "title", "slug"], exists).await
+) -> Result<Vec<Arc<Suggested<SuggestedProduct>>>> {
+    app.collection().suggest(typed, limit).await
 }
 
 /// Corrects the terms of all products, and returns how many had other ones.

@@ -1,5 +1,7 @@
 //! Suggestions while somebody types, keys of a product, and the input of its slug.
 
+use std::sync::Arc;
+
 use async_graphql::OneofObject;
 
 use super::{
@@ -44,7 +46,7 @@ object! {
         products(context)?: Vec<ProductSuggestion> = {
             let Suggestions { typed, first } = suggestions;
             let found = operations::suggested_products(app(context), typed, *first).await?;
-            found.into_iter().map(ProductSuggestion::from).collect()
+            found.into_iter().map(ProductSuggestion).collect()
         },
         /// People that have all the words in their name, whether they contributed to products or not. Each person once,
         /// by the word that begins so, then by name.
@@ -56,38 +58,29 @@ object! {
 
 /// A product that has the words of a typed text.
 #[derive(Debug)]
-pub struct ProductSuggestion {
-    found: SuggestedProduct,
-    corrected: Option<String>,
-}
-
-impl From<Suggested<SuggestedProduct>> for ProductSuggestion {
-    fn from((found, corrected): Suggested<SuggestedProduct>) -> Self {
-        Self { found, corrected }
-    }
-}
+pub struct ProductSuggestion(Arc<Suggested<SuggestedProduct>>);
 
 object! {
     /// A product that has the words of the text in its titles.
     impl ProductSuggestion as suggestion {
         /// SKU of the product.
-        sku: ID = suggestion.found.sku.as_str().into(),
+        sku: ID = suggestion.0.found.sku.as_str().into(),
         /// Slug for the product's URL; null if it has none.
-        slug: Option<&str> = suggestion.found.slug.as_deref(),
+        slug: Option<&str> = suggestion.0.found.slug.as_deref(),
         /// Type of the product: `album`, `film`, `book` or any other.
         #[graphql(name = "type")]
-        kind: &str = &suggestion.found.kind,
+        kind: &str = &suggestion.0.found.kind,
         /// Title as it is displayed.
-        title: &str = &suggestion.found.title,
+        title: &str = &suggestion.0.found.title,
         /// Text that was searched instead, if the typed one had a typing error; else null.
-        corrected_text: Option<&str> = suggestion.corrected.as_deref(),
+        corrected_text: Option<&str> = suggestion.0.corrected.as_deref(),
         /// The product. Null if it was just deleted.
         product(
             context,
             #[graphql(desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names.")]
             locale: Option<LocaleTag>,
         )?: Option<Product> = {
-            let found = operations::product(app(context), &suggestion.found.sku).await?;
+            let found = operations::product(app(context), &suggestion.0.found.sku).await?;
             found.map(|product| Product::of(product, locale))
         },
     }

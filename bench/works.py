@@ -101,7 +101,9 @@ ADS = """mutation Ads($visitor: String!, $keywords: [String!]!) {
   }
 }"""
 CHOOSE = """query Choose($visitor: String!, $keywords: [String!]!) {
-  explainAds(site: "bench.example", zone: "top", visitor: $visitor, keywords: $keywords) { outcome }
+  previewAds(site: "bench.example", zone: "top", visitor: $visitor, keywords: $keywords) {
+    campaignId adUnit creative { headline text }
+  }
 }"""
 #: Visitors who see ads.
 VISITORS = 10_000
@@ -398,10 +400,10 @@ def works(shelf: Shelf) -> List[Work]:
         Work(
             "choose",
             "Choose an ad",
-            f"An ad of a zone of a hundred, for one of {VISITORS:,} visitors with two keywords, without its charge. No operation does "
-            "only that: this is `explainAds`, which chooses as serving does, and besides reads the zone's campaigns by one command and "
-            "says of each of the hundred ads what would become of it. So choosing alone takes less. A visitor has a profile if they were "
-            "served before, by the work above. The last row is the same process, which is asked for a product by key in the same rounds.",
+            f"An ad of a zone of a hundred, for one of {VISITORS:,} visitors with two keywords, without its charge: `previewAds`, which "
+            "ranks the ads as serving does, leaves out those whose cap the visitor has reached, and reads whether the campaign of the best "
+            "one can be charged. A visitor has a profile if they were served before, by the work above. The last row is the same process, "
+            "which is asked for a product by key in the same rounds.",
             {DOCGATE: lambda _: choosing, BY_KEY: by_key_reading},
             [],
         ),

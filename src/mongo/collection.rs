@@ -15,6 +15,7 @@ use super::{
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     migrations,
+    reader::Read,
 };
 pub use super::{
     lists::List,
@@ -90,7 +91,7 @@ impl<T: Stored> Collection<T> {
     /// Like [`Self::get`], with the server's time in the same reply.
     pub async fn get_timed(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
         let timed = Lookup { fields: Fields::Timed, ..self.by_id() };
-        self.loader.read(timed, id).await?.as_deref().map(migrations::read_timed).transpose()
+        Ok(self.read_timed(timed, id).await?.pop())
     }
 
     /// Returns every document that has `value` in any of the fields `keys`. The fields hold strings, possibly inside arrays
@@ -134,8 +135,7 @@ impl<T: Stored> Collection<T> {
         value: &str,
     ) -> Result<Vec<Timed<T>>, Error> {
         let timed = Lookup { keys: Keys::Any(keys), fields: Fields::Timed, ..self.by_id() };
-        let found = self.loader.read_all(timed, value).await?;
-        found.iter().map(|found| migrations::read_timed(found)).collect()
+        self.read_timed(timed, value).await
     }
 
     /// Like [`Self::get_by`], with the server's time in the same reply.
@@ -146,9 +146,8 @@ impl<T: Stored> Collection<T> {
     ) -> Result<Option<(DateTime, T)>, Error> {
         let keys = Keys::Unique(key);
         let lookup = Lookup { keys, fields: Fields::Timed, ..self.by_id() };
-        let Some(found) = self.loader.read(lookup, value).await? else { return Ok(None) };
-        let Timed { now, document } = migrations::read_timed(&found)?;
-        Ok(Some((now, document)))
+        let found = self.read_timed(lookup, value).await?.pop();
+        Ok(found.map(|Timed { now, document }| (now, document)))
     }
 
     /// Like [`Self::get`], with only these fields, including `_id`. `T` must be decodable from them.
@@ -178,7 +177,7 @@ impl<T: Stored> Collection<T> {
     /// Like [`Self::get_settled`], with the server's time in the same reply.
     pub async fn get_timed_settled(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
         let timed = Lookup { fields: Fields::Timed, majority: true, ..self.by_id() };
-        self.loader.read(timed, id).await?.as_deref().map(migrations::read_timed).transpose()
+        Ok(self.read_timed(timed, id).await?.pop())
     }
 
     /// The batched reads of the collection's database.
@@ -209,6 +208,15 @@ impl<T: Stored> Collection<T> {
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
         self.loader.read(lookup, value).await?.map(T::read).transpose()
+    }
+
+    /// The documents that a lookup with [`Fields::Timed`] finds.
+    async fn read_timed(&self, lookup: Lookup, value: &str) -> Result<Vec<Timed<T>>, Error> {
+        let Read { found, now } = self.loader.read_with_time(lookup, value).await?;
+        // A reply with documents has the time.
+        let Some(now) = now else { return Ok(Vec::new()) };
+        let timed = |stored| Ok::<_, Error>(Timed { now, document: T::read(stored)? });
+        found.into_iter().map(timed).collect()
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.

@@ -105,6 +105,12 @@ impl<'a> Field<'a> for f64 {
     }
 }
 
+impl<'a> Field<'a> for bool {
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        value.as_bool().ok_or_else(TypeMismatch::default)
+    }
+}
+
 impl<'a> Field<'a> for DateTime {
     fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
         value.as_date_time().ok_or_else(TypeMismatch::default)
@@ -288,6 +294,7 @@ mod tests {
         id: &'a str,
         note: Option<&'a str>,
         size: Option<i32>,
+        open: Option<bool>,
         parts: Later<'a, Vec<Part<'a>>>,
         names: Later<'a, Option<Entries<'a>>>,
         v: Version<1>,
@@ -297,6 +304,7 @@ mod tests {
         "_id" => id,
         "note" => note,
         "size" => size,
+        "open" => open,
         "parts" => parts,
         "names" => names,
         "v" => v,
@@ -313,6 +321,7 @@ mod tests {
             "parts": [{ "name": "a", "n": 1_i32 }, { "n": 2_i64, "name": "b" }],
             "note": null,
             "size": 7_i64,
+            "open": true,
             "names": { "de": "Wort", "en": "word" },
             "v": 1,
             "_id": "x",
@@ -320,6 +329,7 @@ mod tests {
         let viewed = viewed(stored.clone()).expect("a view");
         let view = viewed.get();
         assert_eq!((view.id, view.note, view.size, view.v), ("x", None, Some(7), Version));
+        assert_eq!(view.open, Some(true));
         let parts = [Part { name: "a", count: 1 }, Part { name: "b", count: 2 }];
         assert_eq!(view.parts.get().expect("parts"), parts);
         let names = view.names.get().expect("names").expect("some");

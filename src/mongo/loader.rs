@@ -25,7 +25,7 @@ use super::{
     migrations::InForce,
     observe::{self, SharedCommand},
     placement::{Group, Placement, Reads},
-    reader::{Found, Reader},
+    reader::{Found, Read, Reader},
     recent::Recent,
     sessions::Sessions,
     writer::{Writer, Writers},
@@ -172,14 +172,20 @@ impl Loader {
 
     /// Returns every document that has this value in any of the key fields.
     pub(super) async fn read_all(&self, lookup: Lookup, value: &str) -> Result<Found, Error> {
+        Ok(self.read_with_time(lookup, value).await?.found)
+    }
+
+    /// Like [`Self::read_all`], with the server's time if the lookup asks for it.
+    pub(super) async fn read_with_time(&self, lookup: Lookup, value: &str) -> Result<Read, Error> {
         #[cfg(feature = "bench")]
         if let Some((_, memory)) = self.memory.get().filter(|(of, _)| *of == lookup.collection) {
-            return Ok(memory.get(value).cloned().into_iter().collect());
+            let found = memory.get(value).cloned().into_iter().collect();
+            return Ok(Read { found, now: None });
         }
         let since = Instant::now();
         let span = ItemSpan::new(lookup.collection, FIND);
-        let (found, _shared) = self.answer(lookup, value, since, &span).await?;
-        Ok(found)
+        let (read, _shared) = self.answer(lookup, value, since, &span).await?;
+        Ok(read)
     }
 
     /// Returns the newest documents of a series, one or more of them, and whether these are known to be all.
@@ -189,7 +195,8 @@ impl Loader {
         value: &str,
     ) -> Result<(Found, bool), Error> {
         let span = ItemSpan::new(lookup.collection, FIND);
-        let (found, shared) = self.answer(lookup, value, Instant::now(), &span).await?;
+        let (Read { found, .. }, shared) =
+            self.answer(lookup, value, Instant::now(), &span).await?;
         let is_whole = found.is_empty() || Series::is_whole(shared.items, found.len());
         Ok((found, is_whole))
     }
@@ -200,12 +207,12 @@ impl Loader {
         value: &str,
         since: Instant,
         span: &ItemSpan,
-    ) -> Result<(Found, SharedCommand), Error> {
+    ) -> Result<(Read, SharedCommand), Error> {
         let answer = self.reader(lookup).submit(value.to_owned(), span).await;
         let shared = answer.as_ref().ok().map(|(_, shared)| *shared);
         observe::record_key(lookup, value, since, shared);
-        let (found, shared) = answer.map_err(Error::for_read)?;
-        Ok((found.map_err(Error::of_read)?, shared))
+        let (read, shared) = answer.map_err(Error::for_read)?;
+        Ok((read.map_err(Error::of_read)?, shared))
     }
 
     /// Recent suggestions.

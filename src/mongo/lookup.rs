@@ -1,5 +1,10 @@
 //! Lookups: the kinds of reads by key that the loader batches.
 
+use std::{
+    hash::{Hash, Hasher},
+    mem,
+};
+
 use mongodb::{
     bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, doc},
     error::Result,
@@ -8,7 +13,7 @@ use mongodb::{
 use super::{driver::malformed, lists::List, placement::Reads};
 
 /// Collection, consistency, keys, fields and read concern of a read. Reads with the same lookup share their commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lookup {
     pub(super) collection: &'static str,
     pub(super) reads: Reads,
@@ -18,8 +23,17 @@ pub(super) struct Lookup {
     pub(super) majority: bool,
 }
 
+/// Each read looks for its batcher by its lookup. A collection has few lookups, and those mostly differ in the kind of their
+/// fields or in the read concern, so the names of fields needn't be hashed.
+impl Hash for Lookup {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.collection.hash(state);
+        (mem::discriminant(&self.fields), self.majority).hash(state);
+    }
+}
+
 /// The fields in which a value is looked up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keys {
     /// A unique field that holds a string.
     Unique(&'static str),
@@ -31,7 +45,7 @@ pub(super) enum Keys {
 }
 
 /// Documents that have the same string in a field are a series in an order.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Series {
     /// The field.
     pub field: &'static str,
@@ -59,7 +73,7 @@ impl Keys {
 }
 
 /// The part of a document that a read returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fields {
     /// The whole document.
     All,
@@ -124,14 +138,18 @@ impl Lookup {
         returned.get_datetime("now").map(Some).map_err(|_fault| malformed("no time"))
     }
 
-    /// The values of the key fields in a returned document.
-    pub(super) fn values<'a>(&self, returned: &'a RawDocument) -> Result<Vec<&'a str>> {
-        let document = match self.fields {
+    /// The stored document in a returned one.
+    pub(super) fn document<'a>(&self, returned: &'a RawDocument) -> Result<&'a RawDocument> {
+        match self.fields {
             Fields::Timed => {
-                returned.get_document("document").map_err(|_fault| malformed("no document"))?
+                returned.get_document("document").map_err(|_fault| malformed("no document"))
             }
-            Fields::All | Fields::Only(_) | Fields::Except(_) => returned,
-        };
+            Fields::All | Fields::Only(_) | Fields::Except(_) => Ok(returned),
+        }
+    }
+
+    /// The values of the key fields in a stored document.
+    pub(super) fn values<'a>(&self, document: &'a RawDocument) -> Result<Vec<&'a str>> {
         let mut values = Vec::with_capacity(1);
         for key in self.keys.fields() {
             strings_at(document, key, &mut values)?;

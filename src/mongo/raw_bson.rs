@@ -21,6 +21,7 @@ const DOUBLE: u8 = 0x01;
 const STRING: u8 = 0x02;
 const DOCUMENT: u8 = 0x03;
 const ARRAY: u8 = 0x04;
+const BOOLEAN: u8 = 0x08;
 const DATE_TIME: u8 = 0x09;
 const NULL: u8 = 0x0a;
 const INT32: u8 = 0x10;
@@ -61,6 +62,16 @@ impl<'a> Element<'a> {
     #[must_use]
     pub fn as_double(self) -> Option<f64> {
         Some(f64::from_le_bytes(self.bytes_of(DOUBLE)?.try_into().ok()?))
+    }
+
+    /// The truth value, if the value is one.
+    #[must_use]
+    pub fn as_bool(self) -> Option<bool> {
+        match self.bytes_of(BOOLEAN)? {
+            [0] => Some(false),
+            [1] => Some(true),
+            _ => None,
+        }
     }
 
     /// The time, if the value is one.

@@ -3,12 +3,11 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use mongodb::{
-    bson::{Bson, RawDocumentBuf, doc},
+    bson::{Bson, DateTime, RawDocumentBuf, doc},
     error::Result as DriverResult,
     options::{Hint, ReadConcern},
     raw_batch_cursor::RawBatch,
 };
-use tokio::sync::oneshot;
 use tracing::Span;
 
 use super::{
@@ -27,8 +26,17 @@ use crate::{
 
 /// The documents that have one key value.
 pub(super) type Found = Vec<Arc<RawDocumentBuf>>;
-/// The callers that wait for a key value.
-type Callers = Vec<oneshot::Sender<<Reader as Source>::Answer>>;
+/// The answer to a key value.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Read {
+    /// The documents that have it.
+    pub(super) found: Found,
+    /// The server's time, if a document was found and the lookup asks for it.
+    pub(super) now: Option<DateTime>,
+}
+
+/// The documents that were found, by key value. Values without a document are among them.
+type ByValue<'a> = HashMap<&'a str, Found>;
 
 /// The reads of one lookup, which share their commands.
 pub(super) struct Reader {
@@ -44,22 +52,26 @@ pub(super) struct Reader {
 
 impl Source for Reader {
     type Value = String;
-    type Answer = (DriverResult<Found>, SharedCommand);
+    type Answer = (DriverResult<Read>, SharedCommand);
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
         let shared = SharedCommand::now(batch.len());
-        let mut waiting: HashMap<String, Callers> = HashMap::new();
-        for Item { value, answer, .. } in batch {
-            waiting.entry(value).or_default().push(answer);
-        }
-        let fetched = self.fetch(&mut waiting, shared).await;
+        let mut found: ByValue<'_> =
+            batch.iter().map(|item| (item.value.as_str(), Vec::new())).collect();
+        let fetched = self.fetch(&mut found, shared).await;
         let [find, aggregate] = &self.sent;
         let sent = if self.lookup.command(shared.items) == FIND { find } else { aggregate };
         record_batched(sent, shared.sent, fault(&fetched).as_ref());
-        for answer in waiting.into_values().flatten() {
-            // These keys have no document, or the command failed. Sending fails if the caller no longer
-            // waits.
-            let _gone = answer.send((fetched.clone().map(|()| Vec::new()), shared));
+        let of_item = |item: &Item<Self>| {
+            let documents = || found.get(item.value.as_str()).cloned().unwrap_or_default();
+            fetched.clone().map(|now| Read { found: documents(), now })
+        };
+        let answers: Vec<_> = batch.iter().map(of_item).collect();
+        // The items of a request follow each other in the batch. In their order, a request that waits for several is woken
+        // when all of them are answered, or nearly so, and doesn't look at the others in vain.
+        for (Item { answer, .. }, read) in batch.into_iter().zip(answers) {
+            // Sending fails if the caller no longer waits.
+            let _gone = answer.send((read, shared));
         }
     }
 
@@ -71,27 +83,26 @@ impl Source for Reader {
 }
 
 impl Reader {
-    /// Reads the documents, and answers the callers of the keys that are found.
+    /// Reads the documents that have these values, and adds them. Returns the server's time, if a document was found and the
+    /// lookup asks for it.
     async fn fetch(
         &self,
-        waiting: &mut HashMap<String, Callers>,
+        found: &mut ByValue<'_>,
         shared: SharedCommand,
-    ) -> DriverResult<()> {
-        let count = waiting.len();
+    ) -> DriverResult<Option<DateTime>> {
+        let count = found.len();
         self.keys.observe(u64::try_from(count).unwrap_or(u64::MAX));
-        let mut values = waiting.keys();
+        let mut values = found.keys();
         let condition = if let (Some(value), None) = (values.next(), values.next()) {
-            value.as_str().into() // the server has a shorter path for equality
+            (*value).into() // the server has a shorter path for equality
         } else {
-            doc! { "$in": waiting.keys().collect::<Vec<_>>() }.into()
+            doc! { "$in": found.keys().copied().collect::<Vec<_>>() }.into()
         };
         let batches = match self.lookup.keys {
             Keys::Newest(series) => self.newest(series, &condition, count, shared.items).await?,
             Keys::Unique(_) | Keys::Any(_) => self.find(&condition, count).await?,
         };
-        let unique = self.lookup.keys.is_unique();
         let mut time = None;
-        let mut several: HashMap<String, Found> = HashMap::new();
         for batch in batches {
             for document in batch.doc_slices()? {
                 let returned = as_document(document?)?;
@@ -99,16 +110,13 @@ impl Reader {
                 if time.is_none() {
                     time = self.lookup.time(returned)?;
                 }
-                let document = Arc::new(returned.to_owned());
-                for value in self.lookup.values(returned)? {
-                    if unique {
-                        answer_all(waiting, value, || (Ok(vec![Arc::clone(&document)]), shared));
-                    } else if waiting.contains_key(value) {
-                        let found = several.entry(value.to_owned()).or_default();
-                        // A document may contain the value several times.
-                        if !found.last().is_some_and(|last| Arc::ptr_eq(last, &document)) {
-                            found.push(Arc::clone(&document));
-                        }
+                let stored = self.lookup.document(returned)?;
+                let document = Arc::new(stored.to_owned());
+                for value in self.lookup.values(stored)? {
+                    let Some(all) = found.get_mut(value) else { continue };
+                    // A document may contain the value several times.
+                    if !all.last().is_some_and(|last| Arc::ptr_eq(last, &document)) {
+                        all.push(Arc::clone(&document));
                     }
                 }
             }
@@ -117,10 +125,7 @@ impl Reader {
         if let Some(time) = time.filter(|_| !self.lookup.reads.is_eventual) {
             self.clock.observe(time);
         }
-        for (value, found) in several {
-            answer_all(waiting, &value, || (Ok(found.clone()), shared));
-        }
-        Ok(())
+        Ok(time)
     }
 
     /// The documents in which a key field meets the condition.
@@ -163,17 +168,6 @@ impl Reader {
 
     fn concern(&self) -> ReadConcern {
         if self.lookup.majority { ReadConcern::majority() } else { ReadConcern::local() }
-    }
-}
-
-/// Answers all callers that wait for this value.
-fn answer_all(
-    waiting: &mut HashMap<String, Callers>,
-    value: &str,
-    found: impl Fn() -> <Reader as Source>::Answer,
-) {
-    for answer in waiting.remove(value).into_iter().flatten() {
-        let _gone = answer.send(found());
     }
 }
 

@@ -36,8 +36,8 @@
 //! So does a connection that breaks: the update is sent again, and both may be applied. A budget is never exceeded.
 //!
 //! A frequency cap is a guard of the visitor's profile. The impression is noted there before it is charged, so that no
-//! cap is exceeded. If the charge is refused, it is removed again; if the gateway ends before that, the cap counts an
-//! impression too many.
+//! cap is exceeded; the first one is inserted with the profile. If the charge is refused, it is removed again; if the
+//! gateway ends before that, the cap counts an impression too many.
 //!
 //! # Clicks
 //!

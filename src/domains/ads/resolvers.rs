@@ -18,8 +18,25 @@ queries! {
     my_ad_zones(context) by publisher: Connection<AdZone> =
         operations::my_ad_zones(cx(context), paging(context)?).await?,
 
+    /// The ads that `serveAds` would serve to a visitor of a zone at this moment, the best first; ads with the same score
+    /// come in random order. Frequency caps and budgets are checked for each ad by itself. Nothing is counted or charged.
+    /// Null if the zone doesn't exist or belongs to another publisher.
+    preview_ads(
+        context,
+        #[graphql(desc = "Site of the zone.")] site: String,
+        #[graphql(desc = "Name of the zone within its site.")] zone: String,
+        #[graphql(desc = "Id of the visitor, 1 to 128 characters. Default: no frequency cap is checked.")]
+        visitor: Option<String>,
+        #[graphql(desc = "Keywords of the page, at most 20, each of 1 to 64 characters.")]
+        keywords: Option<Vec<String>>,
+        #[graphql(desc = "Maximum number of ads, 1 to 10. Default: 1.")] count: Option<i32>,
+    ) by publisher: Option<Vec<AdPlacement>> = {
+        let input = ServeAdsInput { site, zone, visitor, keywords, count };
+        operations::preview_ads(cx(context), input).await?
+    },
+
     /// What `serveAds` would do with each ad of a zone at this moment. Nothing is counted or charged. Null if the zone
-    /// doesn't exist or belongs to another publisher.
+    /// doesn't exist or belongs to another publisher. `previewAds` lists only the ads that would be served.
     explain_ads(
         context,
         #[graphql(desc = "Site of the zone.")] site: String,

@@ -1,13 +1,17 @@
 //! The documents of the inventory as MongoDB stores them.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+
+use mongodb::bson::RawDocumentBuf;
 
 use crate::{
     app::App,
     config::Config,
+    error::Result,
     flow::OpRecord,
     mongo::{
         derived::Derived,
+        lazy_document::{Viewed, view},
         migrations::{Upgrade, newest},
         prelude::*,
     },
@@ -57,7 +61,45 @@ impl StockDocument {
 
     /// Whether the stock was closed for another generation than this one.
     pub(super) fn is_left_over(&self, generation: &str) -> bool {
-        self.deleting && self.deleted.as_deref() != Some(generation)
+        is_left_over(self.deleting, self.deleted.as_deref(), generation)
+    }
+}
+
+/// See [`StockDocument::is_left_over`].
+fn is_left_over(deleting: bool, deleted: Option<&str>, generation: &str) -> bool {
+    deleting && deleted != Some(generation)
+}
+
+/// The free pieces of one SKU as a lazy document. Lists read it for each of their products.
+pub(super) type StoredLevel = Viewed<LevelView<'static>>;
+
+/// The documents are those of [`StockDocument`], which declares their indexes. The upgrade adds nothing that is viewed.
+impl Stored for StoredLevel {
+    const COLLECTION: &'static str = StockDocument::COLLECTION;
+    const UPGRADES: &'static [Upgrade] = StockDocument::UPGRADES;
+
+    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
+        Self::over(stored)
+    }
+}
+
+view! {
+    /// What tells the free pieces of a [`StockDocument`], which describes the fields.
+    #[derive(Debug, yoke::Yokeable)]
+    pub struct LevelView<'a> {
+        "available" => pub available: i64,
+        "deleting" => pub deleting: Option<bool>,
+        "deleted" => pub deleted: Option<&'a str>,
+        "v" => pub v: Version<2>,
+    }
+}
+
+impl LevelView<'_> {
+    /// The free pieces of this generation of the product; `None` if it was deleted.
+    pub(super) fn free(&self, generation: &str) -> Option<i64> {
+        let deleting = self.deleting.unwrap_or_default();
+        let is_open = !deleting || is_left_over(deleting, self.deleted, generation);
+        is_open.then_some(self.available)
     }
 }
 

@@ -4,6 +4,7 @@ mod campaigns;
 mod check;
 mod clicks;
 mod cuts;
+mod preview;
 mod privacy;
 mod routes;
 mod serving;

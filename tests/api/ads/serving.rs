@@ -348,7 +348,14 @@ async fn what_is_served_costs_two_reads_and_a_write_for_each_cap_and_charge() {
     assert_eq!(commands(&said), ["find adZones", "update campaigns"], "{said:#}");
     change(&gateway, PAUSE, &id).await;
     capped(&gateway, json!({ "frequencyCap": { "count": 9, "seconds": 60 } }), 1).await;
-    serve(&gateway, "top", json!({ "visitor": "v" })).await;
+    serve(&gateway, "top", json!({})).await;
+    // The first impression of a visitor is written with the profile.
+    let said = gateway.service().explained(SERVE, input(json!({ "visitor": "v" }))).await;
+    let mut sent = commands(&said);
+    sent.retain(|command| !command.starts_with("hello"));
+    sent.sort();
+    let expected = ["find adProfiles", "find adZones", "insert adProfiles", "update campaigns"];
+    assert_eq!(sent, expected, "{said:#}");
     let said = gateway.service().explained(SERVE, input(json!({ "visitor": "v" }))).await;
     let mut sent = commands(&said);
     sent.sort();

@@ -74,6 +74,26 @@ document! {
         pub v: Version<1>,
     }
 
+    /// What decides whether a campaign can be charged. The rest of it can be large.
+    pub(in super::super) struct ChargedCampaign {
+        /// See [`CampaignDocument::id`].
+        pub(in super::super) id as "_id": String,
+        /// See [`CampaignDocument::state`].
+        pub(in super::super) state: CampaignState,
+        /// See [`CampaignDocument::starts_at`].
+        pub(in super::super) starts_at: DateTime,
+        /// See [`CampaignDocument::ends_at`].
+        pub(in super::super) ends_at: DateTime,
+        /// See [`CampaignDocument::budget`].
+        pub(in super::super) budget: Budget,
+        /// See [`CampaignDocument::total`].
+        pub(in super::super) total: Counts,
+        /// See [`CampaignDocument::today`].
+        pub(in super::super) today: Day,
+        /// Version of the document's shape.
+        pub(in super::super) v: Version<1>,
+    } in CampaignDocument;
+
     /// The budget of a campaign.
     pub struct Budget {
         /// In all.
@@ -184,6 +204,12 @@ impl Counts {
         self.conversions += other.conversions;
         self.spent += other.spent;
     }
+}
+
+impl ChargedCampaign {
+    /// The fields to read.
+    pub(in super::super) const FIELDS: &'static [&'static str] =
+        &["_id", "state", "startsAt", "endsAt", "budget", "total", "today", "v"];
 }
 
 impl CampaignDocument {

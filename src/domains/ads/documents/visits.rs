@@ -1,6 +1,17 @@
 //! What is kept of visits: the impressions that frequency caps need, and clicks, conversions and views.
 
-use crate::mongo::prelude::*;
+use std::sync::Arc;
+
+use mongodb::bson::RawDocumentBuf;
+
+use crate::{
+    error::Result,
+    mongo::{
+        lazy_document::{Viewed, view},
+        migrations::Upgrade,
+        prelude::*,
+    },
+};
 
 document! {
     /// What is remembered of a visitor: the impressions that frequency caps need.
@@ -86,6 +97,38 @@ impl Stored for ProfileDocument {
     const GROUP: Group = Group::Activity;
     const INDEXES: &'static [Index] =
         &[Index::plain("kept", "keptUntil", "the removal of profiles that no cap needs")];
+}
+
+/// A stored profile as a lazy document, for the choice of ads.
+pub(in super::super) type StoredProfile = Viewed<ProfileView<'static>>;
+
+/// The documents are those of [`ProfileDocument`], which declares their indexes.
+impl Stored for StoredProfile {
+    const COLLECTION: &'static str = ProfileDocument::COLLECTION;
+    const GROUP: Group = ProfileDocument::GROUP;
+    const UPGRADES: &'static [Upgrade] = ProfileDocument::UPGRADES;
+
+    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
+        Self::over(stored)
+    }
+}
+
+view! {
+    /// What frequency caps need of a [`ProfileDocument`], which describes the fields.
+    #[derive(Debug, yoke::Yokeable)]
+    pub struct ProfileView<'a> {
+        "impressions" => pub impressions: Vec<SeenView<'a>>,
+        "v" => pub v: Version<1>,
+    }
+
+    /// What frequency caps need of an impression.
+    #[derive(Debug)]
+    pub struct SeenView<'a> {
+        "campaign" => pub campaign: &'a str,
+        "unit" => pub unit: i32,
+        "campaignUntil" => pub campaign_until: DateTime,
+        "unitUntil" => pub unit_until: DateTime,
+    }
 }
 
 impl Stored for EventDocument {

@@ -12,7 +12,7 @@ mod zones;
 
 pub(super) use clicks::{finish_event, retire_marks};
 pub use clicks::{follow_click, record_click, record_conversion, show_pixel};
-pub use explain::explain_ads;
+pub use explain::{explain_ads, preview_ads};
 pub use launch::{launch_campaign, pause_campaign, resume_campaign};
 pub(super) use placing::{end, finish};
 pub(super) use rates::refresh;

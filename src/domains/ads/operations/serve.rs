@@ -7,14 +7,14 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use mongodb::bson::{DateTime, Document};
+use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        documents::{ProfileDocument, ZoneAd, zone_key},
+        documents::{StoredProfile, ZoneAd, zone_key},
         store::{
             campaigns::{campaigns, charge},
-            profiles::{self, profiles},
+            profiles,
         },
         types::{ServeAdsInput, ServeAdsResult, ServedAd, ServedAds},
     },
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{Version, batched, expression::stored_fields, unhurried},
+    mongo::{batched, unhurried},
 };
 
 /// How long a gateway doesn't try a campaign that couldn't be charged.
@@ -34,8 +34,6 @@ const RESTING: usize = 10_000;
 /// How far the clocks of gateways and of MongoDB may differ, in milliseconds. A campaign whose time hasn't come by more
 /// than that isn't tried; the charge decides.
 const SKEW: i64 = 5_000;
-/// How long a new profile is kept, in milliseconds. The impressions in it prolong that.
-const KEPT: i64 = 3_600_000;
 
 /// Campaigns that couldn't be charged of late, with their version. Trying them again would delay visitors. It is only a
 /// hint: the charge decides.
@@ -66,8 +64,7 @@ pub(super) fn profile_of(app: &App, visitor: &str) -> String {
 /// The visitor of a call, with the profile as it was read.
 pub(super) struct Visitor {
     id: String,
-    /// The fields of the profile, if there is one.
-    found: Option<Document>,
+    found: Option<StoredProfile>,
 }
 
 impl Visitor {
@@ -75,23 +72,24 @@ impl Visitor {
     pub(super) async fn read(app: &App, visitor: Option<&str>) -> Result<Option<Self>> {
         let Some(visitor) = visitor else { return Ok(None) };
         let id = profile_of(app, visitor);
-        let found = profiles(app).get(&id).await?;
-        Ok(Some(Self { id, found: found.as_ref().map(stored_fields) }))
+        let found = profiles::find(app, &id).await?;
+        Ok(Some(Self { id, found }))
     }
 
     /// The frequency cap of an ad that the visitor has reached.
     pub(super) fn capped(&self, ad: &ZoneAd, now: DateTime) -> Option<profiles::Capped> {
-        profiles::reached(self.found.as_ref()?, ad, now)
+        profiles::reached(self.found.as_ref()?.get(), ad, now)
     }
 
     /// Notes an impression, unless a cap has been reached. Returns whether it did.
     async fn note(&self, app: &App, impression: &str, ad: &ZoneAd) -> Result<bool> {
         if self.found.is_none() {
-            let until = DateTime::from_millis(app.clock().timestamp_millis() + KEPT);
-            let (id, impressions) = (self.id.clone(), Vec::new());
-            let new = ProfileDocument { id, impressions, kept_until: until, v: Version };
+            let now = app.begin().await?.now();
+            let new = profiles::begun(&self.id, impression, ad, now);
             // It is refused if another call was faster.
-            profiles(app).insert(new).await.decided()?;
+            if profiles::profiles(app).insert(new).await.decided()?.is_some() {
+                return Ok(true);
+            }
         }
         profiles::note(app, &self.id, impression, ad).held().await
     }
@@ -123,10 +121,8 @@ pub async fn serve_ads(
         let is_capped = || visitor.as_ref().is_some_and(|of| of.capped(ad, now).is_some());
         is_about_due(ad, now) && !resting.contains(ad) && !is_capped()
     };
-    let mut candidates = ranked(&zone, &keywords, seed(&cx))
-        .into_iter()
-        .map(|ranked| ranked.position)
-        .filter(is_open);
+    let mut candidates =
+        ranked(&zone, &keywords, seed(&cx)).map(|ranked| ranked.position).filter(is_open);
     let (mut ads, mut failed) = (Vec::new(), None);
     while ads.len() < count {
         let some: Vec<_> = candidates.by_ref().take(count - ads.len()).collect();

@@ -1,7 +1,8 @@
 //! Campaigns: their states, and the account of their budgets.
 
 use super::super::documents::{
-    CampaignDocument, CampaignState, Counts, EventDocument, EventKind, MARKS, Pricing,
+    CampaignDocument, CampaignState, ChargedCampaign, Counts, EventDocument, EventKind, MARKS,
+    Pricing,
 };
 use crate::{app::App, error::Result, flow::Change, mongo::prelude::*};
 
@@ -24,18 +25,38 @@ pub(in super::super) enum NotCharged {
     DaySpent,
 }
 
-/// Charges an impression, and counts it. `needed` is what the budget must have left, and `cost` what is spent.
-pub(in super::super) fn charge(campaign: &str, cost: i64, needed: i64) -> Change<NotCharged> {
-    let rules = [
+/// The rules of a charge. `needed` is what the budget must have left.
+fn charge_rules(needed: i64) -> [(Condition, NotCharged); 5] {
+    [
         (is("state", stored(&CampaignState::Running)), NotCharged::NotRunning),
         (is_past("startsAt"), NotCharged::NotBegun),
         (is_past("endsAt").negated(), NotCharged::Over),
         (fits_total(needed), NotCharged::Spent),
         (fits_day(needed), NotCharged::DaySpent),
-    ];
+    ]
+}
+
+/// Reads what decides whether a campaign can be charged, as the fields that [`not_charged`] takes.
+pub(in super::super) async fn find_charged(app: &App, id: &str) -> Result<Option<Document>> {
+    let parts: Collection<ChargedCampaign> = app.collection();
+    Ok(parts.get_part(id, ChargedCampaign::FIELDS).await?.as_ref().map(stored_fields))
+}
+
+/// Why an impression would not be charged, by the fields of the campaign when the server's clock showed `now`.
+pub(in super::super) fn not_charged(
+    campaign: &Document,
+    needed: i64,
+    now: DateTime,
+) -> Option<NotCharged> {
+    let broken = |(condition, _): &(Condition, _)| !condition.holds(campaign, now);
+    charge_rules(needed).into_iter().find(broken).map(|(_, reason)| reason)
+}
+
+/// Charges an impression, and counts it. `needed` is what the budget must have left, and `cost` what is spent.
+pub(in super::super) fn charge(campaign: &str, cost: i64, needed: i64) -> Change<NotCharged> {
     let mut added = adding(&[("impressions", 1_i64.into()), ("spent", cost.into())]);
     added.insert("liveUntil", live_until(vec![cost.into(), needed.into()]));
-    Change::ruled(campaign, rules, on_this_day()).then([doc! { "$set": added }])
+    Change::ruled(campaign, charge_rules(needed), on_this_day()).then([doc! { "$set": added }])
 }
 
 /// The budget has so much left.

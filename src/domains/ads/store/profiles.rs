@@ -1,10 +1,45 @@
 //! What is remembered of visitors.
 
-use super::super::documents::{Cap, ProfileDocument, SEEN, ZoneAd};
+use super::super::documents::{
+    Cap, ProfileDocument, ProfileView, SEEN, Seen, SeenView, StoredProfile, ZoneAd,
+};
 use crate::{app::App, error::Result, flow::Change, mongo::prelude::*};
 
 pub(in super::super) fn profiles(app: &App) -> Collection<ProfileDocument> {
     app.collection()
+}
+
+/// The profile with this `_id`.
+pub(in super::super) async fn find(app: &App, id: &str) -> Result<Option<StoredProfile>> {
+    app.collection::<StoredProfile>().get(id).await
+}
+
+/// How long a new profile is kept, in milliseconds. The impressions in it prolong that.
+const KEPT: i64 = 3_600_000;
+/// How much longer the first impression of a profile counts, in milliseconds. Its times are computed from the remembered
+/// time of the server, which is behind the server's clock by the time that a reply took.
+const LAG: i64 = 1_000;
+
+/// A new profile with its first impression. Any cap permits one.
+pub(in super::super) fn begun(
+    profile: &str,
+    impression: &str,
+    ad: &ZoneAd,
+    now: DateTime,
+) -> ProfileDocument {
+    let after = |length: i64| DateTime::from_millis(now.timestamp_millis().saturating_add(length));
+    let until = |cap: Option<&Cap>| {
+        after(cap.map_or(0, |cap| cap.seconds.saturating_mul(1_000).saturating_add(LAG)))
+    };
+    let seen = Seen {
+        id: impression.to_owned(),
+        campaign: ad.campaign.clone(),
+        unit: ad.unit,
+        campaign_until: until(ad.campaign_cap.as_ref()),
+        unit_until: until(ad.unit_cap.as_ref()),
+    };
+    let kept_until = after(KEPT).max(seen.campaign_until).max(seen.unit_until);
+    ProfileDocument { id: profile.to_owned(), impressions: vec![seen], kept_until, v: Version }
 }
 
 /// Which frequency cap has been reached.
@@ -46,10 +81,25 @@ pub(in super::super) fn note(
     profiles(app).change(change).applied_if(noted)
 }
 
-/// The frequency cap of an ad that has been reached, by the fields of a profile.
-pub(in super::super) fn reached(profile: &Document, ad: &ZoneAd, now: DateTime) -> Option<Capped> {
-    let broken = caps(ad).into_iter().find(|(condition, _)| !condition.holds(profile, now));
-    broken.map(|(_, capped)| capped)
+/// The frequency cap of an ad that has been reached: the first of [`caps`] that doesn't hold. The choice asks for each
+/// candidate, so it counts in place.
+pub(in super::super) fn reached(
+    profile: &ProfileView<'_>,
+    ad: &ZoneAd,
+    now: DateTime,
+) -> Option<Capped> {
+    let is_full = |cap: Option<&Cap>, counts: &dyn Fn(&&SeenView<'_>) -> bool| {
+        let of = |seen: &&SeenView<'_>| seen.campaign == ad.campaign;
+        let seen = || count(profile.impressions.iter().filter(of).filter(counts).count());
+        cap.is_some_and(|cap| seen() >= cap.count)
+    };
+    if is_full(ad.campaign_cap.as_ref(), &|seen| seen.campaign_until > now) {
+        Some(Capped::Campaign)
+    } else if is_full(ad.unit_cap.as_ref(), &|seen| seen.unit == ad.unit && seen.unit_until > now) {
+        Some(Capped::Unit)
+    } else {
+        None
+    }
 }
 
 /// The frequency caps of an ad as rules.
@@ -87,4 +137,82 @@ pub(in super::super) fn forget(
 /// Removes the profiles that no cap needs any more.
 pub(in super::super) async fn remove_old(app: &App, before: DateTime) -> Result<u64> {
     profiles(app).remove_many(doc! { "keptUntil": { "$lt": before } }).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{domains::ads::documents::Creative, mongo::lazy_document::Viewed};
+
+    fn at(millis: i64) -> DateTime {
+        DateTime::from_millis(millis)
+    }
+
+    fn cap(count: i64) -> Option<Cap> {
+        (count > 0).then_some(Cap { count, seconds: 1 })
+    }
+
+    fn ad(unit: i32, campaign_cap: Option<Cap>, unit_cap: Option<Cap>) -> ZoneAd {
+        ZoneAd {
+            campaign: "c".into(),
+            advertiser: "a".into(),
+            unit,
+            version: 1,
+            ecpm: 1,
+            cost: 1,
+            needed: 1,
+            keywords: Vec::new(),
+            creative: Creative { headline: "A".into(), text: String::new(), image: None },
+            campaign_cap,
+            unit_cap,
+            starts_at: at(0),
+            ends_at: at(1),
+        }
+    }
+
+    fn seen(campaign: &str, unit: i32, campaign_until: i64, unit_until: i64) -> Seen {
+        let (id, campaign) = ("i".into(), campaign.into());
+        let (campaign_until, unit_until) = (at(campaign_until), at(unit_until));
+        Seen { id, campaign, unit, campaign_until, unit_until }
+    }
+
+    #[test]
+    fn caps_are_counted_as_their_guard_counts_them() {
+        let impressions = vec![
+            seen("c", 1, 101, 99),
+            seen("c", 1, 100, 101),
+            seen("c", 2, 99, 101),
+            seen("c", 2, 101, 100),
+            seen("d", 1, 101, 101),
+        ];
+        let (id, kept_until) = ("p".into(), at(0));
+        let profile = ProfileDocument { id, impressions, kept_until, v: Version };
+        let fields = stored_fields(&profile);
+        let viewed: StoredProfile = Viewed::of(&profile).expect("a view");
+        let mut found = Vec::new();
+        for (campaign, unit) in (0..4).flat_map(|campaign| (0..4).map(move |unit| (campaign, unit)))
+        {
+            for number in 1..=3 {
+                let ad = ad(number, cap(campaign), cap(unit));
+                let now = at(100);
+                let broken = caps(&ad).into_iter().find(|(rule, _)| !rule.holds(&fields, now));
+                let expected = broken.map(|(_, capped)| capped);
+                assert_eq!(reached(viewed.get(), &ad, now), expected, "{ad:?}");
+                found.push(expected);
+            }
+        }
+        assert!(
+            [None, Some(Capped::Campaign), Some(Capped::Unit)].iter().all(|of| found.contains(of))
+        );
+    }
+
+    #[test]
+    fn the_first_impression_of_a_profile_counts_a_little_longer() {
+        let ad = ad(1, cap(1), None);
+        let profile = begun("p", "i", &ad, at(5_000));
+        let viewed: StoredProfile = Viewed::of(&profile).expect("a view");
+        assert_eq!(reached(viewed.get(), &ad, at(6_999)), Some(Capped::Campaign));
+        assert_eq!(reached(viewed.get(), &ad, at(7_000)), None);
+        assert_eq!(profile.kept_until, at(5_000 + KEPT));
+    }
 }

@@ -30,7 +30,7 @@ object! {
         /// Currency of the campaigns that can run in the zone.
         currency: CurrencyCode = zone.currency,
         /// Ads of the campaigns that run in the zone, by falling expected income.
-        ads: Vec<AdPlacement> = zone.ads.iter().map(|ad| AdPlacement(ad.clone(), zone.currency)).collect(),
+        ads: Vec<AdPlacement> = zone.ads.iter().map(|ad| AdPlacement::of(ad, zone.currency)).collect(),
         /// Time at which the zone was created.
         created_at: DateTime = zone.at.into(),
     }
@@ -39,6 +39,13 @@ object! {
 /// An ad unit of a campaign in a zone.
 #[derive(Debug)]
 pub struct AdPlacement(ZoneAd, CurrencyCode);
+
+impl AdPlacement {
+    /// An ad of a zone with this currency.
+    pub(super) fn of(ad: &ZoneAd, currency: CurrencyCode) -> Self {
+        Self(ad.clone(), currency)
+    }
+}
 
 object! {
     /// An ad unit of a campaign in a zone.

@@ -4,8 +4,8 @@ use async_graphql::ID;
 use futures_util::future::try_join_all;
 
 use super::{
-    super::{documents::StockDocument, types::Availability},
-    stock, stock_of,
+    super::{documents::StockDocument, store, types::Availability},
+    stock,
 };
 use crate::{app::App, error::Error, graphql::input};
 
@@ -27,11 +27,17 @@ pub async fn availability(
     app: &App,
     goods: &[(&str, &str)],
 ) -> Result<Option<Availability>, Error> {
-    let reads = goods.iter().map(|(sku, generation)| stock_of(app, sku, generation));
-    let found: Vec<Option<StockDocument>> = try_join_all(reads).await?;
+    let reads = goods.iter().map(|(sku, generation)| free(app, sku, generation));
+    let found: Vec<Option<i64>> = try_join_all(reads).await?;
     if !found.first().is_some_and(Option::is_some) {
         return Ok(None);
     }
-    let available: i64 = found.iter().flatten().map(|stock| stock.available).sum();
+    let available: i64 = found.into_iter().flatten().sum();
     Ok(Some(Availability::of(available, app.config().low_stock)))
+}
+
+/// The free pieces of this generation of a product or variant: none if nothing was ever received, `None` if it was deleted.
+async fn free(app: &App, sku: &str, generation: &str) -> Result<Option<i64>, Error> {
+    let found = store::find_level(app, sku).await?;
+    Ok(found.map_or(Some(0), |level| level.get().free(generation)))
 }

@@ -13,7 +13,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     MAX_RECEIPTS,
-    documents::{ReceiptDocument, SWEEP_AT, StockDocument, SweptStock},
+    documents::{ReceiptDocument, SWEEP_AT, StockDocument, StoredLevel, SweptStock},
 };
 use crate::{
     app::App,
@@ -36,6 +36,12 @@ pub(super) fn stocks(app: &App) -> Collection<StockDocument> {
 /// Reads the counters without the reservations and op records, which can be large.
 pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
     stocks(app).get_part(sku, COUNTERS).await
+}
+
+/// Reads the same, and decodes only what tells the free pieces. Such reads share their commands with those of
+/// [`find_counters`].
+pub(super) async fn find_level(app: &App, sku: &str) -> Result<Option<StoredLevel>, Error> {
+    app.collection::<StoredLevel>().get_part(sku, COUNTERS).await
 }
 
 /// The counters, and the fields that decoding them needs.

@@ -1,11 +1,14 @@
 //! Guarded writes as statements of a shared `update`; see `super::writer`.
 
+use std::borrow::Cow;
+
 use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, doc},
     options::UpdateModifications,
 };
+use serde::Serialize;
 
-use super::{driver::encode, guarded::Write};
+use super::{driver::encode, guarded::Write, merging::Merged};
 
 /// The text that a refused statement fails to convert to a number.
 pub(super) const REFUSED: &str = "docgate:refused:";
@@ -23,10 +26,10 @@ pub(super) fn is_batchable(write: &Write) -> bool {
 }
 
 /// The writes of one document as a statement of a batch, or `None` if they can't be part of one; see `super::writer`.
-/// If there are several, their filters have no conjuncts beside `_id` and `$expr`. The derived field is computed once,
-/// after all of them.
+/// If there are several, their filters have no conjuncts beside `_id` and `$expr`. Those that don't depend on each other are
+/// merged; see `super::merging`. The derived field is computed once, after all of them.
 pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<RawDocumentBuf> {
-    let (mut query, mut pipeline, mut derived) = (Document::new(), Vec::new(), None);
+    let (mut query, mut runs, mut derived) = (Document::new(), Vec::new(), None);
     for write in writes {
         let UpdateModifications::Pipeline(stages) = &write.update else { return None };
         let stages = match stages.split_last() {
@@ -42,16 +45,104 @@ pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<Raw
             let fields = fields.into_iter().map(|(key, value)| doc! { key: value.clone() });
             query.insert("$and", fields.collect::<Vec<_>>());
         }
-        // A document that an upsert would insert has no version.
-        let is_known = doc! { "$in": ["$v", (1..=write.newest).collect::<Vec<_>>()] }.into();
-        let conditions: Vec<_> = conditions.into_iter().cloned().chain([is_known]).collect();
-        let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
-        pipeline
-            .push(doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } });
-        pipeline.extend(stages.iter().cloned());
+        append(&mut runs, Run { newest: write.newest, conditions, stages, merged: None });
     }
-    pipeline.extend(derived.cloned());
-    encode(&doc! { "q": query, "u": pipeline, "upsert": true }).ok()
+    let mut pipeline: Vec<Stage<'_>> = runs.into_iter().flat_map(Run::into_stages).collect();
+    pipeline.extend(derived.map(Stage::Own));
+    encode(&Statement { query, pipeline, upsert: true }).ok()
+}
+
+/// Writes that follow each other in a statement and are checked by one stage.
+struct Run<'a> {
+    /// The newest version of documents that they may change.
+    newest: i32,
+    /// The conditions and the stages of the first one.
+    conditions: Vec<&'a Bson>,
+    stages: &'a [Document],
+    /// All of them, if there are several.
+    merged: Option<Merged<'a>>,
+}
+
+/// Adds a write to the last of the runs if it can be merged with it, and otherwise as a run of its own.
+fn append<'a>(runs: &mut Vec<Run<'a>>, next: Run<'a>) {
+    if let Some(last) = runs.last_mut().filter(|last| last.newest == next.newest)
+        && let Some(more) = Merged::of(&next.conditions, next.stages)
+        && let Some(mut merged) =
+            last.merged.take().or_else(|| Merged::of(&last.conditions, last.stages))
+    {
+        let is_added = merged.add(more);
+        last.merged = merged.is_several().then_some(merged);
+        if is_added {
+            return;
+        }
+    }
+    runs.push(next);
+}
+
+impl<'a> Run<'a> {
+    fn into_stages(self) -> Vec<Stage<'a>> {
+        let (conditions, changes) = match self.merged {
+            Some(merged) => {
+                let (conditions, stage) = merged.into_parts();
+                (conditions, vec![Stage::Merged(stage)])
+            }
+            None => (self.conditions, self.stages.iter().map(Stage::Own).collect()),
+        };
+        // A document that an upsert would insert has no version.
+        let is_known = doc! { "$in": ["$v", (1..=self.newest).collect::<Vec<_>>()] };
+        let conditions = conditions.into_iter().map(Cow::Borrowed);
+        let all = conditions.chain([Cow::Owned(is_known.into())]).collect();
+        let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
+        let check = Check { set: Id { id: Choice { operands: (All { all }, "$_id", fails) } } };
+        [Stage::Check(check)].into_iter().chain(changes).collect()
+    }
+}
+
+/// A statement. It borrows what the writes have: copies of their expressions would cost more than to encode them.
+#[derive(Serialize)]
+struct Statement<'a> {
+    #[serde(rename = "q")]
+    query: Document,
+    #[serde(rename = "u")]
+    pipeline: Vec<Stage<'a>>,
+    upsert: bool,
+}
+
+/// A stage of a statement.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Stage<'a> {
+    /// Fails unless the conditions hold.
+    Check(Check<'a>),
+    /// A stage of a write.
+    Own(&'a Document),
+    /// The changes of several writes.
+    Merged(Document),
+}
+
+/// `{$set: {_id: {$cond: [{$and: conditions}, "$_id", fail]}}}`
+#[derive(Serialize)]
+struct Check<'a> {
+    #[serde(rename = "$set")]
+    set: Id<'a>,
+}
+
+#[derive(Serialize)]
+struct Id<'a> {
+    #[serde(rename = "_id")]
+    id: Choice<'a>,
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    #[serde(rename = "$cond")]
+    operands: (All<'a>, &'static str, Document),
+}
+
+#[derive(Serialize)]
+struct All<'a> {
+    #[serde(rename = "$and")]
+    all: Vec<Cow<'a, Bson>>,
 }
 
 /// The conjuncts of the filter of a write that can be part of a batch.

@@ -108,8 +108,8 @@ async fn reserve(
     hold: &BookedSeats,
     attempt: &Attempt,
 ) -> Result<(), Stop<HoldSeatsResult>> {
-    let holding = store::holding(&hold.screening_id, &booking.id, &hold.tag, &hold.places());
-    match screenings(&cx).write(&holding, attempt).await? {
+    let holding = || store::holding(&hold.screening_id, &booking.id, &hold.tag, &hold.places());
+    match screenings(&cx).write_made(holding, attempt).await? {
         Verdict::Applied(_) | Verdict::Refused(NotHeld::Already, _) => Ok(()),
         Verdict::Refused(NotHeld::Begun, screening) => {
             Err(ScreeningBegun::at(screening.starts_at).into())

@@ -4,7 +4,7 @@
 //!
 //! | command | guard | if the process dies after it |
 //! |---|---|---|
-//! | hold on the screening | all seats are free; the tag isn't known; it hasn't begun; deadline | a repeat finds the hold; the sweep aborts and frees |
+//! | hold on the screening | all seats are free, so the tag has none; it has no refund; the screening hasn't begun; deadline | a repeat finds the hold; the sweep aborts and frees |
 //! | commit on the booking | ACTIVE, the owner as read; neither op nor tag is recorded; deadline | the seats are held |
 //!
 //! A release commits first:

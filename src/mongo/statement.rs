@@ -47,6 +47,15 @@ pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<Raw
         }
         append(&mut runs, Run { newest: write.newest, conditions, stages, merged: None });
     }
+    encoded(query, runs, derived)
+}
+
+/// The statement of these runs.
+fn encoded(
+    query: Document,
+    runs: Vec<Run<'_>>,
+    derived: Option<&Document>,
+) -> Option<RawDocumentBuf> {
     let mut pipeline: Vec<Stage<'_>> = runs.into_iter().flat_map(Run::into_stages).collect();
     pipeline.extend(derived.map(Stage::Own));
     encode(&Statement { query, pipeline, upsert: true }).ok()
@@ -191,5 +200,54 @@ fn contains_expr(value: &Bson) -> bool {
             fields.iter().any(|(key, value)| key == "$expr" || contains_expr(value))
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::DateTime;
+
+    use super::*;
+
+    /// A check of these conditions as a statement has it.
+    fn check(conditions: Vec<Bson>) -> Document {
+        let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
+        doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } }
+    }
+
+    #[test]
+    fn writes_are_encoded_as_a_statement() {
+        let at = DateTime::from_millis(5);
+        let conditions =
+            ["a", "b", "c"].map(|of| Bson::from(doc! { "$lt": [at, format!("${of}")] }));
+        let sets = [
+            doc! { "one": 1_i64, "sum": { "$add": ["$sum", 1_i64] } },
+            doc! { "two": { "$literal": [at, true, Bson::Null] }, "sum": { "$add": ["$sum", 2] } },
+            doc! { "three": "$sum" },
+        ];
+        let stages = sets.map(|set| [doc! { "$set": set }]);
+        let mut runs = Vec::new();
+        for (condition, stages) in conditions.iter().zip(&stages) {
+            let conditions = vec![condition];
+            append(&mut runs, Run { newest: 2, conditions, stages, merged: None });
+        }
+        let derived = doc! { "$set": { "derived": "$sum" } };
+        let found = encoded(doc! { "_id": "id" }, runs, Some(&derived)).expect("it is encoded");
+        let [a, b, c] = conditions;
+        let is_known = Bson::from(doc! { "$in": ["$v", [1, 2]] });
+        let merged = doc! {
+            "one": 1_i64, "sum": { "$add": ["$sum", 1_i64, 2] },
+            "two": { "$literal": [at, true, Bson::Null] },
+        };
+        let [.., [own]] = stages;
+        let pipeline = [
+            check(vec![a, b, is_known.clone()]),
+            doc! { "$set": merged },
+            check(vec![c, is_known]),
+            own,
+            derived,
+        ];
+        let expected = doc! { "q": { "_id": "id" }, "u": pipeline.to_vec(), "upsert": true };
+        assert_eq!(found, encode(&expected).expect("it is encoded"));
     }
 }

@@ -59,6 +59,14 @@ impl<R> Change<R> {
         Self { id, guard, rules, set, then, commits, is_numbered: false }
     }
 
+    /// Replaces the guard of the rules by other conditions. All of them hold if and only if all rules do, in every document
+    /// that there can be; but MongoDB evaluates them with less work. The rules still give the reason of a refusal.
+    #[must_use]
+    pub fn guarded_by(mut self, conditions: impl IntoIterator<Item = Condition>) -> Self {
+        self.guard = all(conditions.into_iter().map(|condition| condition.expression()).collect());
+        self
+    }
+
     /// Adds stages to the update, after the one that sets the fields.
     #[must_use]
     pub fn then(mut self, stages: impl IntoIterator<Item = Document>) -> Self {
@@ -158,6 +166,26 @@ impl<T: Stored> Collection<T> {
             if let Some(refused) = self.refusal(change, attempt).await? {
                 return Ok(refused);
             }
+        }
+    }
+
+    /// Like [`Self::write`], of a change that `make` makes. It is made again only if it was refused: a copy of each change
+    /// would cost as much.
+    ///
+    /// # Errors
+    /// As those of [`Self::write`].
+    pub async fn write_made<R: Clone>(
+        &self,
+        make: impl Fn() -> Change<R>,
+        attempt: &Attempt,
+    ) -> Result<Verdict<T, R>, Error> {
+        if let Some(sends) = self.change(make()).within(attempt).sends().await? {
+            return Ok(Verdict::Applied(sends));
+        }
+        let change = make();
+        match self.refusal(&change, attempt).await? {
+            Some(refused) => Ok(refused),
+            None => self.write(&change, attempt).await,
         }
     }
 

@@ -151,6 +151,22 @@ impl Condition {
         }
     }
 
+    /// The fields of the document that the condition depends on, without the rest of their paths.
+    pub fn fields(&self) -> Vec<&str> {
+        match self {
+            Self::All(all) | Self::Any(all) => all.iter().flat_map(Self::fields).collect(),
+            Self::Not(condition) => condition.fields(),
+            Self::Is(field, _)
+            | Self::Exists(field)
+            | Self::Contains(field, _)
+            | Self::HasElement(field, _)
+            | Self::IsPast(field) => vec![root(field)],
+            Self::AtLeast(number, least) => {
+                number.field().into_iter().chain(least.field()).collect()
+            }
+        }
+    }
+
     /// Whether the condition holds for a document that was read when the server's clock showed `now`. An array in the
     /// place of a number, or a number in the place of an array, is an error for MongoDB; here it is a condition that
     /// doesn't hold.
@@ -199,6 +215,18 @@ impl Number {
         }
     }
 
+    /// The field that it depends on, without the rest of its path.
+    fn field(&self) -> Option<&str> {
+        match self {
+            Self::Value(_) => None,
+            Self::Field(field)
+            | Self::FieldOr(field, _)
+            | Self::Sum(field, _)
+            | Self::Size(field)
+            | Self::Count(field, _) => Some(root(field)),
+        }
+    }
+
     fn of(&self, document: &Document, now: DateTime) -> Option<Bson> {
         let value = |field: &str| value(document, field);
         match self {
@@ -227,6 +255,11 @@ impl Number {
             }
         }
     }
+}
+
+/// The first field of a path.
+fn root(path: &str) -> &str {
+    path.split_once('.').map_or(path, |(field, _)| field)
 }
 
 /// The value at a path, as an expression finds it.

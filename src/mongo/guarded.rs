@@ -6,7 +6,7 @@
 use std::{marker::PhantomData, mem, sync::Arc, time::Duration};
 
 use mongodb::{
-    bson::{self, Document, RawDocumentBuf, doc},
+    bson::{self, Bson, Document, RawDocumentBuf, doc},
     options::{ReturnDocument, UpdateModifications},
 };
 
@@ -280,7 +280,7 @@ impl Write {
             self.projection = Some(doc! { "_id": 1 });
             return Ok(Box::pin(self.find_and_modify()).await?.map(|(_after, sends)| sends));
         }
-        let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
+        let change = self.take_change()?;
         let one = doc! { "q": self.take_filter(), "u": change };
         let updated = update(&self.collection, vec![one], Concern::Majority, self.limit()).await?;
         // A duplicate key refuses the write like any other guard.
@@ -298,7 +298,7 @@ impl Write {
         if self.is_numbered {
             return self.find_and_modify_numbered().await;
         }
-        let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
+        let change = self.take_change()?;
         let mut fields = doc! { "query": self.take_filter(), "update": change };
         if let Some(projection) = self.projection.take() {
             fields.insert("fields", projection);
@@ -336,6 +336,16 @@ impl Write {
         };
         let after = collection.send_within(time_limit, "findAndModify", call).await?;
         after.map(|after| Ok((decode(&after)?, Sends::Once))).transpose()
+    }
+
+    /// The update as the commands have it.
+    fn take_change(&mut self) -> Result<Bson, Error> {
+        match mem::replace(&mut self.update, UpdateModifications::Pipeline(Vec::new())) {
+            UpdateModifications::Pipeline(stages) => {
+                Ok(stages.into_iter().map(Bson::Document).collect())
+            }
+            update => bson::serialize_to_bson(&update).map_err(Error::internal),
+        }
     }
 
     /// The filter, which doesn't match documents of versions that aren't known.

@@ -24,6 +24,7 @@
 //! - `inserter`: inserts of single documents, batched over all requests
 //! - `writer`: guarded writes, batched over all requests
 //! - `statement`: a guarded write as a statement of a shared command
+//! - `merging`: writes of one document whose changes are made by one stage
 //! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
 //! - [`placement`]: groups of collections, the database of each group, and its settings
 //! - [`consistency`]: which reads a secondary may serve
@@ -74,6 +75,7 @@ pub mod lazy_document;
 pub mod lists;
 mod loader;
 mod lookup;
+mod merging;
 pub mod migrations;
 pub mod observe;
 pub mod periods;

@@ -1,12 +1,14 @@
 //! Guarded writes as statements of a shared `update`; see `super::writer`.
 
+use std::borrow::Cow;
+
 use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, doc},
     options::UpdateModifications,
 };
 use serde::Serialize;
 
-use super::{driver::encode, guarded::Write};
+use super::{driver::encode, guarded::Write, merging::Merged};
 
 /// The text that a refused statement fails to convert to a number.
 pub(super) const REFUSED: &str = "docgate:refused:";
@@ -24,12 +26,10 @@ pub(super) fn is_batchable(write: &Write) -> bool {
 }
 
 /// The writes of one document as a statement of a batch, or `None` if they can't be part of one; see `super::writer`.
-/// If there are several, their filters have no conjuncts beside `_id` and `$expr`. The derived field is computed once,
-/// after all of them. The conditions and the stages are encoded where they are: copies of them would take as long as all
-/// the rest.
+/// If there are several, their filters have no conjuncts beside `_id` and `$expr`. Those that don't depend on each other are
+/// merged; see `super::merging`. The derived field is computed once, after all of them.
 pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<RawDocumentBuf> {
-    let (mut query, mut pipeline, mut derived) = (Document::new(), Vec::new(), None);
-    let fails: Bson = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } }.into();
+    let (mut query, mut runs, mut derived) = (Document::new(), Vec::new(), None);
     for write in writes {
         let UpdateModifications::Pipeline(stages) = &write.update else { return None };
         let stages = match stages.split_last() {
@@ -45,78 +45,113 @@ pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<Raw
             let fields = fields.into_iter().map(|(key, value)| doc! { key: value.clone() });
             query.insert("$and", fields.collect::<Vec<_>>());
         }
-        // A document that an upsert would insert has no version.
-        let is_known = doc! { "$in": ["$v", (1..=write.newest).collect::<Vec<_>>()] }.into();
-        pipeline.push(Stage::Guard(conditions, is_known));
-        pipeline.extend(stages.iter().map(Stage::Given));
+        append(&mut runs, Run { newest: write.newest, conditions, stages, merged: None });
     }
-    pipeline.extend(derived.map(Stage::Given));
-    let pipeline = pipeline.iter().map(|stage| stage.encoded(&fails)).collect();
+    encoded(query, runs, derived)
+}
+
+/// The statement of these runs.
+fn encoded(
+    query: Document,
+    runs: Vec<Run<'_>>,
+    derived: Option<&Document>,
+) -> Option<RawDocumentBuf> {
+    let mut pipeline: Vec<Stage<'_>> = runs.into_iter().flat_map(Run::into_stages).collect();
+    pipeline.extend(derived.map(Stage::Own));
     encode(&Statement { query, pipeline, upsert: true }).ok()
 }
 
-/// An element of the command.
+/// Writes that follow each other in a statement and are checked by one stage.
+struct Run<'a> {
+    /// The newest version of documents that they may change.
+    newest: i32,
+    /// The conditions and the stages of the first one.
+    conditions: Vec<&'a Bson>,
+    stages: &'a [Document],
+    /// All of them, if there are several.
+    merged: Option<Merged<'a>>,
+}
+
+/// Adds a write to the last of the runs if it can be merged with it, and otherwise as a run of its own.
+fn append<'a>(runs: &mut Vec<Run<'a>>, next: Run<'a>) {
+    if let Some(last) = runs.last_mut().filter(|last| last.newest == next.newest)
+        && let Some(more) = Merged::of(&next.conditions, next.stages)
+        && let Some(mut merged) =
+            last.merged.take().or_else(|| Merged::of(&last.conditions, last.stages))
+    {
+        let is_added = merged.add(more);
+        last.merged = merged.is_several().then_some(merged);
+        if is_added {
+            return;
+        }
+    }
+    runs.push(next);
+}
+
+impl<'a> Run<'a> {
+    fn into_stages(self) -> Vec<Stage<'a>> {
+        let (conditions, changes) = match self.merged {
+            Some(merged) => {
+                let (conditions, stage) = merged.into_parts();
+                (conditions, vec![Stage::Merged(stage)])
+            }
+            None => (self.conditions, self.stages.iter().map(Stage::Own).collect()),
+        };
+        // A document that an upsert would insert has no version.
+        let is_known = doc! { "$in": ["$v", (1..=self.newest).collect::<Vec<_>>()] };
+        let conditions = conditions.into_iter().map(Cow::Borrowed);
+        let all = conditions.chain([Cow::Owned(is_known.into())]).collect();
+        let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
+        let check = Check { set: Id { id: Choice { operands: (All { all }, "$_id", fails) } } };
+        [Stage::Check(check)].into_iter().chain(changes).collect()
+    }
+}
+
+/// A statement. It borrows what the writes have: copies of their expressions would cost more than to encode them.
 #[derive(Serialize)]
 struct Statement<'a> {
     #[serde(rename = "q")]
     query: Document,
     #[serde(rename = "u")]
-    pipeline: Vec<Encoded<'a>>,
+    pipeline: Vec<Stage<'a>>,
     upsert: bool,
 }
 
 /// A stage of a statement.
-enum Stage<'a> {
-    /// It fails unless these conditions hold, and the last one.
-    Guard(Vec<&'a Bson>, Bson),
-    /// A stage of the update.
-    Given(&'a Document),
-}
-
-/// A stage in the form in which it is encoded.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Encoded<'a> {
-    Guard {
-        #[serde(rename = "$set")]
-        set: Id<'a>,
-    },
-    Given(&'a Document),
+enum Stage<'a> {
+    /// Fails unless the conditions hold.
+    Check(Check<'a>),
+    /// A stage of a write.
+    Own(&'a Document),
+    /// The changes of several writes.
+    Merged(Document),
 }
 
-/// The `_id`, which the guard sets to itself.
+/// `{$set: {_id: {$cond: [{$and: conditions}, "$_id", fail]}}}`
+#[derive(Serialize)]
+struct Check<'a> {
+    #[serde(rename = "$set")]
+    set: Id<'a>,
+}
+
 #[derive(Serialize)]
 struct Id<'a> {
     #[serde(rename = "_id")]
-    value: Choice<'a>,
+    id: Choice<'a>,
 }
 
-/// An expression: a condition, the value if it holds, and the value if it doesn't.
 #[derive(Serialize)]
 struct Choice<'a> {
     #[serde(rename = "$cond")]
-    parts: (Conjunction<'a>, &'static str, &'a Bson),
+    operands: (All<'a>, &'static str, Document),
 }
 
-/// An expression: all of these hold.
 #[derive(Serialize)]
-struct Conjunction<'a> {
+struct All<'a> {
     #[serde(rename = "$and")]
-    all: Vec<&'a Bson>,
-}
-
-impl<'a> Stage<'a> {
-    /// The stage as it is encoded. `fails` is the expression that fails.
-    fn encoded(&'a self, fails: &'a Bson) -> Encoded<'a> {
-        match self {
-            Self::Guard(conditions, last) => {
-                let all = conditions.iter().copied().chain([last]).collect();
-                let parts = (Conjunction { all }, "$_id", fails);
-                Encoded::Guard { set: Id { value: Choice { parts } } }
-            }
-            Self::Given(stage) => Encoded::Given(stage),
-        }
-    }
+    all: Vec<Cow<'a, Bson>>,
 }
 
 /// The conjuncts of the filter of a write that can be part of a batch.
@@ -170,32 +205,49 @@ fn contains_expr(value: &Bson) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use mongodb::bson::DateTime;
+
     use super::*;
 
+    /// A check of these conditions as a statement has it.
+    fn check(conditions: Vec<Bson>) -> Document {
+        let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
+        doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } }
+    }
+
     #[test]
-    fn a_statement_is_its_guards_and_stages() {
-        let is_cheap: Bson = doc! { "$lt": ["$price", 3_i64] }.into();
-        let is_there: Bson = doc! { "$eq": ["$state", { "$literal": "OPEN" }] }.into();
-        let known: Bson = doc! { "$in": ["$v", [1, 2]] }.into();
-        let at = mongodb::bson::DateTime::from_millis(7);
-        let stages = [
-            doc! { "$set": { "at": at, "n": { "$add": ["$n", 1_i64] } } },
-            doc! { "$unset": "old" },
+    fn writes_are_encoded_as_a_statement() {
+        let at = DateTime::from_millis(5);
+        let conditions =
+            ["a", "b", "c"].map(|of| Bson::from(doc! { "$lt": [at, format!("${of}")] }));
+        let sets = [
+            doc! { "one": 1_i64, "sum": { "$add": ["$sum", 1_i64] } },
+            doc! { "two": { "$literal": [at, true, Bson::Null] }, "sum": { "$add": ["$sum", 2] } },
+            doc! { "three": "$sum" },
         ];
-        let fails: Bson = doc! { "$toInt": "no" }.into();
-        let guard = Stage::Guard(vec![&is_cheap, &is_there], known.clone());
-        let pipeline =
-            vec![guard.encoded(&fails), Encoded::Given(&stages[0]), Encoded::Given(&stages[1])];
-        let statement = Statement { query: doc! { "_id": "a" }, pipeline, upsert: true };
-        let expected = doc! {
-            "q": { "_id": "a" },
-            "u": [
-                { "$set": { "_id": { "$cond": [{ "$and": [is_cheap.clone(), is_there.clone(), known.clone()] }, "$_id", fails.clone()] } } },
-                stages[0].clone(),
-                stages[1].clone(),
-            ],
-            "upsert": true,
+        let stages = sets.map(|set| [doc! { "$set": set }]);
+        let mut runs = Vec::new();
+        for (condition, stages) in conditions.iter().zip(&stages) {
+            let conditions = vec![condition];
+            append(&mut runs, Run { newest: 2, conditions, stages, merged: None });
+        }
+        let derived = doc! { "$set": { "derived": "$sum" } };
+        let found = encoded(doc! { "_id": "id" }, runs, Some(&derived)).expect("it is encoded");
+        let [a, b, c] = conditions;
+        let is_known = Bson::from(doc! { "$in": ["$v", [1, 2]] });
+        let merged = doc! {
+            "one": 1_i64, "sum": { "$add": ["$sum", 1_i64, 2] },
+            "two": { "$literal": [at, true, Bson::Null] },
         };
-        assert_eq!(encode(&statement).expect("bytes"), encode(&expected).expect("bytes"));
+        let [.., [own]] = stages;
+        let pipeline = [
+            check(vec![a, b, is_known.clone()]),
+            doc! { "$set": merged },
+            check(vec![c, is_known]),
+            own,
+            derived,
+        ];
+        let expected = doc! { "q": { "_id": "id" }, "u": pipeline.to_vec(), "upsert": true };
+        assert_eq!(found, encode(&expected).expect("it is encoded"));
     }
 }

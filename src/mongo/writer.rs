@@ -26,7 +26,7 @@
 //!
 //! Writes of one document whose guards consist of `$expr` are combined into one statement, up to [`MAX_COMBINED`].
 //! MongoDB then writes a document in demand once. The stages of the writes follow each other, so each condition sees
-//! the changes before it. If one condition fails, none of the changes is applied, and each write is sent again as its
+//! the changes before it; writes that don't depend on each other share two stages (`super::merging`). If one condition fails, none of the changes is applied, and each write is sent again as its
 //! own statement. After a command that was sent twice, `applied_if` decides each of the writes instead.
 
 use std::{

@@ -258,6 +258,25 @@ async fn combined_writes_compute_the_derived_field_once() {
     assert_eq!(computed().await, times + 1);
 }
 
+/// Those that don't depend on each other share their stages, and those that do see what was changed before them.
+#[tokio::test(flavor = "multi_thread")]
+async fn combined_writes_that_share_stages_are_all_applied() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let tallies = with_tallies(&gateway, "t", &[100]).await;
+    let give = |mark: String| {
+        let guard = doc! { "_id": "t0", "$expr": { "$eq": ["$v", 1] } };
+        let marks = append("$marks", vec![literal(mark)]);
+        tallies.set(guard, doc! { "count": { "$add": ["$count", 1_i64] }, "marks": marks })
+    };
+    let gives = (0..30).map(|number| give(format!("g{number}")));
+    let takes = (0..10).map(|number| take(&tallies, "t0", &format!("m{number}")));
+    let outcomes = together(&gateway, &tallies, gives.chain(takes).collect(), None).await;
+    assert!(outcomes.iter().all(|one| matches!(one, Outcome::Applied(()))), "{outcomes:?}");
+    let tally = tallies.get("t0").await.expect("read").expect("there");
+    let marks: std::collections::HashSet<_> = tally.marks.iter().collect();
+    assert_eq!((tally.count, tally.marks.len(), marks.len()), (120, 41, 41));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn combined_writes_are_refused_one_by_one() {
     let (outcomes, _, tally) = takes(40, None).await;

@@ -32,6 +32,9 @@ impl ThingRecord {
 
     /// What it is called, such as `+3 wizard's hat` or `12 arrows`.
     pub(super) fn description(&self) -> String {
+        if (self.quantity, self.bonus) == (1, 0) {
+            return self.name.clone();
+        }
         let bonus = if self.bonus == 0 { String::new() } else { format!("{:+} ", self.bonus) };
         match (self.quantity, &self.plural) {
             (1, _) => format!("{bonus}{}", self.name),

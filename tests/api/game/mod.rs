@@ -2,6 +2,7 @@
 
 mod carrying;
 mod check;
+mod commands;
 mod cut_master;
 mod cut_twice;
 mod cuts;

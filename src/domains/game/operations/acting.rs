@@ -15,6 +15,7 @@ use super::{
 use crate::{
     graphql::prelude::*,
     mongo::{
+        batched,
         condition::{Condition, Number, at_least, has_element, is, is_absent},
         expression::count,
     },
@@ -110,6 +111,30 @@ where
     .await
 }
 
+/// Like [`act`], with a second character, which is read beside the first one. `plan` gets it as well, if there is one.
+pub(super) async fn act_with<U, S>(
+    call: Call<'_>,
+    other: &str,
+    plan: impl Fn(CharacterDocument, Option<CharacterDocument>) -> S,
+) -> Result<CharacterDocument, Stop<U>>
+where
+    U: Refuses + From<Conflict>,
+    S: Future<Output = Result<Vec<Part>, Stop<U>>>,
+{
+    let (plan, read) = (&plan, || async move {
+        let characters = characters(&call.cx);
+        let both = async { tokio::try_join!(call.begin(), characters.get_timed_settled(other)) };
+        let ((attempt, for_call), other) = batched(both).await?;
+        Ok((attempt, (for_call, other.map(|timed| timed.document))))
+    });
+    let step = |attempt: Attempt, (for_call, other): (ForCall, Option<CharacterDocument>)| async move {
+        let (found, decided) = for_call;
+        let found = call.actor_of(found)?;
+        call.try_out(&attempt, found, decided, |found| plan(found, other)).await
+    };
+    decide(read, step).await
+}
+
 /// Makes the move, unless what was read of its parts refuses it.
 pub(super) async fn make<U: Refuses>(
     app: &App,
@@ -164,16 +189,6 @@ pub(super) async fn place_of(app: &App, character: &CharacterDocument) -> Result
     place.ok_or_else(|| Error::internal("the place of a character is gone"))
 }
 
-/// A character at the same place as another one.
-pub(super) async fn other_at(
-    app: &App,
-    place: &str,
-    id: &str,
-) -> Result<Option<CharacterDocument>> {
-    let other = characters(app).get_settled(id).await?;
-    Ok(other.filter(|other| is_alive(other) && other.place == place))
-}
-
 /// Whether the op's first move was decided; for flows that don't begin with a character.
 pub(super) async fn first_move(app: &App, op: &Op) -> Result<Option<MoveDocument>> {
     moves(app).get_settled(&op.id).await
@@ -208,9 +223,7 @@ impl Part {
         new_id: String,
     ) -> Result<Vec<ThingRecord>, Why> {
         let Wanted { id, quantity, price } = wanted;
-        let there = self.found.things().iter().filter(|thing| thing.is_present());
-        let inventory: &[ThingRecord] = &there.cloned().collect::<Vec<_>>();
-        let thing = things::find(inventory, id).ok_or_else(|| no_thing(id))?.clone();
+        let thing = things::find(self.found.things(), id).ok_or_else(|| no_thing(id))?.clone();
         if let Some(slot) = thing.slot {
             let message = format!("{} is worn or held", thing.description());
             return Err(Why::ThingWorn(ThingWorn::because(message, slot)));
@@ -241,7 +254,8 @@ impl Part {
             self.split = Some(Split { from: id.to_owned(), piece });
             return Ok(vec![arrives]);
         }
-        let all = things::with_contents(inventory, id);
+        let there = self.found.things().iter().filter(|thing| thing.is_present());
+        let all = things::with_contents(&there.cloned().collect::<Vec<_>>(), id);
         let mut rules = Vec::new();
         for one in &all {
             let inside = one.inside.as_ref().map_or_else(|| is_absent("in"), |of| is("in", &**of));

@@ -11,7 +11,8 @@ use super::{
             PickUpResult, Refuses, SellInput, SellResult, Why, resale_price,
         },
     },
-    acting::{Call, Wanted, act, no_character, no_thing, other_at, place_of},
+    acting::{Call, Wanted, act, act_with, no_character, no_thing, place_of},
+    moving::is_alive,
 };
 use crate::{
     graphql::prelude::*,
@@ -82,8 +83,9 @@ pub async fn give_item(cx: Cx<'_>, input: GiveItemInput) -> Acted<GiveItemResult
     let op = &cx.op(&[subject, "giveItem"], key, &**input);
     let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
-    act(call, |character| async move {
-        let mut to = receiver(cx, &character, &input.to_character_id).await?;
+    let other = &*input.to_character_id;
+    act_with(call, other, |character, found| async move {
+        let mut to = receiver(&character, other, found)?;
         let mut from = at_own_place(character);
         to.receives(from.hands_out(wanted, cx.ids().random())?);
         Ok(vec![from, to])
@@ -97,8 +99,9 @@ pub async fn give_gold(cx: Cx<'_>, input: GiveGoldInput) -> Acted<GiveGoldResult
     let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
     let op = &cx.op(&[subject, "giveGold"], key, &**input);
     let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
-    act(call, |character| async move {
-        let mut to = receiver(cx, &character, &input.to_character_id).await?;
+    let other = &*input.to_character_id;
+    act_with(call, other, |character, found| async move {
+        let mut to = receiver(&character, other, found)?;
         let mut from = at_own_place(character);
         from.pays(input.amount.0);
         to.earns(input.amount.0);
@@ -107,42 +110,17 @@ pub async fn give_gold(cx: Cx<'_>, input: GiveGoldInput) -> Acted<GiveGoldResult
     .await
 }
 
-/// The part of another character, which has to be at the same place.
-async fn receiver(cx: Cx<'_>, giver: &CharacterDocument, id: &str) -> Result<Part, AnyStop> {
+/// The part of another character as it was read. It has to be at the same place.
+fn receiver(
+    giver: &CharacterDocument,
+    id: &str,
+    other: Option<CharacterDocument>,
+) -> Result<Part, Why> {
     if giver.id == id {
-        return Err(Why::from(InvalidInput::new("toCharacterId", "is the giver")).into());
+        return Err(InvalidInput::new("toCharacterId", "is the giver").into());
     }
-    let other = other_at(&cx, &giver.place, id).await?;
+    let other = other.filter(|other| is_alive(other) && other.place == giver.place);
     Ok(at_own_place(other.ok_or_else(|| no_character(id))?))
-}
-
-/// Why the parts of an action can't be made.
-pub(super) enum AnyStop {
-    /// A refusal.
-    Why(Why),
-    /// A failure.
-    Failed(Error),
-}
-
-impl From<Why> for AnyStop {
-    fn from(why: Why) -> Self {
-        Self::Why(why)
-    }
-}
-
-impl From<Error> for AnyStop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl<U: Refuses> From<AnyStop> for Stop<U> {
-    fn from(stop: AnyStop) -> Self {
-        match stop {
-            AnyStop::Why(why) => why.into(),
-            AnyStop::Failed(error) => Self::Failed(error),
-        }
-    }
 }
 
 /// Moves a character through an exit of its place.

@@ -8,7 +8,7 @@ use super::{
         documents::{
             CharacterDocument, CharacterState, Holder, HolderKind, Mark, MoveDocument, RoomCopy,
         },
-        store::{self, Found, Part, characters, moves, places},
+        store::{self, Extent, Found, Part, characters, moves, places},
     },
     copies::{spread, spread_soon},
 };
@@ -130,8 +130,10 @@ impl Statements for Moves<'_> {
                 let inserted = characters(app).insert(character).await.decided()?;
                 inserted.map(|()| Sends::Once)
             }
-            Found::Character(_) => characters(app).write(&part.take(), attempt).await?.applied(),
-            Found::Place(_) => places(app).write(&part.take(), attempt).await?.applied(),
+            Found::Character(_) => {
+                characters(app).write_made(|| part.take(), attempt).await?.applied()
+            }
+            Found::Place(_) => places(app).write_made(|| part.take(), attempt).await?.applied(),
         })
     }
 
@@ -144,17 +146,18 @@ impl Statements for Moves<'_> {
         };
         let rest = async {
             let each = others.iter();
-            let given = each
-                .map(|part| async move { give(app, &part.found.holder(), &part.mark, room).await });
+            let given = each.map(|part| async move {
+                give(app, &part.found.holder(), &part.mark, room, part.extent()).await
+            });
             try_join_all(given).await
         };
-        let (holder, mark) = (&first.found.holder(), &first.mark);
+        let mark = &first.mark;
         if mark.to.is_some() || mark.begins == Some(true) {
-            let after = give_first(app, holder, mark, room).await?;
+            let after = give_first(app, first, room).await?;
             batched(rest).await?;
             return Ok(after);
         }
-        let given = async { tokio::try_join!(give_first(app, holder, mark, room), rest) };
+        let given = async { tokio::try_join!(give_first(app, first, room), rest) };
         batched(given).await.map(|(after, _)| after)
     }
 
@@ -164,7 +167,7 @@ impl Statements for Moves<'_> {
             Some(to) => places(app).get_settled(to).await?.as_ref().map(RoomCopy::of),
             None => None,
         };
-        give(app, holder, mark, room.as_ref()).await.map(drop)
+        give(app, holder, mark, room.as_ref(), Extent::ANY).await.map(drop)
     }
 
     async fn undo(self, holder: &Holder, mark: &Mark) -> Result<bool> {
@@ -210,15 +213,16 @@ fn room_of(part: &Part, parts: &[Part]) -> Option<RoomCopy> {
 /// Gives the first part, and returns it if it is a character that lives on.
 async fn give_first(
     app: &App,
-    holder: &Holder,
-    mark: &Mark,
+    part: &Part,
     room: Option<&RoomCopy>,
 ) -> Result<Option<Box<CharacterDocument>>> {
+    let (holder, mark, extent) = (&part.found.holder(), &part.mark, part.extent());
     if holder.kind == HolderKind::Place || mark.ends == Some(true) {
-        give(app, holder, mark, room).await?;
+        give(app, holder, mark, room, extent).await?;
         return Ok(None);
     }
-    let given = characters(app).change(store::give(holder, mark, room)).then_read().await?;
+    let change = store::give(holder, mark, room, extent);
+    let given = characters(app).change(change).then_read().await?;
     match given {
         Some(after) => Ok(Some(Box::new(after))),
         None => Ok(characters(app).get_settled(&holder.id).await?.map(Box::new)),
@@ -226,15 +230,23 @@ async fn give_first(
 }
 
 /// Gives a part of a committed move, unless it is given.
-async fn give(app: &App, holder: &Holder, mark: &Mark, room: Option<&RoomCopy>) -> Result<bool> {
+async fn give(
+    app: &App,
+    holder: &Holder,
+    mark: &Mark,
+    room: Option<&RoomCopy>,
+    extent: Extent,
+) -> Result<bool> {
     match holder.kind {
         HolderKind::Character if mark.ends == Some(true) => {
             store::remove_character(app, &holder.id, mark).await
         }
         HolderKind::Character => {
-            characters(app).change(store::give(holder, mark, room)).held().await
+            characters(app).change(store::give(holder, mark, room, extent)).held().await
         }
-        HolderKind::Place => places(app).change(store::give(holder, mark, None)).held().await,
+        HolderKind::Place => {
+            places(app).change(store::give(holder, mark, None, extent)).held().await
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! MongoDB access of the game. The guarded writes are values: the caller sends them.
 
+mod ends;
 mod parts;
 
-pub(super) use parts::{Found, Part, Reason, Split, give, present, undo};
+pub(super) use ends::{Extent, give, undo};
+pub(super) use parts::{Found, Part, Reason, Split, present};
 
 use super::documents::{
     CharacterDocument, CharacterState, Exit, HolderKind, ItemDocument, Mark, MoveDocument,

@@ -1,12 +1,16 @@
-//! The part of one document in a move: what is taken from it, what is reserved, and the giving and undoing of both.
+//! The part of one document in a move: what is taken from it, and what is reserved. `ends` has the giving and undoing of
+//! both.
 //!
 //! A thing that is taken stays where it is, with `leaving`; its copy at the receiver has `arriving`. Both name the try
 //! of the move. Giving removes what leaves and clears `arriving`, undoing removes what arrives and clears `leaving`. The
 //! same goes for the characters at a place. So room is reserved and kept without a counter.
 
-use super::super::documents::{
-    CharacterDocument, CharacterState, Holder, HolderKind, LARGEST, MARKS, Mark, OWN_PLAYERS,
-    PLAYERS, PlaceDocument, PlayerEntry, RoomCopy, STRONGEST, THINGS, ThingRecord,
+use super::{
+    super::documents::{
+        CharacterDocument, CharacterState, Holder, HolderKind, LARGEST, MARKS, Mark, OWN_PLAYERS,
+        PLAYERS, PlaceDocument, PlayerEntry, THINGS, ThingRecord,
+    },
+    ends::Extent,
 };
 use crate::{flow::Change, mongo::prelude::*};
 
@@ -93,6 +97,30 @@ impl Found {
             Self::Place(found) => &found.marks,
         }
     }
+
+    /// The stored fields that these rules depend on; a character carries a copy of its whole place beside them.
+    fn fields_of(&self, rules: &[(Condition, Reason)]) -> Document {
+        let mut fields = Document::new();
+        for name in rules.iter().flat_map(|(condition, _)| condition.fields()) {
+            if fields.contains_key(name) {
+                continue;
+            }
+            let value = match (name, self) {
+                ("inventory", _) => stored(&self.things()),
+                ("gold", _) => self.gold().into(),
+                ("marks", _) => stored(&self.marks()),
+                ("state", Self::Character(found)) => stored(&found.state),
+                ("place", Self::Character(found)) => (&*found.place).into(),
+                (_, Self::Character(found) | Self::Newborn(found)) => {
+                    return stored_fields(&**found);
+                }
+                ("players", Self::Place(found)) => stored(&found.players),
+                (_, Self::Place(found)) => return stored_fields(&**found),
+            };
+            fields.insert(name, value);
+        }
+        fields
+    }
 }
 
 /// Conditions on an element of an array: it has this id, and no unfinished move brings or takes them away.
@@ -121,10 +149,7 @@ impl Part {
 
     /// The reason of the first rule that the document as it was read breaks, if there is one.
     pub(in super::super) fn broken(&self, now: DateTime) -> Option<Reason> {
-        let fields = match &self.found {
-            Found::Character(found) | Found::Newborn(found) => stored_fields(&**found),
-            Found::Place(found) => stored_fields(&**found),
-        };
+        let fields = self.found.fields_of(&self.rules);
         let broken = self.rules.iter().find(|(condition, _)| !condition.holds(&fields, now));
         broken.map(|(_, reason)| *reason)
     }
@@ -171,19 +196,31 @@ impl Part {
         let attempt = &self.mark.attempt;
         let unmarked = contains("marks.try", &**attempt).negated();
         let rules = self.rules.iter().cloned().chain([(unmarked, Reason::InTheWay)]);
-        let mut set = doc! {
-            "inventory": self.inventory(),
-            "gold": { "$subtract": ["$gold", self.mark.paid] },
-            "marks": append("$marks", vec![self.mark_now()]),
-        };
+        let mut set = doc! { "marks": append("$marks", vec![self.mark_now()]) };
+        let extent = self.extent();
+        if extent.leaving || extent.arriving {
+            set.insert("inventory", self.inventory());
+        }
+        if self.mark.paid != 0 {
+            set.insert("gold", doc! { "$subtract": ["$gold", self.mark.paid] });
+        }
         if self.mark.ends == Some(true) {
             set.insert("state", literal(stored(&CharacterState::Leaving)));
         }
         let holder = self.found.holder();
-        if holder.kind == HolderKind::Place {
+        if extent.players {
             set.insert("players", self.players());
         }
         Change::ruled(holder.id, rules, changed_of(holder.kind, set)).then([marked_at()])
+    }
+
+    /// What it changes.
+    pub(in super::super) fn extent(&self) -> Extent {
+        Extent {
+            leaving: !self.leaving.is_empty() || self.split.is_some(),
+            arriving: !self.arriving.is_empty(),
+            players: self.leaves.is_some() || self.enters.is_some(),
+        }
     }
 
     /// Expression: the mark with the server's time.
@@ -244,7 +281,7 @@ fn is_present(id: &str) -> Document {
 }
 
 /// The fields of any change of a document: its version, and of a place the time since which copies are older.
-fn changed_of(kind: HolderKind, mut set: Document) -> Document {
+pub(super) fn changed_of(kind: HolderKind, mut set: Document) -> Document {
     set.insert("version", doc! { "$add": ["$version", 1] });
     if kind == HolderKind::Place {
         set.insert("pendingAt", doc! { "$ifNull": ["$pendingAt", "$$NOW"] });
@@ -253,97 +290,6 @@ fn changed_of(kind: HolderKind, mut set: Document) -> Document {
 }
 
 /// The stage that computes the time of the oldest mark.
-fn marked_at() -> Document {
+pub(super) fn marked_at() -> Document {
     doc! { "$set": { "markedAt": { "$ifNull": [{ "$min": "$marks.at" }, "$$REMOVE"] } } }
-}
-
-/// Gives what the mark of a committed move promises, once. `room` is the copy of the place that a character goes to.
-pub(in super::super) fn give(holder: &Holder, mark: &Mark, room: Option<&RoomCopy>) -> Change<()> {
-    let mut set = settled(holder.kind, mark, "leaving", "arriving");
-    set.insert("gold", doc! { "$add": ["$gold", mark.earned] });
-    set.insert("minted", doc! { "$add": ["$minted", mark.minted] });
-    if let (Some(to), Some(room)) = (&mark.to, room) {
-        set.insert("place", literal(to));
-        set.insert("room", literal(stored(room)));
-    }
-    if mark.begins == Some(true) {
-        set.insert("state", literal(stored(&CharacterState::Alive)));
-    }
-    if let Some(changes) = &mark.changes {
-        for (now, most, by, more) in [
-            ("health", "maxHealth", changes.health, changes.max_health),
-            ("mana", "maxMana", changes.mana, changes.max_mana),
-        ] {
-            let most_after = doc! { "$max": [1, { "$min": [STRONGEST,
-            { "$add": [format!("${most}"), more] }] }] };
-            let after = doc! { "$min": [&most_after, { "$max": [0,
-            { "$add": [format!("${now}"), by] }] }] };
-            set.insert(now, doc! { "$toLong": after });
-            set.insert(most, doc! { "$toLong": most_after });
-        }
-    }
-    of_mark(holder, mark, set)
-}
-
-/// Undoes what was taken under the mark of a try that is never committed.
-pub(in super::super) fn undo(holder: &Holder, mark: &Mark) -> Change<()> {
-    let mut set = settled(holder.kind, mark, "arriving", "leaving");
-    set.insert("gold", doc! { "$add": ["$gold", mark.paid] });
-    if mark.ends == Some(true) {
-        set.insert("state", literal(stored(&CharacterState::Alive)));
-    }
-    of_mark(holder, mark, set)
-}
-
-/// A change that ends a mark. Its guard is that the mark is there.
-fn of_mark(holder: &Holder, mark: &Mark, mut set: Document) -> Change<()> {
-    set.insert("marks", without("$marks", "try", &mark.attempt));
-    let rules = [(contains("marks.try", &*mark.attempt), ())];
-    Change::ruled(&*holder.id, rules, changed_of(holder.kind, set)).then([marked_at()])
-}
-
-/// The arrays after the end of a try: without the elements whose field `drop` names it, and with `keep` cleared.
-fn settled(kind: HolderKind, mark: &Mark, drop: &str, keep: &str) -> Document {
-    let kept = |array: &str| {
-        filter(array, doc! { "$ne": [format!("$$this.{drop}"), literal(&mark.attempt)] })
-    };
-    let cleared = |array: &str| {
-        let clear = doc! { "$unsetField": { "field": keep, "input": "$$this" } };
-        map(kept(array), choose(element_is(keep, &*mark.attempt), clear, "$$this"))
-    };
-    let is_own = doc! { "$and": [element_is(keep, &*mark.attempt), "$$this.stacks"] };
-    let own = doc! { "$first": filter(kept("$inventory"), is_own) };
-    let mut set = doc! { "inventory": merged(cleared("$inventory"), own) };
-    if kind == HolderKind::Place {
-        set.insert("players", cleared("$players"));
-    }
-    set
-}
-
-/// Expression: the things, of which the stack `own` is added to another one of its like, if there is one.
-fn merged(things: Bson, own: Document) -> Bson {
-    let same = |field: &str| {
-        let value = |of: &str| doc! { "$ifNull": [format!("{of}.{field}"), Bson::Null] };
-        doc! { "$eq": [value("$$this"), value("$$own")] }
-    };
-    let is_like = doc! { "$and": [
-        "$$this.stacks",
-        { "$ne": ["$$this.id", "$$own.id"] },
-        same("item"), same("bonus"), same("price"), same("in"),
-        is_missing("$this.leaving"), is_missing("$this.arriving"),
-    ] };
-    let sum = changed(doc! { "quantity": { "$add": ["$$this.quantity", "$$own.quantity"] } });
-    let others = filter("$$things", doc! { "$ne": ["$$this.id", "$$own.id"] });
-    let is_other = doc! { "$eq": ["$$this.id", "$$like.id"] };
-    let added = map(others, choose(is_other, sum, "$$this"));
-    let with_like = doc! { "$let": {
-        "vars": { "like": { "$first": filter("$$things", is_like) } },
-        "in": choose(doc! { "$eq": [{ "$type": "$$like" }, "object"] }, added, "$$things"),
-    } };
-    let has_own = doc! { "$eq": [{ "$type": "$$own" }, "object"] };
-    doc! { "$let": {
-        "vars": { "things": things, "own": own },
-        "in": choose(has_own, with_like, "$$things"),
-    } }
-    .into()
 }

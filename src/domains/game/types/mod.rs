@@ -3,14 +3,12 @@
 mod inputs;
 mod results;
 
-use std::sync::Arc;
-
 use async_graphql::SimpleObject;
 
 pub use self::{inputs::*, results::*};
 use super::{
     documents::{
-        CharacterDocument, Direction, EquipmentSlot, Intrinsics, ItemDocument, PlaceDocument,
+        CharacterDocument, Direction, EquipmentSlot, Exit, Intrinsics, ItemDocument, PlaceDocument,
         PlayerEntry, RoomCopy, ThingRecord,
     },
     operations,
@@ -43,13 +41,13 @@ object! {
         /// Gold that it can pay.
         gold: Long = Long(character.gold),
         /// The place where it is, as it was a moment ago.
-        room: Room = Room { place: character.place.clone(), copy: character.room.clone() },
+        room: Room<'_> = Room { place: &character.place, copy: &character.room },
         /// What it wears, by the part of the body.
-        armor: Vec<WornThing> = worn(&character.inventory, false),
+        armor: Vec<WornThing<'_>> = worn(&character.inventory, false),
         /// What it holds, by hand.
-        weapons: Vec<WornThing> = worn(&character.inventory, true),
+        weapons: Vec<WornThing<'_>> = worn(&character.inventory, true),
         /// What it carries and neither wears nor holds. What is in containers is in their `contents`.
-        inventory: Vec<Thing> = roots(&character.inventory, |thing| thing.slot.is_none()),
+        inventory: Vec<Thing<'_>> = roots(&character.inventory, |thing| thing.slot.is_none()),
         /// Time at which it was created.
         created_at: DateTime = character.created_at.into(),
     }
@@ -76,11 +74,11 @@ object! {
         /// Gold of the shop, and of characters that were deleted here.
         gold: Long = Long(place.gold),
         /// Exits, at most one for each direction.
-        exits: Vec<PlaceExit> = RoomCopy::of(place).into_exits(),
+        exits: Vec<PlaceExit> = exits(&place.exits),
         /// Characters that are here, at most 100.
-        players: Vec<Player> = RoomCopy::of(place).into_players(),
+        players: Vec<Player<'_>> = players(&place.players),
         /// Things that lie here. What is in containers is in their `contents`.
-        things: Vec<Thing> = roots(&place.inventory, |_| true),
+        things: Vec<Thing<'_>> = roots(&place.inventory, |_| true),
         /// Number of changes of the place.
         version: ID = ID(place.version.to_string()),
     }
@@ -125,21 +123,21 @@ pub(super) fn resale_price(item: &ItemDocument) -> i64 {
 }
 
 /// The place of a character, as the character's document has it.
-#[derive(Debug)]
-pub struct Room {
+#[derive(Debug, Clone, Copy)]
+pub struct Room<'a> {
     /// `_id` of the place.
-    place: String,
-    copy: RoomCopy,
+    place: &'a str,
+    copy: &'a RoomCopy,
 }
 
 object! {
     /// The place where a character is, as it was a moment ago. It comes from the character's own document.
-    impl Room as room {
+    impl Room<'_> as room {
         /// Global id of the place.
-        place_id: ID = NodeKind::PLACE.id(&room.place),
+        place_id: ID = NodeKind::PLACE.id(room.place),
         /// The place as it is now. It takes another read.
         place(context)?: Option<Place> = {
-            let id = NodeKind::PLACE.id(&room.place);
+            let id = NodeKind::PLACE.id(room.place);
             operations::place(cx(context), &id).await?.map(Place::from)
         },
         /// What the place is called, 1 to 100 characters.
@@ -149,28 +147,27 @@ object! {
         /// Whether things are sold and bought here.
         is_shop: bool = room.copy.is_shop,
         /// Exits, at most one for each direction.
-        exits: Vec<PlaceExit> = room.copy.clone().into_exits(),
+        exits: Vec<PlaceExit> = exits(&room.copy.exits),
         /// Characters that are here, this one among them.
-        players: Vec<Player> = room.copy.clone().into_players(),
+        players: Vec<Player<'_>> = players(&room.copy.players),
         /// Things that lie here. What is in containers is in their `contents`.
-        things: Vec<Thing> = roots(&room.copy.things, |_| true),
+        things: Vec<Thing<'_>> = roots(&room.copy.things, |_| true),
         /// Version of the place that this copy shows.
         version: ID = ID(room.copy.version.to_string()),
     }
 }
 
-impl RoomCopy {
-    fn into_exits(self) -> Vec<PlaceExit> {
-        let exit = |exit: super::documents::Exit| PlaceExit {
-            direction: exit.direction,
-            place_id: NodeKind::PLACE.id(&exit.to),
-        };
-        self.exits.into_iter().map(exit).collect()
-    }
+fn exits(exits: &[Exit]) -> Vec<PlaceExit> {
+    let exit = |exit: &Exit| PlaceExit {
+        direction: exit.direction,
+        place_id: NodeKind::PLACE.id(&exit.to),
+    };
+    exits.iter().map(exit).collect()
+}
 
-    fn into_players(self) -> Vec<Player> {
-        self.players.into_iter().map(Player::from).collect()
-    }
+/// The characters that no unfinished move brings or takes away.
+fn players(players: &[PlayerEntry]) -> Vec<Player<'_>> {
+    players.iter().filter(|player| player.is_present()).map(Player).collect()
 }
 
 /// A way out of a place to another one. The way back is an exit of that place, if there is one.
@@ -183,99 +180,96 @@ pub struct PlaceExit {
 }
 
 /// A character as others see it.
-#[derive(Debug, SimpleObject)]
-pub struct Player {
-    /// Global id of the character, for gifts.
-    pub id: ID,
-    /// What others call it, 1 to 100 characters.
-    pub name: String,
-    /// Class, such as `wizard`.
-    pub class: String,
-}
+#[derive(Debug, Clone, Copy)]
+pub struct Player<'a>(&'a PlayerEntry);
 
-impl From<PlayerEntry> for Player {
-    fn from(PlayerEntry { id, name, class, .. }: PlayerEntry) -> Self {
-        Self { id: NodeKind::CHARACTER.id(&id), name, class }
+object! {
+    /// A character as others see it.
+    impl Player<'_> as player {
+        /// Global id of the character, for gifts.
+        id: ID = NodeKind::CHARACTER.id(&player.0.id),
+        /// What others call it, 1 to 100 characters.
+        name: &str = &player.0.name,
+        /// Class, such as `wizard`.
+        class: &str = &player.0.class,
     }
 }
 
 /// A thing that is worn or held.
-#[derive(Debug, SimpleObject)]
-pub struct WornThing {
-    /// Part of the body or hand.
-    pub slot: EquipmentSlot,
-    /// What is on that part or in that hand. It may be a container.
-    pub thing: Thing,
+#[derive(Debug, Clone, Copy)]
+pub struct WornThing<'a> {
+    slot: EquipmentSlot,
+    thing: Thing<'a>,
+}
+
+object! {
+    /// A thing that is worn or held.
+    impl WornThing<'_> as worn {
+        /// Part of the body or hand.
+        slot: EquipmentSlot = worn.slot,
+        /// What is on that part or in that hand. It may be a container.
+        thing: Thing<'_> = worn.thing,
+    }
 }
 
 /// A thing in a list of things.
-#[derive(Debug, Clone)]
-pub struct Thing {
-    all: Arc<Vec<ThingRecord>>,
-    at: usize,
+#[derive(Debug, Clone, Copy)]
+pub struct Thing<'a> {
+    all: &'a [ThingRecord],
+    record: &'a ThingRecord,
 }
 
-impl Thing {
-    fn record(&self) -> &ThingRecord {
-        &self.all[self.at]
-    }
-
+impl<'a> Thing<'a> {
     fn inner(&self) -> Vec<Self> {
-        let id = &self.record().id;
-        Self::those(&self.all, |thing| thing.inside.as_ref() == Some(id))
+        Self::those(self.all, |thing| thing.inside.as_ref() == Some(&self.record.id))
     }
 
-    /// The things for which `wanted` holds.
-    fn those(all: &Arc<Vec<ThingRecord>>, wanted: impl Fn(&ThingRecord) -> bool) -> Vec<Self> {
-        let each = all.iter().enumerate().filter(|(_, thing)| wanted(thing));
-        each.map(|(at, _)| Self { all: Arc::clone(all), at }).collect()
+    /// The things for which `wanted` holds, without those that an unfinished move brings or takes away.
+    fn those(all: &'a [ThingRecord], wanted: impl Fn(&ThingRecord) -> bool) -> Vec<Self> {
+        let each = all.iter().filter(|thing| thing.is_present() && wanted(thing));
+        each.map(|record| Self { all, record }).collect()
     }
-}
-
-/// All things that no unfinished move brings or takes away.
-fn shown(things: &[ThingRecord]) -> Arc<Vec<ThingRecord>> {
-    Arc::new(things.iter().filter(|thing| thing.is_present()).cloned().collect())
 }
 
 /// The things for which `wanted` holds and that aren't in containers.
-fn roots(things: &[ThingRecord], wanted: impl Fn(&ThingRecord) -> bool) -> Vec<Thing> {
-    Thing::those(&shown(things), |thing| thing.inside.is_none() && wanted(thing))
+fn roots(things: &[ThingRecord], wanted: impl Fn(&ThingRecord) -> bool) -> Vec<Thing<'_>> {
+    Thing::those(things, |thing| thing.inside.is_none() && wanted(thing))
 }
 
 /// What is worn, or what is held.
-fn worn(things: &[ThingRecord], is_hand: bool) -> Vec<WornThing> {
+fn worn(things: &[ThingRecord], is_hand: bool) -> Vec<WornThing<'_>> {
     let is_wanted = |slot: EquipmentSlot| slot.is_hand() == is_hand;
     let found = roots(things, |thing| thing.slot.is_some_and(is_wanted));
-    let each = found.into_iter().filter_map(|thing| Some((thing.record().slot?, thing)));
+    let each = found.into_iter().filter_map(|thing| Some((thing.record.slot?, thing)));
     each.map(|(slot, thing)| WornThing { slot, thing }).collect()
 }
 
 object! {
     /// A thing, or a stack of pieces of one item.
-    impl Thing as thing {
+    impl Thing<'_> as thing {
         /// Id of the thing. It is unique in the world, and has no meaning outside the game.
-        pub id: &str = &thing.record().id,
+        pub id: &str = &thing.record.id,
         /// Name of one piece.
-        name: &str = &thing.record().name,
+        name: &str = &thing.record.name,
         /// What it is called, such as `+3 wizard's hat` or `12 arrows`.
-        description: String = thing.record().description(),
+        description: String = thing.record.description(),
         /// Number of pieces.
-        quantity: Long = Long(thing.record().quantity),
+        quantity: Long = Long(thing.record.quantity),
         /// Enchantment.
-        bonus: Long = Long(thing.record().bonus),
+        bonus: Long = Long(thing.record.bonus),
         /// Price of a piece, if it is for sale; otherwise null.
-        price: Option<Long> = thing.record().price.map(Long),
+        price: Option<Long> = thing.record.price.map(Long),
         /// Where it can be worn or held; empty if nowhere.
-        slots: &[EquipmentSlot] = &thing.record().slots,
+        slots: &[EquipmentSlot] = &thing.record.slots,
         /// Number of things that it holds; null if it isn't a container.
-        capacity: Option<Long> = thing.record().capacity.map(Long),
+        capacity: Option<Long> = thing.record.capacity.map(Long),
         /// Things in the container; empty for other things.
         contents: Vec<Self> = thing.inner(),
         /// Global id of its item.
-        item_id: ID = NodeKind::ITEM.id(&thing.record().item),
+        item_id: ID = NodeKind::ITEM.id(&thing.record.item),
         /// Its item in the catalogue, with the picture.
         item(context)?: Option<Item> = {
-            let id = NodeKind::ITEM.id(&thing.record().item);
+            let id = NodeKind::ITEM.id(&thing.record.item);
             operations::item(cx(context), &id).await?.map(Item::from)
         },
     }

@@ -116,10 +116,14 @@ impl ScreeningDocument {
 /// The field by which the sweep finds screenings.
 pub(in super::super) const SWEEP_AT: &str = "sweepAt";
 
-/// Expression: the earliest time of the holds that the sweep hasn't looked at, and of the marks of refunds.
+/// Expression: the earliest time of the holds that the sweep hasn't looked at, and of the marks of refunds. As long as it
+/// has looked at none of them, MongoDB evaluates nothing for each hold: that is when most seats are held in a short time.
 fn sweep_at(_delay: i64) -> Bson {
     let unknown = filter("$holds", doc! { "$ne": ["$$this.kept", true] });
-    doc! { "$min": [{ "$min": map(unknown, "$$this.at") }, { "$min": "$freed.at" }] }.into()
+    let of_unknown = doc! { "$min": map(unknown, "$$this.at") };
+    let has_kept = doc! { "$in": [true, array("holds.kept")] };
+    let of_holds = choose(has_kept, of_unknown, doc! { "$min": "$holds.at" });
+    doc! { "$min": [of_holds, { "$min": "$freed.at" }] }.into()
 }
 
 impl Stored for ScreeningDocument {

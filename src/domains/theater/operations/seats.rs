@@ -4,7 +4,7 @@
 //!
 //! | command | guard | if the process dies after it |
 //! |---|---|---|
-//! | hold on the screening | all seats are free; the tag isn't known; it hasn't begun; deadline | a repeat finds the hold; the sweep aborts and frees |
+//! | hold on the screening | all seats are free, so the tag has none; it has no refund; the screening hasn't begun; deadline | a repeat finds the hold; the sweep aborts and frees |
 //! | commit on the booking | ACTIVE, the owner as read; neither op nor tag is recorded; deadline | the seats are held |
 //!
 //! A release commits first:
@@ -108,8 +108,8 @@ async fn reserve(
     hold: &BookedSeats,
     attempt: &Attempt,
 ) -> Result<(), Stop<HoldSeatsResult>> {
-    let holding = store::holding(&hold.screening_id, &booking.id, &hold.tag, &hold.places());
-    match screenings(&cx).write(&holding, attempt).await? {
+    let holding = || store::holding(&hold.screening_id, &booking.id, &hold.tag, &hold.places());
+    match screenings(&cx).write_made(holding, attempt).await? {
         Verdict::Applied(_) | Verdict::Refused(NotHeld::Already, _) => Ok(()),
         Verdict::Refused(NotHeld::Begun, screening) => {
             Err(ScreeningBegun::at(screening.starts_at).into())

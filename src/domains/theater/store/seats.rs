@@ -33,7 +33,9 @@ fn setting(seats: &[i32], state: impl Into<Bson>, freed: i64) -> Document {
     set
 }
 
-/// Holds all of these seats for a booking, or none. A tag holds seats once.
+/// Holds all of these seats for a booking, or none. A tag holds seats once: as long as it does, none of them is free. So the
+/// guard doesn't look for the tag among all holds and sales. Only after a refund its seats are free again, and its mark is
+/// in `freed`.
 pub(in super::super) fn holding(
     screening: &str,
     booking: &str,
@@ -41,18 +43,21 @@ pub(in super::super) fn holding(
     seats: &[i32],
 ) -> Change<NotHeld> {
     let known = ["holds.tag", "sold.tag", "freed.tag"].map(|marks| contains(marks, tag));
+    let is_ahead = is_past("startsAt").negated();
     let are_free = seats.iter().map(|seat| is_absent(state_of(*seat))).collect();
+    let are_free = Condition::All(are_free);
+    let guard = [contains("freed.tag", tag).negated(), is_ahead.clone(), are_free.clone()];
     let rules = [
         (Condition::Any(known.to_vec()).negated(), NotHeld::Already),
-        (is_past("startsAt").negated(), NotHeld::Begun),
-        (Condition::All(are_free), NotHeld::Taken),
+        (is_ahead, NotHeld::Begun),
+        (are_free, NotHeld::Taken),
     ];
     let mut set = setting(seats, ScreeningDocument::HELD, -count(seats.len()));
     let hold = whole(doc! {
         "tag": literal(tag), "bookingId": literal(booking), "seats": seats, "at": "$$NOW",
     });
     set.insert("holds", append("$holds", vec![hold]));
-    Change::ruled(screening, rules, set)
+    Change::ruled(screening, rules, set).guarded_by(guard)
 }
 
 /// Frees the seats of a hold, or those that were sold from it. With `is_refund` a mark stays, so that no late sale of

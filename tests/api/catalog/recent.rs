@@ -77,7 +77,7 @@ async fn a_text_that_was_asked_for_sends_no_command() {
     assert_eq!(first["products"][0]["correctedText"], "supreme");
     assert_eq!(asked(&anyone, PRODUCTS, "Suprene").await, (first, vec![]));
     // Other words, a word that is complete, and another limit.
-    for text in ["love su", "love sup "] {
+    for text in ["love su", "love supreme "] {
         assert_eq!(asked(&anyone, PRODUCTS, text).await.1, ["find products"], "{text}");
     }
     let fewer = anyone.explained(PRODUCTS, json!({ "text": "love sup", "first": 3 })).await;

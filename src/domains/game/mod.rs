@@ -49,6 +49,7 @@
 //! Each thing is in one document, each character at one place. All gold adds up to what was made (`minted`). A copy is as new as
 //! its place, unless the place has `pendingAt`.
 
+mod broadcasts;
 mod documents;
 pub mod import;
 mod invariants;
@@ -98,6 +99,7 @@ pub const ROOM: Room = Room {
         declared::<ItemDocument>(),
         declared::<MoveDocument>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -23,6 +23,7 @@
 //! every day key is a valid date; a month counts as many hits of a day as the day's document. The repair restores the
 //! totals and the last rule from the documents of days (`invariants`).
 
+mod broadcasts;
 mod calendar;
 mod documents;
 pub mod invariants;
@@ -43,6 +44,7 @@ pub const ROOM: Room = Room {
     counters: &["recordHits"],
     documents: &[documented::<DayDocument>(), documented::<MonthDocument>()],
     collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(invariants::repair(app))),

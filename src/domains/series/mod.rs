@@ -19,6 +19,7 @@
 //! Invariants, of the engine `buckets`: the total of a bucket is the sum of its seconds; no count is below zero; every
 //! bucket begins at a full minute.
 
+mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -57,6 +58,7 @@ pub const ROOM: Room = Room {
     collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
     // With `series_engine = "native"`.
     later: &[Later::of::<PointDocument>("pageViewPoints", Made::TimeSeries)],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

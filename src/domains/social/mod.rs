@@ -69,6 +69,7 @@
 //! copy is of a post that exists and is as new, unless the post has `delivering` or `due`. No feed has two copies of a
 //! post.
 
+mod broadcasts;
 mod documents;
 pub mod import;
 pub mod invariants;
@@ -134,6 +135,7 @@ pub const ROOM: Room = Room {
         declared::<VoteDocument>(),
         declared::<FeedPage>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

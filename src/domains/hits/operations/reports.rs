@@ -1,4 +1,4 @@
-//! Reports add up what the documents count.
+//! Reports: the counts of the documents, added up by bucket.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -95,7 +95,7 @@ pub(super) struct Write {
     projection: Option<Document>,
     applied_if: Option<Box<Document>>,
     limit: Option<Duration>,
-    /// Whether it is sent as a retryable write; see [`Guarded::numbered`].
+    /// Whether its command has a number; see [`Guarded::numbered`].
     pub(super) is_numbered: bool,
 }
 

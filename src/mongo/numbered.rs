@@ -19,6 +19,7 @@
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use mongodb::{
@@ -29,13 +30,15 @@ use mongodb::{
 
 use super::{
     driver::{Raw, encode},
-    expression::both,
+    expression::{both, millis},
     faults::{is_not_primary, is_transient, or_refused},
 };
 use crate::error::Error;
 
 /// The number before the first one of a session. The driver may have used the session before, with small numbers.
 const BEFORE_FIRST: i64 = 1 << 32;
+/// `maxTimeMS` of the command that ends a number.
+const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// A session of commands with numbers, and its last number.
 ///
@@ -55,6 +58,20 @@ impl Session {
         command.append(cstr!("txnNumber"), self.last);
         let sent = collection.database().run_raw_command(command).session(&mut self.session);
         or_refused(sent.await)
+    }
+
+    /// Ends the last number, by a command with the next one that goes to the same shard and selects no document.
+    async fn end(&mut self, collection: &Raw, filter: Document) -> Result<(), Error> {
+        let nothing = both(filter, doc! { "_id": { "$exists": false } });
+        let change = vec![doc! { "$set": { "v": "$v" } }];
+        let ending = encode(&doc! {
+            "update": collection.name(),
+            "updates": [{ "q": nothing, "u": change }],
+            "maxTimeMS": millis(END_LIMIT),
+        })?;
+        self.last += 1;
+        self.send(collection, ending).await?;
+        Ok(())
     }
 }
 
@@ -96,26 +113,12 @@ impl NumberedSessions {
     }
 }
 
-/// The command that ends the number of a write with this filter. It goes to the same shard and selects no document.
-///
-/// # Errors
-/// `Internal` if the filter can't be encoded.
-pub(super) fn ending(collection: &Raw, filter: Document) -> Result<RawDocumentBuf, Error> {
-    let nothing = both(filter, doc! { "_id": { "$exists": false } });
-    let change = vec![doc! { "$set": { "v": "$v" } }];
-    encode(&doc! {
-        "update": collection.name(),
-        "updates": [{ "q": nothing, "u": change }],
-        "maxTimeMS": 5_000_i64,
-    })
-}
-
-/// Sends a command of one document with a number, and once more after a transient error. Returns the reply, and that error
-/// if there was one. No copy of the command is applied after that.
+/// Sends a command of the one document that a filter selects, with a number, and once more after a transient error. Returns
+/// the reply, and that error if there was one. No copy of the command is applied after that.
 pub(super) async fn send_with_retry(
     collection: &Raw,
     command: RawDocumentBuf,
-    ending: RawDocumentBuf,
+    filter: Document,
 ) -> DriverResult<(Document, Option<Fault>)> {
     let sessions = collection.sessions().numbered();
     let mut session = sessions.acquire().await?;
@@ -129,19 +132,16 @@ pub(super) async fn send_with_retry(
         }
     };
     let second = session.send(collection, command).await;
-    let reply = match second {
+    let is_over = match &second {
         // The first copy wasn't applied, and nothing can come of it.
-        Ok(reply) if is_not_primary(&first) => Ok(reply),
-        Ok(reply) => {
-            session.last += 1;
-            session.send(collection, ending).await.map(|_ended| reply)
-        }
-        Err(second) => Err(second),
+        Ok(_) if is_not_primary(&first) => true,
+        Ok(_) => session.end(collection, filter).await.is_ok(),
+        Err(_) => false,
     };
-    sessions.release(session, reply.is_err());
-    match reply {
-        Ok(reply) => Ok((reply, Some(first))),
+    sessions.release(session, !is_over);
+    match second {
+        Ok(reply) if is_over => Ok((reply, Some(first))),
         // The first error says that the outcome is unknown.
-        Err(_later) => Err(first),
+        _ => Err(first),
     }
 }

@@ -198,9 +198,8 @@ async fn send_numbered(
     limit: Duration,
 ) -> Result<Reply, Error> {
     let command = encode(&command(collection, name, fields, limit))?;
-    let ending = numbered::ending(collection, filter)?;
     let handle = collection.clone();
-    let call = async move { numbered::send_with_retry(&handle, command, ending).await };
+    let call = async move { numbered::send_with_retry(&handle, command, filter).await };
     exchange(collection, name, call, true, limit).await
 }
 

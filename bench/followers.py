@@ -23,10 +23,8 @@ import argparse
 import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
-import tempfile
 import time
 from bisect import bisect_left
 from pathlib import Path
@@ -35,7 +33,16 @@ from typing import Any, Dict, List, Optional, Tuple
 import servers
 from client import Address, Connection, bearer, data, encoded, graphql
 from game import global_id, stored
-from processes import Processes, Trouble, cpu_seconds, free_port, resident_bytes
+from processes import (
+    Processes,
+    Trouble,
+    allow_many_files,
+    arguments,
+    cpu_seconds,
+    free_port,
+    print_results,
+    resident_bytes,
+)
 from servers import Database
 from topics import Status
 
@@ -230,24 +237,14 @@ def run(options: argparse.Namespace, folder: Path, processes: Processes) -> Dict
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--docgate", type=Path, default=ROOT / "target/dist/docgate", help="binary of the gateway")
-    parser.add_argument("--mongodb", required=True, help="URI of a replica set of one, without users")
+    parser = arguments(__doc__)
     parser.add_argument("--followers", type=int, default=1_000)
     parser.add_argument("--rate", type=float, default=50.0, help="moves per second")
     parser.add_argument("--walkers", type=int, default=60, help=f"characters that walk, of the {CHARACTERS} in the world")
     parser.add_argument("--seconds", type=float, default=20.0)
     options = parser.parse_args()
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with tempfile.TemporaryDirectory(prefix="docgate-bench-") as folder:
-        try:
-            with Processes(Path(folder)) as processes:
-                print(json.dumps(run(options, Path(folder), processes), indent=2))
-        except Trouble as trouble:
-            print(f"bench: {trouble}", file=sys.stderr)
-            return 1
-    return 0
+    allow_many_files()
+    return print_results(lambda processes, folder: run(options, folder, processes))
 
 
 if __name__ == "__main__":

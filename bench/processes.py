@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import ctypes
+import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
+
+_ROOT = Path(__file__).resolve().parent.parent
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _DIE_WITH_PARENT = 1
@@ -183,3 +190,33 @@ class MostResident:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """The command line of a benchmark on a MongoDB that runs already."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--docgate", type=Path, default=_ROOT / "target/dist/docgate", help="binary of the gateway"
+    )
+    parser.add_argument("--mongodb", required=True, help="URI of a replica set of one, without users")
+    return parser
+
+
+def allow_many_files() -> None:
+    """Raises the number of files that this process and those that it starts may open."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def print_results(run: Callable[[Processes, Path], Any]) -> int:
+    """Runs a benchmark in a temporary folder, and prints its results as JSON. Returns the exit status of the program."""
+    with tempfile.TemporaryDirectory(prefix="docgate-bench-") as folder:
+        try:
+            with Processes(Path(folder)) as processes:
+                print(json.dumps(run(processes, Path(folder)), indent=2))
+        except Trouble as trouble:
+            print(f"bench: {trouble}", file=sys.stderr)
+            return 1
+    return 0

@@ -25,7 +25,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from statistics import median
@@ -33,7 +32,7 @@ from typing import Any, Dict, List
 
 import servers
 from client import ask, data, graphql, send_all
-from processes import Processes, Trouble, cpu_seconds, free_port
+from processes import Processes, Trouble, arguments, cpu_seconds, free_port, print_results
 from servers import Database
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -131,22 +130,13 @@ def run(options: argparse.Namespace, processes: Processes) -> Dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--docgate", type=Path, default=ROOT / "target/dist/docgate", help="binary of the gateway")
+    parser = arguments(__doc__)
     parser.add_argument("--client", type=Path, default=ROOT / "target/dist/seats", help="binary of the peer")
-    parser.add_argument("--mongodb", required=True, help="URI of a replica set of one, without users")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seats", type=int, default=3_000)
     parser.add_argument("--callers", type=int, default=64)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="docgate-bench-") as folder:
-        try:
-            with Processes(Path(folder)) as processes:
-                print(json.dumps(run(options, processes), indent=2))
-        except Trouble as trouble:
-            print(f"bench: {trouble}", file=sys.stderr)
-            return 1
-    return 0
+    return print_results(lambda processes, _folder: run(options, processes))
 
 
 if __name__ == "__main__":

@@ -25,12 +25,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.parse
 from pathlib import Path
@@ -38,7 +36,18 @@ from typing import Any, Dict
 
 import servers
 from client import ask
-from processes import MostResident, Process, Processes, Trouble, cpu_seconds, free_port, resident_bytes
+from processes import (
+    MostResident,
+    Process,
+    Processes,
+    Trouble,
+    allow_many_files,
+    arguments,
+    cpu_seconds,
+    free_port,
+    print_results,
+    resident_bytes,
+)
 from servers import Database
 
 CREATE = """mutation($input: CreateTopicInput!) { createTopic(input: $input) {
@@ -175,25 +184,15 @@ def run(options: argparse.Namespace, processes: Processes) -> Dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--docgate", type=Path, default=ROOT / "target/dist/docgate", help="binary of the gateway")
+    parser = arguments(__doc__)
     parser.add_argument("--client", type=Path, default=ROOT / "target/dist/subscribers", help="binary of the subscribers")
-    parser.add_argument("--mongodb", required=True, help="URI of a replica set of one, without users")
     parser.add_argument("--subscribers", type=int, default=5_000)
     parser.add_argument("--rate", type=int, default=100, help="messages per second")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--transport", choices=["sse", "ws"], default="sse", help="server-sent events or WebSockets")
     options = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with tempfile.TemporaryDirectory(prefix="docgate-bench-") as folder:
-        try:
-            with Processes(Path(folder)) as processes:
-                print(json.dumps(run(options, processes), indent=2))
-        except Trouble as trouble:
-            print(f"bench: {trouble}", file=sys.stderr)
-            return 1
-    return 0
+    allow_many_files()
+    return print_results(lambda processes, _folder: run(options, processes))
 
 
 if __name__ == "__main__":

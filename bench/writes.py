@@ -33,7 +33,6 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from statistics import median
@@ -44,7 +43,7 @@ import servers
 import shop
 from bench import until_quiet
 from client import data, graphql, send_all
-from processes import Processes, Trouble, cpu_seconds, free_port
+from processes import Processes, Trouble, arguments, cpu_seconds, free_port, print_results
 from servers import Database
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -259,9 +258,7 @@ def ratios(rounds: Dict[str, List[Dict[str, Any]]]) -> Dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--docgate", type=Path, default=ROOT / "target/dist/docgate", help="binary of the gateway")
-    parser.add_argument("--mongodb", required=True, help="URI of a replica set of one, without users")
+    parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--products", type=int, default=20_000, help="products that there are")
     parser.add_argument("--prices", type=int, default=5_000, help="price changes of a round")
@@ -270,14 +267,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.prices > options.products:
         parser.error("--prices: each product is changed once in a round")
-    with tempfile.TemporaryDirectory(prefix="docgate-bench-") as folder:
-        try:
-            with Processes(Path(folder)) as processes:
-                print(json.dumps(run(options, processes, Path(folder)), indent=2))
-        except Trouble as trouble:
-            print(f"bench: {trouble}", file=sys.stderr)
-            return 1
-    return 0
+    return print_results(lambda processes, folder: run(options, processes, folder))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,7 @@ use std::{
     any::{Any, TypeId},
     collections::HashMap,
     fmt,
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -52,8 +49,6 @@ struct Inner {
     name: String,
     /// The client for calls to other services, created at its first use.
     http: OnceLock<reqwest::Client>,
-    /// Milliseconds by which [`App::clock`] is ahead of the machine's.
-    ahead: AtomicI64,
     /// What rooms share among the requests of this process, by type.
     shared: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
@@ -94,7 +89,6 @@ impl App {
                 tasks,
                 name,
                 http,
-                ahead: AtomicI64::new(0),
                 shared,
             }),
         }
@@ -144,13 +138,7 @@ impl App {
     /// This machine's clock, for values on which no outcome depends. Flows use the server's clock.
     pub fn clock(&self) -> DateTime {
         #[expect(clippy::disallowed_methods, reason = "no outcome depends on it")]
-        let now = DateTime::now().timestamp_millis();
-        DateTime::from_millis(now + self.inner.ahead.load(Ordering::Relaxed))
-    }
-
-    /// Puts [`clock`](Self::clock) this many milliseconds ahead of the machine's. Tests of what happens at midnight do.
-    pub fn put_clock_ahead(&self, millis: i64) {
-        self.inner.ahead.store(millis, Ordering::Relaxed);
+        DateTime::now()
     }
 
     /// The change hub.

@@ -111,19 +111,24 @@ async fn follow_all<C: Counts>(app: &App) -> Result<u64> {
 /// Counts what has been dirty since before a time. What can't be counted stays dirty, but behind the rest.
 pub async fn recount<C: Counts>(app: &App, sweep: &mut Sweep, before: DateTime) {
     let dirty = app.collection::<C>().list_older(("dirtyAt", "dirty"), before, COUNTED).await;
-    // Other rooms wait for this one, so the rest is left to the next pass.
+    let dirty = match dirty {
+        Ok(dirty) => dirty,
+        Err(error) => return sweep.note("list", Err(error)),
+    };
     let since = Instant::now();
-    let finish = |counts: C| async move {
+    for counts in dirty {
+        // Other rooms wait for this one, so the rest is left to the next pass.
         if since.elapsed() > PASS {
-            return Ok(false);
+            return;
         }
         let counted = counts.recount(app).await;
-        if counted.is_err() {
-            postpone(app, &counts, before).await?;
+        let has_failed = counted.is_err();
+        sweep.add(counts.key(), counted);
+        if has_failed {
+            let postponed = postpone(app, &counts, before).await;
+            sweep.note(&format!("postpone {}", counts.key()), postponed.map(|_is_due| ()));
         }
-        counted
-    };
-    sweep.each(dirty, |counts| counts.key().to_owned(), finish).await;
+    }
 }
 
 /// Puts counts behind all that have been dirty since before a time, if they are still among these. They stay dirty, and the next

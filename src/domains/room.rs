@@ -9,8 +9,8 @@ use async_graphql::{
 };
 
 use super::{
-    comments::Discussable, images::Illustrated, metadata::MetadataOwner, nodes::NodeType,
-    persons::Erasing, queue::operations::Work,
+    broadcasts::Broadcast, comments::Discussable, images::Illustrated, metadata::MetadataOwner,
+    nodes::NodeType, persons::Erasing, queue::operations::Work,
 };
 use crate::{
     app::App,
@@ -64,6 +64,8 @@ pub struct Room {
     pub collections: &'static [Declared],
     /// Collections that it creates while it runs.
     pub later: &'static [Later],
+    /// Its commands that name no shard key. A router sends them to all shards.
+    pub broadcasts: &'static [Broadcast],
     /// What its collections hold of a person, also those that it creates while it runs.
     pub personal: &'static [Personal],
     /// Ends what a person has begun, by the room's own operations. Fields follow from [`Self::personal`].
@@ -109,6 +111,7 @@ impl Room {
             documents: &[],
             collections: &[],
             later: &[],
+            broadcasts: &[],
             personal: &[],
             erase: None,
             sweep: None,

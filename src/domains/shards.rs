@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    ROOMS,
-    broadcasts::BROADCASTS,
+    ROOMS, broadcasts,
     persons::ErasureDocument,
     room::{self, Made},
 };
@@ -117,7 +116,7 @@ pub fn groups_as_markdown() -> String {
 /// The table of broadcasts in Markdown.
 pub fn broadcasts_as_markdown() -> String {
     let mut text = "| collection | command | filter | reason |\n|---|---|---|---|\n".to_owned();
-    for one in BROADCASTS {
+    for one in broadcasts::all() {
         let collection =
             if one.collection == "*" { "all".into() } else { format!("`{}`", one.collection) };
         let fields: Vec<_> =
@@ -152,7 +151,7 @@ mod tests {
 
     #[test]
     fn broadcasts_are_of_sharded_collections() {
-        for one in BROADCASTS.iter().filter(|one| one.collection != "*") {
+        for one in broadcasts::all().filter(|one| one.collection != "*") {
             let placed = collections().into_iter().find(|placed| placed.name == one.collection);
             let placed = placed.expect("a declared collection");
             assert!(placed.shard_key.field().is_some(), "{} isn't sharded", one.collection);
@@ -162,9 +161,9 @@ mod tests {
 
     #[test]
     fn no_broadcast_is_listed_twice() {
-        for (at, one) in BROADCASTS.iter().enumerate() {
+        for (at, one) in broadcasts::all().enumerate() {
             let key = (one.collection, one.command, one.fields);
-            let others = BROADCASTS.iter().skip(at + 1);
+            let others = broadcasts::all().skip(at + 1);
             for other in others {
                 assert_ne!(key, (other.collection, other.command, other.fields));
             }

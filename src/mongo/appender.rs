@@ -18,8 +18,9 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Batchers, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
+    faults::FailedUpdate,
     observe::{self, SharedCommand},
-    raw_writes::{self, FailedUpdate},
+    raw_writes,
 };
 use crate::{
     config::Concern,

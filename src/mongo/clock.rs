@@ -6,7 +6,7 @@
 //! new primary's clock can differ by the skew, as between two reads of the clock.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -41,25 +41,27 @@ const FRESH: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(super) struct Clock {
     hello: Arc<Batcher<Hello>>,
-    last: Arc<Mutex<Option<Reading>>>,
+    last: Arc<Mutex<Last>>,
 }
 
-/// A time of the server.
-#[derive(Clone, Copy)]
-struct Reading {
-    time: DateTime,
-    /// When it arrived.
-    at: Instant,
-}
+/// The last time of the server that arrived, and when it did. The machine's own time isn't part of it, so setting that
+/// changes nothing.
+#[derive(Default)]
+struct Last(Option<(DateTime, Instant)>);
 
-impl Reading {
-    fn is_fresh(&self) -> bool {
-        self.at.elapsed() < FRESH
+impl Last {
+    /// The server's time at this instant or a little earlier, unless the last one arrived too long ago.
+    fn time(&self, now: Instant) -> Option<DateTime> {
+        let (time, arrived) = self.0?;
+        let since = now.duration_since(arrived);
+        (since < FRESH).then(|| DateTime::from_millis(time.timestamp_millis() + millis(since)))
     }
 
-    /// The server's time now, or a little earlier.
-    fn now(&self) -> DateTime {
-        DateTime::from_millis(self.time.timestamp_millis() + millis(self.at.elapsed()))
+    /// Remembers a time that arrives at this instant, unless the remembered one is ahead of it: its reply was quicker.
+    fn observe(&mut self, time: DateTime, now: Instant) {
+        if self.time(now).is_none_or(|last| last <= time) {
+            self.0 = Some((time, now));
+        }
     }
 }
 
@@ -76,11 +78,10 @@ impl Clock {
     /// # Errors
     /// `Unavailable` if no time is remembered and none can be read.
     pub(super) async fn now(&self) -> Result<DateTime, Error> {
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reading) = last.filter(Reading::is_fresh) {
-            return Ok(reading.now());
-        }
         let since = Instant::now();
+        if let Some(time) = self.last().time(since) {
+            return Ok(time);
+        }
         let span = ItemSpan::new(NO_COLLECTION, HELLO);
         let answer = Arc::clone(&self.hello).submit((), &span).await;
         observe::record(self.hello.source().database.name(), HELLO, since);
@@ -89,12 +90,14 @@ impl Clock {
         Ok(now)
     }
 
-    /// Remembers a time from a reply that has just arrived, unless a fresh one is ahead of it: its reply was quicker.
+    /// Remembers a time from a reply that has just arrived, unless a fresh one is ahead of it.
     pub(super) fn observe(&self, time: DateTime) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_none_or(|last| !last.is_fresh() || last.now() <= time) {
-            *last = Some(Reading { time, at: Instant::now() });
-        }
+        let now = Instant::now();
+        self.last().observe(time, now);
+    }
+
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn send_overdue(&self) {
@@ -128,5 +131,53 @@ impl Source for Hello {
     fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
         let database = || self.database.name().to_owned();
         traces::shared_command(database, NO_COLLECTION, HELLO, traced, count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> DateTime {
+        DateTime::from_millis(millis)
+    }
+
+    #[test]
+    fn a_time_is_remembered_for_a_second_and_goes_on_meanwhile() {
+        let began = Instant::now();
+        let after = |millis: u64| began + Duration::from_millis(millis);
+        let mut last = Last::default();
+        assert_eq!(last.time(began), None);
+        last.observe(at(10_000), began);
+        assert_eq!(last.time(began), Some(at(10_000)));
+        assert_eq!(last.time(after(999)), Some(at(10_999)));
+        assert_eq!(last.time(after(1_000)), None);
+    }
+
+    #[test]
+    fn remembered_times_never_go_backwards() {
+        let began = Instant::now();
+        let after = |millis: u64| began + Duration::from_millis(millis);
+        let mut last = Last::default();
+        last.observe(at(10_000), began);
+        // The reply took longer, so its time is further behind.
+        last.observe(at(10_300), after(500));
+        assert_eq!(last.time(after(500)), Some(at(10_500)));
+        // The reply was quicker.
+        last.observe(at(10_700), after(600));
+        assert_eq!(last.time(after(600)), Some(at(10_700)));
+        assert_eq!(last.time(after(1_599)), Some(at(11_699)));
+    }
+
+    #[test]
+    fn the_clock_of_another_primary_is_taken_once_the_last_time_is_old() {
+        let began = Instant::now();
+        let after = |millis: u64| began + Duration::from_millis(millis);
+        let mut last = Last::default();
+        last.observe(at(10_000), began);
+        last.observe(at(9_000), after(900));
+        assert_eq!(last.time(after(900)), Some(at(10_900)));
+        last.observe(at(9_100), after(1_000));
+        assert_eq!(last.time(after(1_000)), Some(at(9_100)));
     }
 }

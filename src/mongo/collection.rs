@@ -11,10 +11,10 @@ use mongodb::{
 use super::{
     derived::Derived,
     driver::Raw,
-    guarded::{Guarded, Outcome},
+    guarded::{DEFAULT_LIMIT, Guarded, Outcome},
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
-    migrations,
+    migrations, raw_writes,
     reader::Read,
 };
 pub use super::{
@@ -240,13 +240,13 @@ impl<T: Stored> Collection<T> {
         self.guarded(guard, vec![doc! { "$set": fields }])
     }
 
-    /// Removes the document that `filter` selects, if its guard holds.
+    /// Removes the document that `filter` selects, if its guard holds. No copy of the command removes anything after the
+    /// outcome is known; see `super::numbered`.
     pub async fn remove(&self, filter: Document) -> Outcome<()> {
-        let inner = self.inner();
         let filter = migrations::known(filter, migrations::newest(T::UPGRADES));
-        match self.inner().send("delete", async move { inner.delete_one(filter).await }).await {
-            Ok(result) if result.deleted_count > 0 => Outcome::Applied(()),
-            Ok(_) => Outcome::Refused,
+        match raw_writes::remove(&self.inner(), filter, DEFAULT_LIMIT).await {
+            Ok(true) => Outcome::Applied(()),
+            Ok(false) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         }
     }

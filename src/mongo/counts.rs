@@ -28,9 +28,9 @@ use super::{
     batcher::{Batcher, Batchers, Item, Source, check_overdue},
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
+    faults::{FailedUpdate, failed_updates},
     migrations::{known, newest},
     observe,
-    raw_writes::{FailedUpdate, failed_updates},
 };
 use crate::{
     error::Error,

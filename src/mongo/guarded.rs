@@ -7,11 +7,11 @@ use std::{marker::PhantomData, mem, sync::Arc, time::Duration};
 
 use mongodb::{
     bson::{self, Bson, Document, RawDocumentBuf, doc},
-    options::{ReturnDocument, UpdateModifications},
+    options::UpdateModifications,
 };
 
 use super::{
-    driver::{Raw, decode, is_duplicate_key},
+    driver::{Raw, decode},
     expression::both,
     lists::{List, find_many},
     loader::Loader,
@@ -95,7 +95,7 @@ pub(super) struct Write {
     projection: Option<Document>,
     applied_if: Option<Box<Document>>,
     limit: Option<Duration>,
-    /// Whether it is sent as a retryable write; see [`Guarded::numbered`].
+    /// Whether its command has a number; see [`Guarded::numbered`].
     pub(super) is_numbered: bool,
 }
 
@@ -139,8 +139,8 @@ impl<T: Stored> Guarded<T> {
     }
 
     /// States that the guard can hold again after the write, and that a copy that arrived late would undo a later write.
-    /// The write is then a retryable write of the driver: its command has a number, by which MongoDB answers the second
-    /// copy with the result of the first. No other write shares the command.
+    /// The command of the write then has a number, by which MongoDB answers the second copy with the result of the first
+    /// (`super::numbered`). No copy is applied after the outcome is known. No other write shares the command.
     pub fn numbered(mut self) -> Self {
         self.write.is_numbered = true;
         self
@@ -276,7 +276,7 @@ impl Write {
     /// Sends an `update`. Returns how often, or `None` if the guard didn't hold.
     async fn update(mut self) -> Result<Option<Sends>, Error> {
         if self.is_numbered {
-            // The driver has no single update with `maxTimeMS`.
+            // All writes with numbers are commands of one kind.
             self.projection = Some(doc! { "_id": 1 });
             return Ok(Box::pin(self.find_and_modify()).await?.map(|(_after, sends)| sends));
         }
@@ -295,15 +295,15 @@ impl Write {
 
     /// Sends a `findAndModify`. Returns the document after the write, and how often it was sent.
     pub(super) async fn find_and_modify(mut self) -> Result<Option<(Document, Sends)>, Error> {
-        if self.is_numbered {
-            return self.find_and_modify_numbered().await;
-        }
         let change = self.take_change()?;
-        let mut fields = doc! { "query": self.take_filter(), "update": change };
+        let (filter, mut fields) = (self.take_filter(), doc! { "update": change });
         if let Some(projection) = self.projection.take() {
             fields.insert("fields", projection);
         }
-        match raw_writes::find_and_modify(&self.collection, fields, self.limit()).await? {
+        let (limit, is_numbered) = (self.limit(), self.is_numbered);
+        let sent =
+            raw_writes::find_and_modify(&self.collection, filter, fields, is_numbered, limit);
+        match sent.await? {
             Modified::Applied(after, sends) => Ok(Some((after, sends))),
             Modified::Refused => Ok(None),
             Modified::Uncertain(error) => {
@@ -311,31 +311,6 @@ impl Write {
                 Ok(Some((decode(&after)?, Sends::Once)))
             }
         }
-    }
-
-    /// Sends a `findAndModify` as a retryable write of the driver. A copy that arrives after the reply changes nothing.
-    async fn find_and_modify_numbered(mut self) -> Result<Option<(Document, Sends)>, Error> {
-        let limit = self.limit();
-        // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
-        let time_limit = limit + Duration::from_secs(1);
-        let (collection, filter) = (self.collection.clone(), self.take_filter());
-        let call = async move {
-            let mut action = self
-                .collection
-                .find_one_and_update(filter, self.update)
-                .return_document(ReturnDocument::After)
-                .max_time(limit);
-            if let Some(projection) = self.projection {
-                action = action.projection(projection);
-            }
-            match action.await {
-                // A duplicate key refuses the write like any other guard.
-                Err(fault) if is_duplicate_key(&fault) => Ok(None),
-                reply => reply,
-            }
-        };
-        let after = collection.send_within(time_limit, "findAndModify", call).await?;
-        after.map(|after| Ok((decode(&after)?, Sends::Once))).transpose()
     }
 
     /// The update as the commands have it.
@@ -355,4 +330,4 @@ impl Write {
 }
 
 /// `maxTimeMS` of writes that belong to no attempt.
-const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const DEFAULT_LIMIT: Duration = Duration::from_secs(10);

@@ -15,10 +15,11 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Batchers, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
+    faults::FailedUpdate,
     guarded::Outcome,
     lists::{List, find_many},
     observe::{self, SharedCommand},
-    raw_writes::{self, FailedUpdate, Reply},
+    raw_writes::{self, Reply},
 };
 use crate::{
     error::Error,

@@ -2,7 +2,8 @@
 //!
 //! For a retryable write, MongoDB keeps a record, by which it recognises a command that the driver sends again
 //! after a broken connection or a change of the primary. Here the command is sent again in the same cases,
-//! without that record: its guard shows whether the first one was applied.
+//! without that record: its guard shows whether the first one was applied. Writes whose guard can't show it have the
+//! record; see `super::numbered`.
 //! <https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md>
 
 use std::time::Duration;
@@ -12,14 +13,15 @@ use mongodb::{
         Bson, Document, RawArrayBuf, RawDocumentBuf, doc,
         raw::{CStr, cstr},
     },
-    error::{Error as Fault, ErrorKind},
+    error::Error as Fault,
 };
 
 use super::{
-    driver::{DUPLICATE_KEY, Raw, encode, is_duplicate_key},
+    driver::{DUPLICATE_KEY, Raw, encode},
     expression::millis,
+    faults::{FailedUpdate, failed_updates, is_not_primary, is_transient, or_refused},
     guarded::Sends,
-    migrations::is_newer,
+    numbered,
 };
 use crate::{config::Concern, error::Error};
 
@@ -115,21 +117,50 @@ pub(super) enum Modified {
     Uncertain(Error),
 }
 
-/// Sends one update. `fields` are the fields of the command, such as `query` and `update`.
+/// Sends one update. `fields` are the other fields of the command, such as `update`.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; it may have been applied.
 pub(super) async fn find_and_modify(
     collection: &Raw,
+    filter: Document,
     mut fields: Document,
+    is_numbered: bool,
     limit: Duration,
 ) -> Result<Modified, Error> {
+    fields.insert("query", filter.clone());
     fields.insert("new", true);
-    let mut reply = send(collection, "findAndModify", fields, None, true, limit).await?;
+    let mut reply = if is_numbered {
+        send_numbered(collection, "findAndModify", filter, fields, limit).await?
+    } else {
+        send(collection, "findAndModify", fields, None, true, limit).await?
+    };
     if let Some(Bson::Document(after)) = reply.document.remove("value") {
-        return Ok(Modified::Applied(after, reply.sends()));
+        // Nothing can come of the first copy of a command with a number.
+        let sends = if is_numbered { Sends::Once } else { reply.sends() };
+        return Ok(Modified::Applied(after, sends));
     }
     Ok(reply.check_refusal().err().map_or(Modified::Refused, Modified::Uncertain))
+}
+
+/// Removes the document that a filter selects, by a command with a number. Returns whether there was one.
+///
+/// # Errors
+/// `Unavailable` or `Internal`; it may have been removed.
+pub(super) async fn remove(
+    collection: &Raw,
+    filter: Document,
+    limit: Duration,
+) -> Result<bool, Error> {
+    let fields = doc! { "deletes": [{ "q": filter.clone(), "limit": 1 }] };
+    let reply = send_numbered(collection, "delete", filter, fields, limit).await?;
+    if let Some(failed) = reply.failed()?.pop() {
+        return Err(failed.error);
+    }
+    if reply.matched()? > 0 {
+        return Ok(true);
+    }
+    reply.check_refusal().map(|()| false)
 }
 
 /// Field of a command for its write concern.
@@ -145,13 +176,7 @@ async fn send(
     is_single: bool,
     limit: Duration,
 ) -> Result<Reply, Error> {
-    let mut command = doc! { name: collection.name() };
-    command.extend(fields);
-    if !command.contains_key(WRITE_CONCERN) {
-        command.insert(WRITE_CONCERN, doc! { "w": "majority" });
-    }
-    command.insert("maxTimeMS", millis(limit));
-    let mut command = encode(&command)?;
+    let mut command = encode(&command(collection, name, fields, limit))?;
     if let Some((name, documents)) = batch {
         let mut array = RawArrayBuf::new();
         for document in documents {
@@ -159,10 +184,46 @@ async fn send(
         }
         command.append(name, array);
     }
-    // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
-    let time_limit = limit + Duration::from_secs(1);
     let handle = collection.clone();
     let call = async move { send_with_retry(&handle, command).await };
+    exchange(collection, name, call, is_single, limit).await
+}
+
+/// Sends a command on the one document that the filter selects, with a number and with write concern `majority`.
+async fn send_numbered(
+    collection: &Raw,
+    name: &'static str,
+    filter: Document,
+    fields: Document,
+    limit: Duration,
+) -> Result<Reply, Error> {
+    let command = encode(&command(collection, name, fields, limit))?;
+    let handle = collection.clone();
+    let call = async move { numbered::send_with_retry(&handle, command, filter).await };
+    exchange(collection, name, call, true, limit).await
+}
+
+/// A command with these fields, and with write concern `majority` unless they have another one.
+fn command(collection: &Raw, name: &str, fields: Document, limit: Duration) -> Document {
+    let mut command = doc! { name: collection.name() };
+    command.extend(fields);
+    if !command.contains_key(WRITE_CONCERN) {
+        command.insert(WRITE_CONCERN, doc! { "w": "majority" });
+    }
+    command.insert("maxTimeMS", millis(limit));
+    command
+}
+
+/// Waits for the reply to a command.
+async fn exchange(
+    collection: &Raw,
+    name: &'static str,
+    call: impl Future<Output = Result<(Document, Option<Fault>), Fault>> + Send + 'static,
+    is_single: bool,
+    limit: Duration,
+) -> Result<Reply, Error> {
+    // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
+    let time_limit = limit + Duration::from_secs(1);
     let (reply, first_error) = collection.send_within(time_limit, name, call).await?;
     let may_be_applied = |error: &Fault| !(is_single && is_not_primary(error));
     let uncertain = first_error.filter(may_be_applied).map(Error::from);
@@ -189,70 +250,7 @@ async fn send_with_retry(
 }
 
 async fn send_once(collection: &Raw, command: RawDocumentBuf) -> Result<Document, Fault> {
-    match collection.sessions().run(collection.database(), command).await {
-        // A duplicate key refuses the write like any other guard.
-        Err(fault) if is_duplicate_key(&fault) => Ok(Document::new()),
-        reply => reply,
-    }
-}
-
-/// The server's error codes after which the command may succeed on another connection, or on another primary.
-const TRANSIENT: [i32; 12] =
-    [6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436];
-
-/// Whether the command may succeed if it is sent once more.
-fn is_transient(fault: &Fault) -> bool {
-    match fault.kind.as_ref() {
-        ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. } => true,
-        ErrorKind::Command(command) => TRANSIENT.contains(&command.code),
-        _ => false,
-    }
-}
-
-/// The server's error codes by which a member refuses a command because it isn't the primary, or no longer. The command
-/// wasn't applied. All others of [`TRANSIENT`] may also come from a router that lost its shard's reply or shuts down, and
-/// the shard may have applied the command.
-const NOT_PRIMARY: [i32; 5] = [189, 10_107, 11_602, 13_435, 13_436];
-
-/// Whether the error says that a command on one document wasn't applied, because the member isn't the primary.
-fn is_not_primary(fault: &Fault) -> bool {
-    matches!(fault.kind.as_ref(), ErrorKind::Command(command) if NOT_PRIMARY.contains(&command.code))
-}
-
-/// A failed update of a command with several updates.
-pub(super) struct FailedUpdate {
-    pub(super) position: usize,
-    /// The server's error code.
-    pub(super) code: i32,
-    /// The server's description.
-    pub(super) text: String,
-    pub(super) error: Error,
-}
-
-/// The failed updates of a command.
-///
-/// # Errors
-/// `Internal` if the reply can't be read.
-pub(super) fn failed_updates(reply: &Document) -> Result<Vec<FailedUpdate>, Error> {
-    let Ok(failed) = reply.get_array("writeErrors") else { return Ok(Vec::new()) };
-    let read = |failed: &Bson| {
-        let number = |of| failed.as_document()?.get_i32(of).ok();
-        let text = failed.to_string();
-        let position = number("index").and_then(|index| usize::try_from(index).ok());
-        let (Some(position), Some(code)) = (position, number("code")) else {
-            return Err(Error::internal(text));
-        };
-        // The primary may step down between the command and one of its updates.
-        let inner = text.clone();
-        let is_transient = TRANSIENT.contains(&code);
-        let error = match inner {
-            _ if is_newer(&text) => Error::NewerVersion("a document that was to be updated".into()),
-            inner if is_transient => Error::unavailable(inner),
-            inner => Error::internal(inner),
-        };
-        Ok(FailedUpdate { position, code, text, error })
-    };
-    failed.iter().map(read).collect()
+    or_refused(collection.sessions().run(collection.database(), command).await)
 }
 
 impl Reply {

@@ -19,9 +19,12 @@ use mongodb::{
     raw_batch_cursor::RawBatch,
 };
 
+use super::numbered::NumberedSessions;
+
 /// Sessions for the commands of one client.
 pub(super) struct Sessions {
     client: Client,
+    numbered: NumberedSessions,
     /// Idle sessions, each with the time of its last use; the most recent one is last.
     idle: Mutex<Vec<(ClientSession, Instant)>>,
 }
@@ -33,7 +36,12 @@ const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 
 impl Sessions {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, idle: Mutex::default() }
+        Self { numbered: NumberedSessions::new(client.clone()), client, idle: Mutex::default() }
+    }
+
+    /// The sessions of commands with numbers.
+    pub(super) fn numbered(&self) -> &NumberedSessions {
+        &self.numbered
     }
 
     /// Runs one command on the primary, whose reply is one document.

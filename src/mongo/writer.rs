@@ -43,9 +43,10 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Batchers, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
+    faults::FailedUpdate,
     guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
-    raw_writes::{self, FailedUpdate, Reply},
+    raw_writes::{self, Reply},
     scheduling::is_unhurried,
     statement::{Conjuncts, REFUSED, element, is_batchable},
 };

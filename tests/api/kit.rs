@@ -241,6 +241,49 @@ async fn a_numbered_write_is_applied_once_however_often_it_is_sent() {
     assert!(matches!(nothing.done().await, Outcome::Refused));
 }
 
+/// The second copy of a command changes nothing, and the first one arrives after a later write, which lets it through.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_copy_of_a_numbered_write_is_applied_after_its_outcome() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let things = with_things(&gateway, &[thing("a", 1)]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let count = async || things.get("a").await.expect("read").expect("there").count;
+    let set = async |guard: Document, to: i64| {
+        things.set(guard, doc! { "count": to }).numbered().done().await
+    };
+    let later = async |to: i64| {
+        proxy.heal();
+        assert!(matches!(set(doc! { "_id": "a" }, to).await, Outcome::Applied(())));
+        proxy.release().await;
+    };
+    // The count is 1 already.
+    proxy.cut(0, Cut::BreakAndHold);
+    assert!(matches!(set(doc! { "_id": "a" }, 1).await, Outcome::Applied(())));
+    later(2).await;
+    assert_eq!(count().await, 2);
+
+    proxy.cut(0, Cut::BreakAndHold);
+    let outcome = set(doc! { "_id": "a", "count": 5 }, 6).await;
+    assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    later(5).await;
+    assert_eq!(count().await, 5);
+
+    proxy.cut(0, Cut::BreakAndHold);
+    let outcome = things.remove(doc! { "_id": "a", "count": 7 }).await;
+    assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    later(7).await;
+    assert_eq!(count().await, 7);
+
+    // Commands that weren't sent twice have a definite outcome.
+    let outcome = set(doc! { "_id": "a", "count": 1 }, 2).await;
+    assert!(matches!(outcome, Outcome::Refused), "{outcome:?}");
+    assert!(matches!(things.remove(doc! { "_id": "b" }).await, Outcome::Refused));
+    proxy.cut(0, Cut::ReplyLost);
+    assert!(matches!(things.remove(doc! { "_id": "a" }).await, Outcome::Applied(())));
+    proxy.heal();
+    assert!(things.get("a").await.expect("read").is_none());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn past_its_deadline_a_run_writes_nothing() {
     let gateway = Gateway::with(short_bounds).await;

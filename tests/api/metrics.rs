@@ -1,6 +1,9 @@
 //! What operators can watch, as Prometheus reads it.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use mongodb::bson::doc;
 use serde_json::json;
@@ -229,6 +232,23 @@ async fn commands_are_counted_by_collection_name_and_outcome() {
     let clock = "collection=\"$cmd\",command=\"hello\",outcome=\"ok\"";
     assert!(after.get(&format!("docgate_mongodb_commands_total{{{clock}}}")) >= 1.0);
     assert_is(after.get("docgate_reads_waiting{collection=\"products\"}"), 0.0);
+}
+
+/// A time of the server is remembered for a second.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clock_of_mongodb_is_read_once_a_second_at_most() {
+    const CLOCK: &str =
+        "docgate_mongodb_commands_total{collection=\"$cmd\",command=\"hello\",outcome=\"ok\"}";
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let before = Samples::of(&gateway).await;
+    let since = Instant::now();
+    for _ in 0..20 {
+        cart(&anyone, "AT_CHECKOUT", &[]).await;
+    }
+    let seconds = since.elapsed().as_secs_f64();
+    let read = Samples::of(&gateway).await.more(&before, CLOCK);
+    assert!(read <= seconds.ceil() + 1.0, "{read} times in {seconds} s");
 }
 
 #[tokio::test(flavor = "multi_thread")]

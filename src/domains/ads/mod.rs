@@ -55,6 +55,7 @@
 //! - Each click, conversion and view belongs to one impression of a campaign, and is counted at most once.
 //! - The ads of a zone are sorted.
 
+mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -112,6 +113,7 @@ pub const ROOM: Room = Room {
         declared::<ProfileDocument>(),
         declared::<EventDocument>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -61,6 +61,7 @@
 //! A finished asset has its blob with all chunks, with the stored length and digest, and so has each rendition. No blob
 //! and no chunk is without an asset, except for retired blobs. Paths and lists follow from parent, slug, tags and access.
 
+mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -134,6 +135,7 @@ pub const ROOM: Room = Room {
         declared::<BlobDocument>(),
         declared::<ChunkDocument>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -77,6 +77,7 @@
 //! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
 
 pub mod addresses;
+mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -153,6 +154,7 @@ pub const ROOM: Room = Room {
         declared::<VoucherDocument>(),
         declared::<VoucherCustomerDocument>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

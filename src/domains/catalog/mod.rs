@@ -70,6 +70,7 @@
 //! Every slug of a product is claimed by it. Variants have the SKU of their product, and differ in SKU and title. Terms agree with the titles. Savings, keys and coordinates agree with the fields from which they are derived. The works of people agree
 //! with the contributors of products, in both directions.
 
+mod broadcasts;
 mod documents;
 pub mod export;
 pub mod import;
@@ -156,6 +157,7 @@ pub const ROOM: Room = Room {
     })],
     documents: &[documented::<ProductDocument>(), documented::<SlugDocument>()],
     collections: &[declared::<ProductDocument>(), declared::<SlugDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -37,6 +37,7 @@
 //! The facets are what a recount gives. Every `path`, `parentPath` and `ancestors`, and every copy in products, follows from
 //! the slugs, names and parents. No path exists twice.
 
+mod broadcasts;
 mod documents;
 mod facets;
 pub mod import;
@@ -98,6 +99,7 @@ pub const ROOM: Room = Room {
     })],
     documents: &[documented::<CategoryDocument>(), documented::<FacetsDocument>()],
     collections: &[declared::<CategoryDocument>(), declared::<FacetsDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| {
         Box::pin(async move {

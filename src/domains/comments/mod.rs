@@ -101,6 +101,7 @@
 //! once; no page has more than 100; no comment or slug exists twice; no outbox entry is left; every store
 //! belongs to a discussion; copies equal the comments.
 
+mod broadcasts;
 mod derived;
 mod documents;
 pub mod import;
@@ -146,6 +147,7 @@ pub const ROOM: Room = Room {
         declared::<PageDocument>(),
         declared::<AuthoredComment>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -39,6 +39,7 @@
 //! older than the time within which the sweeps finish it.
 
 pub mod atom;
+mod broadcasts;
 mod documents;
 pub mod invariants;
 mod markdown;
@@ -95,6 +96,7 @@ pub const ROOM: Room = Room {
     })],
     documents: &[documented::<NodeDocument>(), documented::<RevisionDocument>()],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

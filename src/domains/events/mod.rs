@@ -28,6 +28,7 @@
 //!
 //! Each event is in the collection of its month, and each of these collections has its indexes.
 
+mod broadcasts;
 pub mod calendar;
 mod documents;
 pub mod import;
@@ -67,6 +68,7 @@ pub const ROOM: Room = Room {
     ],
     collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
     later: &[Later::of::<EventDocument>("events_*", Made::Monthly)],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

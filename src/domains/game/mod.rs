@@ -7,9 +7,9 @@
 //!
 //! # Moves
 //!
-//! A move concerns two or three documents: picking up, dropping, giving, buying, selling, walking, and the creation and
-//! deletion of a character. The making of things and the increments of attributes are moves of one document, so that each is
-//! made once for each idempotency key.
+//! A move changes two or three documents: picking up, dropping, giving, buying, selling, walking, and the creation and
+//! deletion of a character. Minting things and changing attributes are moves of one document. So each of them happens once
+//! for each idempotency key.
 //!
 //! ```text
 //!   take from each document, ──▶ insert of the move ──▶ give to each ──▶ settle
@@ -26,8 +26,8 @@
 //! document, marked as leaving. It is also in the receiver's document, marked as arriving. So each document has all that is
 //! needed to give or undo a cut move, and room is reserved without a counter.
 //!
-//! Picking up, dropping and gifts demand that both sides are at one place, by the guards of their takes. An exit is part of the
-//! guard of the place that is left.
+//! For picking up, dropping and giving, both sides have to be at one place. The guards of the updates that take demand it. The
+//! guard of the update of the place that a character leaves demands the exit.
 //!
 //! # Changes within an inventory
 //!
@@ -36,9 +36,9 @@
 //!
 //! # Copies of places
 //!
-//! Each change of a place raises its version and sets `pendingAt`. Behind the reply, the copies with a lower version are
-//! overwritten by one command, and `pendingAt` is removed if the version is still the same. The sweep does this where it was
-//! cut. A character that walks gets its copy before the place counts it among its players; so the place's next copy reaches it.
+//! Each change of a place raises its version and sets `pendingAt`. After the reply, one command
+//! overwrites the copies with a lower version, and `pendingAt` is removed if the version is still the same. The sweep finishes
+//! what was cut. A character that walks gets its copy before the place counts it among its players; so the place's next copy reaches it.
 //!
 //! # Who sees what
 //!
@@ -49,6 +49,7 @@
 //! Each thing is in one document, each character at one place. All gold adds up to what was made (`minted`). A copy is as new as
 //! its place, unless the place has `pendingAt`.
 
+mod broadcasts;
 mod documents;
 pub mod import;
 mod invariants;
@@ -98,6 +99,7 @@ pub const ROOM: Room = Room {
         declared::<ItemDocument>(),
         declared::<MoveDocument>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -1,18 +1,19 @@
 //! Counts the hits of pages by minute, hour and day, as pre-aggregated reports.
 //!
 //! - `statsDaily` has one document for each page and day in UTC, with the hits of each hour and of each
-//!   minute. The minutes are nested below their hours, so that late minutes cost no more to reach than early
-//!   ones.
+//!   minute. The minutes are nested below their hours, so MongoDB reaches the last minute of a day as quickly as the
+//!   first one.
 //! - `statsMonthly` has one document for each page and month, with the hits of each day: a month by day is
 //!   one document.
 //!
 //! Both have a total, by which an index finds the top pages of a site.
 //!
 //! A hit is one upsert with `$inc` in each collection, in parallel; simultaneous hits share the upserts
-//! (`mongo::counts`). The filter is only the `_id`, so that two first hits both count. The parts of the `_id`
-//! are fields of a document, so that no two pages can share one.
+//! (`mongo::counts`). The filter of the upsert is only the `_id`. So if two hits are the first ones of a document, one
+//! inserts it and the other increments it. The `_id` is a document with the parts of the key as fields. So two pages never
+//! have the same `_id`.
 //!
-//! There is no flow: the two documents are counted independently. A hit with an unknown outcome may be
+//! There is no flow: the two documents are updated independently. A hit with an unknown outcome may be
 //! counted in both, in one or in none; its caller gets an error.
 //!
 //! Hits with an idempotency key, and those of imports, are a batch. Each document remembers the batches that it contains,
@@ -23,6 +24,7 @@
 //! every day key is a valid date; a month counts as many hits of a day as the day's document. The repair restores the
 //! totals and the last rule from the documents of days (`invariants`).
 
+mod broadcasts;
 mod calendar;
 mod documents;
 pub mod invariants;
@@ -43,6 +45,7 @@ pub const ROOM: Room = Room {
     counters: &["recordHits"],
     documents: &[documented::<DayDocument>(), documented::<MonthDocument>()],
     collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(invariants::repair(app))),

@@ -33,6 +33,7 @@
 //! Every `_id` follows from kind and value, and the value is in its normal form. No name is pending for a
 //! change that was committed or aborted. A user who changes a name has a name at any time.
 
+mod broadcasts;
 mod documents;
 pub mod invariants;
 mod normal;
@@ -52,6 +53,7 @@ pub use documents::{Author, IdentityDocument};
 pub const ROOM: Room = Room {
     documents: &[documented::<IdentityDocument>()],
     collections: &[declared::<IdentityDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

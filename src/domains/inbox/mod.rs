@@ -49,6 +49,7 @@
 //! the owner, and isn't withheld from them. A message without `delivering` has a copy in each inbox that it names, and an
 //! entry in each conversation. Nobody has read more messages than have arrived.
 
+mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -97,6 +98,7 @@ pub const ROOM: Room = Room {
         declared::<ReadDocument>(),
         declared::<SenderDocument>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     work: Some(delivery::work::<operations::Task>),

@@ -73,6 +73,7 @@
 //!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 
+mod broadcasts;
 mod documents;
 pub mod import;
 pub mod invariants;
@@ -109,6 +110,7 @@ pub const ROOM: Room = Room {
     }),
     documents: &[documented::<StockDocument>(), documented::<ReceiptDocument>()],
     collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

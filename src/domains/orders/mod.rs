@@ -71,6 +71,7 @@
 //! taxed, and no more of shipping is given back than was refunded; no line has fewer pieces than are packed or sent, and no
 //! shipment has fewer than its returns; what was bought together is what a recount of the orders gives.
 
+mod broadcasts;
 mod documents;
 mod fulfilment;
 pub mod invariants;
@@ -119,6 +120,7 @@ pub const ROOM: Room = Room {
         declared::<OrderNumberDocument>(),
         declared::<TogetherDocument>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| {

@@ -21,6 +21,7 @@
 //!
 //! Invariants: every copy of a name equals the record; `nameKey` is the name in lower case.
 
+mod broadcasts;
 mod documents;
 pub mod import;
 pub mod invariants;
@@ -59,6 +60,7 @@ pub const ROOM: Room = Room {
     }],
     documents: &[documented::<PersonDocument>()],
     collections: &[declared::<PersonDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -12,7 +12,7 @@
 //! Each change is one guarded update of the job's document. There is no flow over several documents.
 //!
 //! - A READY job has a place in the line of its queue, `ready {queue, rank}`. The rank is the time at which it became
-//!   READY, minus one minute for each step of priority. So a job of low priority is overtaken for a limited time only.
+//!   READY, minus one minute for each step of priority. So jobs of a higher priority overtake a job for a limited time only.
 //! - A DELAYED or CLAIMED job has `due`, the time from which it becomes READY. A pass over the jobs whose time has come
 //!   (`operations::promote`) makes them READY. Claims do that for their queue, and so does the sweep.
 //! - A claim has a random token. Completing, failing and renewing a claim are guarded by the token and by the lease not
@@ -20,13 +20,14 @@
 //!   calls repeatable: the job keeps its last claim, with the way in which the worker ended it.
 //! - Claims of one queue that arrive at a gateway while a claim is under way share its commands: one read of the first
 //!   jobs, and one command with a guarded update for each of them (`operations::line`).
-//! - A claim's time limit is the lease, so no write carries the deadline of an attempt. A claim that is applied late has
-//!   a lease that runs out early.
-//! - The number of unfinished jobs is bounded, of one producer and of all, by an estimate (`operations::bounds`). The
-//!   number of dead letters is too: the sweep removes the oldest beyond it (`operations::dead`).
+//! - The lease limits the time of a claim, so no write carries the deadline of an attempt. The lease is counted from the
+//!   server's time before the claim. A claim that MongoDB applies late therefore has less time left.
+//! - The number of unfinished jobs has a bound for each producer and one for all. A gateway estimates the number
+//!   (`operations::bounds`). The number of dead letters has bounds too: the sweep removes the oldest ones beyond them
+//!   (`operations::dead`).
 //! - A claim may name several queues, which take turns (`operations::turns`).
-//! - `retryDeadJobs` with an idempotency key chooses the oldest dead letters. Each job that it makes READY remembers the
-//!   op and the last one of the chosen ones, so a repeat chooses no others.
+//! - `retryDeadJobs` makes the oldest dead letters READY. With an idempotency key, each of these jobs keeps the op and the
+//!   place of the last chosen dead letter. So a repeat chooses the same dead letters and no others.
 //!
 //! READY jobs, jobs with a time, dead letters and done jobs are each in an index of their own, which contains no others.
 //! So the number of finished jobs doesn't affect a claim.

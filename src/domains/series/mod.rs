@@ -3,22 +3,23 @@
 //! The setting `series_engine` decides how they are stored. The fields of the schema are the same.
 //!
 //! - `buckets`: `pageViews` has one document for each page and minute, with the total and the views of each second. A view
-//!   is one upsert with `$inc`; simultaneous views share the upserts (`mongo::counts`). The filter is only the `_id`, so
-//!   that two first views both count. The parts of the `_id` are fields of a document, so that no two pages can share one,
-//!   and the minutes of a page are adjacent.
+//!   is one upsert with `$inc`; simultaneous views share the upserts (`mongo::counts`). The filter of the upsert is only the
+//!   `_id`. So if two views are the first ones of a minute, one inserts the document and the other increments it. The `_id` is
+//!   a document with page and minute as fields. So two pages never have the same `_id`, and the minutes of a page are adjacent.
 //! - `native`: `pageViewPoints` is a time-series collection of MongoDB. A view is a measurement; simultaneous views of one
 //!   second are one measurement with their number.
 //!
 //! Neither has a flow. A view with an unknown outcome may be counted or not; its caller gets an error.
 //!
-//! Views of an import ([`operations::count`]) are counted once, however often the import is repeated: a bucket has the
-//! number of the last batch of each source that it contains, and an update is guarded by it. A measurement has no such
-//! guard. There `viewImports` has the last batch of each source that was inserted as a whole, so a batch that was cut
-//! may be counted twice.
+//! Views of an import ([`operations::count`]) are counted once by the engine `buckets`, however often the import is repeated. A
+//! bucket has the number of the last batch of each source that it contains, and an update is guarded by it. An insert of a
+//! measurement has no such guard. With `native`, `viewImports` has the last batch of each source that was inserted as a whole.
+//! So the views of an interrupted batch may be counted twice.
 //!
 //! Invariants, of the engine `buckets`: the total of a bucket is the sum of its seconds; no count is below zero; every
 //! bucket begins at a full minute.
 
+mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -57,6 +58,7 @@ pub const ROOM: Room = Room {
     collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
     // With `series_engine = "native"`.
     later: &[Later::of::<PointDocument>("pageViewPoints", Made::TimeSeries)],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

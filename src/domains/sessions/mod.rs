@@ -55,6 +55,7 @@
 //! Each hour is the sum of its sessions, and each day, week, month and year that of the level below, as far as they are
 //! rolled up.
 
+mod broadcasts;
 mod calendar;
 mod documents;
 pub mod invariants;
@@ -101,6 +102,7 @@ pub const ROOM: Room = Room {
         bare(Level::Month.collection(), Group::Activity),
         bare(Level::Year.collection(), Group::Activity),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

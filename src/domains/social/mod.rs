@@ -1,15 +1,15 @@
 //! People, their circles, posts, and the feeds in which others read them.
 //!
 //! - `users`: a user is the subject of tokens, with a profile and the users whom they block
-//! - `circles`: one document for each pair of users of whom one follows the other
+//! - `circles`: one document, an *edge*, for each user and each user whom they follow
 //! - `posts`: each with its comments; `votes` in polls
 //! - `feedPages`: news and walls, as copies of posts
 //!
 //! # The graph
 //!
-//! A user follows another one by putting them into circles. The names of these circles are one document, which is found by
-//! either user: from one side as a user that is followed, from the other as a follower. So each change is one guarded
-//! update, and there is no other side that could disagree.
+//! A user follows another one by putting them into circles. The edge has the names of these circles. Indexes find it by either
+//! user: by the follower for `following`, and by the followed user for `followers`. So each change is one guarded update of
+//! one document.
 //!
 //! # Posts and their copies
 //!
@@ -23,8 +23,8 @@
 //! added the job, the sweep adds it, or does its work. Copies aren't reserved and have no marks: a unique index lets a feed
 //! have one copy of a post, and a copy is only overwritten by a later version.
 //!
-//! A vote is a document of its own, which exists once for each user and poll. The post's number of votes is raised to the
-//! number of these documents. `due` on the vote says that this isn't done yet.
+//! A vote is a document of its own, which exists once for each user and poll. The post's number of votes for a choice is then
+//! set to the number of these documents, if that is higher. `due` on the vote says that this isn't done yet.
 //!
 //! | command | guard | if the process dies after it |
 //! |---|---|---|
@@ -58,17 +58,19 @@
 //! A feed is a user's news or wall. Its pages hold up to 50 copies of posts of one month. A page covers the time from its
 //! first copy on (`from`); a copy that comes late stands on a later page than its time says.
 //!
-//! Posts of authors with more than `post_delivery_followers` followers aren't delivered to news. They are found by
-//! `merged`, and each reader's news put them among the copies of the page that covers their time. The edges to such an
-//! author have a mark, by which one command finds those whom a reader follows, for several readers at once.
-//! `operations/celebrities.rs` has the transition and why no post is missed in it.
+//! Posts of authors with more than `post_delivery_followers` followers aren't delivered to news. They are *merged in* when
+//! news are read: a query by `merged` finds the posts, and they are shown among the copies of the page that covers their time.
+//! The edges to such an author have a mark. By it one command finds the marked edges of several readers.
+//! `operations/celebrities.rs` describes the *marking*, which puts the marks on all edges of an author and ends with
+//! `mergedAt`, and why no post is missed meanwhile.
 //!
 //! # Invariants
 //!
-//! An edge is of two users that exist, and has at least one circle. If the followed user has `mergedAt`, it is marked. Numbers of comments and votes equal what they count. A
-//! copy is of a post that exists and is as new, unless the post has `delivering` or `due`. No feed has two copies of a
-//! post.
+//! An edge is of two users that exist, and has at least one circle. If the followed user has `mergedAt`, the edge is marked.
+//! Numbers of comments and votes equal what they count. A copy is of a post that exists, and has its version, unless the post
+//! has `delivering` or `due`. No feed has two copies of a post.
 
+mod broadcasts;
 mod documents;
 pub mod import;
 pub mod invariants;
@@ -134,6 +136,7 @@ pub const ROOM: Room = Room {
         declared::<VoteDocument>(),
         declared::<FeedPage>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

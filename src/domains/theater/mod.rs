@@ -57,6 +57,7 @@
 //! together one to one, with the same owner. The totals of the receipts less what was refunded equal those of the
 //! provider.
 
+mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -134,6 +135,7 @@ pub const ROOM: Room = Room {
         declared::<BookingDocument>(),
         declared::<ReceiptDocument>(),
     ],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

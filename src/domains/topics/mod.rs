@@ -10,8 +10,8 @@
 //!   bounds on their number and size hold whoever creates topics at the same time.
 //! - The messages of a topic are in a capped collection of its own, its *ring*, with a random name. A listed topic gets
 //!   its ring by its creator, by the next call that uses the topic, or by the sweep. A ring whose topic isn't listed is
-//!   dropped by the sweep. A message that arrives at a ring too late makes such a collection. No name is ever used again,
-//!   so neither affects another topic.
+//!   dropped by the sweep. An insert that arrives after its ring was dropped creates such a collection. The name of a ring
+//!   is never used again, so this affects no other topic.
 //! - Messages of one call have ids that follow from its idempotency key, and are inserted in order. A repeat finds them as
 //!   long as they are in the ring, and inserts the rest.
 //! - A gateway follows a ring by one tailable cursor, as long as the topic has subscribers (`operations::channel`). The

@@ -71,6 +71,7 @@
 //! zero; only the account of the outside world may have a balance below zero; every mark on an account belongs to
 //! an unfinished transfer, or is a hold.
 
+mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -106,6 +107,7 @@ pub const ROOM: Room = Room {
     ],
     documents: &[documented::<AccountDocument>(), documented::<TransferDocument>()],
     collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
+    broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -525,6 +525,10 @@ async fn a_late_copy_of_a_price_or_of_categories_undoes_no_later_change() {
     let first = async |gateway: &Gateway| price(gateway, 10).await;
     cuts::with_late_copy(&base, is_change, first, async || price(&base, 12).await).await;
     assert_eq!(product(&base, "a").await["pricing"]["retail"]["minorUnits"], 12);
+    // Nothing is changed by the first, because the price is that already.
+    let first = async |gateway: &Gateway| price(gateway, 12).await;
+    cuts::with_late_copy(&base, is_change, first, async || price(&base, 11).await).await;
+    assert_eq!(product(&base, "a").await["pricing"]["retail"]["minorUnits"], 11);
 
     let ids = [category(&base.merchant(), "one", None).await];
     let categorize = async |gateway: &Gateway, ids: &[String]| {

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use mongodb::bson::DateTime;
 use serde_json::{Value, json};
 
 use super::{RECORD_ONCE, record};
@@ -64,52 +63,6 @@ async fn a_subscriber_is_told_at_once_and_then_of_changes() {
     // Who comes later sees what the others saw.
     let mut late = follow(&gateway, "/a").await;
     assert_eq!(told(&mut late, 2).await, 1);
-}
-
-/// Waits until these numbers of hits are told: of the day, and of the last hour.
-async fn told_as(subscriber: &mut Live, expected: (i64, i64)) {
-    for _ in 0..20 {
-        let changed = subscriber.next().await["data"]["hitsChanged"].take();
-        let today = changed["today"].as_i64().expect("a number");
-        if (today, changed["lastHour"]["total"].as_i64().expect("a number")) == expected {
-            return;
-        }
-    }
-    panic!("{expected:?} isn't told");
-}
-
-/// The gateways' day ends while a page is followed.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_page_is_followed_over_midnight() {
-    const MINUTE: i64 = 60_000;
-    const DAY: i64 = 1_440 * MINUTE;
-    let gateway = Gateway::start().await;
-    let sibling = gateway.sibling().await;
-    let real = gateway.app.clock().timestamp_millis();
-    let midnight = real - real.rem_euclid(DAY) + 2 * DAY;
-    let is_now = |moment: i64| {
-        for gateway in [&gateway, &sibling] {
-            gateway.app.put_clock_ahead(moment - real);
-        }
-    };
-    is_now(midnight - 20 * MINUTE);
-    let mut subscriber = follow(&gateway, "/a").await;
-    told_as(&mut subscriber, (0, 0)).await;
-    record(&sibling.service(), &[now("/a"), now("/a")]).await;
-    told_as(&mut subscriber, (2, 2)).await;
-
-    // Without another hit, the new day is told.
-    is_now(midnight + 10 * MINUTE);
-    told_as(&mut subscriber, (0, 2)).await;
-    record(&sibling.service(), &[now("/a")]).await;
-    told_as(&mut subscriber, (1, 3)).await;
-    // One of the day before, which comes late.
-    let late = docgate::app::rfc3339(DateTime::from_millis(midnight - 5 * MINUTE));
-    let late = json!({ "site": "a.example", "page": "/a", "at": late });
-    record(&sibling.service(), &[late]).await;
-    told_as(&mut subscriber, (1, 4)).await;
-    let mut other = follow(&gateway, "/a").await;
-    told_as(&mut other, (1, 4)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 //!
 //! A gateway that has sent another command fails its test when it is dropped. With `TEST_ROUTES=FILE` in the
 //! environment nothing fails: each such kind of commands is appended to the file as a line of
-//! `src/domains/broadcasts.rs`, with the name of the first test that sent it.
+//! `broadcasts.rs` of the room, with the name of the first test that sent it.
 
 use std::{
     collections::BTreeSet,
@@ -62,7 +62,7 @@ impl Drop for Routes {
         assert!(
             unlisted.is_empty() || thread::panicking(),
             "commands name neither the shard key of their collection nor are they listed in \
-             src/domains/broadcasts.rs: {unlisted:#?}"
+             broadcasts.rs of the room: {unlisted:#?}"
         );
     }
 }

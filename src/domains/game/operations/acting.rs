@@ -1,4 +1,4 @@
-//! The frame of all actions: who acts, whether the op was made before, and the rules of the parts as they were read.
+//! What all actions of players have in common: who acts, whether the op was made before, and the rules of the parts as they were read.
 
 use super::{
     super::{

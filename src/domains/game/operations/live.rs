@@ -1,4 +1,4 @@
-//! Subscriptions to places: a crowded place has many followers, and changes often. Each is watched by one task, which reads
+//! Subscriptions to places. A crowded place has many followers, and changes often. One task for each place reads
 //! it after changes, at most five times a second, however many followers it has.
 
 use std::{

@@ -102,7 +102,7 @@ impl Watched {
                 if !self.is_wanted(&page, &known) {
                     return;
                 }
-                let is_over = day != today(&app);
+                let is_over = day != day_of(app.clock().timestamp_millis());
                 if is_over {
                     (day, [changes, late]) = of_today(&app, &page);
                 }
@@ -129,24 +129,28 @@ impl Watched {
     }
 }
 
-fn today(app: &App) -> String {
-    day_of(app.clock().timestamp_millis())
+/// The day of a moment and the day before, whose documents count the last minutes.
+fn days_at(now: i64) -> [String; 2] {
+    [now, now - DAY].map(day_of)
 }
 
 /// The present day, and the changes of the documents of a page of this day and the day before.
 fn of_today(app: &App, page: &PageDate) -> (String, [Changes; 2]) {
-    let now = app.clock().timestamp_millis();
-    let changes = [now, now - DAY]
-        .map(|moment| app.hub().watch::<DayDocument>(page.on(day_of(moment)).watched()));
-    (day_of(now), changes)
+    let [today, before] = days_at(app.clock().timestamp_millis());
+    let watch = |day: &str| app.hub().watch::<DayDocument>(page.on(day.to_owned()).watched());
+    let changes = [watch(&today), watch(&before)];
+    (today, changes)
+}
+
+/// The plan of the last minutes before a moment.
+fn last_minutes(now: i64) -> Result<Plan, Error> {
+    Plan::new(Calendar::UTC, &ReportRange::Last(MINUTES), Resolution::Minute, now)
 }
 
 /// Reads the hits of a page today and within the last minutes, by one command.
 async fn read(app: &App, page: &PageDate) -> Result<Current, Error> {
     let now = app.clock().timestamp_millis();
-    let range = ReportRange::Last(MINUTES);
-    let plan = Plan::new(Calendar::UTC, &range, Resolution::Minute, now)?;
-    let (minutes, days) = plan.counted(app, page).await?;
+    let (minutes, days) = last_minutes(now)?.counted(app, page).await?;
     Ok(Current { day: day_of(now), days, minutes })
 }
 
@@ -197,4 +201,77 @@ pub(in super::super) fn hits_changed(
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domains::hits::calendar::{MINUTE, midnight};
+
+    fn page() -> PageDate {
+        PageDate { site: "a.example".into(), page: "/a".into(), date: String::new() }
+    }
+
+    /// The documents of the days of these hits.
+    fn counted(hits: &[i64]) -> Vec<DayDocument> {
+        let mut days = BTreeMap::new();
+        for moment in hits {
+            let date = day_of(*moment);
+            let of_day = moment % DAY / MINUTE;
+            let (hour, minute) = ((of_day / 60).to_string(), (of_day % 60).to_string());
+            let day: &mut DayDocument =
+                days.entry(date.clone()).or_insert_with(|| DayDocument::empty(page().on(date)));
+            *day.hourly.entry(hour.clone()).or_default() += 1;
+            *day.minute.entry(hour).or_default().entry(minute).or_default() += 1;
+        }
+        days.into_values().collect()
+    }
+
+    /// Reads these hits at a moment. Returns the hits of today and of the last hour, if subscribers are told them.
+    fn told(known: &mut Known, now: i64, hits: &[i64]) -> Option<(i64, i64)> {
+        let (minutes, days) =
+            last_minutes(now).expect("a plan").counted_in(&counted(hits)).expect("counted");
+        let current = Current { day: day_of(now), days, minutes };
+        let (today, last) =
+            (current.hits(&current.day), current.minutes.iter().map(|minute| minute.hits).sum());
+        current.replace(known, &page()).then_some((today, last))
+    }
+
+    #[test]
+    fn a_page_is_followed_over_midnight() {
+        let midnight = midnight("2026-11-27").expect("a time");
+        let mut known = None;
+        let before = midnight - 20 * MINUTE;
+        assert_eq!(told(&mut known, before, &[]), Some((0, 0)));
+        let mut hits = vec![before, before];
+        assert_eq!(told(&mut known, before, &hits), Some((2, 2)));
+        assert_eq!(told(&mut known, midnight - 1, &hits), None, "only time has passed");
+
+        // Without another hit, the new day is told.
+        let after = midnight + 10 * MINUTE;
+        assert_eq!(told(&mut known, after, &hits), Some((0, 2)));
+        assert_eq!(told(&mut known, after, &hits), None);
+        hits.push(after);
+        assert_eq!(told(&mut known, after, &hits), Some((1, 3)));
+        // One of the day before, which comes late.
+        hits.push(midnight - 5 * MINUTE);
+        assert_eq!(told(&mut known, after, &hits), Some((1, 4)));
+        assert_eq!(told(&mut None, after, &hits), Some((1, 4)), "a subscriber who comes later");
+        // An hour after midnight the day before doesn't matter any more.
+        assert_eq!(told(&mut known, midnight + 70 * MINUTE, &hits), None);
+        hits.push(midnight - 5 * MINUTE);
+        assert_eq!(told(&mut known, midnight + 70 * MINUTE, &hits), None);
+    }
+
+    #[test]
+    fn the_day_and_the_day_before_are_watched() {
+        let midnight = midnight("2026-11-27").expect("a time");
+        for (now, expected) in [
+            (midnight - 1, ["2026-11-26", "2026-11-25"]),
+            (midnight, ["2026-11-27", "2026-11-26"]),
+            (midnight + DAY - 1, ["2026-11-27", "2026-11-26"]),
+        ] {
+            assert_eq!(days_at(now), expected, "{now}");
+        }
+    }
 }

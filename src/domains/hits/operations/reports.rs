@@ -1,4 +1,4 @@
-//! Reports add up what the documents count.
+//! Reports: the counts of the documents, added up by bucket.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -130,32 +130,37 @@ impl Plan {
         app: &App,
         page: &PageDate,
     ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>), Error> {
-        let mut days = BTreeMap::new();
         if self.starts.is_empty() {
-            return Ok((Vec::new(), days));
+            return Ok((Vec::new(), BTreeMap::new()));
         }
         let ends = [self.range.start, self.range.end - 1].map(|moment| page.on(day_of(moment)));
-        let mut counted = Counted { plan: self, hits: vec![0; self.starts.len()] };
         match &self.unit {
             Unit::Days => {
+                let mut counted = Counted::new(self);
                 let months = ends.map(|day| day.month());
                 for month in store::months(app, &months).await? {
                     counted.add_month(&month)?;
                 }
+                Ok((counted.buckets()?, BTreeMap::new()))
             }
             Unit::Hours(by_minute) => {
-                for day in store::days(app, &ends, by_minute).await? {
-                    counted.add_day(&day, by_minute)?;
-                    days.insert(day.id.date, day.hourly.values().sum());
-                }
+                self.counted_of(store::days(app, &ends, by_minute).await?, by_minute)
             }
         }
-        let bucket = |(start, hits): (&i64, i64)| {
-            let label = self.calendar.label(self.resolution, *start)?;
-            Ok(Bucket { start: *start, label, hits })
-        };
-        let buckets = self.starts.iter().zip(counted.hits).map(bucket);
-        Ok((buckets.collect::<Result<_, Error>>()?, days))
+    }
+
+    /// As [`Self::counted`], of the documents of days.
+    fn counted_of(
+        &self,
+        read: Vec<DayDocument>,
+        by_minute: &BTreeSet<i64>,
+    ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>), Error> {
+        let (mut counted, mut days) = (Counted::new(self), BTreeMap::new());
+        for day in read {
+            counted.add_day(&day, by_minute)?;
+            days.insert(day.id.date, day.hourly.values().sum());
+        }
+        Ok((counted.buckets()?, days))
     }
 }
 
@@ -214,7 +219,20 @@ struct Counted<'a> {
     hits: Vec<i64>,
 }
 
-impl Counted<'_> {
+impl<'a> Counted<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self { plan, hits: vec![0; plan.starts.len()] }
+    }
+
+    fn buckets(self) -> Result<Vec<Bucket>, Error> {
+        let Self { plan, hits } = self;
+        let bucket = |(start, hits): (&i64, i64)| {
+            let label = plan.calendar.label(plan.resolution, *start)?;
+            Ok(Bucket { start: *start, label, hits })
+        };
+        plan.starts.iter().zip(hits).map(bucket).collect()
+    }
+
     fn add_month(&mut self, month: &MonthDocument) -> Result<(), Error> {
         // Days of a month are numbered from 1.
         let before = midnight(&format!("{}-01", month.id.date))? - DAY;
@@ -287,4 +305,20 @@ pub(in super::super) async fn top_pages(
         }
     };
     store::top(&cx, collection, (&site, &date), first).await
+}
+
+#[cfg(test)]
+impl Plan {
+    /// The hits of a page whose days are these, as [`Self::counted`] returns them.
+    pub(super) fn counted_in(
+        &self,
+        days: &[DayDocument],
+    ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>), Error> {
+        let Unit::Hours(by_minute) = &self.unit else {
+            return Err(Error::internal("a plan of months"));
+        };
+        let ends = [self.range.start, self.range.end - 1].map(day_of);
+        let read = days.iter().filter(|day| ends.contains(&day.id.date)).cloned();
+        self.counted_of(read.collect(), by_minute)
+    }
 }

@@ -1,4 +1,4 @@
-//! Dead letters: their list, their way back, and their bound.
+//! Dead letters: how they are listed, made available again, and bounded.
 
 use std::collections::HashSet;
 

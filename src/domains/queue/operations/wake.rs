@@ -1,4 +1,5 @@
-//! Tells waiting workers of jobs that become available: by the change hub, with a slow poll behind it.
+//! Tells waiting workers of jobs that become available: by the change hub, and by a slow poll, because
+//! a job also becomes available by the passing of time.
 
 use std::{
     collections::HashMap,

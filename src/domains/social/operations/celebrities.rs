@@ -1,16 +1,16 @@
-//! Users with so many followers that their posts aren't delivered: the news of each follower merge the posts in when they are
-//! read. A reader finds those whom they follow by marks on their own edges.
+//! Users with so many followers that their posts aren't delivered. The news of each follower merge the posts in when they are
+//! read. Marks on a reader's own edges tell which of these users the reader follows.
 //!
-//! A user gets there in two steps. First the user has `marking`: new edges get the mark, and jobs put it on the others. Posts
+//! Delivery ends in two steps. First the user has `marking`: new edges get the mark, and jobs put it on the others. Posts
 //! are still delivered. Once all edges have the mark, the user has `mergedAt`, and from then on posts are merged in. So each
 //! post is either delivered to all followers, or all followers' edges were marked before it was created.
 //!
 //! A new edge to a user with neither may be added while the marking begins. So it gets the mark and `due`, and then the
 //! user is read again. Either this read finds the marking, or the edge is older than the marking and its jobs find
-//! the edge. A job removes `due` when it marks an edge, and an edge without `due` keeps its mark. An edge that keeps the mark
-//! for nothing costs a reader one command and shows nothing.
+//! the edge. A job removes `due` when it marks an edge, and an edge without `due` keeps its mark. A mark on an edge to a user
+//! whose posts are delivered does no harm: it costs the reader one command, which finds no posts.
 //!
-//! Nobody leaves this state: a user who has fewer followers again still has marked edges.
+//! `mergedAt` is never removed: the posts of a user who has fewer followers again are still merged in.
 
 use std::{
     collections::{HashMap, VecDeque},

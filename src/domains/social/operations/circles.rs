@@ -1,5 +1,5 @@
-//! Circles, followers and blocks. The circles that one user has another one in are one document, from which both sides
-//! of the graph are read. So each change is one guarded update, and both sides agree at any time.
+//! Circles, followers and blocks. One document, the edge, has the circles into which one user has put another. Lists of both
+//! users read it. So each change is one guarded update, and the lists agree at any time.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,0 +1,17 @@
+//! The commands of the room that name no shard key.
+
+use crate::domains::broadcasts::broadcasts;
+
+broadcasts! {
+    "carts" {
+        find "owner" = "list: the cart of its owner",
+        find "state" = "sweep: idle carts, and flows that were cut",
+        find "outbox.at" = "sweep: stock that is still to be returned",
+    }
+    "vouchers" {
+        find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
+    }
+    "voucherCustomers" {
+        find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
+    }
+}

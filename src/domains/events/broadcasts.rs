@@ -1,0 +1,13 @@
+//! The commands of the room that name no shard key.
+
+use crate::domains::broadcasts::broadcasts;
+
+broadcasts! {
+    "events_*" {
+        find "at" = "list: the events of a path, a host or a day, by time",
+        aggregate "at" = "list: the number of events by day and page",
+    }
+    "eventCalls" {
+        delete "at" = "sweep: calls that needn't be remembered",
+    }
+}

@@ -1,0 +1,18 @@
+//! The commands of the room that name no shard key.
+
+use crate::domains::broadcasts::broadcasts;
+
+broadcasts! {
+    "characters" {
+        find "owner" = "list: the characters of their owner",
+        find "markedAt" = "sweep: moves that were cut",
+        update "place" = "copies: a place changed, which its characters show",
+    }
+    "places" {
+        find "markedAt" = "sweep: moves that were cut",
+        find "pendingAt" = "sweep: places whose copies are behind",
+    }
+    "moves" {
+        find "openAt" = "sweep: moves that aren't given",
+    }
+}

@@ -1,0 +1,21 @@
+//! The commands of the room that name no shard key.
+
+use crate::domains::broadcasts::broadcasts;
+
+broadcasts! {
+    "orders" {
+        find "owner" = "list: the orders of their owner",
+        find "outbox.at" = "sweep: what is still to be given",
+        find "raises.deadline" = "sweep: raises that were cut",
+        find "stage" = "list: the orders of a stage",
+        find "skus" = "list: the orders of a SKU",
+        find "returnRequestedAt" = "list: the orders with a return to be decided on",
+        find "deleted" = "list: all orders",
+        find "placedAt" = "list: new orders",
+        find "recount.at" = "sweep: changes that the counts of what was bought together haven't followed",
+        aggregate "skus" = "sweep: counts what was bought together with a product",
+    }
+    "boughtTogether" {
+        find "dirtyAt" = "sweep: what was bought together and is to be counted",
+    }
+}

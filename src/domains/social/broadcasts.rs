@@ -1,0 +1,28 @@
+//! The commands of the room that name no shard key.
+
+use crate::domains::broadcasts::broadcasts;
+
+broadcasts! {
+    "users" {
+        find "celebrityAt" = "list: the users whose posts news merge in; sweep: those without marks",
+        find "marking" = "sweep: markings that were cut",
+    }
+    "circles" {
+        find "of" = "list: the followers of a user",
+        aggregate "of" = "search: the number of followers of a user",
+        find "by" = "list: the users whom a user follows",
+        find "merged" = "list: the followed users whose posts news merge in",
+        find "due" = "sweep: edges whose mark isn't decided",
+    }
+    "posts" {
+        find "merged" = "list: posts that news merge in",
+        find "due" = "sweep: copies that are behind",
+        find "delivering" = "sweep: deliveries that were cut",
+        find "deletedAt" = "sweep: deleted posts",
+    }
+    "votes" {
+        aggregate "post" = "search: the number of votes for a choice",
+        delete "post" = "removal: the votes of a deleted post",
+        find "due" = "sweep: votes that aren't counted",
+    }
+}

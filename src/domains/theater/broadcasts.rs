@@ -1,0 +1,22 @@
+//! The commands of the room that name no shard key.
+
+use crate::domains::broadcasts::broadcasts;
+
+broadcasts! {
+    "theaters" {
+        aggregate "$geoNear" = "list: theaters near a place",
+        find "place" = "list: theaters within a polygon",
+    }
+    "screenings" {
+        find "theaterId" = "list: screenings of a theater",
+        find "sweepAt" = "sweep: holds of seats, and marks of refunds",
+    }
+    "bookings" {
+        find "state" = "sweep: idle bookings, and flows that were cut",
+        find "outbox.at" = "sweep: seats that are still to be released",
+    }
+    "receipts" {
+        find "owner" = "list: the receipts of their owner",
+        find "cancellingAt" = "sweep: refunds that are still to be made",
+    }
+}

@@ -1,0 +1,147 @@
+//! Writes whose command carries a number, which MongoDB calls retryable writes.
+//!
+//! MongoDB keeps the result of a command with its session and number, and answers a second copy of the command with it. It
+//! keeps nothing of a command that changed nothing, because its guard didn't hold or because the values were there before.
+//! The driver sends such commands again by itself, and doesn't say so. So it can report a refusal, or a success that changed
+//! nothing, while the first copy of the command is still under way; that copy is then applied later:
+//!
+//! | the second copy | the first copy arrives after it, without what follows here |
+//! |---|---|
+//! | was applied | it is answered with the result of the second one |
+//! | found the values that it writes | it is applied, and undoes what others have written meanwhile |
+//! | was refused | it is applied if its guard holds by then, although the caller got a refusal |
+//!
+//! docgate therefore sends these commands itself. After a second copy it ends the number: it sends a write that selects no
+//! document, in the same session with the next number. MongoDB refuses a lower number of a session from then on. A second
+//! copy that was refused is *unknown* even so: the first one may have been applied between the two.
+//! <https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md>
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use mongodb::{
+    Client, ClientSession,
+    bson::{Document, RawDocumentBuf, doc, raw::cstr},
+    error::{Error as Fault, Result as DriverResult},
+};
+
+use super::{
+    driver::{Raw, encode},
+    expression::{both, millis},
+    faults::{is_not_primary, is_transient, or_refused},
+};
+use crate::error::Error;
+
+/// The number before the first one of a session. The driver may have used the session before, with small numbers.
+const BEFORE_FIRST: i64 = 1 << 32;
+/// `maxTimeMS` of the command that ends a number.
+const END_LIMIT: Duration = Duration::from_secs(5);
+
+/// A session of commands with numbers, and its last number.
+///
+/// It isn't dropped while the gateway runs: it would go back to the driver, whose next number for it is too low.
+struct Session {
+    session: ClientSession,
+    last: i64,
+}
+
+impl Session {
+    /// Sends a command with the last number.
+    async fn send(
+        &mut self,
+        collection: &Raw,
+        mut command: RawDocumentBuf,
+    ) -> DriverResult<Document> {
+        command.append(cstr!("txnNumber"), self.last);
+        let sent = collection.database().run_raw_command(command).session(&mut self.session);
+        or_refused(sent.await)
+    }
+
+    /// Ends the last number, by a command with the next one that goes to the same shard and selects no document.
+    async fn end(&mut self, collection: &Raw, filter: Document) -> Result<(), Error> {
+        let nothing = both(filter, doc! { "_id": { "$exists": false } });
+        let change = vec![doc! { "$set": { "v": "$v" } }];
+        let ending = encode(&doc! {
+            "update": collection.name(),
+            "updates": [{ "q": nothing, "u": change }],
+            "maxTimeMS": millis(END_LIMIT),
+        })?;
+        self.last += 1;
+        self.send(collection, ending).await?;
+        Ok(())
+    }
+}
+
+/// The idle sessions of commands with numbers. There are as many sessions as commands were sent at one moment.
+pub(super) struct NumberedSessions {
+    client: Client,
+    /// The next one is the last.
+    idle: Mutex<VecDeque<Session>>,
+}
+
+impl NumberedSessions {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, idle: Mutex::default() }
+    }
+
+    async fn acquire(&self) -> DriverResult<Session> {
+        let latest = self.idle().pop_back();
+        match latest {
+            Some(session) => Ok(session),
+            None => {
+                let session = self.client.start_session().causal_consistency(false).await?;
+                Ok(Session { session, last: BEFORE_FIRST })
+            }
+        }
+    }
+
+    /// Takes a session back. One whose command failed is used last, because MongoDB may still be at work on the command.
+    fn release(&self, session: Session, has_failed: bool) {
+        let mut idle = self.idle();
+        if has_failed {
+            idle.push_front(session);
+        } else {
+            idle.push_back(session);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, VecDeque<Session>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends a command of the one document that a filter selects, with a number, and once more after a transient error. Returns
+/// the reply, and that error if there was one. No copy of the command is applied after that.
+pub(super) async fn send_with_retry(
+    collection: &Raw,
+    command: RawDocumentBuf,
+    filter: Document,
+) -> DriverResult<(Document, Option<Fault>)> {
+    let sessions = collection.sessions().numbered();
+    let mut session = sessions.acquire().await?;
+    session.last += 1;
+    let reply = session.send(collection, command.clone()).await;
+    let first = match reply {
+        Err(first) if is_transient(&first) => first,
+        reply => {
+            sessions.release(session, reply.is_err());
+            return Ok((reply?, None));
+        }
+    };
+    let second = session.send(collection, command).await;
+    let is_over = match &second {
+        // The first copy wasn't applied, and nothing can come of it.
+        Ok(_) if is_not_primary(&first) => true,
+        Ok(_) => session.end(collection, filter).await.is_ok(),
+        Err(_) => false,
+    };
+    sessions.release(session, !is_over);
+    match second {
+        Ok(reply) if is_over => Ok((reply, Some(first))),
+        // The first error says that the outcome is unknown.
+        _ => Err(first),
+    }
+}

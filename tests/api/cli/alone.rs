@@ -1,12 +1,13 @@
 //! A mongod of which no replica set was made.
 
 use std::{
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
 use docgate::managed;
+use mongodb::{Client, bson::doc};
 
 use super::{done, on};
 use crate::support::fresh_name;
@@ -38,17 +39,20 @@ async fn a_mongod_without_its_replica_set_is_told_plainly() {
     command.args(["--setParameter", "diagnosticDataCollectionEnabled=false"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let _mongod = Mongod(command.spawn().expect("it starts"));
+    let uri = |options: &str| format!("mongodb://127.0.0.1:{port}/?{options}");
+    let direct = uri("directConnection=true&serverSelectionTimeoutMS=500&connectTimeoutMS=500");
+    let admin = Client::with_uri_str(direct).await.expect("a client").database("admin");
     let since = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+    while admin.run_command(doc! { "hello": 1 }).await.is_err() {
         assert!(since.elapsed() < PATIENCE, "mongod doesn't start");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     for (arguments, option) in [
-        (&["serve", "--wait", "2"][..], "replicaSet=alone&serverSelectionTimeoutMS=500"),
+        (&["serve", "--wait", "2"][..], "replicaSet=alone&serverSelectionTimeoutMS=2000"),
         (&["check"], "directConnection=true"),
     ] {
         let mut command = on(&fresh_name(), arguments);
-        command.env("DOCGATE_MONGODB_URI", format!("mongodb://127.0.0.1:{port}/?{option}"));
+        command.env("DOCGATE_MONGODB_URI", uri(option));
         let (code, _, said) = done(command);
         assert_eq!(code, 3, "{said}");
         assert!(said.contains("MongoDB answers, but not as a member of a replica set"), "{said}");

@@ -34,7 +34,12 @@ use crate::{
 pub(super) struct Check {
     /// First finish interrupted flows, as a gateway's sweeps do, until none is left. Then recompute what
     /// discussions store about their comments (their number, the newest, the rating), the time by which the sweep
-    /// finds stock, the marks by which news find authors whose posts are merged in, the totals of reports, the hits of each day in the documents of months, the facets of categories, what was bought together, and the attributes by which files of earlier versions are found. Damaged smaller pictures are removed. Gateways may keep running. Takes at least a minute, because a flow can only be finished some time after its last write.
+    /// finds stock, the marks by which news find authors whose posts are merged in, the totals of reports, the
+    /// hits of each day in the documents of months, the facets of categories, what was bought together, and the
+    /// attributes by which files of earlier versions are found. Damaged smaller pictures are removed. Gateways may
+    /// keep running. A flow can only be finished some time after its last write: between two passes of the sweeps
+    /// the command waits for twice the sum of flow_run_millis, flow_command_millis and flow_skew_millis, and a
+    /// second. So it takes at least 33 seconds with the default settings.
     #[arg(long)]
     repair: bool,
     /// Maximum number of violations shown for each rule.
@@ -81,9 +86,12 @@ impl Check {
             }
         }
         let broken = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).count();
+        let are = if broken == 1 { "is" } else { "are" };
         match (report.rules.len(), broken) {
             (rules, 0) => terminal::say(format_args!("All {rules} rules hold.")),
-            (rules, broken) => terminal::say(format_args!("{broken} of {rules} rules are broken.")),
+            (rules, broken) => {
+                terminal::say(format_args!("{broken} of {rules} rules {are} broken."));
+            }
         }
     }
 }
@@ -102,7 +110,8 @@ async fn sweep(app: &App) -> Result<(), Failure> {
         match background::sweep_all(app).await {
             Ok(Swept { finished: 0 }) if number > 1 => return Ok(()),
             Ok(Swept { finished }) => terminal::remark(format_args!(
-                "{finished} flows finished; waiting {seconds} s for flows that may still be running"
+                "{} finished; waiting {seconds} s for flows that may still be running",
+                terminal::counted(finished, "flow", "flows")
             )),
             Err(error) if error.is_retryable() && failed < MAX_FAILED => {
                 failed += 1;

@@ -163,7 +163,9 @@ async fn correct_terms(app: &App) -> Result<(), Failure> {
     let people = people::operations::correct_terms(app).await?;
     if products + people > 0 {
         terminal::say(format_args!(
-            "search: {products} products and {people} people are suggested from now on"
+            "search: {} and {} are suggested from now on",
+            terminal::counted(products, "product", "products"),
+            terminal::counted(people, "person", "people")
         ));
     }
     Ok(())
@@ -174,7 +176,8 @@ async fn correct_stock(app: &App) -> Result<(), Failure> {
     let corrected = inventory::operations::correct_all(app).await?;
     if corrected > 0 {
         terminal::say(format_args!(
-            "inventory: the time of the sweep of {corrected} SKUs corrected"
+            "inventory: the time of the sweep of {} corrected",
+            terminal::counted(corrected, "SKU", "SKUs")
         ));
     }
     Ok(())

@@ -114,7 +114,13 @@ impl Migrate {
         let named = self.collections.iter().map(|name| {
             let found = all.iter().find(|documents| documents.collection == name);
             found.copied().ok_or_else(|| {
-                Failure::usage(format!("there is no collection {name:?} with documents of docgate"))
+                let mut names: Vec<_> = all.iter().map(|documents| documents.collection).collect();
+                names.sort_unstable();
+                names.dedup();
+                let names = names.join(", ");
+                Failure::usage(format!(
+                    "there is no collection {name:?}; the collections are {names}"
+                ))
             })
         });
         named.collect()

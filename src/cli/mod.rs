@@ -10,6 +10,7 @@ mod demo;
 mod export;
 mod failure;
 mod gateway;
+mod help;
 mod import;
 mod indexes;
 mod logging;
@@ -28,7 +29,7 @@ mod work;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -79,7 +80,9 @@ enum Command {
 
 /// Parses the command line, runs the command and reports a failure.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let mut command = help::flowing(Cli::command());
+    let parsed = Cli::from_arg_matches(&command.get_matches_mut());
+    let cli = parsed.unwrap_or_else(|fault| fault.format(&mut command).exit());
     // The provider for outgoing TLS. It fails only if a provider is installed already.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     match run(cli.command) {

@@ -96,7 +96,8 @@ impl Export {
             output.finish()
         });
         let count = exported.await?;
-        terminal::remark(format_args!("{count} documents and parts of documents exported"));
+        let (one, several) = ("document or part of one", "documents and parts of documents");
+        terminal::remark(format_args!("{} exported", terminal::counted(count, one, several)));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -181,7 +182,7 @@ pub(super) struct Erase {
     /// Only count what would be erased.
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Erase without a question.
+    /// Erase. The command asks no question: without this flag or --dry-run it refuses, on a terminal and elsewhere.
     #[arg(long)]
     yes: bool,
     /// Keep the files that the person has uploaded, under the pseudonym.
@@ -228,7 +229,8 @@ fn checked(subject: &str) -> Result<&str, Failure> {
 
 fn print(counts: &[Count], what: &str) {
     for Count { collection, found } in counts {
-        terminal::say(format_args!("{collection}: {found} documents {what}"));
+        let found = terminal::counted(*found, "document", "documents");
+        terminal::say(format_args!("{collection}: {found} {what}"));
     }
     if counts.is_empty() {
         terminal::say("nothing is held of this person");

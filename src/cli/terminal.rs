@@ -31,6 +31,15 @@ pub(super) fn remark(sentence: impl Display) {
     let _closed = writeln!(io::stderr().lock(), "{sentence}");
 }
 
+/// A number and its noun.
+pub(super) fn counted<N>(count: N, one: &str, several: &str) -> String
+where
+    N: Display + PartialEq + From<u8>,
+{
+    let noun = if count == N::from(1) { one } else { several };
+    format!("{count} {noun}")
+}
+
 /// Formats rows as aligned columns; the last column isn't padded.
 pub(super) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     let mut widths = [0; COLUMNS];

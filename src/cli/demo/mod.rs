@@ -61,7 +61,7 @@ pub(super) struct Demo {
     /// Remove the data of an earlier demo in that folder and start again.
     #[arg(long)]
     fresh: bool,
-    /// Number of products in the filled shop.
+    /// Number of products in the filled shop, 50 to 200,000.
     #[arg(long, value_name = "NUMBER", default_value_t = seed::PRODUCTS)]
     #[arg(value_parser = clap::value_parser!(u32).range(50..=200_000))]
     products: u32,

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -47,7 +47,7 @@ pub(in crate::cli) struct Csv {
     /// What is exported.
     #[arg(value_enum)]
     rows: Rows,
-    /// The file; stdout without one.
+    /// The file; `-`, or none, is stdout.
     file: Option<PathBuf>,
     /// Character between two cells.
     #[arg(long, value_name = "CHARACTER", default_value_t = ',')]
@@ -65,13 +65,13 @@ pub(in crate::cli) struct Csv {
 /// The separator as CSV has it.
 ///
 /// # Errors
-/// It isn't one ASCII character, or it is a quote or the end of a line.
+/// It is neither punctuation of ASCII nor a tab or a space, or it is a quote.
 pub(in crate::cli) fn separator(given: char) -> Result<u8, Failure> {
-    let is_usable = given.is_ascii() && !['"', '\n', '\r', '\0'].contains(&given);
-    u8::try_from(given)
-        .ok()
-        .filter(|_| is_usable)
-        .ok_or_else(|| Failure::usage("--separator takes one ASCII character, such as ';'"))
+    let is_quote = ['"', '\''].contains(&given);
+    let is_usable = given.is_ascii_punctuation() && !is_quote || [' ', '\t'].contains(&given);
+    let unusable =
+        "--separator takes a punctuation mark of ASCII that is no quote, a tab or a space";
+    u8::try_from(given).ok().filter(|_| is_usable).ok_or_else(|| Failure::usage(unusable))
 }
 
 impl Csv {
@@ -79,12 +79,12 @@ impl Csv {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
         let separator = separator(self.separator)?;
-        let name =
-            self.file.as_ref().map_or_else(|| "stdout".into(), |file| file.display().to_string());
+        let file = self.file.as_ref().filter(|file| *file != Path::new("-"));
+        let name = file.map_or_else(|| "stdout".into(), |file| file.display().to_string());
         let unwritten = |fault: &dyn std::fmt::Display| {
             Failure::trouble(format!("can't write {name}: {fault}"))
         };
-        let mut output: Box<dyn Write> = match &self.file {
+        let mut output: Box<dyn Write> = match file {
             Some(file) => Box::new(File::create(file).map_err(|fault| unwritten(&fault))?),
             None => Box::new(io::stdout()),
         };
@@ -123,7 +123,8 @@ impl Csv {
             Ok(count)
         });
         let count = exported.await?;
-        terminal::remark(format_args!("{count} rows of {} exported", self.rows.name()));
+        let count = terminal::counted(count, "row", "rows");
+        terminal::remark(format_args!("{count} of {} exported", self.rows.name()));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -236,9 +236,9 @@ impl<'a> Exporting<'a> {
         let millis = self.since.elapsed().as_millis().max(1);
         let rate = u128::from(manifest.size) * 1_000 / millis;
         terminal::say(format_args!(
-            "{} documents of {} collections exported as of {} ({}, {} a second)",
-            manifest.documents,
-            manifest.collections.len(),
+            "{} of {} exported as of {} ({}, {} a second)",
+            terminal::counted(manifest.documents, "document", "documents"),
+            terminal::counted(manifest.collections.len(), "collection", "collections"),
             manifest.taken_at,
             BinaryBytes(manifest.size),
             BinaryBytes(u64::try_from(rate).unwrap_or(u64::MAX)),

@@ -31,7 +31,10 @@ use crate::cli::columns::Rows;
 /// Exit codes of --restore: 0 if everything is restored, 2 if the database isn't empty.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
-#[command(subcommand_negates_reqs = true, arg_required_else_help = true)]
+#[command(arg_required_else_help = true)]
+#[command(
+    override_usage = "docgate import <COMMAND>\n       docgate import [OPTIONS] --restore <DIR>"
+)]
 pub(in crate::cli) struct Import {
     #[command(subcommand)]
     pub(super) what: Option<What>,
@@ -113,8 +116,8 @@ pub(super) struct Stock {
 ///     docgate import csv products products.csv
 ///     docgate import csv stock delivery.csv --separator ';' --errors bad.jsonl
 ///
-/// Exit codes: 0 if every row was imported, 1 if rows were skipped (0 with --allow-errors), 2 if the header
-/// doesn't fit, 3 if the import was interrupted; --resume then continues it.
+/// Exit codes: 0 if every row was imported, 1 if rows were skipped or imported in part (0 with
+/// --allow-errors), 2 if the header doesn't fit, 3 if the import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Csv {
@@ -161,7 +164,8 @@ pub(super) struct Discussions {
 ///
 /// Examples of lines:
 ///     {"item": {"key": "hat", "name": "wizard's hat", "price": 40, "slots": ["HEAD"]}}
-///     {"place": {"key": "hall", "title": "A hall", "things": [{"key": "1", "item": "hat", "bonus": 3}]}}
+///     {"place": {"key": "hall", "title": "A hall",
+///                "things": [{"key": "1", "item": "hat", "bonus": 3}]}}
 ///     {"place": {"key": "garden", "title": "A garden"}}
 ///     {"exit": {"from": "hall", "direction": "NORTH", "to": "garden"}}
 ///     {"character": {"key": "ann", "owner": "subject-of-ann", "name": "Ann", "class": "wizard",
@@ -195,8 +199,8 @@ pub(super) struct World {
 ///     docgate import products products.jsonl.gz --dry-run
 ///     docgate import products products.jsonl.gz --errors bad.jsonl
 ///
-/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
-/// import was interrupted; --resume then continues it.
+/// Exit codes: 0 if every line was imported, 1 if lines were skipped or imported in part (0 with
+/// --allow-errors), 3 if the import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Products {

@@ -102,6 +102,7 @@ impl CsvRows {
             other => return Ok(Some((number, Row::Other(other)))),
         };
         while is_open(&text, self.separator) {
+            let end = self.lines.end().to_owned();
             let more = match self.lines.next()? {
                 Some(Line::Text(more)) if text.len() + more.len() < MAX_LENGTH => more,
                 Some(Line::Text(_)) | None => {
@@ -110,7 +111,8 @@ impl CsvRows {
                 }
                 Some(other) => return Ok(Some((number, Row::Other(other)))),
             };
-            text.push('\n');
+            // A line break in a cell stays as it is written.
+            text.push_str(&end);
             text.push_str(&more);
         }
         Ok(Some((number, self.row(&text))))
@@ -283,7 +285,7 @@ mod tests {
     fn the_habits_of_spreadsheets_are_known() {
         let found = rows("\u{feff}key;name\r\na;\"A;\r\n\"\"B\"\"\"\r\n;\r\nb;5\" disc\r\n");
         let found = found.expect("rows");
-        assert_eq!(found[0], (2, person("a", "A;\n\"B\"")));
+        assert_eq!(found[0], (2, person("a", "A;\r\n\"B\"")));
         assert_eq!(found[1], (4, Line::Text(String::new())), "an empty row");
         assert_eq!(found[2], (5, person("b", "5\" disc")));
         for text in ["key,name\na,A\n", "key\tname\na\tA", "sep=;\nkey;name\na;A\n"] {

@@ -9,14 +9,36 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{faults::Fault, lines::Line};
+use super::{faults::Fault, kinds::Kind, lines::Line};
 use crate::cli::{failure::Failure, terminal};
 
 /// Counts of the processed lines.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Counts {
     pub(super) imported: u64,
+    /// Lines that are imported but for a part.
+    #[serde(default)]
+    pub(super) in_part: u64,
+    /// Receipts that were booked before.
+    #[serde(default)]
+    pub(super) booked_before: u64,
     pub(super) skipped: u64,
+}
+
+impl Counts {
+    /// The counts as a sentence.
+    pub(super) fn summary(self, kind: Kind, is_dry: bool) -> String {
+        let Self { imported, in_part, booked_before, skipped } = self;
+        let done = if is_dry { "would be imported" } else { "imported" };
+        let mut text = format!("{} {done}", kind.counted(imported));
+        if in_part > 0 {
+            text = format!("{text}, {in_part} in part");
+        }
+        if booked_before > 0 {
+            text = format!("{text}, {booked_before} booked before");
+        }
+        format!("{text}, {} skipped", terminal::counted(skipped, "line", "lines"))
+    }
 }
 
 /// The content of the progress file.
@@ -160,17 +182,17 @@ fn read(path: &Path) -> Result<Option<State>, Failure> {
     })
 }
 
-/// Maximum number of skipped lines that are printed if they aren't written to a file.
+/// Maximum number of such lines that are printed if they aren't written to a file.
 const MAX_SHOWN: u64 = 20;
 
-/// Output of skipped lines.
+/// Output of lines that are skipped or imported in part.
 pub(super) struct Errors {
     file: Option<(PathBuf, BufWriter<File>)>,
-    skipped: u64,
+    noted: u64,
 }
 
 impl Errors {
-    /// Writes skipped lines to a file, to which `resume` appends, or otherwise to stderr.
+    /// Writes the lines to a file, to which `resume` appends, or otherwise to stderr.
     pub(super) fn open(path: Option<&Path>, resume: bool) -> Result<Self, Failure> {
         let open = |path: &Path| -> Result<_, Failure> {
             let mut options = File::options();
@@ -178,20 +200,29 @@ impl Errors {
             let file = options.open(path).map_err(|fault| failed("write", path, &fault))?;
             Ok((path.to_owned(), BufWriter::new(file)))
         };
-        Ok(Self { file: path.map(open).transpose()?, skipped: 0 })
+        Ok(Self { file: path.map(open).transpose()?, noted: 0 })
     }
 
-    /// Reports a skipped line.
-    pub(super) fn note(&mut self, number: u64, fault: &Fault, line: &Line) -> Result<(), Failure> {
-        self.skipped += 1;
+    /// Reports a line that is skipped, or imported in part.
+    pub(super) fn note(
+        &mut self,
+        number: u64,
+        fault: &Fault,
+        is_in_part: bool,
+        line: &Line,
+    ) -> Result<(), Failure> {
+        self.noted += 1;
         if let Some((path, file)) = &mut self.file {
             let text = line.text();
             let Fault { field, reason } = fault;
-            let entry = json!({ "line": number, "field": field, "reason": reason, "text": text });
+            let entry = json!({
+                "line": number, "field": field, "reason": reason, "inPart": is_in_part, "text": text,
+            });
             return writeln!(file, "{entry}").map_err(|fault| failed("write", path, &fault));
         }
-        if self.skipped <= MAX_SHOWN {
-            terminal::remark(format_args!("line {number}: {fault}"));
+        if self.noted <= MAX_SHOWN {
+            let rest = if is_in_part { " (the rest of the line is imported)" } else { "" };
+            terminal::remark(format_args!("line {number}: {fault}{rest}"));
         }
         Ok(())
     }
@@ -204,13 +235,11 @@ impl Errors {
         }
     }
 
-    /// Prints the number of skipped lines that weren't printed.
+    /// Prints the number of lines that weren't printed.
     pub(super) fn print_rest(&self) {
-        if self.file.is_none() && self.skipped > MAX_SHOWN {
-            let more = self.skipped - MAX_SHOWN;
-            terminal::remark(format_args!(
-                "… and {more} more lines (--errors FILE lists all of them)"
-            ));
+        if self.file.is_none() && self.noted > MAX_SHOWN {
+            let more = terminal::counted(self.noted - MAX_SHOWN, "more line", "more lines");
+            terminal::remark(format_args!("… and {more} (--errors FILE lists all of them)"));
         }
     }
 }

@@ -5,7 +5,10 @@ use serde::de::DeserializeOwned;
 use super::{faults::Fault, lines::Line};
 use crate::{
     app::App,
-    domains::{catalog, categories, comments, game, inventory, people},
+    cli::terminal,
+    domains::{
+        catalog, categories, comments, game, inventory, inventory::operations::Booked, people,
+    },
     error::Error,
     graphql::refusals::InvalidInput,
 };
@@ -31,10 +34,40 @@ pub(super) enum Kind {
 pub(super) enum LineResult {
     /// The line is stored, by this import or an earlier one.
     Imported,
+    /// The receipt of the line was booked before: nothing has changed.
+    BookedBefore,
+    /// The line is stored but for a part, with the reason.
+    InPart(Fault),
     /// The line is empty.
     Blank,
     /// The line can't be used, with the reason.
     Skipped(Fault),
+}
+
+impl From<Result<(), InvalidInput>> for LineResult {
+    fn from(answer: Result<(), InvalidInput>) -> Self {
+        answer.map_or_else(|invalid| Self::Skipped(invalid.into()), |()| Self::Imported)
+    }
+}
+
+impl From<Result<(), catalog::import::Refused>> for LineResult {
+    fn from(answer: Result<(), catalog::import::Refused>) -> Self {
+        match answer {
+            Ok(()) => Self::Imported,
+            Err(refused) if refused.is_in_part => Self::InPart(refused.fault.into()),
+            Err(refused) => Self::Skipped(refused.fault.into()),
+        }
+    }
+}
+
+impl From<Result<Booked, InvalidInput>> for LineResult {
+    fn from(answer: Result<Booked, InvalidInput>) -> Self {
+        match answer {
+            Ok(Booked::Now) => Self::Imported,
+            Ok(Booked::Before) => Self::BookedBefore,
+            Err(invalid) => Self::Skipped(invalid.into()),
+        }
+    }
 }
 
 impl Kind {
@@ -50,14 +83,34 @@ impl Kind {
         }
     }
 
-    /// The objects in the lines, in the plural.
-    pub(super) fn things(self) -> &'static str {
-        match self {
-            Self::Stock => "receipts of stock",
-            Self::Discussions => "comments and reviews",
-            Self::World => "parts of the world",
-            Self::Categories | Self::People | Self::Products => self.name(),
+    /// So many objects in the lines.
+    pub(super) fn counted(self, count: u64) -> String {
+        let (one, several) = match self {
+            Self::Categories => ("category", "categories"),
+            Self::People => ("person", "people"),
+            Self::Products => ("product", "products"),
+            Self::Stock => ("receipt of stock", "receipts of stock"),
+            Self::Discussions => ("comment or review", "comments and reviews"),
+            Self::World => ("part of the world", "parts of the world"),
+        };
+        terminal::counted(count, one, several)
+    }
+
+    /// How a file is imported that doesn't begin with this line of JSON.
+    pub(super) fn hint(self, first: &Line) -> Option<String> {
+        let text = first.text()?;
+        if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+            return None;
         }
+        let name = self.name();
+        Some(match self {
+            Self::Products | Self::Stock | Self::People => format!(
+                "The file isn't JSON Lines. If it is CSV, `docgate import csv {name} FILE` imports it."
+            ),
+            Self::Categories | Self::Discussions | Self::World => format!(
+                "The file isn't JSON Lines: {name} are imported from one JSON object per line."
+            ),
+        })
     }
 
     /// Imports lines; the results have the same order. It is idempotent.
@@ -130,9 +183,9 @@ impl Kind {
 }
 
 /// Imports all parsable lines with one call; the results have the order of the lines.
-async fn import_batch<T: DeserializeOwned>(
+async fn import_batch<T: DeserializeOwned, A: Into<LineResult>>(
     lines: &[(u64, Line)],
-    import: impl AsyncFnOnce(&[T]) -> Result<Vec<Result<(), InvalidInput>>, Error>,
+    import: impl AsyncFnOnce(&[T]) -> Result<Vec<A>, Error>,
 ) -> Result<Vec<LineResult>, Error> {
     let mut results = Vec::with_capacity(lines.len());
     let mut valid = Vec::new();
@@ -149,9 +202,7 @@ async fn import_batch<T: DeserializeOwned>(
     }
     let imported = import(&valid).await?;
     for (position, imported) in positions.into_iter().zip(imported) {
-        if let Err(invalid) = imported {
-            results[position] = LineResult::Skipped(invalid.into());
-        }
+        results[position] = imported.into();
     }
     Ok(results)
 }

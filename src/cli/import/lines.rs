@@ -76,6 +76,8 @@ pub(super) struct Lines {
     bytes_read: Arc<AtomicU64>,
     /// Number of lines read.
     count: u64,
+    /// Terminator of the last line read.
+    end: String,
     digest: Sha256,
 }
 
@@ -96,12 +98,17 @@ impl Lines {
         } else {
             Box::new(input)
         };
-        Ok(Self { input, bytes_read, count: 0, digest: Sha256::new() })
+        Ok(Self { input, bytes_read, count: 0, end: String::new(), digest: Sha256::new() })
     }
 
     /// Number of the last line read, counted from 1.
     pub(super) fn number(&self) -> u64 {
         self.count
+    }
+
+    /// Terminator of the last line read, if that is a text.
+    pub(super) fn end(&self) -> &str {
+        &self.end
     }
 
     /// The end of the last line read.
@@ -152,13 +159,15 @@ impl Lines {
         Ok(Some(self.line(text, length)))
     }
 
-    fn line(&self, text: Vec<u8>, length: usize) -> Line {
+    fn line(&mut self, text: Vec<u8>, length: usize) -> Line {
         if length > MAX_LENGTH {
             return Line::Bad(format!("is longer than {MAX_LENGTH} bytes"));
         }
         match String::from_utf8(text) {
             Ok(text) => {
-                let text = text.trim_end_matches(['\n', '\r']);
+                let whole = text.as_str();
+                let text = whole.trim_end_matches(['\n', '\r']);
+                whole[text.len()..].clone_into(&mut self.end);
                 // Some programs begin a file with a byte order mark.
                 let text = if self.count == 1 { text.trim_start_matches('\u{feff}') } else { text };
                 Line::Text(text.to_owned())

@@ -37,9 +37,10 @@ use super::{
 use crate::{app::App, config::Config, domains::catalog::import::Earlier};
 pub(super) use commands::Import;
 use commands::{Csv, What};
+use faults::Fault;
 use journal::{Errors, Journal};
 use kinds::{Kind, LineResult};
-use lines::Lines;
+use lines::{Line, Lines};
 use reader::Batch;
 
 #[derive(Debug, Args)]
@@ -52,10 +53,11 @@ pub(super) struct Options {
     /// File that records the progress until the import is completed [default: FILE.progress; none for stdin].
     #[arg(long, value_name = "FILE")]
     progress: Option<PathBuf>,
-    /// Write skipped lines to this file, one JSON object each with line, field, reason and text.
+    /// Write lines that are skipped or imported in part to this file, one JSON object each with line, field, reason, inPart
+    /// and text.
     #[arg(long, value_name = "FILE")]
     errors: Option<PathBuf>,
-    /// Exit with 0 even if lines were skipped.
+    /// Exit with 0 even if lines were skipped or imported in part.
     #[arg(long)]
     allow_errors: bool,
     /// Check every line as the import would, by itself, and change nothing. Of what a line needs of earlier lines or has
@@ -138,15 +140,16 @@ impl Options {
             let (app, bar) = (App::new(config.clone(), database), bar(&self.file));
             app.refresh_versions().await?;
             let is_dry = self.dry_run;
-            let earlier = Earlier::default();
+            let (earlier, hint) = (Earlier::default(), None);
             let mut work =
-                RunningImport { app, kind, columns, is_dry, earlier, journal, errors, bar };
+                RunningImport { app, kind, columns, is_dry, earlier, journal, errors, bar, hint };
             work.run(lines, &bytes_read).await?;
             work.print_summary();
-            Ok(work.journal.counts().skipped)
+            let counts = work.journal.counts();
+            Ok(counts.skipped + counts.in_part)
         });
-        let skipped = imported.await?;
-        let complaint = skipped > 0 && !self.allow_errors;
+        let incomplete = imported.await?;
+        let complaint = incomplete > 0 && !self.allow_errors;
         Ok(if complaint { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
@@ -211,6 +214,8 @@ struct RunningImport {
     journal: Journal,
     errors: Errors,
     bar: ProgressBar,
+    /// How a file is imported that isn't what it should be.
+    hint: Option<String>,
 }
 
 /// Maximum number of tries of a batch while MongoDB doesn't answer, and the pause between them.
@@ -271,20 +276,39 @@ impl RunningImport {
             let counts = self.journal.counts_mut();
             match result {
                 LineResult::Imported => counts.imported += 1,
+                LineResult::BookedBefore => counts.booked_before += 1,
                 LineResult::Blank => {}
-                LineResult::Skipped(mut fault) => {
+                LineResult::InPart(fault) => {
+                    counts.in_part += 1;
+                    self.note(*number, line, fault, true)?;
+                }
+                LineResult::Skipped(fault) => {
                     counts.skipped += 1;
-                    let row = fault.field.as_deref().and_then(|field| line.row_of(field));
-                    let number = row.unwrap_or(*number);
-                    if let (Some(columns), Some(field)) = (self.columns, &mut fault.field) {
-                        *field = of_field(columns, field);
+                    if *number == 1 && self.columns.is_none() {
+                        self.hint = self.kind.hint(line);
                     }
-                    self.bar.suspend(|| self.errors.note(number, &fault, line))?;
+                    self.note(*number, line, fault, false)?;
                 }
             }
         }
         self.errors.flush()?;
         self.journal.note(last, digest)
+    }
+
+    /// Reports a line that is skipped, or imported in part.
+    fn note(
+        &mut self,
+        number: u64,
+        line: &Line,
+        mut fault: Fault,
+        is_in_part: bool,
+    ) -> Result<(), Failure> {
+        let row = fault.field.as_deref().and_then(|field| line.row_of(field));
+        if let (Some(columns), Some(field)) = (self.columns, &mut fault.field) {
+            *field = of_field(columns, field);
+        }
+        let number = row.unwrap_or(number);
+        self.bar.suspend(|| self.errors.note(number, &fault, is_in_part, line))
     }
 
     /// The failure of an interrupted import, with a hint on how to continue.
@@ -302,10 +326,10 @@ impl RunningImport {
     fn print_summary(&self) {
         self.bar.finish_and_clear();
         self.errors.print_rest();
-        let counts = self.journal.counts();
-        let (imported, things, skipped) = (counts.imported, self.kind.things(), counts.skipped);
-        let done = if self.is_dry { "would be imported" } else { "imported" };
-        terminal::say(format_args!("{imported} {things} {done}, {skipped} lines skipped"));
+        if let Some(hint) = &self.hint {
+            terminal::remark(hint);
+        }
+        terminal::say(self.journal.counts().summary(self.kind, self.is_dry));
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) async fn create_people(
         }
     }";
     let merchant = merchant();
-    let bar = steps.begin("people", cast.names.len());
+    let bar = steps.begin("contributors", cast.names.len());
     let ids = stream::iter(cast.names.iter().enumerate())
         .map(|(number, name)| {
             let (merchant, bar) = (&merchant, &bar);
@@ -97,8 +97,8 @@ pub(super) async fn create_products(
         let lines = batch.iter().map(|product| parsed(line(product, people)));
         let lines: Vec<catalog::ImportProduct> = lines.collect::<Result<_, _>>()?;
         for (product, result) in batch.iter().zip(catalog::import::import(app, &lines).await?) {
-            result.map_err(|invalid| {
-                let (sku, fault) = (&product.sku, invalid.message);
+            result.map_err(|refused| {
+                let (sku, fault) = (&product.sku, refused.fault.message);
                 Failure::trouble(format!("the shop can't be filled: {sku}: {fault}"))
             })?;
         }

@@ -107,7 +107,7 @@ const RECORD: &str = "mutation($hits: [HitInput!]!) { recordHits(input: { hits: 
 
 /// Counts the page views up to now.
 pub(super) async fn create(app: &App, steps: &Steps) -> Result<(), Failure> {
-    let bar = steps.begin("page views", SITES.iter().map(|(_, pages)| pages.len()).sum());
+    let bar = steps.begin("pages in reports", SITES.iter().map(|(_, pages)| pages.len()).sum());
     let now = app.clock().timestamp_millis();
     let mut random = Random::new(14);
     for (site, pages) in SITES {

@@ -44,7 +44,7 @@ pub(super) async fn create(app: &App, count: usize, steps: &Steps) -> Result<(),
     let number = (2 * count).clamp(AUTHORS + 1, PEOPLE);
     let fans = (10 * count).min(FOLLOWERS).saturating_sub(number);
     let now = app.clock().timestamp_millis();
-    let bar = steps.begin("people", number + fans);
+    let bar = steps.begin("users", number + fans);
     let (users, members) = people(&mut random, &cast.names, number, fans);
     let began = DateTime::from_millis(now - TWO_YEARS);
     import(app, &users, &members, began).await?;

@@ -51,7 +51,7 @@ fn user(number: usize) -> String {
 /// Records the traffic of the last days.
 pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Result<(), Failure> {
     let mut random = Random::new(16);
-    let bar = steps.begin("views", PAGES.len());
+    let bar = steps.begin("pages in series", PAGES.len());
     let now = app.clock().timestamp_millis();
     for (number, page) in PAGES.iter().enumerate() {
         let mut views = Vec::new();

@@ -95,6 +95,29 @@ impl ImportContributor {
     }
 }
 
+/// Why a line was refused.
+#[derive(Debug)]
+pub struct Refused {
+    /// The field with the fault, and the reason.
+    pub fault: InvalidInput,
+    /// Whether the product is imported without the field.
+    pub is_in_part: bool,
+}
+
+impl Refused {
+    /// The product is imported without the field.
+    fn in_part(fault: InvalidInput) -> Self {
+        Self { fault, is_in_part: true }
+    }
+}
+
+impl From<InvalidInput> for Refused {
+    /// Nothing of the line is imported.
+    fn from(fault: InvalidInput) -> Self {
+        Self { fault, is_in_part: false }
+    }
+}
+
 /// Number of products per command.
 const BATCH: usize = 250;
 /// Number of products whose slugs or variants are set at the same time.
@@ -104,7 +127,7 @@ const LINES_AT_ONCE: usize = 16;
 ///
 /// # Errors
 /// Some of the lines may have been imported. Import them again.
-pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
+pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), Refused>>> {
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         answers.extend(import_batch(app, batch).await?);
@@ -121,17 +144,18 @@ fn named(lines: &[ImportProduct]) -> (Vec<String>, Vec<String>) {
     (Vec::from_iter(paths), Vec::from_iter(people))
 }
 
-async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), InvalidInput>>> {
+async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), Refused>>> {
     let (paths, people) = named(lines);
     let found = Found::read(app, &paths, &people).await?;
     let mut sound = Vec::new();
     let each = |line| checked(app, line, &found).map(|product| sound.push(product));
-    let mut answers: Vec<_> = lines.iter().map(each).collect();
+    let mut answers: Vec<_> =
+        lines.iter().map(each).map(|answer| answer.map_err(Refused::from)).collect();
     let token = app.ids().random();
     let refused = store::import(app, &sound, &token).await?;
     let sent = answers.iter_mut().filter(|answer| answer.is_ok()).zip(&sound).enumerate();
     for (_, (answer, product)) in sent.filter(|(position, _)| refused.contains(position)) {
-        *answer = Err(why_refused(app, product).await?);
+        *answer = Err(why_refused(app, product).await?.into());
     }
     let renamed = sound.iter().filter(|product| product.contributors.is_some());
     let renamed: Vec<String> = renamed.map(|product| product.sku.clone()).collect();
@@ -180,7 +204,7 @@ fn misfit(currency: CurrencyCode, variants: &[Variant], pricing: &Pricing) -> Op
 async fn set_rest(
     app: &App,
     lines: &[ImportProduct],
-    answers: &mut [Result<(), InvalidInput>],
+    answers: &mut [Result<(), Refused>],
 ) -> Result<()> {
     let skus = repeated(lines.iter().map(|line| line.sku.as_str()));
     let slugs = repeated(lines.iter().filter_map(|line| Some(line.slug.as_ref()?.as_str())));
@@ -198,7 +222,7 @@ async fn set_rest(
         .try_for_each_concurrent(LINES_AT_ONCE, async |group| {
             for (line, answer) in group {
                 let slug = set_slug_of(app, line).await?;
-                *answer = slug.and(set_variants_of(app, line).await?);
+                *answer = slug.and(set_variants_of(app, line).await?).map_err(Refused::in_part);
             }
             Ok(())
         })

@@ -8,12 +8,14 @@
 //! A line is a receipt. The stock document remembers its name for good, in the update that books it. So a
 //! line can be imported again at any time and is booked once.
 
+use std::collections::BTreeMap;
+
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
     documents::{ImportedReceipt, StockDocument},
-    operations::{MAX, Refused, book},
+    operations::{Booked, MAX, Refused, book},
     store::{self, Once, RECEIPTS},
 };
 use crate::{domains::catalog, graphql::prelude::*};
@@ -35,31 +37,54 @@ fn unnamed() -> String {
     "import".to_owned()
 }
 
-/// Number of receipts that are booked concurrently.
+/// Number of SKUs whose receipts are booked concurrently.
 const AT_ONCE: usize = 48;
 
-/// Imports `lines`. Returns for each of them, in their order, why it was refused.
+/// Imports `lines`. Returns for each of them, in their order, when it was booked, or why it was refused. Receipts of one
+/// SKU are booked in the order of their lines, so that the first one of a name counts.
 ///
 /// # Errors
 /// Some of the lines may have been imported. Import them again.
-pub async fn import(app: &App, lines: &[ImportStock]) -> Result<Vec<Result<(), InvalidInput>>> {
-    let booked = stream::iter(lines).map(async |line| booked(app, line).await);
-    booked.buffered(AT_ONCE).try_collect().await
+pub async fn import(app: &App, lines: &[ImportStock]) -> Result<Vec<Result<Booked, InvalidInput>>> {
+    let mut skus: BTreeMap<&str, Vec<(usize, &ImportStock)>> = BTreeMap::new();
+    for (position, line) in lines.iter().enumerate() {
+        skus.entry(&line.sku).or_default().push((position, line));
+    }
+    let mut answers: Vec<_> = stream::iter(skus.into_values())
+        .map(|receipts| book_in_order(app, receipts))
+        .buffer_unordered(AT_ONCE)
+        .try_concat()
+        .await?;
+    answers.sort_by_key(|(position, _)| *position);
+    Ok(answers.into_iter().map(|(_, answer)| answer).collect())
 }
 
-/// Checks `lines` as the import would, and changes nothing. Returns for each of them why it would be refused.
+/// The position of a line, and its answer.
+type Answer = (usize, Result<Booked, InvalidInput>);
+
+/// Books receipts of one SKU, one after the other.
+async fn book_in_order(app: &App, receipts: Vec<(usize, &ImportStock)>) -> Result<Vec<Answer>> {
+    let mut answers = Vec::with_capacity(receipts.len());
+    for (position, line) in receipts {
+        answers.push((position, booked(app, line).await?));
+    }
+    Ok(answers)
+}
+
+/// Checks `lines` as the import would, and changes nothing. Returns for each of them when it would be booked, or why it
+/// would be refused.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn check_lines(
     app: &App,
     lines: &[ImportStock],
-) -> Result<Vec<Result<(), InvalidInput>>> {
+) -> Result<Vec<Result<Booked, InvalidInput>>> {
     let checked = stream::iter(lines).map(async |line| would_book(app, line).await);
     checked.buffered(AT_ONCE).try_collect().await
 }
 
-async fn would_book(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput>> {
+async fn would_book(app: &App, line: &ImportStock) -> Result<Result<Booked, InvalidInput>> {
     if let Err(invalid) = check(line) {
         return Ok(Err(invalid));
     }
@@ -70,10 +95,11 @@ async fn would_book(app: &App, line: &ImportStock) -> Result<Result<(), InvalidI
     let stock = store::stocks(app).get(sku).await?;
     let imported = stock.map(|stock| stock.imported).unwrap_or_default();
     let same = imported.iter().find(|one| one.receipt == *receipt);
-    if same.is_some_and(|same| same.quantity != *quantity) {
-        return Ok(Err(InvalidInput::new("quantity", other_quantity(receipt))));
-    }
-    Ok(Ok(()))
+    Ok(match same {
+        None => Ok(Booked::Now),
+        Some(same) if same.quantity == *quantity => Ok(Booked::Before),
+        Some(_) => Err(InvalidInput::new("quantity", other_quantity(receipt))),
+    })
 }
 
 /// The reason of a line whose product doesn't exist.
@@ -119,13 +145,13 @@ pub async fn for_each_line(app: &App, mut each: impl FnMut(serde_json::Value)) -
     store::stocks(app).for_each(lines).await
 }
 
-async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput>> {
+async fn booked(app: &App, line: &ImportStock) -> Result<Result<Booked, InvalidInput>> {
     if let Err(invalid) = check(line) {
         return Ok(Err(invalid));
     }
     let ImportStock { sku, quantity, receipt } = line;
     let (field, reason) = match book(app, sku, *quantity, Once::Receipt(receipt)).await {
-        Ok(_stock) => return Ok(Ok(())),
+        Ok((_stock, booked)) => return Ok(Ok(booked)),
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::Refused(Refused::NoProduct)) => ("sku", NO_PRODUCT.to_owned()),
         Err(Stop::Refused(Refused::OtherInput)) => ("quantity", other_quantity(receipt)),

@@ -21,7 +21,7 @@ use crate::support::{Gateway, cuts, short_bounds};
 async fn run(gateway: &Gateway, lines: Value) -> Vec<Result<(), String>> {
     let lines: Vec<ImportProduct> = serde_json::from_value(lines).expect("lines");
     let said = import(&gateway.app, &lines).await.expect("imported");
-    said.into_iter().map(|said| said.map_err(|invalid| invalid.message)).collect()
+    said.into_iter().map(|said| said.map_err(|refused| refused.fault.message)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,7 +126,7 @@ async fn a_check_refuses_the_lines_that_the_import_refuses() {
     let mut earlier = Earlier::default();
     let said = check(&gateway.app, &all, &mut earlier).await.expect("checked");
     let said: Vec<_> =
-        said.into_iter().map(|said| said.map_err(|invalid| invalid.message)).collect();
+        said.into_iter().map(|said| said.map_err(|refused| refused.fault.message)).collect();
     assert!(gateway.snapshot().await == before);
     let fine: Vec<bool> = said.iter().map(Result::is_ok).collect();
     let (own, more) = fine.split_at(9);
@@ -155,7 +155,7 @@ async fn a_line_whose_slug_is_refused_has_its_variants() {
         let said =
             run(&gateway, json!([line])).await.pop().expect("an answer").expect_err("refused");
         assert!(said.starts_with("input.slug: "), "{said}");
-        assert_eq!(checked[0].as_ref().map_err(|invalid| &invalid.message), Err(&said));
+        assert_eq!(checked[0].as_ref().map_err(|refused| &refused.fault.message), Err(&said));
         let stored = gateway.raw("products").find_one(doc! { "_id": sku }).await.expect("read");
         let stored = stored.expect("a product");
         let variants = stored.get_array("variants").expect("variants").len();

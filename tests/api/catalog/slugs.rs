@@ -255,7 +255,7 @@ async fn lines_of_an_import_set_slugs() {
     let run = async |lines: Value| {
         let lines: Vec<ImportProduct> = serde_json::from_value(lines).expect("lines");
         let said = import(&gateway.app, &lines).await.expect("imported");
-        said.into_iter().map(|said| said.map_err(|invalid| invalid.field)).collect::<Vec<_>>()
+        said.into_iter().map(|said| said.map_err(|refused| refused.fault.field)).collect::<Vec<_>>()
     };
     let lines =
         json!([line("t-1", json!("one")), line("t-2", Value::Null), line("t-3", json!("three"))]);

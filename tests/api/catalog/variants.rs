@@ -299,7 +299,7 @@ async fn lines_of_an_import_add_and_change_variants() {
     let run = async |lines: Value| {
         let lines: Vec<ImportProduct> = serde_json::from_value(lines).expect("lines");
         let said = import(&gateway.app, &lines).await.expect("imported");
-        said.into_iter().map(|said| said.map_err(|invalid| invalid.field)).collect::<Vec<_>>()
+        said.into_iter().map(|said| said.map_err(|refused| refused.fault.field)).collect::<Vec<_>>()
     };
     let red = |sku: &str, difference: i64| variant(sku, ["red", "M"], difference);
     let lines = json!([
@@ -344,7 +344,7 @@ async fn a_line_is_imported_but_for_what_is_refused() {
         }
         let lines: Vec<ImportProduct> = serde_json::from_value(json!([line])).expect("a line");
         let said = import(&gateway.app, &lines).await.expect("imported").pop().expect("an answer");
-        said.map_err(|invalid| invalid.field)
+        said.map_err(|refused| refused.fault.field)
     };
     let titles = async || {
         let found = variants(&gateway, "shirt").await;

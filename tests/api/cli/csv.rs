@@ -1,5 +1,6 @@
 //! `docgate import csv` and `docgate export csv`.
 
+mod summary;
 mod variants;
 
 use std::{fs, path::Path};
@@ -124,7 +125,7 @@ async fn rows_are_imported_as_spreadsheets_write_them() {
     };
     assert_eq!((price(lantern, "list"), price(lantern, "retail")), (1_999, 1_799));
     assert_eq!(lantern.get_array("contributors").expect("a list").len(), 2);
-    assert_eq!(phones.get_str("title").expect("a title"), "Two\nlines");
+    assert_eq!(phones.get_str("title").expect("a title"), "Two\r\nlines");
     assert_eq!(phones.get_str("type").expect("a type"), "headphones");
     assert_eq!(price(phones, "retail"), 5, "a currency without a minor unit");
     assert_eq!(home.get_str("title").expect("a title"), "@home");
@@ -181,7 +182,7 @@ async fn a_dry_run_finds_every_fault_and_changes_nothing() {
     let (code, out, said) = shop.import("products", &file, &["--dry-run", "--errors", &errors]);
     assert_eq!(
         (code, out.as_str()),
-        (1, "1 products would be imported, 6 lines skipped\n"),
+        (1, "1 product would be imported, 6 lines skipped\n"),
         "{said}"
     );
     let errors = fs::read_to_string(errors).expect("a file");
@@ -202,13 +203,13 @@ async fn a_dry_run_finds_every_fault_and_changes_nothing() {
     assert!(!Path::new(&format!("{file}.progress")).exists());
 
     let (code, out, said) = shop.import("products", &file, &["--allow-errors"]);
-    assert_eq!((code, out.as_str()), (0, "1 products imported, 6 lines skipped\n"), "{said}");
+    assert_eq!((code, out.as_str()), (0, "1 product imported, 6 lines skipped\n"), "{said}");
     assert!(said.contains("line 3: list: must be a price"), "{said}");
     let stock = shop.file("stock.csv", "sku,quantity\nA-1,2\nA-9,2\nA-1,x\n");
     let (code, out, said) = shop.import("stock", &stock, &["--dry-run"]);
     assert_eq!(
         (code, out.as_str()),
-        (1, "1 receipts of stock would be imported, 2 lines skipped\n"),
+        (1, "1 receipt of stock would be imported, 2 lines skipped\n"),
         "{said}"
     );
     assert!(said.contains("line 3: sku: there is no such product"), "{said}");

@@ -104,29 +104,29 @@ async fn a_dry_run_checks_every_line_and_changes_nothing() {
             "categories",
             r#"{"path": "/film", "names": {"en": "Film"}}"#.to_owned(),
             r#"{"path": "film", "names": {"en": "Film"}}"#.to_owned(),
-            "categories",
+            "category",
             "path",
         ),
         (
             "people",
             r#"{"key": "ann", "name": "Ann"}"#.to_owned(),
             r#"{"key": "ben", "name": ""}"#.to_owned(),
-            "people",
+            "person",
             "name",
         ),
-        ("products", product(1).to_string(), bad, "products", "categories[0]"),
+        ("products", product(1).to_string(), bad, "product", "categories[0]"),
         (
             "discussions",
             format!("{review}5}}"),
             format!("{review}9}}"),
-            "comments and reviews",
+            "comment or review",
             "stars",
         ),
     ];
-    for (kind, good, bad, things, field) in cases {
+    for (kind, good, bad, thing, field) in cases {
         let file = place.file("lines.jsonl", format!("{good}\n\n{bad}\n").as_bytes());
         let (code, out, said) = place.import(kind, &file, &["--dry-run"]);
-        let told = format!("1 {things} would be imported, 1 lines skipped\n");
+        let told = format!("1 {thing} would be imported, 1 line skipped\n");
         assert_eq!((code, out.as_str()), (1, told.as_str()), "{said}");
         assert!(said.contains(&format!("line 3: {field}: ")), "{said}");
         assert!(!place.folder.path().join("lines.jsonl.progress").exists());

@@ -1,5 +1,6 @@
 //! The commands, as the binary that people run.
 
+mod alone;
 mod backup;
 mod closing;
 mod configuration;
@@ -211,6 +212,38 @@ fn every_command_explains_itself() {
     }
     assert_eq!(done(docgate(&["nonsense"])).0, 2);
     assert_eq!(done(docgate(&[])).0, 2);
+}
+
+/// Lines of help aren't broken twice: in the source, and again at the width of the terminal.
+#[test]
+fn paragraphs_of_help_fill_the_width() {
+    for arguments in [
+        &["demo"][..],
+        &["import"],
+        &["import", "csv"],
+        &["import", "world"],
+        &["export"],
+        &["indexes", "apply"],
+        &["migrate"],
+        &["person", "erase"],
+        &["work"],
+        &["check"],
+    ] {
+        let mut command = docgate(arguments);
+        command.arg("--help").env_remove("COLUMNS");
+        let (code, help, _) = done(command);
+        assert_eq!(code, 0);
+        let long = help.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(long, None, "{arguments:?}");
+        let lines: Vec<&str> = help.lines().collect();
+        let is_prose = |line: &str| line.starts_with(|first: char| first.is_alphabetic());
+        for pair in lines.windows(2).filter(|pair| is_prose(pair[0]) && is_prose(pair[1])) {
+            let next = pair[1].split(' ').next().expect("a word").chars().count();
+            assert!(pair[0].chars().count() + 1 + next > 100, "{arguments:?}: {pair:?}");
+        }
+    }
+    let (_, help, _) = done(docgate(&["demo", "--help"]));
+    assert!(help.contains("50 to 200,000"), "{help}");
 }
 
 #[test]

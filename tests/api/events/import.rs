@@ -274,7 +274,7 @@ async fn broken_lines_are_told_with_their_numbers() {
     let (code, out, said) = place.import(&[&file], &[]);
     assert_eq!((code, out.as_str()), (1, "3 requests imported, 6 lines skipped\n"), "{said}");
     for told in [
-        "access.log, line 2: host: is missing or the last",
+        "access.log, line 2: host: nothing follows it: a line is host ident user [time]",
         "access.log, line 4: time: isn't a time such as",
         "access.log, line 5: time: is before the time for which events are kept (events_retention_days)",
         "access.log, line 6: is longer than 65536 bytes",
@@ -311,8 +311,8 @@ async fn a_path_that_is_no_name_of_a_page_is_counted_in_neither_and_told() {
         format!("h - - [{}] \"GET {path} HTTP/1.1\" 200 1\n", time(&day, "00:00:00"))
     };
     let long: String = lengths.map(path).map(line).concat();
-    let told = "2 requests are counted in neither reports nor series: their paths are longer than 1,000 \
-                characters or no names of pages\n";
+    let told = "2 requests are counted in neither reports nor series: a path is longer than 1,000 \
+                characters or no name of a page\n";
     let into = |name: &str, sinks: &str, told: &str| {
         // Each log begins with a line of its own, so none is known.
         let file = place.file(name, (line(format!("/{name}")) + &long).as_bytes());

@@ -233,7 +233,7 @@ async fn lines_of_an_import_choose_images_of_the_product() {
         line["variants"] = variants;
         let lines: Vec<ImportProduct> = serde_json::from_value(json!([line])).expect("a line");
         let said = import(&gateway.app, &lines).await.expect("imported").pop().expect("an answer");
-        said.map_err(|invalid| invalid.field)
+        said.map_err(|refused| refused.fault.field)
     };
     let red = |image: Value| with_image("shirt.a", "M", image);
     let plain = || variant("shirt.a", ["red", "M"], 0);

@@ -254,7 +254,7 @@ async fn bring(
 ) -> Result<Vec<Result<(), String>>, docgate::error::Error> {
     let lines: Vec<ImportStock> = serde_json::from_value(lines).expect("lines");
     let said = import(&gateway.app, &lines).await?;
-    Ok(said.into_iter().map(|said| said.map_err(|invalid| invalid.message)).collect())
+    Ok(said.into_iter().map(|said| said.map(drop).map_err(|invalid| invalid.message)).collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -98,14 +98,20 @@ fn split(request: &str) -> (Option<&str>, &str) {
     if url.is_empty() { (None, request) } else { (Some(method), url) }
 }
 
+/// The reason of a line that ends before its time.
+const ENDS_EARLY: &str =
+    "nothing follows it: a line is host ident user [time] \"request\" status bytes";
+
 /// What is left of a line.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
     /// The text up to the next space, which is skipped.
     fn word(&mut self, field: &str) -> Result<&'a [u8], Fault> {
-        let end =
-            memchr(b' ', self.0).ok_or_else(|| Fault::of_field(field, "is missing or the last"))?;
+        if self.0.is_empty() {
+            return Err(Fault::of_field(field, "is missing"));
+        }
+        let end = memchr(b' ', self.0).ok_or_else(|| Fault::of_field(field, ENDS_EARLY))?;
         if end == 0 {
             return Err(Fault::of_field(field, "is empty"));
         }

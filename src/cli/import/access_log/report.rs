@@ -117,21 +117,20 @@ impl Report {
     pub(super) fn finish(&self) -> u64 {
         self.bar.finish_and_clear();
         if self.errors.is_none() && self.skipped > MAX_SHOWN {
-            let more = self.skipped - MAX_SHOWN;
-            terminal::remark(format_args!(
-                "… and {more} more lines (--errors FILE lists all of them)"
-            ));
+            let more = terminal::counted(self.skipped - MAX_SHOWN, "more line", "more lines");
+            terminal::remark(format_args!("… and {more} (--errors FILE lists all of them)"));
         }
         if self.uncounted > 0 {
-            let uncounted = self.uncounted;
+            let uncounted = terminal::counted(self.uncounted, "request is", "requests are");
             terminal::remark(format_args!(
-                "{uncounted} requests are counted in neither reports nor series: their paths are longer than 1,000 \
-                 characters or no names of pages"
+                "{uncounted} counted in neither reports nor series: a path is longer than 1,000 characters or no name \
+                 of a page"
             ));
         }
-        let (imported, skipped) = (self.imported, self.skipped);
-        terminal::say(format_args!("{imported} requests imported, {skipped} lines skipped"));
-        skipped
+        let imported = terminal::counted(self.imported, "request", "requests");
+        let skipped = terminal::counted(self.skipped, "line", "lines");
+        terminal::say(format_args!("{imported} imported, {skipped} skipped"));
+        self.skipped
     }
 }
 

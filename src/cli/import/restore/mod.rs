@@ -42,7 +42,7 @@ use files::Part;
 #[derive(Debug, Args)]
 pub(super) struct Restore {
     /// Folder of an export, which is restored into an empty database.
-    #[arg(long = "restore", value_name = "DIR", required = true)]
+    #[arg(long = "restore", value_name = "DIR")]
     folder: Option<PathBuf>,
     #[command(flatten)]
     source: Source,
@@ -56,8 +56,13 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 impl Restore {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        // The command line has it: it is required.
-        let folder = self.folder.unwrap_or_default();
+        let Some(folder) = self.folder else {
+            return Err(Failure::usage(
+                "import what? Name one of categories, people, products, stock, csv, discussions, world and \
+                 access-log, or restore an export by --restore DIR",
+            )
+            .with_hint("`docgate import --help` describes them"));
+        };
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
         let (manifest, digest) = Manifest::read(&folder)?;
@@ -162,9 +167,9 @@ impl<'a> Work<'a> {
         indexes::apply(placement, &collections(config), false, |_| {}).await?;
         self.restoring.end().await?;
         terminal::say(format_args!(
-            "{} documents of {} collections restored into {}, as of {}",
-            self.manifest.documents,
-            self.manifest.collections.len(),
+            "{} of {} restored into {}, as of {}",
+            terminal::counted(self.manifest.documents, "document", "documents"),
+            terminal::counted(self.manifest.collections.len(), "collection", "collections"),
             config.database,
             self.manifest.taken_at,
         ));

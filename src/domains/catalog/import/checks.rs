@@ -11,7 +11,7 @@ use super::{
         operations::{check_variants, full_slugs, taken_slug},
         store::{self, Present, SLUGS},
     },
-    BATCH, Found, ImportProduct, checked, is_being_removed, misfit, named, variants,
+    BATCH, Found, ImportProduct, Refused, checked, is_being_removed, misfit, named, variants,
 };
 use crate::graphql::{prelude::*, refusals::AnyRefusal};
 
@@ -42,7 +42,7 @@ pub async fn check(
     app: &App,
     lines: &[ImportProduct],
     earlier: &mut Earlier,
-) -> Result<Vec<Result<(), InvalidInput>>> {
+) -> Result<Vec<Result<(), Refused>>> {
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         let (paths, people) = named(batch);
@@ -78,21 +78,22 @@ impl Existing {
         line: &ImportProduct,
         pricing: &Pricing,
         earlier: &mut Earlier,
-    ) -> Result<(), InvalidInput> {
+    ) -> Result<(), Refused> {
         let own = self.products.iter().find(|own| own.sku == line.sku);
         if own.is_some_and(|own| own.deleted_at.is_some()) {
-            return Err(is_being_removed());
+            return Err(is_being_removed().into());
         }
         let misfit = own.and_then(|own| misfit(own.pricing.currency, &own.variants, pricing));
         if let Some(misfit) = misfit {
-            return Err(misfit);
+            return Err(misfit.into());
         }
         if let Some(slug) = &line.slug {
             self.check_slug(own, &line.sku, slug.as_str())
                 .and_then(|()| earlier.claim(slug.as_str(), &line.sku))
-                .map_err(|refusal| InvalidInput::new("slug", refusal.message))?;
+                .map_err(|refusal| InvalidInput::new("slug", refusal.message))
+                .map_err(Refused::in_part)?;
         }
-        check_variants(own, pricing.retail, &variants(line)?)
+        check_variants(own, pricing.retail, &variants(line)?).map_err(Refused::in_part)
     }
 
     fn check_slug(&self, own: Option<&Present>, sku: &str, slug: &str) -> Result<(), AnyRefusal> {

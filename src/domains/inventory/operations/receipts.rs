@@ -23,6 +23,15 @@ pub(in super::super) const MAX: i64 = 1_000_000_000;
 /// Explanation for a SKU whose stock holds the maximum number of records of receipts.
 const TOO_MANY_RECEIPTS: &str = "too many goods receipts of this SKU";
 
+/// When a receipt was booked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booked {
+    /// By this call.
+    Now,
+    /// By an earlier one: this call has changed nothing.
+    Before,
+}
+
 /// Why a receipt isn't booked.
 #[derive(Debug)]
 pub(in super::super) enum Refused {
@@ -45,7 +54,8 @@ pub async fn receive_stock(
     let op = &cx.op(&[subject, "receiveStock"], input.idempotency_key.as_ref(), &*input);
     // Without an idempotency key of the client the call can't be a repeat.
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
-    book(&cx, &input.sku, input.quantity.into(), once).await.map_err(|stop| match stop {
+    let booked = book(&cx, &input.sku, input.quantity.into(), once).await;
+    booked.map(|(stock, _)| stock).map_err(|stop| match stop {
         Stop::Refused(Refused::NoProduct) => NotFound::new("product", &*input.sku).into(),
         Stop::Refused(Refused::OtherInput) => Conflict::other_input().into(),
         Stop::Refused(Refused::Full) => Error::rate_limited(TOO_MANY_RECEIPTS).into(),
@@ -62,7 +72,7 @@ pub(in super::super) async fn book(
     sku: &str,
     quantity: i64,
     once: Once<'_>,
-) -> Result<StockDocument, Stop<Refused>> {
+) -> Result<(StockDocument, Booked), Stop<Refused>> {
     let read = || async {
         let attempt = app.begin().await?;
         let moved = async {
@@ -80,13 +90,13 @@ pub(in super::super) async fn book(
             }
             let stock = store::find_counters(app, sku).await?;
             let stock = stock.ok_or_else(|| Error::internal("a receipt without its stock"))?;
-            return Ok(Step::Done(stock));
+            return Ok(Step::Done((stock, Booked::Before)));
         }
         let receipt = store::receive(app, sku, quantity, once);
         let write = stocks(app).change(receipt.clone()).answering(store::received());
         if let Some(mut stock) = write.within(&attempt).after().await? {
             move_on(app, sku, std::mem::take(&mut stock.ops));
-            return Ok(Step::Done(stock));
+            return Ok(Step::Done((stock, Booked::Now)));
         }
         // A refusal: the stock document doesn't exist, the receipt is a repeat, or there is a reason to
         // report.
@@ -94,7 +104,7 @@ pub(in super::super) async fn book(
             let first = first_receipt(sku, quantity, once, &attempt);
             // If another first receipt was faster, this one is added to it.
             let inserted = stocks(app).insert(first.clone()).await.decided()?;
-            return Ok(Step::or_again(inserted.map(|()| first)));
+            return Ok(Step::or_again(inserted.map(|()| (first, Booked::Now))));
         };
         if stock.is_left_over(&generation) {
             store::reopen(app, &stock).within(&attempt).held().await?;
@@ -103,13 +113,16 @@ pub(in super::super) async fn book(
         if let Once::Op { op, .. } = once
             && op.is_committed(&stock.ops).map_err(|_other| Refused::OtherInput)?
         {
-            return Ok(Step::Done(stock));
+            return Ok(Step::Done((stock, Booked::Before)));
         }
         match (receipt.broken(&stock, attempt.now()), once) {
             (Some(NotReceived::Booked), Once::Receipt(name)) => {
                 let mut earlier = stock.imported.iter().filter(|earlier| earlier.receipt == name);
                 let is_same = earlier.all(|earlier| earlier.quantity == quantity);
-                if is_same { Ok(Step::Done(stock)) } else { Err(Refused::OtherInput.into()) }
+                if !is_same {
+                    return Err(Refused::OtherInput.into());
+                }
+                Ok(Step::Done((stock, Booked::Before)))
             }
             (Some(NotReceived::Closed), _) => Err(Refused::NoProduct.into()),
             (Some(NotReceived::Full), _) => Err(Refused::Full.into()),

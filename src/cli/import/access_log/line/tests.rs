@@ -88,8 +88,8 @@ fn requests_are_split_or_kept() {
 #[test]
 fn faults_name_the_field() {
     for (line, told) in [
-        ("", "host: is missing or the last"),
-        ("h", "host: is missing or the last"),
+        ("", "host: is missing"),
+        ("h", "host: nothing follows it: a line is host ident user [time]"),
         ("h - -", "time: has no ["),
         ("h - - [now] \"GET /\" 200 1", "time: isn't a time such as"),
         ("h - - [31/Feb/2024:00:00:00 +0000] \"GET /\" 200 1", "time: isn't a time such as"),
@@ -104,7 +104,7 @@ fn faults_name_the_field() {
             "h - - [10/Oct/2024:00:00:00 +0000] \"GET /\" 200 1 \"-\" \"",
             "userAgent: has no quotation",
         ),
-        ("{\"host\": \"json\"}", "ident: is missing or the last"),
+        ("{\"host\": \"json\"}", "ident: nothing follows it"),
     ] {
         let fault = fault(line);
         assert!(fault.starts_with(told), "{line}: {fault}");

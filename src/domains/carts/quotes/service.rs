@@ -220,5 +220,5 @@ fn taxed_line(
         None => ((!is_discounted).then_some(tax), line.net),
     };
     let is_taxed = tax > 0 || part != Some(0);
-    is_taxed.then(|| LineTax { sku: line.sku.to_owned(), tax, part, of, added: None })
+    is_taxed.then(|| LineTax { sku: line.sku.to_owned(), tax, part, of, full_price: None })
 }

@@ -74,7 +74,8 @@ impl Charges {
             let price = price_of(&line.sku);
             let FullPrice { goods, tax } = line.full_price.clone().unwrap_or_default();
             // The part of a line is rounded up or down.
-            let off = share(discount.amount, price - goods, discount.goods) - 1;
+            let off =
+                share(discount.amount, price - goods, discount.goods).min(discount.amount) - 1;
             !(0..=line.tax).contains(&tax)
                 || !(0..=price).contains(&goods)
                 || line.tax > price - off.max(0)

@@ -99,6 +99,16 @@ pub fn text(
     }
 }
 
+/// A text by which things are told apart; see [`composed`](super::input::composed).
+pub fn composed(
+    length: RangeInclusive<usize>,
+) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    move |field, value| {
+        *value = checks::composed(field, value, length.clone())?;
+        Ok(())
+    }
+}
+
 /// A text that is compared with others; see [`verbatim`](super::input::verbatim).
 pub fn verbatim<T: AsRef<str>>(
     length: RangeInclusive<usize>,

@@ -25,6 +25,19 @@ pub fn text(
     checked(field, text::trimmed(value), length)
 }
 
+/// Validates a text for display by which its owner tells things apart, such as the label of an address: a [`text`] in its
+/// [composed](text::composed) form.
+///
+/// # Errors
+/// `InvalidInput` with the name of the field.
+pub fn composed(
+    field: &str,
+    value: &str,
+    length: RangeInclusive<usize>,
+) -> Result<String, InvalidInput> {
+    text(field, &text::composed(value), length)
+}
+
 /// Validates a text for comparisons, such as a search, a prefix or an external name. It isn't trimmed. Its
 /// characters are checked as in [`text`].
 ///

@@ -5,6 +5,7 @@
 //! display of the text around it. Directional marks and closed isolates are permitted, because right-to-left text
 //! needs them.
 
+use icu_normalizer::ComposingNormalizerBorrowed;
 use icu_properties::{CodePointSetData, props::DefaultIgnorableCodePoint};
 
 /// Whether a character is ignorable: it isn't displayed, and two names must not differ only in such characters. See
@@ -26,6 +27,12 @@ pub fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| {
         c.is_whitespace() || matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}')
     })
+}
+
+/// The text in the form of [NFC](https://www.unicode.org/reports/tr15/), in which texts that are displayed alike are equal
+/// whether their letters and accents are one character or two.
+pub fn composed(text: &str) -> String {
+    ComposingNormalizerBorrowed::new_nfc().normalize(text).into_owned()
 }
 
 /// Whether a character starts or ends a change of the writing direction (bidirectional control).

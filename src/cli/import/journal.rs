@@ -1,7 +1,7 @@
 //! The progress of an import, and the lines that it skipped.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -59,6 +59,40 @@ struct State {
 pub(super) struct Journal {
     path: Option<PathBuf>,
     state: State,
+    /// Held as long as the progress file is in use.
+    _lock: Option<Lock>,
+}
+
+/// The lock of a progress file. It is that of a file beside it, because the progress file is replaced with each batch. The
+/// lock of a process that was killed is free.
+struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    /// Locks the progress file, if the file system has locks.
+    fn of(progress: &Path) -> Result<Self, Failure> {
+        let mut path = progress.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        let hint = "--progress names another file";
+        let file =
+            File::create(&path).map_err(|fault| failed("write", &path, &fault).with_hint(hint))?;
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            let message = format!("another import is using {}", progress.display());
+            return Err(Failure::trouble(message)
+                .with_hint("import the file when that has ended, or name another progress file with --progress"));
+        }
+        Ok(Self { path, _file: file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A file that stays is free for the next import.
+        let _removed = fs::remove_file(&self.path);
+    }
 }
 
 impl Journal {
@@ -76,6 +110,7 @@ impl Journal {
             digest: String::new(),
             counts: Counts::default(),
         };
+        let lock = path.as_deref().map(Lock::of).transpose()?;
         let earlier = path.as_deref().map(read).transpose()?.flatten();
         let state = match (resume, earlier, &path) {
             (true, Some(earlier), Some(path)) => {
@@ -108,7 +143,7 @@ impl Journal {
             }
             (false, ..) => state,
         };
-        let journal = Self { path, state };
+        let journal = Self { path, state, _lock: lock };
         journal.write()?;
         Ok(journal)
     }

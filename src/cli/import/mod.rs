@@ -50,7 +50,8 @@ pub(super) struct Options {
     /// Continue after the last line that an interrupted import of this file completed.
     #[arg(long)]
     resume: bool,
-    /// File that records the progress until the import is completed [default: FILE.progress; none for stdin].
+    /// File that records the progress until the import is completed [default: FILE.progress; none for stdin]. One import at
+    /// a time can use it.
     #[arg(long, value_name = "FILE")]
     progress: Option<PathBuf>,
     /// Write lines that are skipped or imported in part to this file, one JSON object each with line, field, reason, inPart

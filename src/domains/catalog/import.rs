@@ -152,7 +152,7 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
     let mut answers: Vec<_> =
         lines.iter().map(each).map(|answer| answer.map_err(Refused::from)).collect();
     let token = app.ids().random();
-    let refused = store::import(app, &sound, &token).await?;
+    let refused = send(app, &sound, &token).await?;
     let sent = answers.iter_mut().filter(|answer| answer.is_ok()).zip(&sound).enumerate();
     for (_, (answer, product)) in sent.filter(|(position, _)| refused.contains(position)) {
         *answer = Err(why_refused(app, product).await?.into());
@@ -169,13 +169,38 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
     Ok(answers)
 }
 
-/// Why a product wasn't written.
+/// Writes the products. Returns the positions of those that were refused.
+///
+/// An insert is also refused if another caller has inserted the product at the same moment. Then the product is there, so
+/// what was refused is sent once more, with all lines of the same SKU, of which the last one stays.
+async fn send(app: &App, products: &[Imported], token: &str) -> Result<Vec<usize>> {
+    let refused = store::import(app, products, token).await?;
+    if refused.is_empty() {
+        return Ok(refused);
+    }
+    let skus: BTreeSet<&str> = refused.iter().map(|at| products[*at].sku.as_str()).collect();
+    let again = products.iter().enumerate();
+    let (places, again): (Vec<usize>, Vec<Imported>) = again
+        .filter(|(_, product)| skus.contains(product.sku.as_str()))
+        .map(|(at, product)| (at, product.clone()))
+        .unzip();
+    let refused = store::import(app, &again, token).await?;
+    Ok(refused.into_iter().map(|at| places[at]).collect())
+}
+
+/// Why a product wasn't written, also when it was sent again.
 async fn why_refused(app: &App, imported: &Imported) -> Result<InvalidInput> {
+    let changed = || {
+        let reason = "is that of a product which was changed at the same time; import it again";
+        InvalidInput::new("sku", reason)
+    };
     let product = store::products(app).get_settled(&imported.sku).await?;
-    let product = product.filter(|product| product.deleted_at.is_none());
-    let misfit = product
-        .and_then(|product| misfit(product.pricing.currency, &product.variants, &imported.pricing));
-    Ok(misfit.unwrap_or_else(is_being_removed))
+    Ok(match product {
+        Some(product) if product.deleted_at.is_some() => is_being_removed(),
+        Some(product) => misfit(product.pricing.currency, &product.variants, &imported.pricing)
+            .unwrap_or_else(changed),
+        None => changed(),
+    })
 }
 
 /// The refusal of a product that is being removed.

@@ -70,7 +70,8 @@ mutations! {
     /// Removes tags from content. The change is visible at once, also to readers.
     untag_content(UntagContentInput) -> UntagContentResult by editor;
 
-    /// Sets the roles that may read content. The change applies at once, also to published versions.
+    /// Sets the roles that may read content. The change applies at once, also to published versions. It applies to this
+    /// content alone: what is below it keeps its own access.
     set_content_access(SetContentAccessInput) -> SetContentAccessResult by editor;
 
     /// Publishes the draft, now or at a later time. Repeatable: the same call returns the content.

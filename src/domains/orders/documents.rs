@@ -9,7 +9,11 @@ use async_graphql::Enum;
 use super::together::Recount;
 use crate::{
     domains::{
-        carts::{Address, quotes::Charges, vouchers::VoucherHold},
+        carts::{
+            Address,
+            quotes::{Charges, Discounted},
+            vouchers::VoucherHold,
+        },
         catalog,
         metadata::MetadataPairs,
         paying::Payment,
@@ -187,6 +191,16 @@ impl OrderDocument {
     /// What is taken off the lines, in minor units.
     pub fn taken_off(&self) -> i64 {
         self.discount.as_ref().map_or(0, |discount| discount.amount)
+    }
+
+    /// The discount and the goods that it is taken off.
+    pub fn discounted(&self) -> Discounted {
+        let Some(discount) = self.discount.as_ref().filter(|discount| discount.goods > 0) else {
+            return Discounted::default();
+        };
+        let goods: i64 = self.lines.iter().map(|line| line.quantity * line.unit_price).sum();
+        let OrderDiscount { amount, goods: of, .. } = *discount;
+        Discounted { amount, goods: of, added: (goods - of).max(0) }
     }
 
     /// The outbox entries that aren't settled.

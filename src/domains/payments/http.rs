@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Authorisation, Charge, Refund};
 use crate::{
     app::{App, rfc3339},
-    domains::outside::{SIGNATURE, signature},
+    domains::outside::{SIGNATURE, signature, whole},
     error::Error,
     graphql::scalars::Money,
 };
@@ -17,6 +17,8 @@ use crate::{
 const TRIES: u32 = 3;
 /// Pause before the second try. It doubles with each further try.
 const BACK_OFF: Duration = Duration::from_millis(100);
+/// Maximum size of a response, in bytes.
+const LARGEST: usize = 64 << 10;
 /// Maximum length of a reason that the shopper gets to read, in characters.
 const REASON: usize = 200;
 
@@ -147,7 +149,10 @@ async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<An
     let response = request.send().await.map_err(fault)?;
     let status = response.status();
     if status.is_success() {
-        return response.json().await.map_err(fault);
+        // A body that breaks off, or is late, doesn't tell the outcome.
+        let body = whole(response, LARGEST).await.map_err(Error::unavailable)?;
+        let too_large = || Error::internal("the payment provider's response is too large");
+        return serde_json::from_slice(&body.ok_or_else(too_large)?).map_err(Error::internal);
     }
     let problem = format!("the payment provider answered {status} to {action}");
     let is_temporary = status.is_server_error()
@@ -156,11 +161,7 @@ async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<An
     Err(if is_temporary { Error::unavailable(problem) } else { Error::internal(problem) })
 }
 
-/// A request that can't be built, or a response that can't be decoded, is a permanent fault.
+/// A request that can't be built is a permanent fault.
 fn fault(error: reqwest::Error) -> Error {
-    if error.is_builder() || error.is_decode() {
-        Error::internal(error)
-    } else {
-        Error::unavailable(error)
-    }
+    if error.is_builder() { Error::internal(error) } else { Error::unavailable(error) }
 }

@@ -37,9 +37,10 @@
 //!
 //! An `authorise` after the `void` of its id must be `declined`; a `void` after a decline is still `voided`.
 //! A refund that is `due` is sent again under the same key until the response is `refunded`. After `5xx`,
-//! 408, 425 and 429, timeouts and broken connections the outcome is unknown: docgate sends the call a few
-//! times more, and later again under the same key. Any other status is a fault of the set-up and is logged as
-//! such; the flow waits until it is corrected.
+//! 408, 425 and 429, timeouts and broken connections the outcome is unknown, also if the body of a response breaks
+//! off: docgate sends the call a few times more, and later again under the same key. Any other status, and a body
+//! that isn't such JSON or is larger than 64 KiB, is a fault of the set-up and is logged as such; the flow waits
+//! until it is corrected.
 
 mod http;
 mod ledger;

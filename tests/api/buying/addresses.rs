@@ -39,6 +39,17 @@ fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn labels_that_are_displayed_alike_are_one_label() {
+    let gateway = Gateway::start().await;
+    let ann = gateway.shopper("ann");
+    save(&ann, "caf\u{e9}", "Street 1", None).await;
+    save(&ann, "cafe\u{301}", "Street 2", None).await;
+    assert_eq!(saved(&ann).await, pairs(&[("caf\u{e9}", "Street 2")]));
+    assert_eq!(remove(&ann, "cafe\u{301}", None).await["__typename"], "AddressBook");
+    assert!(saved(&ann).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn addresses_are_saved_replaced_and_removed_by_their_owner() {
     let gateway = Gateway::start().await;
     let ann = gateway.shopper("ann");

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod charged;
+mod discounted_tax;
 mod flows;
 mod live;
 mod prices;

@@ -11,6 +11,7 @@ use docgate::{
     },
     graphql::node_id::NodeKind,
 };
+use futures_util::future::join_all;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 
@@ -72,6 +73,29 @@ async fn lines_are_inserted_replaced_or_refused_one_by_one() {
     let said = run(&gateway, json!([lines[1], lines[0]])).await;
     assert!(said[0].is_err() && said[1].is_ok(), "{said:?}");
     assert_eq!(product(&gateway, "t-1").await, Value::Null);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn imports_of_the_same_new_products_at_once_refuse_none() {
+    let gateway = Gateway::start().await;
+    let lines = |round: usize| -> Vec<Value> {
+        let one = |n: usize| {
+            let sku = format!("r{round}-{n}");
+            let of = variant(&format!("{sku}.m"), ["red", "M"], -50);
+            line(&sku, "variants", json!([of]))
+        };
+        (0..30).map(one).collect()
+    };
+    for round in 0..3 {
+        let all = json!(lines(round));
+        let said = join_all((0..4).map(|_| run(&gateway, all.clone()))).await;
+        for said in said {
+            assert_eq!(said, vec![Ok(()); 30]);
+        }
+        let made = product(&gateway, &format!("r{round}-0")).await;
+        assert_eq!(made["title"], format!("Title of r{round}-0"));
+    }
     gateway.assert_sound().await;
 }
 

@@ -70,6 +70,32 @@ async fn version(gateway: &Gateway, sku: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn values_that_are_displayed_alike_are_the_same() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    create(&merchant, thing("shirt", "A shirt")).await;
+    added(&gateway, variant("shirt.a", ["ros\u{e9}", "M"], 0)).await;
+    let alike = variant("shirt.b", ["rose\u{301}", "M"], 0);
+    let refused = add(&merchant, alike.clone()).await;
+    assert_eq!(refused["field"], "input.options", "{refused:#}");
+    // A repeat in the other form is the same call.
+    added(&gateway, variant("shirt.a", ["rose\u{301}", "M"], 0)).await;
+    let mut line = thing("shirt", "A shirt");
+    line["variants"] = json!([alike]);
+    let lines: Vec<ImportProduct> = serde_json::from_value(json!([line])).expect("lines");
+    let said = import(&gateway.app, &lines).await.expect("imported");
+    assert!(said[0].is_err(), "{said:?}");
+    let found = variants(&gateway, "shirt").await;
+    assert_eq!((found.len(), &found[0]["title"]), (1, &json!("ros\u{e9} / M")), "{found:#?}");
+    let mut twice = variant("shirt.c", ["red", "L"], 0);
+    twice["options"] = json!([
+        { "name": "t\u{e9}", "value": "1" }, { "name": "te\u{301}", "value": "2" },
+    ]);
+    let refused = add(&merchant, twice).await;
+    assert_eq!(refused["code"], "INVALID_INPUT", "{refused:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_product_has_variants_with_prices_of_their_own() {
     let gateway = Gateway::start().await;
     let merchant = gateway.merchant();

@@ -266,6 +266,30 @@ async fn a_file_that_ends_early_is_gone_on_with_when_it_is_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_progress_file_is_of_one_import_at_a_time() {
+    let place = Place::new();
+    let file = place.file("some.jsonl", products(3).as_bytes());
+    let [progress, lock] = ["some.jsonl.progress", "some.jsonl.progress.lock"]
+        .map(|name| place.folder.path().join(name));
+    let held = fs::File::create(&lock).expect("a file");
+    held.lock().expect("the lock");
+    let (code, _, said) = place.import("products", &file, &[]);
+    assert!(code == 3 && said.contains("another import is using"), "{code}: {said}");
+    assert!(said.contains("--progress") && !progress.exists(), "{said}");
+    assert_eq!(place.products().await, 0);
+    // Another one has a progress file of its own.
+    let other = place.folder.path().join("other").display().to_string();
+    let all = "3 products imported, 0 lines skipped\n";
+    let (code, out, said) = place.import("products", &file, &["--progress", &other]);
+    assert_eq!((code, out.as_str()), (0, all), "{said}");
+    // The lock of a process that has ended is free, and its file is removed.
+    drop(held);
+    let (code, out, said) = place.import("products", &file, &[]);
+    assert_eq!((code, out.as_str()), (0, all), "{said}");
+    assert!(!progress.exists() && !lock.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_import_that_was_killed_goes_on_where_it_was() {
     for signal in ["KILL", "INT"] {
         let place = Place::new();

@@ -8,9 +8,10 @@ use std::{
 
 use axum::{
     Router,
-    body::Bytes,
+    body::{Body, Bytes},
     extract::{Path, State},
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse as _, Response},
     routing::post,
 };
 use docgate::{
@@ -18,6 +19,7 @@ use docgate::{
     domains::payments::{Authorisation, Charge, operations as payments},
     error::Error,
 };
+use futures_util::{StreamExt as _, stream};
 use hmac::{Hmac, KeyInit as _, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -39,8 +41,14 @@ enum Fault {
     Late,
     /// Carries it out and answers with a 500.
     DoneThenFailed,
+    /// Carries it out, and closes the connection within the body of its answer.
+    Broken,
+    /// Carries it out, and is late within the body of its answer.
+    Stalled,
     /// Answers with something else than the contract says.
     Nonsense,
+    /// Answers with more than the contract permits.
+    Endless,
 }
 
 #[derive(Default)]
@@ -97,7 +105,7 @@ async fn serve(
     Path(action): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> (StatusCode, String) {
+) -> Response {
     let (fault, answer) = {
         let mut service = shared.lock().expect("no panic");
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).expect("a key");
@@ -105,17 +113,17 @@ async fn serve(
         let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
         if headers.get("x-docgate-signature").is_none_or(|sent| *sent != *signature) {
             service.bad_signatures += 1;
-            return (StatusCode::UNAUTHORIZED, String::new());
+            return StatusCode::UNAUTHORIZED.into_response();
         }
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         let key = headers["idempotency-key"].to_str().expect("text").to_owned();
         service.calls.push((action.clone(), key.clone(), body.clone()));
         if service.away_at == Some(action.as_str()) {
-            return (StatusCode::SERVICE_UNAVAILABLE, String::new());
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
         let fault = (!service.faults.is_empty()).then(|| service.faults.remove(0));
         if let Some(Fault::Status(status)) = fault {
-            return (StatusCode::from_u16(status).expect("a status"), String::new());
+            return StatusCode::from_u16(status).expect("a status").into_response();
         }
         let answer = match service.answers.get(&key) {
             Some(answer) => answer.clone(),
@@ -128,11 +136,32 @@ async fn serve(
     };
     match fault {
         Some(Fault::Late) => tokio::time::sleep(Duration::from_millis(600)).await,
-        Some(Fault::DoneThenFailed) => return (StatusCode::INTERNAL_SERVER_ERROR, String::new()),
-        Some(Fault::Nonsense) => return (StatusCode::OK, "<html>".into()),
+        Some(Fault::DoneThenFailed) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        Some(Fault::Nonsense) => return "<html>".into_response(),
+        Some(Fault::Endless) => {
+            let reason = "x".repeat(64 << 10);
+            return json!({ "status": "captured", "reason": reason }).to_string().into_response();
+        }
+        Some(fault @ (Fault::Broken | Fault::Stalled)) => {
+            return cut(&answer.to_string(), fault == Fault::Stalled);
+        }
         _ => {}
     }
-    (StatusCode::OK, answer.to_string())
+    answer.to_string().into_response()
+}
+
+/// A response that announces all of a body and sends five bytes of it. Then nothing more comes, or the connection breaks.
+fn cut(body: &str, is_stalled: bool) -> Response {
+    let start = Bytes::copy_from_slice(&body.as_bytes()[..5]);
+    let start = stream::once(async move { Ok::<_, std::io::Error>(start) });
+    let end = stream::once(async move {
+        // What was sent before has to arrive first.
+        let pause = if is_stalled { 600 } else { 30 };
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        Err(std::io::Error::other("cut"))
+    });
+    let length = [(header::CONTENT_LENGTH, body.len().to_string())];
+    (length, Body::from_stream(start.chain(end))).into_response()
 }
 
 async fn start(secret: &str) -> (Gateway, Shared) {
@@ -230,6 +259,8 @@ async fn passing_faults_are_tried_again_under_the_same_key() {
         Fault::Status(429),
         Fault::Late,
         Fault::DoneThenFailed,
+        Fault::Broken,
+        Fault::Stalled,
     ]
     .into_iter()
     .enumerate()
@@ -246,7 +277,7 @@ async fn passing_faults_are_tried_again_under_the_same_key() {
         payments::refund(app, &id, "r1", euros(1)).await.expect("the second answers");
     }
     let service = shared.lock().expect("no panic");
-    assert_eq!(service.refunded, 5, "each refund once");
+    assert_eq!(service.refunded, 7, "each refund once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -265,7 +296,13 @@ async fn what_nobody_knows_is_unavailable_and_safe_to_repeat() {
     assert!(matches!(unknown, Err(Error::Unavailable(_))), "{unknown:?}");
     payments::void(app, "p2").await.expect("void");
 
-    for fault in [Fault::Status(400), Fault::Status(404), Fault::Status(302), Fault::Nonsense] {
+    for fault in [
+        Fault::Status(400),
+        Fault::Status(404),
+        Fault::Status(302),
+        Fault::Nonsense,
+        Fault::Endless,
+    ] {
         faults(&shared, &[fault]);
         let before = calls(&shared);
         let wrong = payments::capture(app, "p1").await;
@@ -369,14 +406,18 @@ async fn a_checkout_whose_payment_nobody_knows_is_undone_and_can_be_repeated() {
     let (gateway, shared) = start(SECRET).await;
     let (cart, input) = cart_of_one(&gateway, "a").await;
     let shopper = gateway.anonymous();
-    faults(&shared, &[Fault::Late; 3]);
-    let code = shopper.error_code(&shop::checkout_query(), input.clone()).await;
-    assert_eq!(code, "UNAVAILABLE");
-    assert_eq!(shop::state(&gateway, "carts", &cart).await, "ACTIVE");
-    assert_eq!(shop::stock(&gateway, "a").await, (10, 0, 0));
+    for fault in [Fault::Late, Fault::Broken] {
+        faults(&shared, &[fault; 3]);
+        let answer = shopper.run(&shop::checkout_query(), input.clone()).await;
+        let extensions = &answer["errors"][0]["extensions"];
+        assert_eq!(extensions["code"], "UNAVAILABLE", "{answer:#}");
+        assert_eq!(extensions["retryable"], true, "{answer:#}");
+        assert_eq!(shop::state(&gateway, "carts", &cart).await, "ACTIVE");
+        assert_eq!(shop::stock(&gateway, "a").await, (10, 0, 0));
+    }
     let order = shopper.field(&shop::checkout_query(), input).await;
     assert_eq!(order["__typename"], "Order", "{order:#}");
-    assert_eq!(states(&shared), ["captured", "void"]);
+    assert_eq!(states(&shared), ["captured", "void", "void"]);
     shop::settled(&gateway).await;
     gateway.assert_sound().await;
 }

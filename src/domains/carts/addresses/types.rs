@@ -31,7 +31,7 @@ input! {
     /// Input of `saveAddress`: the label and the address.
     pub struct SaveAddressInput {
         /// The caller's name for the address, 1 to 64 characters. An address with this label is replaced.
-        pub label: String where text(1..=64),
+        pub label: String where composed(1..=64),
         /// Name and place of the recipient.
         pub address: Address where nested(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite an address that was saved in
@@ -42,7 +42,7 @@ input! {
     /// Input of `removeAddress`: the label of the address to remove.
     pub struct RemoveAddressInput {
         /// The caller's name for the address.
-        pub label: String where text(1..=64),
+        pub label: String where composed(1..=64),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove an address that was saved in
         /// between.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),

@@ -60,15 +60,15 @@ document! {
         pub part?: i64,
         /// See `part`.
         pub of: i64,
-        /// The pieces that were added to the line of the order, if there are any. They are the first to go.
-        pub added?: AddedPieces,
+        /// What of the line of the order has its full price because it was added, if anything. It is the first to go.
+        pub full_price?: FullPrice,
     }
 
-    /// Pieces that were added to a line of an order at their full price.
+    /// Goods that were added to a line of an order at their full price.
     #[derive(Default, PartialEq, Eq)]
-    pub struct AddedPieces {
-        /// Number of pieces.
-        pub pieces: i64,
+    pub struct FullPrice {
+        /// Their price, in minor units.
+        pub goods: i64,
         /// Tax on them, in minor units. It is a part of the tax on the line.
         pub tax: i64,
     }
@@ -122,27 +122,6 @@ impl Charges {
         if self.tax_included { 0 } else { tax }
     }
 
-    /// Whether the amounts are impossible: one is below zero; a tax is more than the price that is taxed, or than the whole
-    /// of which it is a part. `price_of` is the price of the line with a SKU, and 0 if there is none.
-    pub fn is_impossible(&self, price_of: impl Fn(&str) -> i64) -> bool {
-        let is_wrong = |line: &LineTax| {
-            let added = line.added.as_ref().map_or(0, |added| added.tax);
-            !(0..=line.tax).contains(&added) || line.tax > price_of(&line.sku)
-        };
-        !(0..=self.shipping).contains(&self.shipping_tax)
-            || self.shipping_refunded.is_some_and(|refunded| refunded < 0)
-            || self.shipping_tax_paid.is_some_and(|paid| paid < self.shipping_tax)
-            || self.lines.iter().any(is_wrong)
-    }
-
-    /// Lowers the tax on a line to that on `to` of its `from` pieces. Returns by how much the total is lowered. Shipping
-    /// stays.
-    pub fn lower(&mut self, sku: &str, from: i64, to: i64) -> i64 {
-        let line = self.lines.iter_mut().find(|line| line.sku == sku);
-        let by = line.map_or(0, |line| line.lower(from, to));
-        self.added(by)
-    }
-
     /// Gives a part of what shipping costs back, at most all of it. What stays of the tax as it was paid is in proportion to
     /// what stays of the price, rounded down. So it doesn't depend on the parts in which it is given back.
     pub fn lower_shipping(&mut self, by: i64) {
@@ -155,45 +134,17 @@ impl Charges {
         self.shipping_refunded = Some(refunded);
         self.shipping_tax_paid = Some(paid);
     }
-
-    /// Tax on pieces of this price that are added to a line, whether the price includes it or not. `None` if it isn't known.
-    pub fn tax_on(&self, sku: &str, price: i64) -> Option<i64> {
-        match self.lines.iter().find(|line| line.sku == sku) {
-            Some(line) => Some(rounded(price, line.part?, line.of)),
-            None => Some(0),
-        }
-    }
-
-    /// Adds pieces and their tax to a line.
-    pub fn add(&mut self, sku: &str, pieces: i64, tax: i64) {
-        for line in self.lines.iter_mut().filter(|line| line.sku == sku) {
-            line.tax += tax;
-            let added = line.added.get_or_insert_default();
-            added.pieces += pieces;
-            added.tax += tax;
-        }
-    }
 }
 
 impl LineTax {
-    /// Pieces that were added go first, as with the discount of an order: they have no part of it, and so more tax than the
-    /// others. What stays of the tax on either is in proportion to the pieces that stay, rounded down.
-    fn lower(&mut self, from: i64, to: i64) -> i64 {
-        let before = self.tax;
-        if from > to {
-            let AddedPieces { pieces, tax } = self.added.take().unwrap_or_default();
-            let first = from - pieces;
-            let left = (to - first).max(0);
-            let added = AddedPieces { pieces: left, tax: share(tax, left, pieces) };
-            self.tax = share(before - tax, to.min(first), first) + added.tax;
-            self.added = (left > 0).then_some(added);
-        }
-        before - self.tax
+    /// Tax on pieces of this price that are added, if it is known.
+    pub(super) fn on(&self, price: i64) -> Option<i64> {
+        Some(rounded(price, self.part?, self.of))
     }
 }
 
 /// `part / of` of an amount, rounded down. `part` is at most `of`.
-fn share(amount: i64, part: i64, of: i64) -> i64 {
+pub(super) fn share(amount: i64, part: i64, of: i64) -> i64 {
     let share = i128::from(amount) * i128::from(part) / i128::from(of.max(1));
     i64::try_from(share).unwrap_or(amount)
 }
@@ -212,7 +163,7 @@ pub(super) fn rounded(amount: i64, part: i64, of: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Discounted, *};
 
     #[test]
     fn a_tax_is_rounded_to_the_nearest() {
@@ -223,45 +174,16 @@ mod tests {
     }
 
     #[test]
-    fn the_tax_of_a_line_follows_its_pieces() {
-        let line =
-            LineTax { sku: "a".into(), tax: 57, part: Some(19_000), of: 100_000, added: None };
-        let mut charges = Charges {
-            method: "m".into(),
-            title: "M".into(),
-            shipping: 500,
-            shipping_tax: 95,
-            shipping_refunded: None,
-            shipping_tax_paid: None,
-            tax_included: false,
-            lines: vec![line],
-            by_default: false,
-        };
-        assert_eq!((charges.tax(), charges.total()), (152, 652));
-        assert_eq!(charges.lower("a", 3, 2), 19);
-        assert_eq!(charges.lower("a", 2, 2), 0);
-        assert_eq!(charges.lower("b", 2, 1), 0);
-        assert_eq!(charges.tax_on("a", 200), Some(38));
-        assert_eq!(charges.tax_on("b", 200), Some(0));
-        charges.add("a", 2, 38);
-        assert_eq!(charges.lower("a", 4, 0), 76);
-        assert_eq!(charges.total(), 595, "shipping stays");
-        assert_eq!(charges.lines[0].added, None);
-    }
-
-    #[test]
     fn a_tax_that_is_included_adds_nothing() {
         assert_eq!(taxed_part(19_000, false), (19_000, 100_000));
         let (part, of) = taxed_part(19_000, true);
         assert_eq!((part, of), (19_000, 119_000));
         assert_eq!(rounded(1_190, part, of), 190);
         assert_eq!(rounded(100, part, of), 16, "15.97");
-        let line = LineTax { sku: "a".into(), tax: 48, part: Some(part), of, added: None };
+        let line = LineTax { sku: "a".into(), tax: 48, part: Some(part), of, full_price: None };
         let mut charges = of_shipping(500, 80, true);
         charges.lines.push(line);
         assert_eq!((charges.tax(), charges.total()), (128, 500));
-        assert_eq!(charges.lower("a", 3, 2), 0, "the total falls by the price alone");
-        assert_eq!(charges.lines[0].tax, 32);
         assert_eq!(charges.tax_on("a", 1_190), Some(190));
     }
 
@@ -291,25 +213,6 @@ mod tests {
         let mut charges = of_shipping(500, 80, true);
         charges.lower_shipping(100);
         assert_eq!((charges.shipping, charges.shipping_tax, charges.total()), (400, 64, 400));
-        assert!(!charges.is_impossible(|_| 0));
-    }
-
-    #[test]
-    fn the_tax_on_pieces_that_were_added_goes_first() {
-        let of = |tax, added: Option<(i64, i64)>| LineTax {
-            sku: "a".into(),
-            tax,
-            part: Some(19_000),
-            of: 100_000,
-            added: added.map(|(pieces, tax)| AddedPieces { pieces, tax }),
-        };
-        let lowered = |mut line: LineTax, from, to| (line.lower(from, to), line);
-        let raised = || of(19 + 380, Some((2, 380)));
-        assert_eq!(lowered(raised(), 3, 3), (0, raised()));
-        assert_eq!(lowered(raised(), 3, 2), (190, of(19 + 190, Some((1, 190)))));
-        assert_eq!(lowered(raised(), 3, 1), (380, of(19, None)));
-        assert_eq!(lowered(raised(), 3, 0), (399, of(0, None)));
-        // A line that had no pieces left before it was raised again.
-        assert_eq!(lowered(of(190, Some((1, 190))), 1, 0), (190, of(0, None)));
+        assert!(!charges.is_impossible(|_| 0, Discounted::default()));
     }
 }

@@ -43,6 +43,7 @@
 
 mod documents;
 mod goods;
+mod lowered;
 pub mod operations;
 mod service;
 mod settings;
@@ -50,6 +51,7 @@ mod tables;
 pub mod types;
 
 pub use documents::{CartQuote, Charges};
+pub use lowered::Discounted;
 pub(super) use settings::faults;
 pub use types::{QuoteFault, QuoteNeeded, ShippingCharges};
 

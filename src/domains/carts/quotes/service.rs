@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     app::{App, rfc3339},
-    domains::outside::{SIGNATURE, signature},
+    domains::outside::{SIGNATURE, signature, whole},
 };
 
 /// Maximum size of a response, in bytes.
@@ -147,21 +147,10 @@ pub(super) async fn offers(
         let is_refused = status.is_client_error();
         return Err(if is_refused { Failure::Refused(reason) } else { reason.into() });
     }
-    let answer: Answer =
-        serde_json::from_slice(&whole(response).await?).map_err(|fault| fault.to_string())?;
+    let body = whole(response, LARGEST).await.map_err(|fault| fault.to_string())?;
+    let body = body.ok_or_else(|| format!("its response is larger than {LARGEST} bytes"))?;
+    let answer: Answer = serde_json::from_slice(&body).map_err(|fault| fault.to_string())?;
     Ok(usable(answer, goods)?)
-}
-
-/// The body of a response, if it isn't too large.
-async fn whole(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|fault| fault.to_string())? {
-        if body.len() + chunk.len() > LARGEST {
-            return Err(format!("its response is larger than {LARGEST} bytes"));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
 }
 
 /// What an answer offers, the cheapest first; or why nothing of it can be used.
@@ -231,5 +220,5 @@ fn taxed_line(
         None => ((!is_discounted).then_some(tax), line.net),
     };
     let is_taxed = tax > 0 || part != Some(0);
-    is_taxed.then(|| LineTax { sku: line.sku.to_owned(), tax, part, of, added: None })
+    is_taxed.then(|| LineTax { sku: line.sku.to_owned(), tax, part, of, full_price: None })
 }

@@ -45,7 +45,7 @@ pub(super) fn without_method(config: &Config, goods: &Goods<'_>, country: &str) 
             tax,
             part: Some(part),
             of,
-            added: None,
+            full_price: None,
         })
     };
     Charges {

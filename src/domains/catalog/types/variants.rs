@@ -142,9 +142,9 @@ input! {
     /// What distinguishes a variant from the others of its product: a name with a value.
     pub struct VariantOptionInput: Deserialize {
         /// Name, such as `colour`, 1 to 64 characters.
-        pub name: String where text(1..=64),
+        pub name: String where composed(1..=64),
         /// Value, such as `red`, 1 to 100 characters.
-        pub value: String where text(1..=100),
+        pub value: String where composed(1..=100),
     }
 
     /// Input of `addVariant`: the SKU, the options and the price of the new variant.

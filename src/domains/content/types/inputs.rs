@@ -154,8 +154,8 @@ input! {
     pub struct SetContentAccessInput {
         /// Global id of the content.
         pub content_id: ID where id(NodeKind::CONTENT),
-        /// Roles that may read the content; an empty list permits everyone. The access of its children doesn't
-        /// change.
+        /// Roles that may read the content; an empty list permits everyone. Access isn't inherited: entries, comments
+        /// on them and files below stay visible, also in lists by tag and in feeds, as their own access says.
         pub roles: Vec<ReaderRole> where roles,
     }
 

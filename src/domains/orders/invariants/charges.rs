@@ -15,7 +15,7 @@ pub(super) fn fault(order: &OrderDocument) -> Option<String> {
     };
     let refunded: i64 = order.payments.iter().map(|payment| payment.refunded).sum();
     let is_too_much = charges.shipping_refunded.is_some_and(|given_back| given_back > refunded);
-    (is_too_much || charges.is_impossible(price_of)).then(|| {
+    (is_too_much || charges.is_impossible(price_of, order.discounted())).then(|| {
         format!("order {}: {refunded} was refunded, and its charges are {charges:?}", order.id)
     })
 }

@@ -176,8 +176,9 @@ pub(super) fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decis
     if quantity > 0 {
         owed.push(Action::Restock { sku: line.sku.clone(), quantity });
     }
+    let discounted = order.discounted();
     let mut left = discount::lower(&mut order, quantity * line.unit_price);
-    left += charges::lower(&mut order, &line.sku, line.quantity, to);
+    left += charges::lower(&mut order, line, to, discounted);
     owed.extend(refunded(&mut order, left));
     set_quantity(&mut order, &line.sku, to);
     Decision { order, owed, raise: None }
@@ -225,7 +226,7 @@ fn raised(order: &OrderDocument, raise: &Raise) -> Decision {
     order.total += raise.amount;
     let line = order.lines.iter().find(|line| line.sku == raise.sku);
     let price = line.map_or(0, |line| quantity * line.unit_price);
-    charges::add(&mut order, &raise.sku, quantity, price, raise.amount);
+    charges::add(&mut order, &raise.sku, price, raise.amount);
     set_quantity(&mut order, &raise.sku, raise.from + raise.quantity);
     Decision { order, owed, raise: Some(raise.tag.clone()) }
 }

@@ -1,14 +1,19 @@
 //! Shipping and tax at the checkout, and the charges of an order.
 
 use super::{
-    super::{documents::OrderDocument, types::CheckoutCartResult},
+    super::{
+        documents::{OrderDocument, OrderLine},
+        types::CheckoutCartResult,
+    },
     checkout::SaleOfCart,
 };
 use crate::{
     domains::{
         carts::{
             Address, CartDocument,
-            quotes::{Charges, MAX_AMOUNT, QuoteFault, QuoteNeeded, operations as quotes},
+            quotes::{
+                Charges, Discounted, MAX_AMOUNT, QuoteFault, QuoteNeeded, operations as quotes,
+            },
         },
         checkout::Run,
     },
@@ -44,10 +49,17 @@ pub(super) fn part_of_tag(cart: &CartDocument) -> Option<String> {
     cart.current_quote().map(|quote| format!("quote {}", quote.id))
 }
 
-/// Lowers the tax on a line to that on `to` pieces. Returns by how much the total is lowered: not at all if prices include
-/// the tax. Shipping and its tax stay.
-pub(super) fn lower(order: &mut OrderDocument, sku: &str, from: i64, to: i64) -> i64 {
-    order.charges.as_mut().map_or(0, |charges| charges.lower(sku, from, to))
+/// Lowers the tax on the goods as a line is lowered to `to` pieces. `discount` is that of the order before. Returns by how much
+/// the total is lowered: not at all if prices include the tax. Shipping and its tax stay.
+pub(super) fn lower(
+    order: &mut OrderDocument,
+    line: &OrderLine,
+    to: i64,
+    discount: Discounted,
+) -> i64 {
+    let OrderLine { sku, quantity, unit_price, .. } = line;
+    let (price, by) = (quantity * unit_price, (quantity - to) * unit_price);
+    order.charges.as_mut().map_or(0, |charges| charges.lower(sku, price, by, discount))
 }
 
 /// What pieces of this price cost that are added to a line of the order: the price, and the tax unless prices include it.
@@ -70,11 +82,11 @@ pub(super) fn cost(order: &OrderDocument, sku: &str, price: i64) -> Result<i64, 
 }
 
 /// Adds pieces of this price and their tax to a line. `cost` is what was paid for them.
-pub(super) fn add(order: &mut OrderDocument, sku: &str, pieces: i64, price: i64, cost: i64) {
+pub(super) fn add(order: &mut OrderDocument, sku: &str, price: i64, cost: i64) {
     if let Some(charges) = &mut order.charges {
         let included = || charges.tax_on(sku, price).unwrap_or(0);
         let tax = if charges.tax_included { included() } else { cost - price };
-        charges.add(sku, pieces, tax);
+        charges.add(sku, price, tax);
     }
 }
 

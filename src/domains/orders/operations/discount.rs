@@ -51,25 +51,15 @@ pub(super) fn part_of_tag(cart: &CartDocument, caller: Option<&str>) -> Option<S
     Some(format!("voucher {} {customer}", voucher.code))
 }
 
-/// Lowers the goods of an order by this sum: first what was added at the full price, then the others, and the discount in
-/// the same proportion as these, rounded down. Returns by how much the total is lowered.
+/// Lowers the goods of an order by this sum, and the discount with them. Returns by how much the total is lowered.
 pub(super) fn lower(order: &mut OrderDocument, by: i64) -> i64 {
-    let goods: i64 = order.lines.iter().map(|line| line.quantity * line.unit_price).sum();
-    let Some(discount) = order.discount.as_mut().filter(|discount| discount.goods > 0) else {
-        return by;
-    };
-    let (before, added) = (discount.amount, (goods - discount.goods).max(0));
-    let discounted = (by - added).clamp(0, discount.goods);
-    discount.amount = kept(before, discount.goods, discounted);
-    discount.goods -= discounted;
-    by - (before - discount.amount)
-}
-
-/// What stays of a discount on goods that are lowered by a sum. The discount is at most the goods, so it is lowered by at
-/// most what they are.
-fn kept(discount: i64, goods: i64, by: i64) -> i64 {
-    let part = i128::from(discount) * i128::from(goods - by) / i128::from(goods);
-    i64::try_from(part).unwrap_or(discount)
+    let mut left = order.discounted();
+    left.lower(by);
+    let before = order.taken_off();
+    if let Some(discount) = &mut order.discount {
+        (discount.amount, discount.goods) = (left.amount, left.goods);
+    }
+    by - (before - order.taken_off())
 }
 
 impl Run<'_, SaleOfCart> {
@@ -108,19 +98,5 @@ impl Run<'_, SaleOfCart> {
     pub(super) fn discount(self) -> Option<OrderDiscount> {
         let hold = self.checkout.voucher.clone()?;
         Some(OrderDiscount { amount: hold.amount, goods: carts::total(&self.basket.lines), hold })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::kept;
-
-    #[test]
-    fn a_discount_stays_in_proportion_and_is_rounded_down() {
-        assert_eq!(kept(100, 300, 100), 66);
-        assert_eq!(kept(300, 300, 100), 200);
-        assert_eq!(kept(1, 300, 299), 0);
-        assert_eq!(kept(100, 300, 300), 0);
-        assert_eq!(kept(i64::MAX, i64::MAX, 1), i64::MAX - 1);
     }
 }

@@ -43,6 +43,13 @@ fn declarations_are_sound() {
             Holds::Nothing(why) => assert!(!why.is_empty(), "{room}: {name}"),
             Holds::Subjects(subjects) => {
                 assert!(!subjects.fields.is_empty(), "{room}: {name}");
+                if let Some(owned) = subjects.owned {
+                    let of = |one: &(&str, Personal)| {
+                        one.1.collection == owned.collection && one.1.has(owned.owner)
+                    };
+                    assert!(declarations().iter().any(of), "{room}: {name}");
+                    assert!(matches!(subjects.find, Find::Walk), "{room}: {name}");
+                }
                 for field in subjects.fields {
                     let is_element = matches!(field.erasure, Erasure::Element);
                     assert!(!is_element || field.path.contains("[]"), "{name}.{}", field.path);

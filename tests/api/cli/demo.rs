@@ -87,6 +87,10 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
         let data = answer["data"].as_object().expect("data");
         for field in data.values() {
             assert!(field.get("code").is_none() && !field.is_null(), "{title}: {answer:#}");
+            for list in ["boughtTogether", "products"] {
+                let found = field[list].as_array();
+                assert!(found.is_none_or(|found| !found.is_empty()), "{title}: {answer:#}");
+            }
             // A small shop may have no match for several properties at once.
             if let Some(nodes) = field["nodes"].as_array()
                 && !title.as_str().is_some_and(|title| title.contains("at once"))

@@ -45,10 +45,9 @@ impl Config {
         flags: impl Serialize,
         further: impl FnOnce(&Self) -> Vec<String>,
     ) -> Result<Self, Faults> {
-        let (config, mut faults) = read::read(file, flags)?;
-        faults.extend(config.database_faults());
-        faults.extend(config.faults());
-        faults.extend(further(&config));
+        let (config, mut faults, sources) = read::read(file, flags)?;
+        let found = [config.database_faults(), config.faults(), further(&config)].concat();
+        faults.extend(found.iter().map(|fault| sources.told(fault)));
         config.without(faults)
     }
 
@@ -59,16 +58,16 @@ impl Config {
         flags: impl Serialize,
         further: impl FnOnce(&Self) -> Vec<String>,
     ) -> Result<Self, Faults> {
-        let (config, mut faults) = read::read(file, flags)?;
-        faults.extend(config.database_faults());
-        faults.extend(further(&config));
+        let (config, mut faults, sources) = read::read(file, flags)?;
+        let found = [config.database_faults(), further(&config)].concat();
+        faults.extend(found.iter().map(|fault| sources.told(fault)));
         config.without(faults)
     }
 
     /// Like [`Self::load`], for a command that only reads some keys: any key may be missing, but present keys
     /// must parse.
     pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        let (config, faults) = read::read(file, flags)?;
+        let (config, faults, _) = read::read(file, flags)?;
         config.without(faults)
     }
 

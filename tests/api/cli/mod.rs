@@ -380,6 +380,42 @@ async fn indexes_of_a_new_database_put_the_newest_versions_in_force() {
     assert_eq!(in_force(&other).await, Some(2), "what others have in it doesn't count");
 }
 
+/// Operators learn why a token is refused; clients don't, and no log line has a token.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_tells_why_a_token_is_refused() {
+    let mut command = on(&fresh_name(), &["serve", "--apply-indexes"]);
+    command.env("DOCGATE_AUTH_AUDIENCE", "shop");
+    let running = Running::start(command);
+    let address = running.address("serving on http://");
+    let until = crate::support::now_seconds() + 3_600;
+    let of = |audience: &str| {
+        crate::support::token_with(&json!({ "sub": "a", "aud": audience, "exp": until }))
+    };
+    let forged = format!("{}AAAA", of("shop"));
+    for (token, reason, told) in [
+        (token("a", &[]), "it has no `aud`", "the token is invalid"),
+        (of("other"), "isn't auth_audience", "the token is invalid"),
+        (forged, "has signed it", "the token is invalid"),
+        ("abc".to_owned(), "it isn't a JWT", "the token isn't a JWT"),
+    ] {
+        let answer = ask(&address, Some(&token), "{ __typename }").await;
+        let error = &answer["errors"][0];
+        assert_eq!(error["extensions"]["code"], "UNAUTHENTICATED", "{answer:#}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with(told) && !message.contains("aud"), "{message}");
+        let line = running.says("token_refused");
+        assert!(line.contains(reason) && line.contains("WARN"), "{reason}: {line}");
+        assert!(
+            !line.contains(&token[token.len().saturating_sub(20)..]) || token == "abc",
+            "{line}"
+        );
+    }
+    let answer = ask(&address, Some(&of("shop")), "{ __typename }").await;
+    assert!(answer.get("errors").is_none(), "{answer:#}");
+    running.signal("TERM");
+    assert_eq!(running.ends(), 0);
+}
+
 /// The events of a month are in a collection of their own, which is created when it is needed.
 #[tokio::test(flavor = "multi_thread")]
 async fn indexes_of_months_are_planned_and_built() {

@@ -48,6 +48,11 @@ impl Source {
 pub(super) struct Sources(BTreeMap<String, Source>);
 
 impl Sources {
+    /// Where a key was set, if it was.
+    pub(super) fn place(&self, key: &str) -> Option<String> {
+        self.0.get(key).map(|source| source.of(key))
+    }
+
     /// The fault with the places where the keys were set that it names: its first word, and other words that can only be
     /// keys. A key with its default has no place.
     pub(super) fn told(&self, fault: &str) -> String {
@@ -95,14 +100,12 @@ pub(super) fn read(
     let mut faults = Vec::new();
     let (mut good, mut sources) = (Map::new(), Sources::default());
     for (key, (value, source)) in given {
-        let found = faults_of(&defaults, &key, &value);
+        let (found, at) = (faults_of(&defaults, &key, &value), source.of(&key));
+        sources.0.insert(key.clone(), source);
         if found.is_empty() {
-            sources.0.insert(key.clone(), source);
             good.insert(key, value);
-        } else {
-            let at = source.of(&key);
-            faults.extend(found.into_iter().map(|fault| format!("{fault} (in {at})")));
         }
+        faults.extend(found.into_iter().map(|fault| format!("{fault} (in {at})")));
     }
     let config = serde_json::from_value(Value::Object(good));
     Ok((config.map_err(|fault| alone(fault.to_string()))?, faults, sources))

@@ -102,6 +102,29 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
     }
 }
 
+/// What the demo fixes and somebody would miss is refused.
+#[test]
+fn settings_of_its_shop_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = demo(&folder.path().join("demo"), &[]);
+    command.env("DOCGATE_TAXES", "{}").env("DOCGATE_SHIPPING_REQUIRED", "true");
+    command.env("DOCGATE_ROOMS", "catalog");
+    let (code, _, said) = done(command);
+    assert_eq!(code, 2, "{said}");
+    for (key, variable) in [
+        ("rooms", "DOCGATE_ROOMS"),
+        ("shipping_required", "DOCGATE_SHIPPING_REQUIRED"),
+        ("taxes", "DOCGATE_TAXES"),
+    ] {
+        let is_it = |line: &&str| line.starts_with(&format!("  - {key}: "));
+        let line = said.lines().find(is_it).expect("a fault");
+        assert!(
+            line.ends_with(&format!("leave it out (in the environment: {variable})")),
+            "{said}"
+        );
+    }
+}
+
 /// There are jobs of each kind, and somebody does those of two queues.
 async fn jobs_are_done(address: &str, admin: &str) {
     let query = "{ queueStats(queue: \"mail\") { ready delayed dead } }";

@@ -73,6 +73,34 @@ fn indexes_that_are_named_exist_and_begin_with_the_field() {
     }
 }
 
+#[test]
+fn mutations_that_are_named_exist() {
+    let schema = crate::schema::sdl();
+    let collections = shards::collections();
+    for (_, personal) in declarations() {
+        let texts: Vec<&str> = match personal.holds {
+            Holds::Nothing(why) => vec![why],
+            Holds::Subjects(subjects) => {
+                let told = subjects.fields.iter().filter_map(|field| match field.erasure {
+                    Erasure::Operation(what) | Erasure::Kept(what) => Some(what),
+                    _ => None,
+                });
+                told.collect()
+            }
+        };
+        // What stands between backticks: every second part.
+        let names = texts.iter().flat_map(|text| text.split('`').skip(1).step_by(2));
+        let is_field = |name: &&str| {
+            name.contains(|letter: char| letter.is_ascii_uppercase())
+                && name.chars().all(|letter| letter.is_ascii_alphanumeric())
+                && !collections.iter().any(|placed| placed.is(name))
+        };
+        for name in names.filter(is_field) {
+            assert!(schema.contains(&format!("\t{name}(")), "{}: {name}", personal.collection);
+        }
+    }
+}
+
 /// The paths of the fields whose comment says that they hold a subject.
 fn subjects(path: &str, shape: &Shape, found: &mut Vec<String>) {
     let Content::Fields(fields) = shape.content else { return };

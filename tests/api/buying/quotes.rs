@@ -185,6 +185,10 @@ async fn a_cart_needs_a_quote_for_what_is_in_it_and_where_it_goes() {
         let before = gateway.snapshot().await;
         let refused = choose(client, &id, method, more).await;
         assert_eq!(refused["code"], code, "{method}: {refused:#}");
+        if method == "express" {
+            let message = "the shipping method \"express\" isn't offered for this cart to FR";
+            assert_eq!(refused["message"], message, "{refused:#}");
+        }
         assert!(gateway.snapshot().await == before, "{method}");
     }
     // 300 less 100, with 7 % of what is left.

@@ -80,7 +80,7 @@ fn faults_of_method((name, method): (&String, &ShippingSetting)) -> Vec<String> 
 
 fn faults_of_amount(path: &str, key: &str, (code, amount): (&String, &i64)) -> Vec<String> {
     let mut faults = Vec::new();
-    if CurrencyCode::from_code(code).is_none() {
+    if CurrencyCode::of_money(code).is_none() {
         faults.push(format!("{path}.{key}: {code:?} is no currency of ISO 4217, such as EUR"));
     }
     if !(0..=MAX_AMOUNT).contains(amount) {

@@ -6,6 +6,7 @@ mod choices;
 mod load;
 mod read;
 mod shipping;
+mod tables;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 

@@ -23,6 +23,9 @@ pub enum Error {
         "the token is invalid: it has expired, isn't valid yet, or wasn't issued for this gateway"
     )]
     BadToken,
+    /// The request carried something that isn't a token.
+    #[error("the token isn't a JWT: three parts in base64url with dots between them are expected")]
+    MalformedToken,
     /// The request carried a token that can't be checked, because the keys of its issuer aren't available.
     #[error("the token can't be checked at the moment; try again")]
     KeysUnavailable,
@@ -121,7 +124,9 @@ impl Error {
     /// The stable code that clients see in `extensions.code`.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unauthenticated | Self::NotBearer | Self::BadToken => "UNAUTHENTICATED",
+            Self::Unauthenticated | Self::NotBearer | Self::BadToken | Self::MalformedToken => {
+                "UNAUTHENTICATED"
+            }
             Self::Forbidden(_) => "FORBIDDEN",
             Self::BadInput { .. } => "BAD_USER_INPUT",
             Self::RateLimited(_) => "RATE_LIMITED",

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     failure::Failure,
-    logging,
+    logging, migrate,
     options::{Source, on_database},
     terminal,
 };
@@ -53,6 +53,9 @@ pub(super) struct Plan {
 /// Nothing is dropped unless `--drop` is given. MongoDB builds indexes in the background, without
 /// locking the collections; the command may be interrupted and repeated. The exit code is 1 if an
 /// index still differs from its declaration because `--drop` wasn't given.
+///
+/// In a database without any collection of docgate, the command also puts the newest version of documents in
+/// force, as `docgate migrate` does elsewhere after an update.
 ///
 /// The command also updates three kinds of documents, if an earlier version or other settings stored them:
 /// products without a language, which are searched in the site's language, products and people without the
@@ -124,7 +127,14 @@ impl Apply {
                 terminal::say(format_args!("{}.{}: {done}", what.collection, what.name));
             };
             let app = App::new(config.clone(), database);
+            let is_new = migrate::is_new(&app).await?;
             indexes::apply(app.placement(), &indexed(&config), self.drop, tell).await?;
+            if is_new {
+                migrate::put_in_force(&app).await?;
+                terminal::say(
+                    "The database is new: its documents are of the newest version from the beginning.",
+                );
+            }
             follow_site_locale(&app).await?;
             correct_terms(&app).await?;
             correct_stock(&app).await

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::{self, Documented},
+    domains::{self, Documented, shards},
     error::Error,
     mongo::migrations::{Position, SchemaVersionDocument, Step},
 };
@@ -125,6 +125,16 @@ impl Migrate {
         });
         named.collect()
     }
+}
+
+/// Whether the database has none of docgate's collections, also none of rooms that are switched off: then no earlier
+/// docgate has stored anything in it.
+pub(super) async fn is_new(app: &App) -> Result<bool, Failure> {
+    let placed = shards::collections();
+    let there = app.placement().collections().await?;
+    Ok(!there
+        .iter()
+        .any(|(group, name)| placed.iter().any(|placed| placed.group == *group && placed.is(name))))
 }
 
 /// Puts the newest version of every kind of documents in force, for a database of which no earlier docgate knows.

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     failure::Failure,
-    gateway, logging,
+    gateway, logging, migrate,
     options::{Source, open, wait_for_primary},
 };
 use crate::{
@@ -133,6 +133,7 @@ impl Serve {
         let placement = app.placement();
         wait_for_primary(app.config(), app.database(), Duration::from_secs(self.wait)).await?;
         if self.apply_indexes {
+            let is_new = migrate::is_new(app).await?;
             indexes::apply(placement, &collections(app.config()), false, |planned| {
                 if planned.step == Step::Create {
                     tracing::info!(
@@ -144,6 +145,9 @@ impl Serve {
                 }
             })
             .await?;
+            if is_new {
+                migrate::put_in_force(app).await?;
+            }
         }
         warn_of_places(app.config(), placement).await?;
         warn_of_indexes(app.config(), placement).await

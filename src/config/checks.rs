@@ -69,10 +69,7 @@ impl Config {
             self.suggestion_cache_seconds <= 86_400,
             "suggestion_cache_seconds can't be above 86400",
         );
-        demand(
-            self.flow_run_millis > 0 && self.flow_command_millis > 0 && self.sweep_millis > 0,
-            "flow_run_millis, flow_command_millis and sweep_millis must be above zero",
-        );
+        self.demand_above_zero(&mut demand);
         demand(
             self.flow_command_millis <= self.flow_run_millis,
             "flow_command_millis can't be above flow_run_millis",
@@ -82,35 +79,20 @@ impl Config {
             "flow_ops_seconds must be longer than four times the grace period (flow_run_millis + flow_command_millis + flow_skew_millis)",
         );
         demand(
-            (1..=1_000_000).contains(&self.live_connections)
-                && (1..=10_000).contains(&self.live_operations)
-                && self.live_reservations <= 1_000_000,
-            "live_connections must be between 1 and 1000000, live_operations between 1 and 10000, and live_reservations not above 1000000",
+            (1..=1_000_000).contains(&self.live_connections),
+            "live_connections must be between 1 and 1000000",
         );
         demand(
-            self.live_init_millis > 0
-                && self.live_ping_millis > 0
-                && self.live_reservation_millis > 0,
-            "live_init_millis, live_ping_millis and live_reservation_millis must be above zero",
+            (1..=10_000).contains(&self.live_operations),
+            "live_operations must be between 1 and 10000",
         );
+        demand(self.live_reservations <= 1_000_000, "live_reservations can't be above 1000000");
         self.demand_of_bytes(&mut demand);
-        demand(
-            self.receive_millis > 0 && self.idle_millis > 0 && self.request_millis > 0,
-            "receive_millis, idle_millis and request_millis must be above zero",
-        );
-        demand(
-            self.max_connections > 0 && self.max_requests > 0 && self.max_batch > 0,
-            "max_connections, max_requests and max_batch must be above zero",
-        );
         demand(
             self.requests_per_second == 0 || self.requests_burst > 0,
             "requests_burst must be above zero where requests_per_second is",
         );
         demand((1..=60).contains(&self.max_depth), "max_depth must be between 1 and 60");
-        demand(
-            self.max_root_fields > 0 && self.max_cost > 0,
-            "max_root_fields and max_cost must be above zero",
-        );
         let is_origin = |origin: &String| {
             let scheme = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
             scheme.is_some_and(|rest| !rest.is_empty() && !rest.contains('/')) || origin == "*"
@@ -125,6 +107,30 @@ impl Config {
         );
         faults.extend(self.observability_faults());
         faults
+    }
+
+    /// Checks the settings that only have a lower bound.
+    fn demand_above_zero(&self, demand: &mut impl FnMut(bool, &str)) {
+        for (key, is_above) in [
+            ("flow_run_millis", self.flow_run_millis > 0),
+            ("flow_command_millis", self.flow_command_millis > 0),
+            ("sweep_millis", self.sweep_millis > 0),
+            ("live_init_millis", self.live_init_millis > 0),
+            ("live_ping_millis", self.live_ping_millis > 0),
+            ("live_reservation_millis", self.live_reservation_millis > 0),
+            ("receive_millis", self.receive_millis > 0),
+            ("idle_millis", self.idle_millis > 0),
+            ("request_millis", self.request_millis > 0),
+            ("max_connections", self.max_connections > 0),
+            ("max_requests", self.max_requests > 0),
+            ("max_batch", self.max_batch > 0),
+            ("max_root_fields", self.max_root_fields > 0),
+            ("max_cost", self.max_cost > 0),
+            ("auth_jwks_refresh_seconds", self.auth_jwks_refresh_seconds > 0),
+            ("auth_jwks_cooldown_seconds", self.auth_jwks_cooldown_seconds > 0),
+        ] {
+            demand(is_above, &format!("{key} must be above zero"));
+        }
     }
 
     fn observability_faults(&self) -> Vec<String> {
@@ -160,10 +166,6 @@ impl Config {
             self.auth_jwks_url.as_deref().is_none_or(is_web_address),
             "auth_jwks_url isn't a URL that begins with https:// or http://",
         );
-        demand(
-            self.auth_jwks_refresh_seconds > 0 && self.auth_jwks_cooldown_seconds > 0,
-            "auth_jwks_refresh_seconds and auth_jwks_cooldown_seconds must be above zero",
-        );
         demand(self.auth_leeway_seconds <= 3_600, "auth_leeway_seconds can't be above 3600");
         demand(!self.auth_roles_claim.is_empty(), "auth_roles_claim can't be empty");
         demand(
@@ -179,14 +181,12 @@ impl Config {
             (8 << 10..=1 << 20).contains(&self.head_bytes),
             "head_bytes must be between 8192 and 1048576",
         );
-        demand(
-            (1..=100).contains(&self.client_share_percent),
-            "client_share_percent must be between 1 and 100",
-        );
+        let is_share = (1..=100).contains(&self.client_share_percent);
+        demand(is_share, "client_share_percent must be between 1 and 100");
         let share = self.max_received_bytes.saturating_mul(self.client_share_percent) / 100;
         let needed = self.body_bytes.saturating_add(2 * self.head_bytes.max(BUFFER));
         demand(
-            share >= needed,
+            !is_share || share >= needed,
             &format!(
                 "a client's share of max_received_bytes ({} % of {} bytes: {share}) must hold one request, which \
                  can take {needed} bytes with these body_bytes and head_bytes",

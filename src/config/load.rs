@@ -45,10 +45,30 @@ impl Config {
         flags: impl Serialize,
         further: impl FnOnce(&Self) -> Vec<String>,
     ) -> Result<Self, Faults> {
-        let (config, mut faults) = read::read(file, flags)?;
-        faults.extend(config.database_faults());
-        faults.extend(config.faults());
-        faults.extend(further(&config));
+        Self::load_over(file, flags, &[], further)
+    }
+
+    /// Like [`Self::load_with`], for a command that sets keys itself, as flags would. Neither file nor environment may set those
+    /// of `refused`.
+    ///
+    /// # Errors
+    /// As [`Self::load_with`], and names keys that are refused.
+    pub fn load_over(
+        file: Option<&Path>,
+        own: impl Serialize,
+        refused: &[&str],
+        further: impl FnOnce(&Self) -> Vec<String>,
+    ) -> Result<Self, Faults> {
+        let (config, mut faults, sources) = read::read(file, own)?;
+        let found = [config.database_faults(), config.faults(), further(&config)].concat();
+        faults.extend(found.iter().map(|fault| sources.told(fault)));
+        if !refused.is_empty() {
+            let (_, _, given) = read::read(file, ())?;
+            faults.extend(refused.iter().filter_map(|key| {
+                let place = given.place(key)?;
+                Some(format!("{key}: this command has its own; leave it out (in {place})"))
+            }));
+        }
         config.without(faults)
     }
 
@@ -59,16 +79,16 @@ impl Config {
         flags: impl Serialize,
         further: impl FnOnce(&Self) -> Vec<String>,
     ) -> Result<Self, Faults> {
-        let (config, mut faults) = read::read(file, flags)?;
-        faults.extend(config.database_faults());
-        faults.extend(further(&config));
+        let (config, mut faults, sources) = read::read(file, flags)?;
+        let found = [config.database_faults(), further(&config)].concat();
+        faults.extend(found.iter().map(|fault| sources.told(fault)));
         config.without(faults)
     }
 
     /// Like [`Self::load`], for a command that only reads some keys: any key may be missing, but present keys
     /// must parse.
     pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        let (config, faults) = read::read(file, flags)?;
+        let (config, faults, _) = read::read(file, flags)?;
         config.without(faults)
     }
 

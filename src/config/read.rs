@@ -3,14 +3,14 @@
 
 use std::{
     collections::BTreeMap,
-    env, fmt, fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::{Config, Faults};
+use super::{Config, Faults, tables};
 
 /// Environment variables with the prefix `DOCGATE_` that aren't configuration keys. `docgate work` sets those of a job.
 const NOT_KEYS: &[&str] =
@@ -30,24 +30,61 @@ enum Source {
     Flags,
 }
 
-impl fmt::Display for Source {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Source {
+    /// Where this source has a key.
+    fn of(&self, key: &str) -> String {
         match self {
-            Self::File(path) => path.display().fmt(formatter),
-            Self::Environment => formatter.write_str("the environment"),
-            Self::Flags => formatter.write_str("the flags"),
+            Self::File(path) => path.display().to_string(),
+            Self::Environment => {
+                format!("the environment: DOCGATE_{}", key.to_ascii_uppercase())
+            }
+            Self::Flags => "the flags".to_owned(),
         }
+    }
+}
+
+/// Where keys were set.
+#[derive(Debug, Default)]
+pub(super) struct Sources(BTreeMap<String, Source>);
+
+impl Sources {
+    /// Where a key was set, if it was.
+    pub(super) fn place(&self, key: &str) -> Option<String> {
+        self.0.get(key).map(|source| source.of(key))
+    }
+
+    /// The fault with the places where the keys were set that it names: its first word, and other words that can only be
+    /// keys. A key with its default has no place.
+    pub(super) fn told(&self, fault: &str) -> String {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let words = fault.split(|letter| !is_part(letter)).enumerate();
+        let names = words.filter(|(at, word)| *at == 0 || word.contains('_'));
+        let mut found: Vec<(&str, &Source)> = Vec::new();
+        for (_, name) in names {
+            let set = self.0.get(name).filter(|_| found.iter().all(|(known, _)| *known != name));
+            found.extend(set.map(|source| (name, source)));
+        }
+        let places = match found.as_slice() {
+            [] => return fault.to_owned(),
+            [(name, source)] => format!("in {}", source.of(name)),
+            several => {
+                let each =
+                    several.iter().map(|(name, source)| format!("{name} in {}", source.of(name)));
+                each.collect::<Vec<_>>().join(", ")
+            }
+        };
+        format!("{fault} ({places})")
     }
 }
 
 /// The given keys. A later source replaces the value of an earlier one.
 type Given = BTreeMap<String, (Value, Source)>;
 
-/// Reads all sources. An invalid key is reported as a fault and keeps its default.
+/// Reads all sources, and returns the configuration, the faults, and where its keys were set. An invalid key is reported as a fault and keeps its default.
 pub(super) fn read(
     file: Option<&Path>,
     flags: impl Serialize,
-) -> Result<(Config, Vec<String>), Faults> {
+) -> Result<(Config, Vec<String>, Sources), Faults> {
     let alone = |fault: String| Faults(vec![fault]);
     let Value::Object(defaults) = json(Config::default()).map_err(alone)? else {
         return Err(alone("the configuration has no keys".to_owned()));
@@ -61,15 +98,17 @@ pub(super) fn read(
         given.extend(from(flags, &Source::Flags));
     }
     let mut faults = Vec::new();
-    let mut good = Map::new();
+    let (mut good, mut sources) = (Map::new(), Sources::default());
     for (key, (value, source)) in given {
-        match fault(&defaults, &key, &value) {
-            Some(fault) => faults.push(format!("{fault} (in {source})")),
-            None => drop(good.insert(key, value)),
+        let (found, at) = (faults_of(&defaults, &key, &value), source.of(&key));
+        sources.0.insert(key.clone(), source);
+        if found.is_empty() {
+            good.insert(key, value);
         }
+        faults.extend(found.into_iter().map(|fault| format!("{fault} (in {at})")));
     }
     let config = serde_json::from_value(Value::Object(good));
-    Ok((config.map_err(|fault| alone(fault.to_string()))?, faults))
+    Ok((config.map_err(|fault| alone(fault.to_string()))?, faults, sources))
 }
 
 fn json(value: impl Serialize) -> Result<Value, String> {
@@ -145,19 +184,32 @@ fn numbers(text: &str) -> Option<Value> {
     values.into_iter().map(number).collect::<Option<_>>().map(Value::Array)
 }
 
-/// The fault of a key's value, if any. The value isn't repeated, because it may be a secret.
-fn fault(defaults: &Map<String, Value>, key: &str, value: &Value) -> Option<String> {
+/// The faults of a key's value. The value isn't repeated, because it may be a secret, except in tables of prices and rates.
+fn faults_of(defaults: &Map<String, Value>, key: &str, value: &Value) -> Vec<String> {
     let Some(default) = defaults.get(key) else {
-        return Some(format!("{key} is no configuration key"));
+        return vec![format!("{key} is no configuration key")];
     };
     let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
-    let unfit = serde_json::from_value::<Config>(alone).err()?;
-    let expected = match key {
-        "shipping_methods" => "a table of methods, each with title and prices,",
-        "taxes" => "a table of countries, each with a rate,",
-        _ => return Some(format!("{key}: {} is expected", expected(default, &unfit.to_string()))),
-    };
-    Some(format!("{key}: {expected} is expected"))
+    let Err(unfit) = serde_json::from_value::<Config>(alone) else { return Vec::new() };
+    let found = tables::faults(key, value);
+    if !found.is_empty() {
+        return found;
+    }
+    let unfit = unfit.to_string();
+    let expected = expected_of(key).unwrap_or_else(|| expected(default, &unfit));
+    vec![format!("{key}: {expected} is expected")]
+}
+
+/// What is expected of keys that take less than their type.
+fn expected_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "core_write_concern" => "`majority`",
+        "metadata_pairs" => "a whole number between 1 and 1000",
+        "max_depth" => "a whole number between 1 and 60",
+        "client_share_percent" => "a whole number between 1 and 100",
+        "eventual_staleness_seconds" => "a whole number between 90 and 86400",
+        _ => return None,
+    })
 }
 
 /// The expected type of a key in plain words.
@@ -191,6 +243,25 @@ pub fn unread(fault: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn faults_are_told_with_the_places_of_their_keys() {
+        let file = || Source::File("a.toml".into());
+        let set = [("max_depth", Source::Environment), ("quote_url", file()), ("listen", file())];
+        let sources = Sources(set.map(|(key, source)| (key.to_owned(), source)).into());
+        for (fault, told) in [
+            ("max_depth must be", "max_depth must be (in the environment: DOCGATE_MAX_DEPTH)"),
+            ("max_cost must be", "max_cost must be"),
+            ("listen is", "listen is (in a.toml)"),
+            ("we listen", "we listen"),
+            (
+                "quote_url and max_depth",
+                "quote_url and max_depth (quote_url in a.toml, max_depth in the environment: DOCGATE_MAX_DEPTH)",
+            ),
+        ] {
+            assert_eq!(sources.told(fault), told);
+        }
+    }
 
     #[test]
     fn lists_are_separated_by_commas() {

@@ -21,7 +21,9 @@ pub(super) type ErrorResponse = (StatusCode, Error);
 /// Adds the HTTP status that corresponds to an error.
 pub(super) fn with_status(error: Error) -> ErrorResponse {
     let status = match &error {
-        Error::Unauthenticated | Error::NotBearer | Error::BadToken => StatusCode::UNAUTHORIZED,
+        Error::Unauthenticated | Error::NotBearer | Error::BadToken | Error::MalformedToken => {
+            StatusCode::UNAUTHORIZED
+        }
         Error::Forbidden(_) | Error::UntrustedDocument => StatusCode::FORBIDDEN,
         Error::BadInput { .. } | Error::TooComplex { .. } | Error::PersistedQueryNotFound => {
             StatusCode::BAD_REQUEST

@@ -38,6 +38,13 @@ impl NotFound {
         Self::because(message, what.into(), ID(id))
     }
 
+    /// The caller can't have what exists for others, as `where_to` says: `for this cart`.
+    pub fn not_offered(what: &'static str, id: impl Into<String>, where_to: &str) -> Self {
+        let id = id.into();
+        let message = format!("the {what} {id:?} isn't offered {where_to}");
+        Self::because(message, what.into(), ID(id))
+    }
+
     /// No document of the kind `what` can have the given id. Only the beginning of a long id is repeated.
     pub fn given(what: &'static str, id: &str) -> Self {
         Self::new(what, id.chars().take(MAX_ID).collect::<String>())

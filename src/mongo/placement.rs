@@ -143,6 +143,21 @@ impl Placement {
         reads.is_eventual.then(|| self.eventual.clone())
     }
 
+    /// The names of all collections in the databases of the groups, each with a group.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn collections(&self) -> Result<Vec<(Group, String)>, Error> {
+        let mut all = Vec::new();
+        for group in Group::ALL {
+            let database = self.database(group).clone();
+            let list = async move { database.list_collection_names().await };
+            let names = send("", "listCollections", list).await?;
+            all.extend(names.into_iter().map(|name| (group, name)));
+        }
+        Ok(all)
+    }
+
     /// Those of the collections that are in the gateway's database although their group has another one, for example
     /// because the configuration was changed. The gateway doesn't read them there.
     ///

@@ -13,7 +13,9 @@ use mongodb::{
 
 use super::{
     driver::{DUPLICATE_KEY, send, send_within},
+    migrations::SchemaVersionDocument,
     snapshot::Part,
+    stored::Stored as _,
 };
 use crate::error::Error;
 
@@ -60,6 +62,11 @@ impl Restoring {
             if let Some(name) = filled(database).await? {
                 return Ok(Begun::NotEmpty(database.name().to_owned(), name));
             }
+        }
+        // The export has the versions that were in force.
+        for Part { database, .. } in &this.parts {
+            let versions = database.collection::<Document>(SchemaVersionDocument::COLLECTION);
+            send("", "drop", async move { versions.drop().await }).await?;
         }
         let marker = doc! { "_id": ID, "export": export, "done": [] };
         let markers = this.markers()?;
@@ -171,13 +178,16 @@ impl Restoring {
     }
 }
 
-/// A collection of the database that has documents.
+/// A collection of the database that has documents. Those that only say which versions are in force don't count: building the
+/// indexes of a new database inserts them.
 async fn filled(database: &Database) -> Result<Option<String>, Error> {
     let names = database.clone();
     let names = async move { names.list_collection_names().await };
     let mut names = send("", "listCollections", names).await?;
     names.sort();
-    for name in names.into_iter().filter(|name| !name.starts_with("system.")) {
+    let is_content =
+        |name: &String| !name.starts_with("system.") && name != SchemaVersionDocument::COLLECTION;
+    for name in names.into_iter().filter(is_content) {
         let collection = database.collection::<RawDocumentBuf>(&name);
         let first = send("", "find", async move { collection.find_one(doc! {}).await }).await?;
         if first.is_some() {

@@ -273,8 +273,10 @@ async fn refusals_change_nothing() {
     );
     let input = json!({ "input": { "currency": "EUR", "largestBalance": 0 } });
     assert_eq!(anna.field(OPEN, input).await["code"], "INVALID_INPUT");
-    let unknown = json!({ "input": { "currency": "EURO" } });
-    assert_eq!(anna.error_code(OPEN, unknown).await, "BAD_USER_INPUT");
+    for none in ["EURO", "XXX", "XTS"] {
+        let unknown = json!({ "input": { "currency": none } });
+        assert_eq!(anna.error_code(OPEN, unknown).await, "BAD_USER_INPUT", "{none}");
+    }
     let mut after = gateway.snapshot().await;
     assert_eq!(refused_transfers(&before, &mut after), 7);
     assert_eq!(after, before);

@@ -126,9 +126,9 @@ class Servers:
         self.start(name, [self.binaries[name], "serve"], env=self.env | listen)
         wait_until(f"the {name} gateway doesn't listen", lambda: is_open(self.ports[name]))
 
-    def run(self, *arguments):
-        """Runs a command of the new binary."""
-        return subprocess.run([self.binaries["new"], *arguments], env=self.env, capture_output=True, text=True)
+    def run(self, *arguments, of="new"):
+        """Runs a command of a binary."""
+        return subprocess.run([self.binaries[of], *arguments], env=self.env, capture_output=True, text=True)
 
     def start_mongod(self):
         port, data = self.ports["mongod"], os.path.join(self.folder, "db")
@@ -138,7 +138,10 @@ class Servers:
         wait_until("mongod doesn't answer", lambda: is_open(port))
         members = [{"_id": 0, "host": f"127.0.0.1:{port}"}]
         assert command(port, {"replSetInitiate": {"_id": SET, "members": members}, "$db": "admin"})
-        wait_until("docgate indexes apply fails", lambda: self.run("indexes", "apply").returncode == 0)
+        # The database is that of the old release: in a new one, the new release would put its versions of documents in force.
+        for of in "old", "new":
+            wait_until(f"docgate indexes apply of the {of} binary fails",
+                       lambda: self.run("indexes", "apply", of=of).returncode == 0)
 
     def sign_in(self, who, subject=None, roles=None):
         made = self.run("token", "--sub", subject or who, *(["--roles", roles] if roles else []))

@@ -187,12 +187,26 @@ function parsed(text) {
   }
 }
 
-/** The first example of each group, for a first visit. */
-const firstExamples = examples
-  .filter(({ group }, index) => examples.findIndex((other) => other.group === group) === index)
-  .map((example) => ({ query: example.query, variables: variablesText(origins.fill(example)) }));
-const [first] = firstExamples;
-const isFirstVisit = !localStorage.getItem("graphiql:tabState");
+/** The examples in the tabs of a first visit. The pane of examples has all. */
+const FIRST_TABS = ["AProduct", "Departments", "OpenCart", "MyOrders", "Discussed", "News"];
+const firstExamples = FIRST_TABS.flatMap((name) =>
+  examples.filter(({ query }) => operationName(query) === name),
+).map((example) => ({ query: example.query, variables: variablesText(origins.fill(example)) }));
+
+/**
+ * What the editors show at first: the tab that was open before, otherwise the first example. GraphiQL
+ * itself takes the operation from a stored tab, but the variables only from where it stores edited ones.
+ */
+function firstShown() {
+  try {
+    const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem("graphiql:tabState"));
+    const { query, variables } = tabs[activeTabIndex];
+    return { query: query ?? "", variables: variables ?? "" };
+  } catch {
+    return firstExamples[0] ?? { query: "", variables: "" };
+  }
+}
+const shown = firstShown();
 
 createRoot(byId("graphiql")).render(
   <GraphiQL
@@ -200,8 +214,8 @@ createRoot(byId("graphiql")).render(
     plugins={PLUGINS}
     visiblePlugin={EXAMPLES_PLUGIN}
     defaultTabs={firstExamples}
-    initialQuery={isFirstVisit ? first.query : undefined}
-    initialVariables={isFirstVisit ? first.variables : undefined}
+    initialQuery={shown.query}
+    initialVariables={shown.variables}
     defaultEditorToolsVisibility="variables"
     showPersistHeadersSettings={false}
   >

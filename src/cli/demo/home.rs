@@ -34,6 +34,9 @@ struct State {
     filled: bool,
 }
 
+/// Settings of the demo that a file or the environment can't replace: to ignore them would hide that they are without effect.
+pub(super) const REFUSED: &[&str] = &["shipping_methods", "shipping_required", "taxes"];
+
 const STATE: &str = "demo.json";
 const LOCK: &str = "lock";
 const DATABASE: &str = "mongod";

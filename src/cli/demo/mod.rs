@@ -41,6 +41,7 @@ use home::Home;
 ///
 /// Settings that the demo doesn't fix (it fixes its database, its secrets, its shipping methods and taxes,
 /// and what a development gateway needs) are read from a file and the environment, as by `docgate serve`.
+/// docs/CONFIGURATION.md lists what it fixes, and what it refuses.
 ///
 /// Examples:
 ///     docgate demo
@@ -76,7 +77,7 @@ impl Demo {
         let address =
             self.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)));
         let own = home.settings(address);
-        let config = Config::load_with(self.config.as_deref(), own, |config| {
+        let config = Config::load_over(self.config.as_deref(), own, home::REFUSED, |config| {
             let rooms = (!config.rooms.is_empty()).then_some("rooms: the demo shows all rooms");
             let roles =
                 (!config.roles.is_empty()).then_some("roles: the demo has roles of its own");

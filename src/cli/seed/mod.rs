@@ -20,6 +20,7 @@ mod shoppers;
 mod site;
 mod theaters;
 mod ticker;
+mod together;
 mod traffic;
 mod vouchers;
 mod world;

@@ -16,6 +16,7 @@ use super::{
     client::{DemoClient, someone},
     delivery, fulfilment,
     goods::{AT_ONCE, text},
+    together,
 };
 use crate::{
     app::App,
@@ -134,7 +135,8 @@ const OPEN_CART: &str = "mutation($policy: CartPolicy!, $op: ID) {
     }
 }";
 
-const ADD: &str = "mutation($cart: ID!, $sku: ID!, $quantity: Int!, $op: ID!) {
+/// Adds pieces to a cart.
+pub(super) const ADD: &str = "mutation($cart: ID!, $sku: ID!, $quantity: Int!, $op: ID!) {
     addCartLine(input: {cartId: $cart, sku: $sku, quantity: $quantity, idempotencyKey: $op}) {
         __typename ... on UserError { code message }
     }
@@ -245,6 +247,7 @@ impl Visits<'_> {
         let work = |number| async move {
             let shopper = self.shopper(number);
             let cart = self.cart(&shopper.who, "order", number).await?;
+            together::add(self.client, shopper, &cart, number, self.products).await?;
             delivery::choose(self.client, shopper, &cart, number).await?;
             let order = check_out(self.client, shopper, None, &cart, number).await?;
             self.change_order(&shopper.who, &order, number).await?;
@@ -351,9 +354,14 @@ pub(super) async fn expire(config: &Config, app: &App) -> Result<(), Failure> {
 /// Time after which [`sweep_idle_carts`] finds a cart idle.
 pub(super) const IDLE: Duration = Duration::from_millis(1_200);
 
-/// Sweeps like a gateway with a `cart_idle_seconds` of one second.
+/// Sweeps like a gateway with a `cart_idle_seconds` of one second, which counts at once what was bought together.
 pub(super) async fn sweep_idle_carts(config: &Config, app: &App) -> Result<(), Failure> {
-    let hasty = Config { cart_idle_seconds: 1, reservation_seconds: 600, ..config.clone() };
+    let hasty = Config {
+        cart_idle_seconds: 1,
+        reservation_seconds: 600,
+        bought_together_seconds: 0,
+        ..config.clone()
+    };
     background::sweep_all(&App::new(hasty, app.database().clone())).await?;
     Ok(())
 }

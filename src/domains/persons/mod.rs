@@ -172,8 +172,17 @@ pub async fn ids(
     Ok(ids)
 }
 
+/// The `_id`s of what the person owns and documents of a declaration name.
+async fn owned(app: &App, personal: &Personal, subject: &str) -> Result<Vec<String>, Error> {
+    match personal.subjects().and_then(|subjects| subjects.owned) {
+        Some(owned) => ids(app, owned.collection, owned.owner, subject).await,
+        None => Ok(Vec::new()),
+    }
+}
+
 /// Calls `each` for everything that the rooms hold of the subject: with the room, the collection, the path of the field
-/// that holds the subject, and the document or the element of a list.
+/// that holds the subject, and the document or the element of a list. Documents that only
+/// name what the person owns have the path of the field that names it.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`, or an error of `each`.
@@ -187,7 +196,9 @@ pub async fn export<E: From<Error>>(
             if personal.subjects().is_none_or(|subjects| subjects.are_copies) {
                 continue;
             }
+            let owned = owned(app, personal, subject).await?;
             for searched in searched(app, personal).await? {
+                let searched = searched.with_owned(owned.clone());
                 let mut pages = Pages::of(&searched, subject);
                 while let Some(page) = pages.next().await? {
                     for one in &page {

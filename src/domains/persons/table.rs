@@ -29,6 +29,13 @@ pub fn as_markdown() -> String {
                     let _written =
                         writeln!(text, "| `{name}` | {room} | `{path}` | {by} | {what} |");
                 }
+                if let Some(owned) = subjects.owned {
+                    let (field, of) = (owned.field, owned.collection);
+                    let _written = writeln!(
+                        text,
+                        "| `{name}` | {room} | none; `{field}` names the person's `{of}` | {by}, in an export | stays |"
+                    );
+                }
             }
         }
     }

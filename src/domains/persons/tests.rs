@@ -43,6 +43,13 @@ fn declarations_are_sound() {
             Holds::Nothing(why) => assert!(!why.is_empty(), "{room}: {name}"),
             Holds::Subjects(subjects) => {
                 assert!(!subjects.fields.is_empty(), "{room}: {name}");
+                if let Some(owned) = subjects.owned {
+                    let of = |one: &(&str, Personal)| {
+                        one.1.collection == owned.collection && one.1.has(owned.owner)
+                    };
+                    assert!(declarations().iter().any(of), "{room}: {name}");
+                    assert!(matches!(subjects.find, Find::Walk), "{room}: {name}");
+                }
                 for field in subjects.fields {
                     let is_element = matches!(field.erasure, Erasure::Element);
                     assert!(!is_element || field.path.contains("[]"), "{name}.{}", field.path);
@@ -63,6 +70,34 @@ fn indexes_that_are_named_exist_and_begin_with_the_field() {
         let found = indexes.find(|one| one.name == index);
         let first = found.and_then(|one| one.fields().next());
         assert_eq!(first, Some(field), "{}: {index}", personal.collection);
+    }
+}
+
+#[test]
+fn mutations_that_are_named_exist() {
+    let schema = crate::schema::sdl();
+    let collections = shards::collections();
+    for (_, personal) in declarations() {
+        let texts: Vec<&str> = match personal.holds {
+            Holds::Nothing(why) => vec![why],
+            Holds::Subjects(subjects) => {
+                let told = subjects.fields.iter().filter_map(|field| match field.erasure {
+                    Erasure::Operation(what) | Erasure::Kept(what) => Some(what),
+                    _ => None,
+                });
+                told.collect()
+            }
+        };
+        // What stands between backticks: every second part.
+        let names = texts.iter().flat_map(|text| text.split('`').skip(1).step_by(2));
+        let is_field = |name: &&str| {
+            name.contains(|letter: char| letter.is_ascii_uppercase())
+                && name.chars().all(|letter| letter.is_ascii_alphanumeric())
+                && !collections.iter().any(|placed| placed.is(name))
+        };
+        for name in names.filter(is_field) {
+            assert!(schema.contains(&format!("\t{name}(")), "{}: {name}", personal.collection);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{operations::close_account, types::CloseAccountInput};
 use crate::{
     domains::persons::{self, Erasing},
     graphql::prelude::*,
-    mongo::personal::{Blank, Field, Find, Personal},
+    mongo::personal::{Blank, Field, Find, Owned, Personal},
 };
 
 /// See [`Room::personal`](crate::domains::Room::personal).
@@ -14,7 +14,14 @@ pub(super) const PERSONAL: &[Personal] = &[
         Find::Index("owner", "owner_opened"),
         &[Field::blanks("owner", &[("name", Blank::Nothing)])],
     ),
-    Personal::of("transfers", Find::Walk, &[Field::blanks("by", &[("purpose", Blank::Nothing)])]),
+    Personal::of("transfers", Find::Walk, &[Field::blanks("by", &[("purpose", Blank::Nothing)])])
+        .and_owned(Owned {
+            collection: "accounts",
+            owner: "owner",
+            field: "accounts",
+            // Who requested it is another person, and what it paid is theirs.
+            without: &["by", "holder", "input", "worker"],
+        }),
 ];
 
 /// Closes the person's empty accounts. The others stay open under the pseudonym: their money belongs to somebody.

@@ -9,6 +9,7 @@ mod cookie;
 mod issuer;
 mod key_set;
 mod keys;
+mod refusals;
 mod roles;
 mod rules;
 
@@ -21,6 +22,7 @@ use quick_cache::sync::Cache;
 use crate::{app::App, config::Config, error::Error, graphql::requester::Requester};
 use issuer::Issuer;
 use keys::Key;
+use refusals::{Reason, Refusals};
 use rules::{Rules, Verdict};
 
 pub use configured::KeyError;
@@ -37,6 +39,7 @@ pub struct Authenticator {
     keys: Vec<Key>,
     issuer: Option<Issuer>,
     rules: Rules,
+    refusals: Refusals,
     /// Name of the cookie that may hold a token.
     cookie: Option<String>,
 }
@@ -74,6 +77,7 @@ impl Authenticator {
             keys: configured::keys(config)?,
             issuer: None,
             rules: Rules::new(config),
+            refusals: Refusals::default(),
             cookie: config.auth_cookie.clone(),
         })
     }
@@ -97,7 +101,7 @@ impl Authenticator {
     /// anonymous; an invalid token is refused rather than ignored.
     ///
     /// # Errors
-    /// `NotBearer`, `BadToken` or `KeysUnavailable`; `BadInput` if there are several `Authorization` headers, because it is
+    /// `NotBearer`, `BadToken`, `MalformedToken` or `KeysUnavailable`; `BadInput` if there are several `Authorization` headers, because it is
     /// unknown which of them a proxy in front has checked.
     pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Error> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -109,14 +113,16 @@ impl Authenticator {
             return self.by_header_value(value).await;
         }
         let Some(name) = &self.cookie else { return Ok(Caller::default()) };
-        let Some(token) = cookie::value(headers, name)? else { return Ok(Caller::default()) };
+        let token = cookie::value(headers, name);
+        let token = token.map_err(|_| self.refusals.refuse(Reason::Cookies))?;
+        let Some(token) = token else { return Ok(Caller::default()) };
         Ok(Caller { by_cookie: true, ..self.by_token(token).await? })
     }
 
     /// The caller by the value of an `Authorization` header.
     ///
     /// # Errors
-    /// `NotBearer`, `BadToken` or `KeysUnavailable`.
+    /// `NotBearer`, `BadToken`, `MalformedToken` or `KeysUnavailable`.
     pub async fn by_header_value(&self, value: &str) -> Result<Caller, Error> {
         let (scheme, token) = value.split_once(' ').ok_or(Error::NotBearer)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
@@ -133,7 +139,7 @@ impl Authenticator {
         let now = Duration::from_secs(get_current_timestamp());
         if caller.until.is_none_or(|until| now > until) {
             self.known.remove(token);
-            return Err(Error::BadToken);
+            return Err(self.refusals.refuse(Reason::Expired));
         }
         Ok(caller)
     }
@@ -154,15 +160,17 @@ impl Authenticator {
                     }
                     return Ok(caller);
                 }
-                (Verdict::UnknownKey, Some(issuer)) if !was_refreshed => {
+                (Verdict::UnknownKey(_), Some(issuer)) if !was_refreshed => {
                     issuer.refresh_for_unknown_key().await;
                     was_refreshed = true;
                 }
                 // The issuer may have published the key in the meantime.
-                (Verdict::UnknownKey, Some(_)) if !published.is_current => {
+                (Verdict::UnknownKey(_), Some(_)) if !published.is_current => {
                     return Err(Error::KeysUnavailable);
                 }
-                (Verdict::UnknownKey | Verdict::Refused, _) => return Err(Error::BadToken),
+                (Verdict::UnknownKey(reason) | Verdict::Refused(reason), _) => {
+                    return Err(self.refusals.refuse(reason));
+                }
             }
         }
     }

@@ -26,6 +26,12 @@ impl CurrencyCode {
         iso_currency::Currency::from_code(code).map(Self)
     }
 
+    /// The currency with this code, if amounts can be in it: neither "no currency" nor the code for tests.
+    pub fn of_money(code: &str) -> Option<Self> {
+        let no_money = [iso_currency::Currency::XXX, iso_currency::Currency::XTS];
+        Self::from_code(code).filter(|currency| !no_money.contains(&currency.0))
+    }
+
     /// Code of three letters.
     pub fn code(self) -> &'static str {
         self.0.code()
@@ -62,7 +68,7 @@ impl<'a> Field<'a> for CurrencyCode {
 impl ScalarType for CurrencyCode {
     fn parse(value: Value) -> InputValueResult<Self> {
         match &value {
-            Value::String(code) => Self::from_code(code)
+            Value::String(code) => Self::of_money(code)
                 .ok_or_else(|| InputValueError::custom("an ISO 4217 currency code is expected")),
             _ => Err(InputValueError::expected_type(value)),
         }
@@ -114,5 +120,20 @@ impl Money {
         #[graphql(desc = "Language tag of the locale.")] locale: LocaleTag,
     ) -> String {
         amounts::formatted(self.minor_units, self.currency.digits(), self.currency.code(), &locale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_in_currencies() {
+        for (code, is_fine) in
+            [("EUR", true), ("JPY", true), ("XXX", false), ("XTS", false), ("eur", false)]
+        {
+            assert_eq!(CurrencyCode::of_money(code).is_some(), is_fine, "{code}");
+            assert_eq!(CurrencyCode::parse(code.into()).is_ok(), is_fine, "{code}");
+        }
     }
 }

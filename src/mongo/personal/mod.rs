@@ -43,6 +43,22 @@ pub struct Subjects {
     pub in_flight: Option<InFlight>,
     /// Whether the documents are copies of others. An export leaves them out.
     pub are_copies: bool,
+    /// Documents that an export has although they don't hold the subject.
+    pub owned: Option<Owned>,
+}
+
+/// Documents that name what a person owns, such as the transfers to an account. An export has them; an erasure leaves them,
+/// because what they name is under the pseudonym then. The collection must be one that is walked.
+#[derive(Debug, Clone, Copy)]
+pub struct Owned {
+    /// Collection of what is owned.
+    pub collection: &'static str,
+    /// Its field that holds the subject.
+    pub owner: &'static str,
+    /// Field of the documents with the `_id` of what is owned, or a list of them.
+    pub field: &'static str,
+    /// Fields that are others' or gateways' matter. An export leaves them out of a document without the subject.
+    pub without: &'static [&'static str],
 }
 
 /// See [`Subjects::in_flight`].
@@ -121,13 +137,13 @@ impl Personal {
 
     /// Of a collection with subjects.
     pub const fn of(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let subjects = Subjects { find, fields, in_flight: None, are_copies: false };
+        let subjects = Subjects { find, fields, in_flight: None, are_copies: false, owned: None };
         Self { collection, holds: Holds::Subjects(subjects) }
     }
 
     /// The same of copies.
     pub const fn copies(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let subjects = Subjects { find, fields, in_flight: None, are_copies: true };
+        let subjects = Subjects { find, fields, in_flight: None, are_copies: true, owned: None };
         Self { collection, holds: Holds::Subjects(subjects) }
     }
 
@@ -143,6 +159,18 @@ impl Personal {
             Holds::Subjects(subjects) => {
                 let in_flight = Some(InFlight { fields, is });
                 Holds::Subjects(Subjects { in_flight, ..subjects })
+            }
+        };
+        Self { holds, ..self }
+    }
+
+    /// The same with documents that name what the person owns.
+    #[must_use]
+    pub const fn and_owned(self, owned: Owned) -> Self {
+        let holds = match self.holds {
+            Holds::Nothing(why) => Holds::Nothing(why),
+            Holds::Subjects(subjects) => {
+                Holds::Subjects(Subjects { owned: Some(owned), ..subjects })
             }
         };
         Self { holds, ..self }

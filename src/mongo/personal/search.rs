@@ -1,6 +1,6 @@
 //! Search of a collection for a subject, and the changes of what was found.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::TryStreamExt;
 use mongodb::{
@@ -10,8 +10,8 @@ use mongodb::{
 };
 
 use super::{
-    Erasure, Field, Find, Subjects,
-    path::{Update, elements, matching, plain},
+    Erasure, Field, Find, Owned, Subjects,
+    path::{Update, elements, matching, plain, texts},
 };
 use crate::{
     error::Error,
@@ -30,6 +30,8 @@ pub struct Searched {
     subjects: Subjects,
     shard_key: ShardKey,
     newest: i32,
+    /// The `_id`s of what the person owns; see [`Subjects::owned`].
+    owned: BTreeSet<String>,
 }
 
 /// Progress of a search.
@@ -84,7 +86,14 @@ impl Searched {
         newest: i32,
     ) -> Self {
         let collection = placement.database(group).collection(name);
-        Self { collection, subjects, shard_key, newest }
+        Self { collection, subjects, shard_key, newest, owned: BTreeSet::new() }
+    }
+
+    /// The same search, which also finds the documents that name something with one of these `_id`s
+    /// ([`Subjects::owned`]). It is for an export.
+    #[must_use]
+    pub fn with_owned(self, owned: impl IntoIterator<Item = String>) -> Self {
+        Self { owned: owned.into_iter().collect(), ..self }
     }
 
     /// Its name.
@@ -121,7 +130,7 @@ impl Searched {
         let fields = self.subjects.fields.iter();
         let named: Vec<&Field> =
             fields.filter(|field| !matching(&document, field, subject).is_empty()).collect();
-        if named.is_empty() {
+        if named.is_empty() && self.owned(&document).is_none() {
             return None;
         }
         let is_in_flight =
@@ -129,6 +138,14 @@ impl Searched {
         let is_kept = named.iter().all(|field| matches!(field.erasure, Erasure::Kept(_)));
         let paths = named.iter().map(|field| field.path).collect();
         Some(Found { document, paths, is_in_flight, is_kept })
+    }
+
+    /// How the document names something that the person owns, if it does.
+    fn owned(&self, document: &Document) -> Option<Owned> {
+        let owned = self.subjects.owned?;
+        let mut ids = Vec::new();
+        texts(document, owned.field, &mut ids);
+        ids.into_iter().any(|id| self.owned.contains(id)).then_some(owned)
     }
 
     /// Documents in the order of `_id`, up to a page of them.
@@ -144,7 +161,9 @@ impl Searched {
         let projection = is_walk.then(|| {
             let paths = self.subjects.fields.iter().map(|field| plain(field.path));
             let told = self.subjects.in_flight.map_or(&[][..], |flow| flow.fields);
-            let more = told.iter().copied().chain(self.shard_key.field()).map(str::to_owned);
+            let owned = self.subjects.owned.filter(|_| !self.owned.is_empty());
+            let more = told.iter().copied().chain(self.shard_key.field());
+            let more = more.chain(owned.map(|owned| owned.field)).map(str::to_owned);
             let is_key = |path: &String| path == "_id" || path.starts_with("_id.");
             let paths = paths.chain(more).filter(|path| !is_key(path));
             let mut fields = doc! { "_id": 1 };
@@ -179,12 +198,18 @@ impl Searched {
         subject: &str,
     ) -> Result<Vec<(&'static str, Document)>, Error> {
         let read = self.read(self.by_key(found)?, "_id_", true).await?;
-        let Some(whole) = read.into_iter().next() else { return Ok(Vec::new()) };
+        let Some(mut whole) = read.into_iter().next() else { return Ok(Vec::new()) };
         let fields = self.subjects.fields.iter();
         let named: Vec<&Field> =
             fields.filter(|field| !matching(&whole, field, subject).is_empty()).collect();
         if let Some(field) = named.iter().find(|field| !field.path.contains("[]")) {
             return Ok(vec![(field.path, whole)]);
+        }
+        if let Some(owned) = self.owned(&whole).filter(|_| named.is_empty()) {
+            for field in owned.without {
+                whole.remove(field);
+            }
+            return Ok(vec![(owned.field, whole)]);
         }
         let mut told = Vec::new();
         for field in named {

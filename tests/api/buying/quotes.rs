@@ -185,6 +185,10 @@ async fn a_cart_needs_a_quote_for_what_is_in_it_and_where_it_goes() {
         let before = gateway.snapshot().await;
         let refused = choose(client, &id, method, more).await;
         assert_eq!(refused["code"], code, "{method}: {refused:#}");
+        if method == "express" {
+            let message = "the shipping method \"express\" isn't offered for this cart to FR";
+            assert_eq!(refused["message"], message, "{refused:#}");
+        }
         assert!(gateway.snapshot().await == before, "{method}");
     }
     // 300 less 100, with 7 % of what is left.
@@ -303,7 +307,7 @@ fn settings_of_shipping_and_tax_are_checked() {
                 let method = config.shipping_methods["standard"].clone();
                 config.shipping_methods.insert("$a b".into(), method);
             },
-            "shipping_methods: a name",
+            "shipping_methods.$a b: a name",
         ),
         (
             &|config| {
@@ -311,15 +315,15 @@ fn settings_of_shipping_and_tax_are_checked() {
                     method.prices.insert("EUR".into(), -1);
                 });
             },
-            "shipping_methods: a name",
+            "shipping_methods.standard.prices.EUR: -1 stands there",
         ),
         (
             &|config| set_standard(config, &|method| method.countries.push("ZZ".into())),
-            "ISO 3166-1",
+            "shipping_methods.standard.countries: \"ZZ\" is no country of ISO 3166-1",
         ),
         (
             &|config| config.taxes.get_mut("DE").expect("a country").rate = 100_001,
-            "a rate of taxes",
+            "taxes.DE.rate: 100001 stands there, a rate in thousandths of a percent is expected",
         ),
         (&|config| config.quote_url = Some("ftp://a".into()), "quote_url isn't"),
         (
@@ -345,12 +349,16 @@ fn tables_of_other_shapes_are_named() {
     for (flags, named) in [
         (
             json!({ "taxes": { "DE": { "rate": "19" } } }),
-            "taxes: a table of countries, each with a rate,",
+            "taxes.DE.rate: \"19\" stands there, a whole number of thousandths of a percent",
         ),
-        (json!({ "taxes": { "DE": { "rate": 1, "rates": 2 } } }), "taxes: a table of countries"),
+        (
+            json!({ "taxes": { "DE": { "rate": 1, "rates": 2 } } }),
+            "taxes.DE.rates is no configuration key",
+        ),
+        (json!({ "taxes": 19 }), "taxes: a table of countries, each with a rate, is expected"),
         (
             json!({ "shipping_methods": { "a": { "prices": {} } } }),
-            "shipping_methods: a table of methods",
+            "shipping_methods.a.title is missing (in the flags)",
         ),
     ] {
         let faults = Config::load_keys(None, flags).expect_err("faults").to_string();

@@ -171,6 +171,7 @@ async fn a_voucher_is_created_once_and_with_sound_terms() {
         ("B", json!({ "amount": 1, "perCustomer": 0 }), "perCustomer"),
         ("B", json!({ "amount": 1, "minimum": -1 }), "minimum"),
         ("B", json!({ "amount": 1, "validFrom": late, "validUntil": early }), "validUntil"),
+        ("B", json!({ "amount": 1, "validUntil": "2020-01-01T00:00:00Z" }), "validUntil"),
     ] {
         let refused = create(&gateway, code, input.clone()).await;
         assert_eq!(refused["field"], format!("input.{field}"), "{code} {input}: {refused:#}");
@@ -191,7 +192,8 @@ async fn a_voucher_is_refused_where_it_does_not_fit() {
     let gateway = Gateway::start().await;
     stocked(&gateway, "a", 100, 10).await;
     created(&gateway, "LATER", json!({ "percent": 10, "validFrom": "2999-01-01T00:00:00Z" })).await;
-    created(&gateway, "OVER", json!({ "percent": 10, "validUntil": "2020-01-01T00:00:00Z" })).await;
+    created(&gateway, "OVER", json!({ "percent": 10, "validUntil": "2999-01-01T00:00:00Z" })).await;
+    expire(&gateway, "OVER").await;
     created(&gateway, "MINE", json!({ "percent": 10, "perCustomer": 1 })).await;
     created(&gateway, "DOLLARS", json!({ "amount": 1, "currency": "USD" })).await;
     created(&gateway, "SMALL", json!({ "amount": 50, "budget": 49 })).await;

@@ -50,8 +50,8 @@ fn files_and_the_connection_string_are_looked_at_together_with_the_rest() {
     command.env("DOCGATE_DOCUMENTS", &documents);
     let said = faults(command);
     let mut expected = vec![
-        "payments: one of `ledger`, `http`, `none` is expected (in the environment)".to_owned(),
-        "sweep_millis: a whole number, 0 or more, is expected (in the environment)".to_owned(),
+        "payments: one of `ledger`, `http`, `none` is expected (in the environment: DOCGATE_PAYMENTS)".to_owned(),
+        "sweep_millis: a whole number, 0 or more, is expected (in the environment: DOCGATE_SWEEP_MILLIS)".to_owned(),
         "mongodb_uri can't be used: ".to_owned(),
         "secret needs 32 bytes or more".to_owned(),
         "otlp_endpoint must be a URL".to_owned(),
@@ -112,7 +112,10 @@ fn a_value_of_another_type_is_told_by_what_is_expected_and_where_it_stands() {
     // What a later source says replaces what can't be used.
     command.env("DOCGATE_DATABASE", "fine");
     let in_file = |text: &str| format!("{text} is expected (in {path})");
-    let in_environment = |text: &str| format!("{text} is expected (in the environment)");
+    let in_environment = |text: &str| {
+        let key = text.split(':').next().unwrap_or_default().to_ascii_uppercase();
+        format!("{text} is expected (in the environment: DOCGATE_{key})")
+    };
     let expected = [
         in_file("admin_listen: an address and port such as 127.0.0.1:8080"),
         in_environment("asset_widths: a list of whole numbers"),
@@ -120,7 +123,7 @@ fn a_value_of_another_type_is_told_by_what_is_expected_and_where_it_stands() {
         in_environment("development: true or false"),
         in_file("federation: true or false"),
         in_file("log_format: `json` or `pretty`"),
-        in_file("max_depth: a whole number, 0 or more,"),
+        in_file("max_depth: a whole number between 1 and 60"),
         in_environment("max_tokens: a whole number, 0 or more,"),
         in_file("otlp_sample_ratio: a number"),
         in_file("requests_burst: a whole number between 0 and 4294967295"),
@@ -152,6 +155,39 @@ fn the_environment_has_values_of_every_type_and_flags_win() {
         "asset_types must be",
     ]) {
         assert!(said.starts_with(start), "{start} instead of {said}");
+        assert!(said.contains(" (in the environment: DOCGATE_"), "{said}");
     }
     assert_eq!(said.len(), 5, "{said:#?}");
+}
+
+#[test]
+fn each_fault_names_its_key_and_where_it_was_set() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "core_write_concern = \"soon\"\nmetadata_pairs = -1\nclient_share_percent = 0\n\
+                max_cost = 0\nquote_timeout_millis = 0\nmongodb_uri = \"mongodb://localhost/\"\n\
+                secret = \"12345678901234567890123456789012\"\n\
+                auth_hs256_secret = \"12345678901234567890123456789012\"\n\
+                [taxes.DE]\nrate = 190000\n";
+    let path = write(folder.path(), "docgate.toml", text);
+    let mut command = docgate(&["serve", "--config", &path]);
+    command.env("DOCGATE_FLOW_RUN_MILLIS", "0");
+    let said = faults(command);
+    for expected in [
+        format!("core_write_concern: `majority` is expected (in {path})"),
+        format!("metadata_pairs: a whole number between 1 and 1000 is expected (in {path})"),
+        format!("client_share_percent must be between 1 and 100 (in {path})"),
+        format!("max_cost must be above zero (in {path})"),
+        "flow_run_millis must be above zero (in the environment: DOCGATE_FLOW_RUN_MILLIS)"
+            .to_owned(),
+    ] {
+        assert!(said.contains(&expected), "{expected} isn't in {said:#?}");
+    }
+    for start in
+        ["taxes.DE.rate: 190000 stands there, ", "taxes needs shipping_methods or quote_url"]
+    {
+        let found = said.iter().find(|said| said.starts_with(start)).expect(start);
+        assert!(found.ends_with(&format!(" (in {path})")), "{found}");
+    }
+    let mentioned = |word: &str| said.iter().filter(|said| said.contains(word)).count();
+    assert_eq!((mentioned("client's share"), mentioned("max_root_fields")), (0, 0), "{said:#?}");
 }

@@ -87,6 +87,10 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
         let data = answer["data"].as_object().expect("data");
         for field in data.values() {
             assert!(field.get("code").is_none() && !field.is_null(), "{title}: {answer:#}");
+            for list in ["boughtTogether", "products"] {
+                let found = field[list].as_array();
+                assert!(found.is_none_or(|found| !found.is_empty()), "{title}: {answer:#}");
+            }
             // A small shop may have no match for several properties at once.
             if let Some(nodes) = field["nodes"].as_array()
                 && !title.as_str().is_some_and(|title| title.contains("at once"))
@@ -95,6 +99,29 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
             }
         }
         answers.insert(operation(query), answer["data"].clone());
+    }
+}
+
+/// What the demo fixes and somebody would miss is refused.
+#[test]
+fn settings_of_its_shop_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = demo(&folder.path().join("demo"), &[]);
+    command.env("DOCGATE_TAXES", "{}").env("DOCGATE_SHIPPING_REQUIRED", "true");
+    command.env("DOCGATE_ROOMS", "catalog");
+    let (code, _, said) = done(command);
+    assert_eq!(code, 2, "{said}");
+    for (key, variable) in [
+        ("rooms", "DOCGATE_ROOMS"),
+        ("shipping_required", "DOCGATE_SHIPPING_REQUIRED"),
+        ("taxes", "DOCGATE_TAXES"),
+    ] {
+        let is_it = |line: &&str| line.starts_with(&format!("  - {key}: "));
+        let line = said.lines().find(is_it).expect("a fault");
+        assert!(
+            line.ends_with(&format!("leave it out (in the environment: {variable})")),
+            "{said}"
+        );
     }
 }
 

@@ -359,6 +359,7 @@ async fn indexes_are_planned_built_and_dropped_only_when_told() {
     assert!(table.contains("MISSING") && !table.contains("in place\n"), "{table}");
     let (code, said, _) = done(on(&name, &["indexes", "apply"]));
     assert_eq!(code, 0, "{said}");
+    assert!(said.contains("The database is new"), "{said}");
     let (code, table, _) = done(on(&name, &["indexes", "plan"]));
     assert_eq!(code, 0, "{table}");
     assert!(table.contains(" 0 missing, 0 different, 0 undeclared"), "{table}");
@@ -384,6 +385,68 @@ async fn indexes_are_planned_built_and_dropped_only_when_told() {
     assert_eq!(done(on(&name, &["indexes", "plan"])).0, 0);
     let names = inventory.list_index_names().await.expect("names");
     assert!(!names.contains(&"sold_1".to_owned()));
+}
+
+/// Only a database in which no docgate has been gets the newest versions of documents at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_of_a_new_database_put_the_newest_versions_in_force() {
+    let in_force = async |name: &str| {
+        let versions = database(name).await.collection::<mongodb::bson::Document>("schemaVersions");
+        let found = versions.find_one(doc! { "_id": "inventory" }).await.expect("read");
+        found.map(|found| found.get_i32("inForce").expect("a version"))
+    };
+    let (new, used) = (fresh_name(), fresh_name());
+    assert_eq!(done(on(&new, &["indexes", "apply"])).0, 0);
+    assert_eq!(in_force(&new).await, Some(2));
+    let foreign = database(&used).await.collection::<mongodb::bson::Document>("notOfDocgate");
+    foreign.insert_one(doc! { "_id": 1 }).await.expect("inserted");
+    let leases = database(&used).await.collection::<mongodb::bson::Document>("leases");
+    leases.insert_one(doc! { "_id": "of an earlier gateway" }).await.expect("inserted");
+    let (code, said, _) = done(on(&used, &["indexes", "apply"]));
+    assert!(code == 0 && !said.contains("The database is new"), "{said}");
+    assert_eq!(in_force(&used).await, None);
+    leases.drop().await.expect("dropped");
+    let other = fresh_name();
+    let foreign = database(&other).await.collection::<mongodb::bson::Document>("notOfDocgate");
+    foreign.insert_one(doc! { "_id": 1 }).await.expect("inserted");
+    assert_eq!(done(on(&other, &["indexes", "apply"])).0, 0);
+    assert_eq!(in_force(&other).await, Some(2), "what others have in it doesn't count");
+}
+
+/// Operators learn why a token is refused; clients don't, and no log line has a token.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_tells_why_a_token_is_refused() {
+    let mut command = on(&fresh_name(), &["serve", "--apply-indexes"]);
+    command.env("DOCGATE_AUTH_AUDIENCE", "shop");
+    let running = Running::start(command);
+    let address = running.address("serving on http://");
+    let until = crate::support::now_seconds() + 3_600;
+    let of = |audience: &str| {
+        crate::support::token_with(&json!({ "sub": "a", "aud": audience, "exp": until }))
+    };
+    let forged = format!("{}AAAA", of("shop"));
+    for (token, reason, told) in [
+        (token("a", &[]), "it has no `aud`", "the token is invalid"),
+        (of("other"), "isn't auth_audience", "the token is invalid"),
+        (forged, "has signed it", "the token is invalid"),
+        ("abc".to_owned(), "it isn't a JWT", "the token isn't a JWT"),
+    ] {
+        let answer = ask(&address, Some(&token), "{ __typename }").await;
+        let error = &answer["errors"][0];
+        assert_eq!(error["extensions"]["code"], "UNAUTHENTICATED", "{answer:#}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with(told) && !message.contains("aud"), "{message}");
+        let line = running.says("token_refused");
+        assert!(line.contains(reason) && line.contains("WARN"), "{reason}: {line}");
+        assert!(
+            !line.contains(&token[token.len().saturating_sub(20)..]) || token == "abc",
+            "{line}"
+        );
+    }
+    let answer = ask(&address, Some(&of("shop")), "{ __typename }").await;
+    assert!(answer.get("errors").is_none(), "{answer:#}");
+    running.signal("TERM");
+    assert_eq!(running.ends(), 0);
 }
 
 /// The events of a month are in a collection of their own, which is created when it is needed.

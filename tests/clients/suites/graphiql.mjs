@@ -41,6 +41,7 @@ export async function run(checks) {
     shows: (text) => shows(page, text),
   });
   await own.close();
+  await checks.check("a reload shows the tab that was open, with its variables", afterReload);
   await checks.check("an example takes an id from the answer to another one", fromAnAnswer);
   await checks.check("an example runs first what it needs, and tells so", runFirst);
   await checks.check("where introspection is off, the page names its setting", introspectionOff);
@@ -86,6 +87,33 @@ async function fromAnAnswer() {
   await says(page, "cart is from the answer to 1. Open a cart");
   await page.click(EXECUTE);
   await shows(page, '"quantity": 2');
+  own.assertClean();
+  await own.close();
+}
+
+async function afterReload() {
+  const own = await opened();
+  const { page } = own;
+  assert.equal(await page.locator(".graphiql-tab").count(), 6);
+  const hasVariable = (text) =>
+    page.locator(".graphiql-editor-tool .monaco-editor").first().getByText(text).waitFor();
+  await page.reload();
+  await isOpen(page, "AProduct");
+  await hasVariable("ALB-00001");
+  await page.click(EXECUTE);
+  await shows(page, '"sku": "ALB-00001"');
+  await page.locator(".graphiql-tab-button").getByText("Discussed", { exact: true }).click();
+  await isOpen(page, "Discussed");
+  // GraphiQL stores its tabs a moment later.
+  await page.waitForFunction(() => {
+    const stored = JSON.parse(localStorage.getItem("graphiql:tabState") ?? "null");
+    return stored?.tabs[stored.activeTabIndex]?.operationName === "Discussed";
+  });
+  await page.reload();
+  await isOpen(page, "Discussed");
+  await hasVariable("ALB-00004");
+  await page.click(EXECUTE);
+  await shows(page, '"commentCount":');
   own.assertClean();
   await own.close();
 }

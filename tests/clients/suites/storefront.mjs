@@ -206,7 +206,11 @@ async function buy(page, picture, isPhone) {
   await page.getByLabel("Name").fill(ADDRESS.name);
   await page.getByLabel("Street and number").fill(ADDRESS.street);
   await page.getByLabel("Postcode and city").fill(ADDRESS.city);
-  await page.getByRole("radio", { name: /^Standard delivery/, checked: true }).waitFor();
+  const standard = page.getByRole("radio", { name: /^Standard delivery/, checked: true });
+  await standard.waitFor();
+  const [button, label] = [await standard.boundingBox(), await page.locator(".delivery label").first().boundingBox()];
+  const apart = Math.abs(button.y + button.height / 2 - (label.y + label.height / 2));
+  assert.ok(apart < 3, `the radio button is ${apart} pixels above or below the middle of its label`);
   await picture("checkout");
   await page.getByRole("button", { name: "Place the order" }).click();
   await page.getByText("Thank you.").waitFor();

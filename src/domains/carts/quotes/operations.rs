@@ -113,8 +113,10 @@ pub async fn set_shipping_method(
             }
         };
         let chosen = offered.into_iter().find(|offer| offer.method == input.shipping_method);
-        let charges =
-            chosen.ok_or_else(|| NotFound::new("shipping method", &*input.shipping_method))?;
+        let charges = chosen.ok_or_else(|| {
+            let where_to = format!("for this cart to {}", input.country);
+            NotFound::not_offered("shipping method", &*input.shipping_method, &where_to)
+        })?;
         if total(&cart.lines) + charges.total() > MAX_AMOUNT {
             return Err(too_much().into());
         }

@@ -1,7 +1,5 @@
 //! Checks of the settings of shipping, taxes and the outside service.
 
-use std::collections::BTreeMap;
-
 use super::{MAX_AMOUNT, tables::WHOLE};
 use crate::{
     config::{Config, ShippingSetting, TaxSetting, is_web_address},
@@ -15,23 +13,10 @@ pub(super) const MAX_TITLE: usize = 200;
 /// Faults of the settings, each as a sentence.
 pub(in super::super) fn faults(config: &Config) -> Vec<String> {
     let secret = config.quote_signing_secret.as_deref();
-    let has_country = |code: &String| input::country("country", code).is_ok();
-    let countries = config.shipping_methods.values().flat_map(|method| &method.countries);
-    let rates = config.taxes.values().flat_map(|tax| tax.types.values().chain([&tax.rate]));
-    unmet([
-        (
-            config.shipping_methods.iter().all(is_method),
-            "shipping_methods: a name takes lower-case letters, digits, `-`, `_` and `.`, a title 1 to 200 characters, \
-             and prices and free_from currencies with amounts from 0 to 2^53",
-        ),
-        (
-            config.taxes.keys().chain(countries).all(has_country),
-            "taxes and the countries of shipping_methods take codes of ISO 3166-1, such as DE",
-        ),
-        (
-            rates.copied().all(|rate| i64::from(rate) <= WHOLE),
-            "a rate of taxes is in thousandths of a percent, at most 100000",
-        ),
+    let methods = config.shipping_methods.iter().flat_map(faults_of_method);
+    let taxes = config.taxes.iter().flat_map(faults_of_taxes);
+    let mut faults: Vec<_> = methods.chain(taxes).collect();
+    faults.extend(unmet([
         (
             config.taxes.is_empty() || is_on(config),
             "taxes needs shipping_methods or quote_url; a method may cost 0",
@@ -54,7 +39,8 @@ pub(in super::super) fn faults(config: &Config) -> Vec<String> {
                 || (1..config.flow_run_millis).contains(&config.quote_timeout_millis),
             "quote_timeout_millis must be above zero and below flow_run_millis",
         ),
-    ])
+    ]));
+    faults
 }
 
 /// Whether a checkout needs a quote.
@@ -72,17 +58,63 @@ fn is_added(tax: &TaxSetting) -> bool {
     !tax.included && tax.types.values().chain([&tax.rate]).any(|rate| *rate > 0)
 }
 
-/// Whether the setting describes a method.
-fn is_method((name, method): (&String, &ShippingSetting)) -> bool {
-    let are_amounts = |of: &BTreeMap<String, i64>| {
-        of.iter().all(|(code, amount)| {
-            CurrencyCode::from_code(code).is_some() && (0..=MAX_AMOUNT).contains(amount)
-        })
-    };
-    is_name(name)
-        && is_title(&method.title)
-        && are_amounts(&method.prices)
-        && are_amounts(&method.free_from)
+/// The faults of a method's setting.
+fn faults_of_method((name, method): (&String, &ShippingSetting)) -> Vec<String> {
+    let path = format!("shipping_methods.{name}");
+    let mut faults = Vec::new();
+    if !is_name(name) {
+        faults.push(format!(
+            "{path}: a name of lower-case letters, digits, `-`, `_` and `.` is expected"
+        ));
+    }
+    if !is_title(&method.title) {
+        faults.push(format!("{path}.title: 1 to {MAX_TITLE} characters in one line are expected"));
+    }
+    for (key, amounts) in [("prices", &method.prices), ("free_from", &method.free_from)] {
+        faults.extend(amounts.iter().flat_map(|one| faults_of_amount(&path, key, one)));
+    }
+    let codes = method.countries.iter().filter(|code| !is_country(code));
+    faults.extend(codes.map(|code| format!("{path}.countries: {}", no_country(code))));
+    faults
+}
+
+fn faults_of_amount(path: &str, key: &str, (code, amount): (&String, &i64)) -> Vec<String> {
+    let mut faults = Vec::new();
+    if CurrencyCode::of_money(code).is_none() {
+        faults.push(format!("{path}.{key}: {code:?} is no currency of ISO 4217, such as EUR"));
+    }
+    if !(0..=MAX_AMOUNT).contains(amount) {
+        faults.push(format!(
+            "{path}.{key}.{code}: {amount} stands there, an amount in minor units from 0 to 2^53 is expected"
+        ));
+    }
+    faults
+}
+
+/// The faults of a country's taxes.
+fn faults_of_taxes((country, tax): (&String, &TaxSetting)) -> Vec<String> {
+    let mut faults = Vec::new();
+    if !is_country(country) {
+        faults.push(format!("taxes: {}", no_country(country)));
+    }
+    let types = tax.types.iter().map(|(name, rate)| (format!("types.{name}"), *rate));
+    let rates = types.chain([("rate".to_owned(), tax.rate)]);
+    let above = rates.filter(|(_, rate)| i64::from(*rate) > WHOLE);
+    faults.extend(above.map(|(key, rate)| {
+        format!(
+            "taxes.{country}.{key}: {rate} stands there, a rate in thousandths of a percent is expected, at most \
+             {WHOLE}: 19 % is 19000"
+        )
+    }));
+    faults
+}
+
+fn is_country(code: &str) -> bool {
+    input::country("country", code).is_ok()
+}
+
+fn no_country(code: &str) -> String {
+    format!("{code:?} is no country of ISO 3166-1, such as DE")
 }
 
 /// Whether a method can have this name.

@@ -128,7 +128,7 @@ input! {
         pub per_customer: Option<i32> where optional(within(1..=MAX_USES)),
         /// Time from which it can be used. Default: now.
         pub valid_from: Option<DateTime>,
-        /// Time at which it can't be used any more. Default: it doesn't end.
+        /// Time at which it can't be used any more. It must be in the future. Default: it doesn't end.
         pub valid_until: Option<DateTime>,
         /// Least sum of the lines of a cart, in minor units. Default: 0.
         pub minimum: Option<Long> where optional(within(0..=MAX_AMOUNT)),

@@ -108,7 +108,7 @@ async fn only_an_empty_database_and_an_empty_folder_are_written_to() {
     assert!(code == 2 && said.contains("whole isn't empty"), "{said}");
 
     let target_database = database(&target).await;
-    // Indexes alone are nothing to lose.
+    // Indexes alone, and the versions in force that come with them, are nothing to lose.
     assert_eq!(finished(with_few_rooms(&["indexes", "apply"], &target)).await.0, 0);
     target_database.collection("jobs").insert_one(doc! { "_id": "j" }).await.expect("inserted");
     let before = contents(&target_database).await;

@@ -207,6 +207,10 @@ async fn the_command_exports_and_erases() {
         |collection: &str| lines.iter().filter(|line| line["collection"] == collection).count();
     assert_eq!((of("orders"), of("accounts")), (2, 1), "{out}");
     assert!(of("carts") == 3 && of("transfers") > 0, "{out}");
+    // Money that came in, without whose work it was.
+    let came = |line: &&Value| line["field"] == "accounts" && line["value"]["kind"] == "DEPOSIT";
+    let came: Vec<&Value> = lines.iter().filter(came).collect();
+    assert!(came.len() == 1 && came[0]["value"].get("by").is_none(), "{came:#?}");
     assert!(out.contains(&key(&orders[0])) && !out.contains("bob"), "{out}");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("eve.jsonl").display().to_string();

@@ -9,7 +9,7 @@ use mongodb::{
 };
 use tokio::time::timeout;
 
-use super::{driver::send, pool};
+use super::{driver::send, numbered, pool};
 use crate::{error::Error, metrics::database::Pool};
 
 /// Creates the client, and returns its handle of `database`.
@@ -70,6 +70,7 @@ pub async fn options(uri: &str, name: &str) -> mongodb::error::Result<ClientOpti
 /// Shuts the client down, including the driver's background tasks. The shutdown has to precede the end of the
 /// runtime, at which driver tasks that wait for each other would panic.
 pub async fn close(client: Client) {
+    numbered::give_back();
     // The driver waits for open sessions and cursors, and reports ended sessions to the server.
     if timeout(CLOSE_TIMEOUT, client.clone().shutdown()).await.is_err() {
         let _late = timeout(CLOSE_TIMEOUT, client.shutdown().immediate(true)).await;

@@ -18,7 +18,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -41,8 +41,6 @@ const BEFORE_FIRST: i64 = 1 << 32;
 const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// A session of commands with numbers, and its last number.
-///
-/// It isn't dropped while the gateway runs: it would go back to the driver, whose next number for it is too low.
 struct Session {
     session: ClientSession,
     last: i64,
@@ -75,42 +73,75 @@ impl Session {
     }
 }
 
-/// The idle sessions of commands with numbers. There are as many sessions as commands were sent at one moment.
+/// The sessions of commands with numbers. There are as many as commands were sent at one moment. They don't go back to the
+/// driver, whose next number for them would be too low.
 pub(super) struct NumberedSessions {
     client: Client,
-    /// The next one is the last.
-    idle: Mutex<VecDeque<Session>>,
+    idle: Arc<Idle>,
+}
+
+/// Idle sessions. The next one is the last.
+#[derive(Default)]
+struct Idle(Mutex<VecDeque<Session>>);
+
+/// Sessions of gateways that have ended in this process, whose client may be used by others.
+static ENDED: Mutex<Vec<Session>> = Mutex::new(Vec::new());
+
+/// Gives the sessions of gateways that have ended to their clients, which are about to be shut down.
+pub(super) fn give_back() {
+    locked(&ENDED).clear();
 }
 
 impl NumberedSessions {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, idle: Mutex::default() }
+        Self { client, idle: Arc::default() }
     }
 
-    async fn acquire(&self) -> DriverResult<Session> {
-        let latest = self.idle().pop_back();
-        match latest {
-            Some(session) => Ok(session),
+    async fn acquire(&self) -> DriverResult<Lent> {
+        let latest = locked(&self.idle.0).pop_back();
+        let session = match latest {
+            Some(session) => session,
             None => {
                 let session = self.client.start_session().causal_consistency(false).await?;
-                Ok(Session { session, last: BEFORE_FIRST })
+                Session { session, last: BEFORE_FIRST }
             }
+        };
+        Ok(Lent { session: Some(session), idle: Arc::clone(&self.idle), is_over: false })
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        locked(&ENDED).extend(locked(&self.0).drain(..));
+    }
+}
+
+/// A session while a command uses it. It becomes idle at the end, also if nobody waits for the command any more.
+struct Lent {
+    session: Option<Session>,
+    idle: Arc<Idle>,
+    /// Whether MongoDB has finished the command. Otherwise the session is used after the others.
+    is_over: bool,
+}
+
+impl Lent {
+    fn session(&mut self) -> DriverResult<&mut Session> {
+        self.session.as_mut().ok_or_else(|| Fault::custom("the session was given back"))
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut idle = locked(&self.idle.0);
+        match self.session.take() {
+            Some(session) if self.is_over => idle.push_back(session),
+            session => session.into_iter().for_each(|session| idle.push_front(session)),
         }
     }
+}
 
-    /// Takes a session back. One whose command failed is used last, because MongoDB may still be at work on the command.
-    fn release(&self, session: Session, has_failed: bool) {
-        let mut idle = self.idle();
-        if has_failed {
-            idle.push_front(session);
-        } else {
-            idle.push_back(session);
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Session>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends a command of the one document that a filter selects, with a number, and once more after a transient error. Returns
@@ -120,14 +151,14 @@ pub(super) async fn send_with_retry(
     command: RawDocumentBuf,
     filter: Document,
 ) -> DriverResult<(Document, Option<Fault>)> {
-    let sessions = collection.sessions().numbered();
-    let mut session = sessions.acquire().await?;
+    let mut lent = collection.sessions().numbered().acquire().await?;
+    let session = lent.session()?;
     session.last += 1;
     let reply = session.send(collection, command.clone()).await;
     let first = match reply {
         Err(first) if is_transient(&first) => first,
         reply => {
-            sessions.release(session, reply.is_err());
+            lent.is_over = reply.is_ok();
             return Ok((reply?, None));
         }
     };
@@ -138,7 +169,7 @@ pub(super) async fn send_with_retry(
         Ok(_) => session.end(collection, filter).await.is_ok(),
         Err(_) => false,
     };
-    sessions.release(session, !is_over);
+    lent.is_over = is_over;
     match second {
         Ok(reply) if is_over => Ok((reply, Some(first))),
         // The first error says that the outcome is unknown.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Cell, Column, Misfit, Rows, armed, filled, major_units, minor_units, put, tables::PRODUCTS,
 };
+use crate::graphql::node_id::NodeKind;
 
 /// Beginning of the paths of the columns. Behind it stands the path of the field in the variant.
 const OF_VARIANT: &str = "variants.";
@@ -144,6 +145,9 @@ impl ProductRows {
             put(&mut variant, "priceDifference", difference.into());
         }
         if let Some(image) = cell(cells, IMAGE) {
+            if NodeKind::ASSET.key(image.trim()).is_none() {
+                return misfit("variantImage", "is no global id of an asset");
+            }
             put(&mut variant, "imageId", image.trim().into());
         }
         Ok(Some(variant))
@@ -264,8 +268,21 @@ mod tests {
         Rows::Products.header(&owned(&names)).expect("a header")
     }
 
-    const FIRST: [&str; 13] =
-        ["s", "Shirt", "shirt", "9", "9", "EUR", "s.a", "colour", "red", "size", "M", "", "img"];
+    const FIRST: [&str; 13] = [
+        "s",
+        "Shirt",
+        "shirt",
+        "9",
+        "9",
+        "EUR",
+        "s.a",
+        "colour",
+        "red",
+        "size",
+        "M",
+        "",
+        "YXNzZXQ6aW1n",
+    ];
 
     #[test]
     fn rows_become_a_line_and_back() {
@@ -276,7 +293,7 @@ mod tests {
         let line = rows.into_line();
         let options = |colour: &str, size: &str| json!([{ "name": "colour", "value": colour }, { "name": "size", "value": size }]);
         let variants = json!([
-            { "sku": "s.a", "options": options("red", "M"), "imageId": "img" },
+            { "sku": "s.a", "options": options("red", "M"), "imageId": "YXNzZXQ6aW1n" },
             { "sku": "s.b", "options": options("=red", "L"), "priceDifference": -150 },
         ]);
         assert_eq!(line["variants"], variants);

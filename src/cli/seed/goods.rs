@@ -13,10 +13,7 @@ use crate::{
     app::App,
     cli::failure::Failure,
     domains::{catalog, categories},
-    graphql::{
-        refusals::InvalidInput,
-        requester::{Requester, Role},
-    },
+    graphql::requester::{Requester, Role},
 };
 
 /// Number of concurrent operations. mongod writes its journal once for all operations that wait for it.
@@ -161,9 +158,9 @@ pub(super) async fn show_variants(
         lines.push(parsed::<catalog::ImportProduct>(line)?);
     }
     for result in catalog::import::import(app, &lines).await? {
-        let failed =
-            |invalid: InvalidInput| format!("a variant gets no image: {}", invalid.message);
-        result.map_err(|invalid| Failure::trouble(failed(invalid)))?;
+        result.map_err(|refused| {
+            Failure::trouble(format!("a variant gets no image: {}", refused.fault.message))
+        })?;
     }
     Ok(())
 }

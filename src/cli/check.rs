@@ -33,13 +33,14 @@ use crate::{
 #[command(verbatim_doc_comment)]
 pub(super) struct Check {
     /// First finish interrupted flows, as a gateway's sweeps do, until none is left. Then recompute what
-    /// discussions store about their comments (their number, the newest, the rating), the time by which the sweep
-    /// finds stock, the marks by which news find authors whose posts are merged in, the totals of reports, the
-    /// hits of each day in the documents of months, the facets of categories, what was bought together, and the
-    /// attributes by which files of earlier versions are found. Damaged smaller pictures are removed. Gateways may
-    /// keep running. A flow can only be finished some time after its last write: between two passes of the sweeps
-    /// the command waits for twice the sum of flow_run_millis, flow_command_millis and flow_skew_millis, and a
-    /// second. So it takes at least 33 seconds with the default settings.
+    /// discussions store about their comments (their number, the newest, the rating), the time by which the
+    /// sweep finds stock, the marks by which news find authors whose posts are merged in, the totals of reports,
+    /// the hits of each day in the documents of months, the numbers, stages and SKUs of orders of earlier
+    /// versions, the facets of categories, what was bought together, and the attributes by which files of
+    /// earlier versions are found. Damaged smaller pictures are removed. Gateways may keep running. A flow can
+    /// only be finished some time after its last write: between two passes of the sweeps the command waits for
+    /// twice the sum of flow_run_millis, flow_command_millis and flow_skew_millis, and a second. So it takes at
+    /// least 33 seconds with the default settings.
     #[arg(long)]
     repair: bool,
     /// Maximum number of violations shown for each rule.

@@ -140,7 +140,8 @@ pub(super) async fn is_new(app: &App) -> Result<bool, Failure> {
 /// Puts the newest version of every kind of documents in force, for a database of which no earlier docgate knows.
 pub(super) async fn put_in_force(app: &App) -> Result<(), Failure> {
     let versions = app.collection::<SchemaVersionDocument>();
-    for (_, documents) in domains::documents(app.config()) {
+    // A room that is switched on later has new documents, too.
+    for (_, documents) in domains::all_documents() {
         if documents.newest() > 1 {
             versions.put_in_force(documents.collection, documents.newest()).await?;
         }

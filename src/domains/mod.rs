@@ -279,6 +279,17 @@ pub fn indexed(config: &Config) -> Vec<Declared> {
 /// The documents of every collection of the rooms that are switched on, each with its room; those of docgate itself have
 /// none.
 pub fn documents(config: &Config) -> Vec<(Option<&'static Room>, Documented)> {
+    documents_of(switched_on(config))
+}
+
+/// Like [`documents`], with those of the rooms that are switched off.
+pub fn all_documents() -> Vec<(Option<&'static Room>, Documented)> {
+    documents_of(ROOMS.iter().copied())
+}
+
+fn documents_of(
+    rooms: impl Iterator<Item = &'static Room>,
+) -> Vec<(Option<&'static Room>, Documented)> {
     let own = [
         room::documented::<LeaseDocument>(),
         room::documented::<SchemaVersionDocument>(),
@@ -287,7 +298,7 @@ pub fn documents(config: &Config) -> Vec<(Option<&'static Room>, Documented)> {
     let own = own.into_iter().map(|documents| (None, documents));
     let of_room =
         |room: &'static Room| room.documents.iter().map(move |documents| (Some(room), *documents));
-    own.chain(switched_on(config).flat_map(of_room)).collect()
+    own.chain(rooms.flat_map(of_room)).collect()
 }
 
 /// The queues of the rooms' own jobs, with their handlers.

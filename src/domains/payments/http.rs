@@ -152,7 +152,11 @@ async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<An
         // A body that breaks off, or is late, doesn't tell the outcome.
         let body = whole(response, LARGEST).await.map_err(Error::unavailable)?;
         let too_large = || Error::internal("the payment provider's response is too large");
-        return serde_json::from_slice(&body.ok_or_else(too_large)?).map_err(Error::internal);
+        let read = serde_json::from_slice(&body.ok_or_else(too_large)?);
+        return read.map_err(|fault: serde_json::Error| {
+            // Without its length, a body that breaks off seems to be whole.
+            if fault.is_eof() { Error::unavailable(fault) } else { Error::internal(fault) }
+        });
     }
     let problem = format!("the payment provider answered {status} to {action}");
     let is_temporary = status.is_server_error()

@@ -67,7 +67,7 @@ pub async fn options(uri: &str, name: &str) -> mongodb::error::Result<ClientOpti
     Ok(options)
 }
 
-/// Shuts the client down, including the driver's background tasks. The shutdown has to precede the end of the
+/// Shuts the last client of the process down, including the driver's background tasks. The shutdown has to precede the end of the
 /// runtime, at which driver tasks that wait for each other would panic.
 pub async fn close(client: Client) {
     numbered::give_back();
@@ -75,6 +75,11 @@ pub async fn close(client: Client) {
     if timeout(CLOSE_TIMEOUT, client.clone().shutdown()).await.is_err() {
         let _late = timeout(CLOSE_TIMEOUT, client.shutdown().immediate(true)).await;
     }
+}
+
+/// Shuts a client down while other clients of the process go on. It doesn't wait for open sessions and cursors.
+pub async fn close_beside_others(client: Client) {
+    let _late = timeout(CLOSE_TIMEOUT, client.shutdown().immediate(true)).await;
 }
 
 /// Time limit of the orderly shutdown, and of the immediate shutdown after it.

@@ -19,7 +19,7 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use mongodb::{
@@ -37,6 +37,8 @@ use crate::error::Error;
 
 /// The number before the first one of a session. The driver may have used the session before, with small numbers.
 const BEFORE_FIRST: i64 = 1 << 32;
+/// How long MongoDB may be at work on a command whose outcome isn't known: the longest `maxTimeMS`, and some.
+const BUSY: Duration = Duration::from_secs(15);
 /// `maxTimeMS` of the command that ends a number.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
@@ -44,9 +46,15 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 struct Session {
     session: ClientSession,
     last: i64,
+    /// Until when MongoDB may be at work on a command whose outcome isn't known. Another command would wait for it.
+    busy_until: Option<Instant>,
 }
 
 impl Session {
+    fn is_free(&self) -> bool {
+        self.busy_until.is_none_or(|until| until <= Instant::now())
+    }
+
     /// Sends a command with the last number.
     async fn send(
         &mut self,
@@ -80,14 +88,26 @@ pub(super) struct NumberedSessions {
     idle: Arc<Idle>,
 }
 
-/// Idle sessions. The next one is the last.
+/// Idle sessions.
 #[derive(Default)]
-struct Idle(Mutex<VecDeque<Session>>);
+struct Idle(Mutex<IdleSessions>);
+
+/// The next one is the last. Those that may be busy are before the others.
+#[derive(Default)]
+struct IdleSessions(VecDeque<Session>);
+
+impl IdleSessions {
+    /// The next session that is free.
+    fn take(&mut self) -> Option<Session> {
+        if self.0.back().is_some_and(Session::is_free) { self.0.pop_back() } else { None }
+    }
+}
 
 /// Sessions of gateways that have ended in this process, whose client may be used by others.
 static ENDED: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 
-/// Gives the sessions of gateways that have ended to their clients, which are about to be shut down.
+/// Gives the sessions of gateways that have ended to their clients. It is called when the last client of the process is shut
+/// down: a client that goes on would use the sessions again.
 pub(super) fn give_back() {
     locked(&ENDED).clear();
 }
@@ -98,12 +118,12 @@ impl NumberedSessions {
     }
 
     async fn acquire(&self) -> DriverResult<Lent> {
-        let latest = locked(&self.idle.0).pop_back();
+        let latest = locked(&self.idle.0).take();
         let session = match latest {
             Some(session) => session,
             None => {
                 let session = self.client.start_session().causal_consistency(false).await?;
-                Session { session, last: BEFORE_FIRST }
+                Session { session, last: BEFORE_FIRST, busy_until: None }
             }
         };
         Ok(Lent { session: Some(session), idle: Arc::clone(&self.idle), is_over: false })
@@ -112,7 +132,7 @@ impl NumberedSessions {
 
 impl Drop for Idle {
     fn drop(&mut self) {
-        locked(&ENDED).extend(locked(&self.0).drain(..));
+        locked(&ENDED).extend(locked(&self.0).0.drain(..));
     }
 }
 
@@ -132,10 +152,14 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
+        let Some(mut session) = self.session.take() else { return };
         let mut idle = locked(&self.idle.0);
-        match self.session.take() {
-            Some(session) if self.is_over => idle.push_back(session),
-            session => session.into_iter().for_each(|session| idle.push_front(session)),
+        if self.is_over {
+            session.busy_until = None;
+            idle.0.push_back(session);
+        } else {
+            session.busy_until = Some(Instant::now() + BUSY);
+            idle.0.push_front(session);
         }
     }
 }

@@ -181,6 +181,8 @@ impl Recent {
     /// Keeps the answer of the read that began at `since`. Without an answer the read is forgotten.
     fn remember(&self, key: Key, since: Instant, answer: Option<&Answer>) {
         match answer {
+            // A caller that came since has begun another read.
+            Some(_) if since.elapsed() >= self.keep => {}
             Some(answer) => {
                 let entry = Entry { since, state: State::Kept(answer.clone()) };
                 // That it was read says nothing of how often it is asked for. It fails if the entry gave way to others.

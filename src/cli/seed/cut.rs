@@ -109,7 +109,7 @@ async fn until(
     // Background tasks of earlier answers are completed.
     tasks.close();
     tasks.wait().await;
-    connect::close(client).await;
+    connect::close_beside_others(client).await;
     worked
 }
 

@@ -185,15 +185,15 @@ mod tests {
             { "$eq": [{ "$type": format!("$taken.{seat}") }, "missing"] },
             { "$lt": ["$$NOW", "$startsAt"] },
         ] };
-        let set = doc! {
+        let fields = doc! {
             format!("taken.{seat}"): 1,
             "free": { "$add": ["$free", -1_i64] },
             "holds": { "$concatArrays": ["$holds", [{ "$literal": { "seat": seat } }]] },
         };
-        (condition.into(), vec![doc! { "$set": set }])
+        (condition.into(), vec![doc! { "$set": fields }])
     }
 
-    fn merged<'a>((condition, stages): &'a (Bson, Vec<Document>)) -> Option<Merged<'a>> {
+    fn merged((condition, stages): &(Bson, Vec<Document>)) -> Option<Merged<'_>> {
         Merged::of(&[condition], stages)
     }
 

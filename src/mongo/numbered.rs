@@ -44,7 +44,7 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// A session of commands with numbers, and its last number.
 struct Session {
-    session: ClientSession,
+    driver: ClientSession,
     last: i64,
     /// Until when MongoDB may be at work on a command whose outcome isn't known. Another command would wait for it.
     busy_until: Option<Instant>,
@@ -62,7 +62,7 @@ impl Session {
         mut command: RawDocumentBuf,
     ) -> DriverResult<Document> {
         command.append(cstr!("txnNumber"), self.last);
-        let sent = collection.database().run_raw_command(command).session(&mut self.session);
+        let sent = collection.database().run_raw_command(command).session(&mut self.driver);
         or_refused(sent.await)
     }
 
@@ -119,12 +119,11 @@ impl NumberedSessions {
 
     async fn acquire(&self) -> DriverResult<Lent> {
         let latest = locked(&self.idle.0).take();
-        let session = match latest {
-            Some(session) => session,
-            None => {
-                let session = self.client.start_session().causal_consistency(false).await?;
-                Session { session, last: BEFORE_FIRST, busy_until: None }
-            }
+        let session = if let Some(session) = latest {
+            session
+        } else {
+            let driver = self.client.start_session().causal_consistency(false).await?;
+            Session { driver, last: BEFORE_FIRST, busy_until: None }
         };
         Ok(Lent { session: Some(session), idle: Arc::clone(&self.idle), is_over: false })
     }

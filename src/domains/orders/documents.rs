@@ -185,7 +185,7 @@ impl OrderDocument {
             let sku = line.sku.as_str();
             [sku.to_owned(), catalog::product_sku(sku).to_owned()]
         };
-        BTreeSet::from_iter(lines.iter().flat_map(each)).into_iter().collect()
+        lines.iter().flat_map(each).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// What is taken off the lines, in minor units.

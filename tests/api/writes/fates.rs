@@ -452,7 +452,7 @@ async fn a_batch_of_inserts_that_is_cut_harms_nothing() {
         };
         let calls = cases.iter().map(|(_, case)| insert(case.clone())).collect();
         let ahead = ["ahead-0", "ahead-1"].map(|id| insert(any(id.into(), 1)));
-        let outcomes = behind(&gateway, "insert", ahead, calls, way).await;
+        let outcomes = Box::pin(behind(&gateway, "insert", ahead, calls, way)).await;
         let proxy = gateway.proxy.as_ref().expect("a proxy");
         if way.is_some() {
             proxy.reached().await;

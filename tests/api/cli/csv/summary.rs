@@ -1,5 +1,7 @@
 //! What an import says of its lines: booked now or before, imported in part, skipped; and what isn't a file of lines.
 
+use std::fmt::Write as _;
+
 use std::fs;
 
 use serde_json::{Value, json};
@@ -23,10 +25,10 @@ async fn of_two_receipts_with_one_name_the_first_line_is_booked() {
     let mut lines = String::new();
     for number in 0..40 {
         for quantity in [5, 6] {
-            rows += &format!("odd,{quantity},csv-{number}\n");
+            writeln!(rows, "odd,{quantity},csv-{number}").expect("written");
             let line =
                 json!({ "sku": "odd", "quantity": quantity, "receipt": format!("json-{number}") });
-            lines += &format!("{line}\n");
+            writeln!(lines, "{line}").expect("written");
         }
     }
     let (rows, lines) = (shop.file("stock.csv", &rows), shop.file("stock.jsonl", &lines));

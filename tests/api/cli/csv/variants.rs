@@ -258,10 +258,12 @@ async fn a_variant_names_one_of_its_products_images() {
     // An image that the product doesn't have, and what is no id at all.
     let wrong = shop.file("wrong.csv", &rows([&id("one"), &id("three"), ""]));
     let no_id = shop.file("no_id.csv", &rows(["", "", "red.png"]));
-    for (file, line) in [(&wrong, 3), (&no_id, 4)] {
+    for (file, line, counted) in
+        [(&wrong, 3, "1 in part, 0 lines skipped"), (&no_id, 4, "1 line skipped")]
+    {
         let (code, out, said) = shop.import("products", file, &["--dry-run"]);
-        let expected = (1, "0 products would be imported, 1 lines skipped\n");
-        assert_eq!((code, out.as_str()), expected, "{said}");
+        let expected = format!("0 products would be imported, {counted}\n");
+        assert_eq!((code, out), (1, expected), "{said}");
         assert!(said.contains(&format!("line {line}: variantImage: ")), "{said}");
     }
     assert_eq!(images(&shop).await, named([None, None, None]), "nothing is written");

@@ -1,8 +1,6 @@
 //! What an import says of its lines: booked now or before, imported in part, skipped; and what isn't a file of lines.
 
-use std::fmt::Write as _;
-
-use std::fs;
+use std::{fmt::Write as _, fs};
 
 use serde_json::{Value, json};
 

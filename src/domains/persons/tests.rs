@@ -75,7 +75,7 @@ fn indexes_that_are_named_exist_and_begin_with_the_field() {
 
 #[test]
 fn mutations_that_are_named_exist() {
-    let schema = crate::schema::sdl();
+    let schema = include_str!("../../../schema.graphql");
     let collections = shards::collections();
     for (_, personal) in declarations() {
         let texts: Vec<&str> = match personal.holds {

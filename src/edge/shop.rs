@@ -17,8 +17,15 @@ pub(super) async fn page(headers: HeaderMap) -> Response {
     SHOP.page(&headers).await
 }
 
-/// Another file, or the page for an address within the app. Names of files contain a dot, and addresses of the app
-/// don't.
+/// Beginning of the addresses of products and variants. A SKU of a variant contains a dot.
+const SKU: &str = "sku/";
+
+/// Another file, or the page for an address within the app. Names of files contain a dot, and other addresses than those of
+/// SKUs don't.
 pub(super) async fn part(Path(path): Path<String>, headers: HeaderMap) -> Response {
-    if path.contains('.') { SHOP.part(&path, &headers).await } else { SHOP.page(&headers).await }
+    if path.contains('.') && !path.starts_with(SKU) {
+        SHOP.part(&path, &headers).await
+    } else {
+        SHOP.page(&headers).await
+    }
 }

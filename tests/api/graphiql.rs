@@ -140,7 +140,7 @@ async fn there_is_nothing_beside_the_files() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_storefront_is_in_the_demo_only() {
     let gateway = Gateway::start().await;
-    for path in ["/shop", "/shop/", "/shop/cart"] {
+    for path in ["/shop", "/shop/", "/shop/cart", "/shop/sku/AUD-00003.walnut"] {
         assert_eq!(ask(&gateway, path, &[]).await.status(), StatusCode::NOT_FOUND, "{path}");
     }
     let explorer = ask(&gateway, "/", &[]).await.text().await.expect("a page");

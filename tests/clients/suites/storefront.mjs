@@ -152,7 +152,7 @@ async function variants(page, picture, isPhone) {
   await loaded(shown);
   assert.match(await shown.getAttribute("alt"), new RegExp(`${last.title}$`));
   await stockShown(page, last.sku);
-  await page.locator(".choices").scrollIntoViewIfNeeded();
+  await page.locator(".choices").evaluate((choices) => choices.scrollIntoView({ block: "center" }));
   if (isPhone) await fitsItsWidth(page, [".choices", ".choices label"]);
   await picture("variant");
   await page.getByRole("button", { name: "Add to cart" }).click();

@@ -43,23 +43,24 @@ def stored(kind: str, key: str) -> str:
 
 
 def lines(owner: str) -> List[dict]:
+    # The seed has a world of its own, whose keys are other ones.
     items = [
-        {"key": "arrow", "name": "arrow", "plural": "arrows", "price": 1, "isStackable": True},
-        {"key": "hat", "name": "wizard's hat", "price": 40, "slots": ["HEAD"]},
-        {"key": "bag", "name": "bag", "price": 8, "capacity": 10},
+        {"key": "bench-arrow", "name": "arrow", "plural": "arrows", "price": 1, "isStackable": True},
+        {"key": "bench-hat", "name": "wizard's hat", "price": 40, "slots": ["HEAD"]},
+        {"key": "bench-bag", "name": "bag", "price": 8, "capacity": 10},
     ]
     found: List[dict] = [{"item": item} for item in items]
     for place in range(PLACES):
-        things = [{"key": "pile", "item": "arrow", "quantity": PIECES}]
-        things += [{"key": f"hat-{at}", "item": "hat", "bonus": 1 + at} for at in range(8)]
+        things = [{"key": "pile", "item": "bench-arrow", "quantity": PIECES}]
+        things += [{"key": f"hat-{at}", "item": "bench-hat", "bonus": 1 + at} for at in range(8)]
         text = "Whoever is here sees who else is, and what lies around."
         found.append({"place": {"key": f"p-{place}", "title": f"Place {place}", "description": text, "things": things}})
     for place in range(PLACES):
         exit_ = {"from": f"p-{place}", "direction": "NORTH", "to": f"p-{(place + 1) % PLACES}"}
         found.append({"exit": exit_})
     for number in range(PLACES * AT_EACH):
-        own = [{"key": "bag", "item": "bag"}, {"key": "hat", "item": "hat", "inside": "bag"}]
-        own += [{"key": "arrow", "item": "arrow"}]
+        own = [{"key": "bag", "item": "bench-bag"}, {"key": "hat", "item": "bench-hat", "inside": "bag"}]
+        own += [{"key": "arrow", "item": "bench-arrow"}]
         character = {"key": f"c-{number}", "owner": owner, "name": f"Character {number}", "class": "wizard"}
         character.update(place=f"p-{number // AT_EACH}", gold=GOLD, things=own)
         found.append({"character": character})

@@ -5,7 +5,7 @@
 //! those that share the read, and isn't kept. A caller that hangs up ends nothing: the others go on with the read. If all of
 //! them hang up, the next caller begins another one.
 //!
-//! The memory is bounded by [`BYTES`] and [`ENTRIES`]. Beyond that, what was asked for least gives way.
+//! The memory is bounded by [`BYTES`] and [`ENTRIES`]. Beyond that, what is requested least gives way.
 
 use std::{
     any::{Any, TypeId},
@@ -69,14 +69,14 @@ struct Entry {
 #[derive(Clone)]
 enum State {
     /// Callers wait for the read. It ends when none of them is left.
-    Asked(WeakRead),
+    Pending(WeakRead),
     Kept(Answer),
 }
 
 /// What a caller is given.
 enum Found {
     Kept(Answer),
-    Asked(Read),
+    Pending(Read),
 }
 
 #[derive(Debug, Clone)]
@@ -85,7 +85,7 @@ struct ByBytes;
 impl Weighter<Key, Entry> for ByBytes {
     fn weight(&self, key: &Key, entry: &Entry) -> u64 {
         let answer = match &entry.state {
-            State::Asked(_) => 0,
+            State::Pending(_) => 0,
             State::Kept(answer) => answer.bytes,
         };
         let bytes = answer.saturating_add(key.typed.bytes());
@@ -132,7 +132,7 @@ impl Recent {
         }
         match self.find(collection, key, read) {
             Found::Kept(answer) => Ok(answer),
-            Found::Asked(read) => read.await.map_err(|error| told(&error)),
+            Found::Pending(read) => read.await.map_err(|error| told(&error)),
         }
     }
 
@@ -153,7 +153,7 @@ impl Recent {
             EntryResult::Retained(found) => {
                 match found {
                     Found::Kept(_) => self.counted.kept(collection),
-                    Found::Asked(_) => self.counted.shared(collection),
+                    Found::Pending(_) => self.counted.shared(collection),
                 }
                 return found;
             }
@@ -173,9 +173,9 @@ impl Recent {
             .shared();
         if let (Some(place), Some(weak)) = (place, read.downgrade()) {
             // It fails if the entry was removed in the meantime: then nobody joins the read.
-            let _removed = place.insert(Entry { since, state: State::Asked(weak) });
+            let _removed = place.insert(Entry { since, state: State::Pending(weak) });
         }
-        Found::Asked(read)
+        Found::Pending(read)
     }
 
     /// Keeps the answer of the read that began at `since`. Without an answer the read is forgotten.
@@ -202,7 +202,7 @@ impl Entry {
             return None;
         }
         match &self.state {
-            State::Asked(read) => read.upgrade().map(Found::Asked),
+            State::Pending(read) => read.upgrade().map(Found::Pending),
             State::Kept(answer) => Some(Found::Kept(answer.clone())),
         }
     }
@@ -296,6 +296,20 @@ mod tests {
                 assert_eq!(reads.ask(&recent, key("love")).await, expected, "{keep:?}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn the_age_of_an_answer_counts_from_the_beginning_of_its_read() {
+        let (recent, reads) = (recent(Duration::from_millis(50)), Numbered::default());
+        let slow = || {
+            let read = reads.next(10);
+            async move {
+                tokio::time::sleep(Duration::from_millis(60)).await;
+                read.await
+            }
+        };
+        recent.answer("things", key("love"), slow).await.expect("an answer");
+        assert_eq!(reads.ask(&recent, key("love")).await, 2);
     }
 
     #[tokio::test]

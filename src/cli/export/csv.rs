@@ -31,7 +31,7 @@ use crate::{
 /// A product with variants has a row for each of them. The row of the first variant is that of the product too.
 ///
 /// Of stock, the rows are the imported receipts, so that an import of the file changes nothing in this
-/// shop; the columns available, reserved and sold are only said. Comments, images of products and stock that was
+/// shop; the columns available, reserved and sold are for information. Comments, images of products and stock that was
 /// received otherwise aren't in these files: `docgate export DIR` exports everything. A variant names its image,
 /// which is one of its product's; a shop without that image refuses the variant, so export for it with
 /// `--without-images`.

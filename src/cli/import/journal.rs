@@ -1,8 +1,9 @@
 //! The progress of an import, and the lines that it skipped.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File, Metadata, TryLockError},
     io::{self, BufWriter, Write},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -77,15 +78,26 @@ impl Lock {
         path.push(".lock");
         let path = PathBuf::from(path);
         let hint = "--progress names another file";
-        let file =
-            File::create(&path).map_err(|fault| failed("write", &path, &fault).with_hint(hint))?;
-        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-            let message = format!("another import is using {}", progress.display());
-            return Err(Failure::trouble(message)
-                .with_hint("import the file when that has ended, or name another progress file with --progress"));
+        loop {
+            let file = File::create(&path)
+                .map_err(|fault| failed("write", &path, &fault).with_hint(hint))?;
+            if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+                let message = format!("another import is using {}", progress.display());
+                return Err(Failure::trouble(message)
+                    .with_hint("import the file when that has ended, or name another progress file with --progress"));
+            }
+            // Another import may have removed the file at its end, after this one had opened it.
+            if is_at(&file, &path) {
+                return Ok(Self { path, _file: file });
+            }
         }
-        Ok(Self { path, _file: file })
     }
+}
+
+/// Whether an open file is the one at this path.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |of: io::Result<Metadata>| of.ok().map(|of| (of.dev(), of.ino()));
+    identity(file.metadata()) == identity(fs::metadata(path))
 }
 
 impl Drop for Lock {

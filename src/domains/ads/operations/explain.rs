@@ -85,10 +85,10 @@ async fn campaigns_of(app: &App, ads: impl Iterator<Item = &ZoneAd>) -> Result<C
 /// # Errors
 /// `BadInput` that names the argument.
 pub async fn preview_ads(cx: Cx<'_>, input: ServeAdsInput) -> Result<Option<Vec<AdPlacement>>> {
-    let Some(asked) = Question::read(cx, "previewAds", input).await? else { return Ok(None) };
-    let Question { zone, keywords, count, .. } = &asked;
+    let Some(question) = Question::read(cx, "previewAds", input).await? else { return Ok(None) };
+    let Question { zone, keywords, count, .. } = &question;
     let ranking = ranked(zone, keywords, seed(&cx)).map(|ranked| zone.ad(ranked.position));
-    let mut candidates = ranking.filter(|ad| asked.capped(ad).is_none());
+    let mut candidates = ranking.filter(|ad| question.capped(ad).is_none());
     let (mut chosen, mut part) = (Vec::new(), *count);
     while chosen.len() < *count {
         let some: Vec<&ZoneAd> = candidates.by_ref().take(part).collect();
@@ -96,7 +96,7 @@ pub async fn preview_ads(cx: Cx<'_>, input: ServeAdsInput) -> Result<Option<Vec<
             break;
         }
         let campaigns = campaigns_of(&cx, some.iter().copied()).await?;
-        chosen.extend(some.into_iter().filter(|ad| asked.refused(ad, &campaigns).is_none()));
+        chosen.extend(some.into_iter().filter(|ad| question.refused(ad, &campaigns).is_none()));
         // If one of the best can't be charged, all others are looked at together, and not one after the other.
         part = usize::MAX;
     }
@@ -110,13 +110,13 @@ pub async fn preview_ads(cx: Cx<'_>, input: ServeAdsInput) -> Result<Option<Vec<
 /// # Errors
 /// `BadInput` that names the argument.
 pub async fn explain_ads(cx: Cx<'_>, input: ServeAdsInput) -> Result<Option<Vec<AdExplanation>>> {
-    let Some(asked) = Question::read(cx, "explainAds", input).await? else { return Ok(None) };
-    let Question { zone, keywords, count, .. } = &asked;
+    let Some(question) = Question::read(cx, "explainAds", input).await? else { return Ok(None) };
+    let Question { zone, keywords, count, .. } = &question;
     let campaigns = campaigns_of(&cx, zone.document.ads.iter()).await?;
     let mut left = *count;
     let explained = ranked(zone, keywords, seed(&cx)).map(|ranked| {
         let ad = zone.ad(ranked.position);
-        let outcome = match (asked.capped(ad), asked.refused(ad, &campaigns)) {
+        let outcome = match (question.capped(ad), question.refused(ad, &campaigns)) {
             (Some(Capped::Campaign), _) => AdOutcome::CampaignCapReached,
             (Some(Capped::Unit), _) => AdOutcome::AdUnitCapReached,
             (None, Some(NotCharged::NotRunning)) => AdOutcome::NotRunning,

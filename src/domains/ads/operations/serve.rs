@@ -85,7 +85,7 @@ impl Visitor {
     async fn note(&self, app: &App, impression: &str, ad: &ZoneAd) -> Result<bool> {
         if self.found.is_none() {
             let now = app.begin().await?.now();
-            let new = profiles::begun(&self.id, impression, ad, now);
+            let new = profiles::with_first(&self.id, impression, ad, now);
             // It is refused if another call was faster.
             if profiles::profiles(app).insert(new).await.decided()?.is_some() {
                 return Ok(true);

@@ -21,7 +21,7 @@ const KEPT: i64 = 3_600_000;
 const LAG: i64 = 1_000;
 
 /// A new profile with its first impression. Any cap permits one.
-pub(in super::super) fn begun(
+pub(in super::super) fn with_first(
     profile: &str,
     impression: &str,
     ad: &ZoneAd,
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn the_first_impression_of_a_profile_counts_a_little_longer() {
         let ad = ad(1, cap(1), None);
-        let profile = begun("p", "i", &ad, at(5_000));
+        let profile = with_first("p", "i", &ad, at(5_000));
         let viewed: StoredProfile = Viewed::of(&profile).expect("a view");
         assert_eq!(reached(viewed.get(), &ad, at(6_999)), Some(Capped::Campaign));
         assert_eq!(reached(viewed.get(), &ad, at(7_000)), None);

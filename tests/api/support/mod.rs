@@ -419,14 +419,8 @@ impl Gateway {
     /// Lets the server fail commands of this gateway as `data` says (the `data` of `failCommand`
     /// without `appName`) until the guard is dropped with [`FailPoint::off`].
     pub async fn fail_point(&self, mode: Document, mut data: Document) -> FailPoint {
-        // There is one fail point per server: tests that use it go one after the other.
-        static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-        let lock = ONE.lock().await;
         data.insert("appName", &self.app_name);
-        let admin = self.database.client().database("admin");
-        let set = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
-        admin.run_command(set).await.expect("the fail point is set");
-        FailPoint { admin, _lock: lock }
+        FailPoint::on(&self.database, mode, data).await
     }
 }
 
@@ -468,6 +462,17 @@ pub struct FailPoint {
 }
 
 impl FailPoint {
+    /// Lets the server of a database fail the commands that `data` selects, by `appName` or `namespace`.
+    pub async fn on(database: &Database, mode: Document, data: Document) -> Self {
+        // There is one fail point per server: tests that use it go one after the other.
+        static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+        let lock = ONE.lock().await;
+        let admin = database.client().database("admin");
+        let set = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
+        admin.run_command(set).await.expect("the fail point is set");
+        Self { admin, _lock: lock }
+    }
+
     /// Off again.
     pub async fn off(self) {
         let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };

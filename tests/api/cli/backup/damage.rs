@@ -9,6 +9,7 @@ use std::{
 use mongodb::bson::{Document, doc};
 
 use super::{Drill, Running, contents, database, finished, fresh_name, with_few_rooms};
+use crate::support::FailPoint;
 
 /// A database with some documents in collections of its own.
 async fn filled(count: i32) -> String {
@@ -133,6 +134,12 @@ async fn a_restore_that_was_cut_is_continued_with_the_same_export_only() {
     assert_eq!(drill.export(&own, "whole", "gzip").await.0, 0);
     assert_eq!(drill.export(&own, "again", "gzip").await.0, 0);
     let restored = database(&target).await;
+    // Each of its 40 inserts takes so long that the signal comes before the last one, also on a busy machine.
+    let slow = doc! {
+        "failCommands": ["insert"], "namespace": format!("{target}.many"),
+        "blockConnection": true, "blockTimeMS": 500,
+    };
+    let slow = FailPoint::on(&restored, doc! { "times": 10_000 }, slow).await;
     for signal in ["KILL", "INT"] {
         let before = restored.collection::<Document>("many").estimated_document_count().await;
         let before = before.expect("a count");
@@ -156,6 +163,7 @@ async fn a_restore_that_was_cut_is_continued_with_the_same_export_only() {
         let (code, _, said) = drill.restore("again", &target).await;
         assert!(code == 2 && said.contains("from another export"), "{said}");
     }
+    slow.off().await;
     let (code, out, said) = drill.restore("whole", &target).await;
     assert_eq!(code, 0, "{out}{said}");
     let mut all = contents(&restored).await;

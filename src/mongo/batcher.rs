@@ -51,9 +51,10 @@ pub(super) trait Source: Send + Sync + Sized + 'static {
     type Value: Send + 'static;
     /// The answer to one item.
     type Answer: Send + 'static;
-    /// Number of queued items that justifies a second command. A command with fewer items costs the driver and
-    /// the server as much, and its items are answered as soon by the next command after the one in flight.
-    const THRESHOLD: usize = 128;
+    /// Number of queued items that justifies a second command: by default as many as a command takes. A command with
+    /// fewer items costs the driver and the server as much, and its items are answered as soon by the next command after
+    /// the one in flight.
+    const THRESHOLD: usize = Self::MAX_BATCH;
     /// Maximum number of items per command.
     const MAX_BATCH: usize = 512;
     /// Maximum number of queued items; more are refused as `Unavailable`.

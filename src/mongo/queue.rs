@@ -82,7 +82,7 @@ impl<I> Queue<I> {
 mod tests {
     use super::*;
 
-    const THRESHOLD: usize = 128;
+    const THRESHOLD: usize = 512;
 
     fn required(items_in_flight: usize, last_batch: usize, is_overdue: bool) -> usize {
         let queue = Queue::<()> { items_in_flight, last_batch, is_overdue, ..Queue::default() };
@@ -98,5 +98,18 @@ mod tests {
         assert_eq!(required(SMALL_BATCH + 1, 1, false), THRESHOLD);
         assert_eq!(required(1, 60, false), THRESHOLD, "the small batch in flight is an exception");
         assert_eq!(required(60, 60, true), 1, "an item has waited too long");
+    }
+
+    #[test]
+    fn a_second_command_is_sent_once_the_next_one_is_full() {
+        let queued = |count: usize| Queue {
+            items: vec![(); count].into(),
+            items_in_flight: 20,
+            commands_in_flight: 1,
+            lanes: 1,
+            ..Queue::default()
+        };
+        assert!(!queued(THRESHOLD - 1).is_ready(THRESHOLD));
+        assert!(queued(THRESHOLD).is_ready(THRESHOLD) && queued(THRESHOLD).may_open_lane());
     }
 }

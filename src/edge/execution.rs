@@ -26,7 +26,7 @@ use crate::{
     app::App,
     error::Error,
     graphql::{errors, subscription::Progress},
-    mongo::{explain, observe},
+    mongo::{explain, observe, within},
     schema::Prepared,
     traces,
 };
@@ -221,7 +221,7 @@ impl Edge {
             errors::mark_unknown_outcomes(&mut executed.0);
             Ok(executed)
         } else {
-            let executed = timeout(time, AssertUnwindSafe(execution).catch_unwind()).await;
+            let executed = within(time, AssertUnwindSafe(execution).catch_unwind()).await;
             let executed = executed.map_err(|elapsed| Error::Timeout(elapsed.into()))?;
             executed.map_err(|_reported| Error::internal("the execution panicked"))
         }

@@ -33,7 +33,7 @@ use tracing::{Instrument as _, Span};
 use super::{
     driver::REPLY_TIMEOUT,
     queue::Queue,
-    scheduling::{OpenLane, open_after_poll},
+    scheduling::{OpenLane, is_limited, open_after_poll},
 };
 use crate::{error::Error, traces::ItemSpan};
 
@@ -336,7 +336,11 @@ impl<S: Source> OpenLane for Batcher<S> {
 }
 
 async fn received<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {
-    let received = timeout(REPLY_TIMEOUT, answer).await.map_err(Error::unavailable)?;
+    let received = if is_limited() {
+        answer.await
+    } else {
+        timeout(REPLY_TIMEOUT, answer).await.map_err(Error::unavailable)?
+    };
     received.map_err(|_dropped| Error::internal("a batch ended without an answer"))
 }
 

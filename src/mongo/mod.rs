@@ -113,4 +113,4 @@ pub use counts::Counters;
 pub use guarded::{Outcome, Sends};
 pub use loader::Loader;
 pub use placement::{Group, Placement};
-pub use scheduling::{batched, unhurried};
+pub use scheduling::{batched, unhurried, within};

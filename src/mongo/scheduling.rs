@@ -1,12 +1,18 @@
 //! How a future queues the items of batchers: so that those of one poll share a command, or so that they wait for a
-//! command that is sent anyway.
+//! command that is sent anyway. And how long it waits for them.
 
 use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
     pin::pin,
     sync::Arc,
+    thread::LocalKey,
+    time::Duration,
 };
+
+use tokio::time::{error::Elapsed, timeout};
+
+use super::driver::REPLY_TIMEOUT;
 
 /// A batcher of any kind of item, whose queue is ready for another command.
 pub(super) trait OpenLane {
@@ -61,6 +67,8 @@ pub async fn batched<T>(future: impl Future<Output = T>) -> T {
 thread_local! {
     /// Whether the current poll is one of [`unhurried`].
     static IS_UNHURRIED: Cell<bool> = const { Cell::new(false) };
+    /// Whether the current poll is one of [`within`] whose limit ends before the timer of an item would.
+    static IS_LIMITED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether the caller runs within [`unhurried`].
@@ -68,22 +76,65 @@ pub(super) fn is_unhurried() -> bool {
     IS_UNHURRIED.get()
 }
 
+/// Whether the caller runs within a time limit that is no longer than [`REPLY_TIMEOUT`].
+pub(super) fn is_limited() -> bool {
+    IS_LIMITED.get()
+}
+
 /// Runs a future for whose writes nobody waits, such as the end of a flow after its answer. Writes that can share a
 /// command are sent with one that is sent anyway; see `super::batcher`. Each may wait for a tenth of a second.
 pub async fn unhurried<T>(future: impl Future<Output = T>) -> T {
+    marked(&IS_UNHURRIED, true, future).await
+}
+
+/// Runs a future for at most `limit`. Its items have no timers of their own if the limit ends before these would: a list
+/// waits for many items, and a timer costs about as much as queueing the item.
+///
+/// # Errors
+/// The limit was reached.
+pub fn within<T>(
+    limit: Duration,
+    future: impl Future<Output = T>,
+) -> impl Future<Output = Result<T, Elapsed>> {
+    timeout(limit, marked(&IS_LIMITED, limit <= REPLY_TIMEOUT, future))
+}
+
+/// Runs a future whose polls have this value of the mark.
+async fn marked<T>(
+    mark: &'static LocalKey<Cell<bool>>,
+    value: bool,
+    future: impl Future<Output = T>,
+) -> T {
     /// Restores the previous value when it is dropped, also if the poll panics.
-    struct Restore(bool);
+    struct Restore(&'static LocalKey<Cell<bool>>, bool);
 
     impl Drop for Restore {
         fn drop(&mut self) {
-            IS_UNHURRIED.set(self.0);
+            self.0.set(self.1);
         }
     }
 
     let mut future = pin!(future);
     poll_fn(|context| {
-        let _restore = Restore(IS_UNHURRIED.replace(true));
+        let _restore = Restore(mark, mark.replace(value));
         future.as_mut().poll(context)
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn items_need_no_timer_within_a_limit_that_ends_before_it() {
+        assert_eq!(within(REPLY_TIMEOUT, async { is_limited() }).await, Ok(true));
+        let longer = REPLY_TIMEOUT + Duration::from_millis(1);
+        assert_eq!(within(longer, async { is_limited() }).await, Ok(false));
+        let task = within(REPLY_TIMEOUT, async { tokio::spawn(async { is_limited() }).await });
+        assert!(!task.await.expect("in time").expect("no panic"), "a task goes on after the limit");
+        assert!(!is_limited());
+        within(Duration::ZERO, std::future::pending::<()>()).await.expect_err("the limit");
+        assert!(!is_limited());
+    }
 }

@@ -102,7 +102,7 @@ impl<T: Stored> Collection<T> {
         value: &str,
     ) -> Result<Vec<T>, Error> {
         let lookup = Lookup { keys: Keys::Any(keys), ..self.by_id() };
-        self.loader.read_all(lookup, value).await?.into_iter().map(T::read).collect()
+        self.loader.read_all(&lookup, value).await?.into_iter().map(T::read).collect()
     }
 
     /// Like [`Self::find_by`], with read concern `majority`.
@@ -112,7 +112,7 @@ impl<T: Stored> Collection<T> {
         value: &str,
     ) -> Result<Vec<T>, Error> {
         let lookup = Lookup { keys: Keys::Any(keys), majority: true, ..self.by_id() };
-        self.loader.read_all(lookup, value).await?.into_iter().map(T::read).collect()
+        self.loader.read_all(&lookup, value).await?.into_iter().map(T::read).collect()
     }
 
     /// Returns the newest documents of the series that has `value`: one or more of them, the newest first. Also returns
@@ -123,7 +123,7 @@ impl<T: Stored> Collection<T> {
         value: &str,
     ) -> Result<(Vec<T>, bool), Error> {
         let lookup = Lookup { keys: Keys::Newest(series), ..self.by_id() };
-        let (found, is_whole) = self.loader.read_newest(lookup, value).await?;
+        let (found, is_whole) = self.loader.read_newest(&lookup, value).await?;
         Ok((found.into_iter().map(T::read).collect::<Result<_, _>>()?, is_whole))
     }
 
@@ -207,12 +207,12 @@ impl<T: Stored> Collection<T> {
     }
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
-        self.loader.read(lookup, value).await?.map(T::read).transpose()
+        self.loader.read(&lookup, value).await?.map(T::read).transpose()
     }
 
     /// The documents that a lookup with [`Fields::Timed`] finds.
     async fn read_timed(&self, lookup: Lookup, value: &str) -> Result<Vec<Timed<T>>, Error> {
-        let Read { found, now } = self.loader.read_with_time(lookup, value).await?;
+        let Read { found, now } = self.loader.read_with_time(&lookup, value).await?;
         // A reply with documents has the time.
         let Some(now) = now else { return Ok(Vec::new()) };
         let timed = |stored| Ok::<_, Error>(Timed { now, document: T::read(stored)? });

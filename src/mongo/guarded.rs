@@ -196,7 +196,7 @@ impl<T: Stored> Guarded<T> {
                 let keys = Keys::Unique("_id");
                 let lookup =
                     Lookup { collection, reads, keys, fields: Fields::All, majority: true };
-                (loader.read(lookup, &id.unwrap_or_default()).await?, sends)
+                (loader.read(&lookup, &id.unwrap_or_default()).await?, sends)
             }
         };
         let removed = || Error::unavailable("the document was removed after the write");

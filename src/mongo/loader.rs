@@ -164,19 +164,19 @@ impl Loader {
     /// Returns the document whose key has this value.
     pub(super) async fn read(
         &self,
-        lookup: Lookup,
+        lookup: &Lookup,
         value: &str,
     ) -> Result<Option<Arc<RawDocumentBuf>>, Error> {
-        Ok(self.read_all(lookup, value).await?.into_iter().next())
+        Ok(self.read_with_time(lookup, value).await?.found.into_iter().next())
     }
 
     /// Returns every document that has this value in any of the key fields.
-    pub(super) async fn read_all(&self, lookup: Lookup, value: &str) -> Result<Found, Error> {
+    pub(super) async fn read_all(&self, lookup: &Lookup, value: &str) -> Result<Found, Error> {
         Ok(self.read_with_time(lookup, value).await?.found)
     }
 
     /// Like [`Self::read_all`], with the server's time if the lookup asks for it.
-    pub(super) async fn read_with_time(&self, lookup: Lookup, value: &str) -> Result<Read, Error> {
+    pub(super) async fn read_with_time(&self, lookup: &Lookup, value: &str) -> Result<Read, Error> {
         #[cfg(feature = "bench")]
         if let Some((_, memory)) = self.memory.get().filter(|(of, _)| *of == lookup.collection) {
             let found = memory.get(value).cloned().into_iter().collect();
@@ -191,7 +191,7 @@ impl Loader {
     /// Returns the newest documents of a series, one or more of them, and whether these are known to be all.
     pub(super) async fn read_newest(
         &self,
-        lookup: Lookup,
+        lookup: &Lookup,
         value: &str,
     ) -> Result<(Found, bool), Error> {
         let span = ItemSpan::new(lookup.collection, FIND);
@@ -201,16 +201,17 @@ impl Loader {
         Ok((found, is_whole))
     }
 
+    /// The answer to a key. A list waits for many at once, so their futures only refer to the lookup.
     async fn answer(
         &self,
-        lookup: Lookup,
+        lookup: &Lookup,
         value: &str,
         since: Instant,
         span: &ItemSpan,
     ) -> Result<(Read, SharedCommand), Error> {
-        let answer = self.reader(lookup).submit(value.to_owned(), span).await;
+        let answer = self.reader(*lookup).submit(value.to_owned(), span).await;
         let shared = answer.as_ref().ok().map(|(_, shared)| *shared);
-        observe::record_key(lookup, value, since, shared);
+        observe::record_key(*lookup, value, since, shared);
         let (read, shared) = answer.map_err(Error::for_read)?;
         Ok((read.map_err(Error::of_read)?, shared))
     }

@@ -122,11 +122,13 @@ impl Lookup {
     }
 
     /// Filter of the documents in which any key field meets `condition`.
-    pub(super) fn filter(&self, condition: &Bson) -> Document {
-        let one = |key: &&str| doc! { *key: condition };
+    pub(super) fn filter(&self, condition: Bson) -> Document {
         match self.keys.fields() {
-            [key] => one(key),
-            keys => doc! { "$or": keys.iter().map(one).collect::<Vec<_>>() },
+            [key] => doc! { *key: condition },
+            keys => {
+                let one = |key: &&str| doc! { *key: &condition };
+                doc! { "$or": keys.iter().map(one).collect::<Vec<_>>() }
+            }
         }
     }
 

@@ -96,7 +96,7 @@ impl Read {
                 AGGREGATE: lookup.collection, "pipeline": pipeline, "cursor": {}, "hint": series.index,
             };
         }
-        let filter = lookup.filter(&condition);
+        let filter = lookup.filter(condition);
         let is_unique = lookup.keys.is_unique();
         let limit = if is_unique { i64::try_from(keys.len()).unwrap_or(0) } else { 0 };
         let list = List { filter, limit, projection: lookup.projection(), ..List::default() };

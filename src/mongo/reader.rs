@@ -100,7 +100,7 @@ impl Reader {
         };
         let batches = match self.lookup.keys {
             Keys::Newest(series) => self.newest(series, &condition, count, shared.items).await?,
-            Keys::Unique(_) | Keys::Any(_) => self.find(&condition, count).await?,
+            Keys::Unique(_) | Keys::Any(_) => self.find(condition, count).await?,
         };
         let mut time = None;
         for batch in batches {
@@ -129,7 +129,7 @@ impl Reader {
     }
 
     /// The documents in which a key field meets the condition.
-    async fn find(&self, condition: &Bson, count: usize) -> DriverResult<Vec<RawBatch>> {
+    async fn find(&self, condition: Bson, count: usize) -> DriverResult<Vec<RawBatch>> {
         let filter = self.lookup.filter(condition);
         let concern = self.concern();
         let mut find = self.collection.find(filter).read_concern(concern).max_time(self.limit);

@@ -29,7 +29,10 @@ thread_local! {
 pub(super) fn open_after_poll(batcher: Arc<dyn OpenLane>) {
     let outside = READY.with_borrow_mut(|ready| match ready {
         Some(ready) => {
-            ready.push(batcher);
+            // A list queues many items of one batcher.
+            if !ready.iter().any(|other| Arc::ptr_eq(other, &batcher)) {
+                ready.push(batcher);
+            }
             None
         }
         None => Some(batcher),

@@ -210,6 +210,7 @@ object! {
         alternative_text: &str = &image.alternative_text,
         /// The asset itself, with its title and the data of its file; null if it was just deleted.
         asset(context)?: Option<Asset> =
-            operations::asset_by_id(cx(context), &image.asset_id).await?.map(Asset::from),
+            // A list has many images at once, whose futures have room for this one.
+            Box::pin(operations::asset_by_id(cx(context), &image.asset_id)).await?.map(Asset::from),
     }
 }

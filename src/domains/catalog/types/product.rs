@@ -1,4 +1,7 @@
 //! Products as clients see them. The fields that all products have are generated for each type.
+//!
+//! The future of an object has room for that of its largest field, and a list has many of them at once. So reads that lists
+//! seldom show are boxed.
 
 use std::iter;
 
@@ -184,7 +187,7 @@ macro_rules! product_types {
                 stock(context)?: Option<Stock> = {
                     let ProductView { sku, generation, .. } = $shown.0.product();
                     let found = inventory::operations::stock_of(app(context), sku, generation);
-                    found.await?.map(Stock::from)
+                    Box::pin(found).await?.map(Stock::from)
                 },
                 /// Whether the product can be ordered now, by the free pieces of the product and of all its variants. In a
                 /// list one command reads it for all products. Null if the product was just deleted.
@@ -200,7 +203,7 @@ macro_rules! product_types {
                 related(context)?: ConnectionWith<Product, TotalCount> = {
                     let (product, locale) = ($shown.0.product(), &$shown.0.locale);
                     let page = operations::related(app(context), product, paging(context)?);
-                    let (page, found) = page.await?;
+                    let (page, found) = Box::pin(page).await?;
                     let position = |(position, _): &(Vec<_>, _)| position.clone();
                     let node = |(_, product)| Product::of(product, locale.clone());
                     page.connection_with(found, position, node, TotalCount::UNKNOWN)
@@ -215,7 +218,7 @@ macro_rules! product_types {
                     let (product, locale) = ($shown.0.product(), &$shown.0.locale);
                     let found = orders::operations::bought_together(app(context), product.sku, first);
                     let shown = |product| Product::of(product, locale.clone());
-                    found.await?.into_iter().map(shown).collect()
+                    Box::pin(found).await?.into_iter().map(shown).collect()
                 },
                 /// Pictures of the product in order, without those that the caller can't see; at most 20.
                 #[graphql(directive = cache_control::apply(0))]
@@ -308,7 +311,7 @@ object! {
         /// The person, with all works.
         person(context)?: Option<Person> = {
             let id = NodeKind::PERSON.id(contributor.person_id);
-            people::operations::person(app(context), &id).await?.map(Person::from)
+            Box::pin(people::operations::person(app(context), &id)).await?.map(Person::from)
         },
         /// Name of the person. It is a copy: a new name reaches it with a delay.
         name: &str = contributor.name,
@@ -332,7 +335,7 @@ object! {
         /// The category itself, with its parent and all its names. Null if it was just deleted.
         category(context)?: Option<Category> = {
             let by = CategoryBy::Id(NodeKind::CATEGORY.id(category.copy.id));
-            categories::operations::category(app(context), by).await?.map(Category::from)
+            Box::pin(categories::operations::category(app(context), by)).await?.map(Category::from)
         },
         /// Slug, the last step of the path.
         slug: &str = category.copy.slug,

@@ -6,6 +6,7 @@ use super::{documents::EventDocument, operations::AT_ONCE};
 use crate::{
     config::Concern,
     graphql::{
+        bulk::bulk_input,
         prelude::*,
         scalars::{DateTime, int},
     },
@@ -99,7 +100,7 @@ impl EventDurability {
     }
 }
 
-input! {
+bulk_input! {
     /// A request that is to be logged. Texts are stored as they are. They may contain every character but control
     /// characters.
     pub struct EventInput {

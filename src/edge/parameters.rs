@@ -212,3 +212,22 @@ impl Parameters {
         request
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_of_strings() {
+        for (text, count) in [
+            ("{}", 1),
+            (r#"{"a,b":"[{\",","c":[1,2]}"#, 4),
+            (r#"["\\",1]"#, 2),
+            (r#"["\\\"[",{"":""}]"#, 3),
+            (r#"{"never ends,"#, 1),
+            (r#"{"never ends\"#, 1),
+        ] {
+            assert_eq!(values(text.as_bytes()), count, "{text}");
+        }
+    }
+}

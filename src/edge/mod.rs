@@ -32,6 +32,7 @@ mod shop;
 mod traces;
 mod trusted_documents;
 mod uploads;
+mod variables;
 
 use std::{sync::Arc, time::Duration};
 

@@ -3,9 +3,11 @@
 
 use async_graphql::{Request, Variables};
 use axum::http::{HeaderMap, header::CONTENT_TYPE};
+use memchr::memchr2;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+use super::variables;
 use crate::error::Error;
 
 /// One request, not yet validated.
@@ -18,6 +20,7 @@ pub(super) struct Parameters {
     pub(super) document_id: Option<String>,
     #[serde(rename = "operationName")]
     operation_name: Option<String>,
+    #[serde(default, deserialize_with = "variables::read")]
     variables: Option<Variables>,
     extensions: Option<Map<String, Value>>,
 }
@@ -112,14 +115,15 @@ fn values(text: &[u8]) -> usize {
         at += 1;
         match byte {
             b',' | b'[' | b'{' => count += 1,
-            b'"' => {
-                while let Some(byte) = text.get(at) {
-                    at += if *byte == b'\\' { 2 } else { 1 };
-                    if *byte == b'"' {
-                        break;
-                    }
+            b'"' => loop {
+                let rest = text.get(at..).unwrap_or_default();
+                let Some(found) = memchr2(b'"', b'\\', rest) else { return count };
+                let is_end = rest.get(found) == Some(&b'"');
+                at += found + if is_end { 1 } else { 2 };
+                if is_end {
+                    break;
                 }
-            }
+            },
             _ => {}
         }
     }
@@ -206,5 +210,24 @@ impl Parameters {
         request.operation_name = self.operation_name;
         request.variables = self.variables.unwrap_or_default();
         request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_of_strings() {
+        for (text, count) in [
+            ("{}", 1),
+            (r#"{"a,b":"[{\",","c":[1,2]}"#, 4),
+            (r#"["\\",1]"#, 2),
+            (r#"["\\\"[",{"":""}]"#, 3),
+            (r#"{"never ends,"#, 1),
+            (r#"{"never ends\"#, 1),
+        ] {
+            assert_eq!(values(text.as_bytes()), count, "{text}");
+        }
     }
 }

@@ -201,6 +201,8 @@ impl Types {
                 values.iter().all(|value| self.is_valid(inner, value))
             }
             (BaseType::List(inner), value) => self.is_valid(inner, value),
+            // Most values are scalars.
+            (BaseType::Named(name), value) if scalars::is_valid(name, value) => true,
             (BaseType::Named(name), value) => match self.inputs.get(name.as_str()) {
                 Some(Input::Enum(values)) => match value {
                     Value::Enum(name) => values.contains(name.as_str()),
@@ -209,21 +211,19 @@ impl Types {
                 },
                 Some(Input::Object { fields, one_of }) => match value {
                     Value::Object(given) => {
+                        let mut missing = fields.values().filter(|(_, optional)| !optional).count();
                         let known = |(name, value): (&async_graphql::Name, &Value)| {
                             let field = fields.get(name.as_str());
-                            field.is_some_and(|(ty, _)| {
+                            field.is_some_and(|(ty, optional)| {
+                                missing -= usize::from(!optional);
                                 self.is_valid(ty, value) && !(*one_of && *value == Value::Null)
                             })
                         };
-                        given.iter().all(known)
-                            && (!one_of || given.len() == 1)
-                            && fields.iter().all(|(name, (_, optional))| {
-                                *optional || given.contains_key(name.as_str())
-                            })
+                        given.iter().all(known) && (!one_of || given.len() == 1) && missing == 0
                     }
                     _ => false,
                 },
-                None => scalars::is_valid(name, value),
+                None => false,
             },
         }
     }

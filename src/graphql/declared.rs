@@ -198,6 +198,16 @@ pub fn camel_case(name: &str) -> String {
 /// Declares inputs; see [`declared`](crate::graphql::declared). An input with `: Deserialize` can also stand in
 /// the lines of an import, where unknown fields are refused.
 macro_rules! input {
+    (checks $name:ident { $( $field:ident $(where $check:expr)?, )* }) => {
+        impl $crate::graphql::declared::Input for $name {
+            fn check(&mut self) -> Result<(), $crate::graphql::refusals::Unusable> {
+                #[allow(unused_imports, reason = "an input may have no checks")]
+                use $crate::graphql::declared::*;
+                $( $( ($check)(&camel_case(stringify!($field)), &mut self.$field)?; )? )*
+                Ok(())
+            }
+        }
+    };
     ($(
         $(#[$meta:meta])*
         pub struct $name:ident $(: $deserialize:ident)? {
@@ -215,14 +225,7 @@ macro_rules! input {
             $( $(#[$field_meta])* pub $field: $type, )*
         }
 
-        impl $crate::graphql::declared::Input for $name {
-            fn check(&mut self) -> Result<(), $crate::graphql::refusals::Unusable> {
-                #[allow(unused_imports, reason = "an input may have no checks")]
-                use $crate::graphql::declared::*;
-                $( $( ($check)(&camel_case(stringify!($field)), &mut self.$field)?; )? )*
-                Ok(())
-            }
-        }
+        $crate::graphql::declared::input! { checks $name { $( $field $(where $check)?, )* } }
     )+};
 }
 

@@ -8,6 +8,7 @@
 //! - [`codes`]: declared refusals, and the enum and interface that list them
 //! - [`cx`]: the context of an operation: the gateway and the caller
 //! - [`declared`]: declared inputs and results
+//! - [`bulk`]: declared inputs of which a call has many
 //! - [`fields`]: declared fields of objects, and of the root `Query`
 //! - [`interface`]: declared interfaces
 //! - [`object_of`]: object types that show a stored document
@@ -23,6 +24,7 @@
 
 mod amounts;
 pub mod author;
+pub mod bulk;
 pub mod codes;
 pub mod cx;
 pub mod declared;

@@ -6,11 +6,11 @@
 //! record; see `super::numbered`.
 //! <https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md>
 
-use std::time::Duration;
+use std::{io::Write as _, time::Duration};
 
 use mongodb::{
     bson::{
-        Bson, Document, RawArrayBuf, RawDocumentBuf, doc,
+        Bson, Document, RawDocumentBuf, doc,
         raw::{CStr, cstr},
     },
     error::Error as Fault,
@@ -172,21 +172,50 @@ async fn send(
     collection: &Raw,
     name: &'static str,
     fields: Document,
-    batch: Option<(&CStr, Vec<RawDocumentBuf>)>,
+    batch: Option<(&'static CStr, Vec<RawDocumentBuf>)>,
     is_single: bool,
     limit: Duration,
 ) -> Result<Reply, Error> {
-    let mut command = encode(&command(collection, name, fields, limit))?;
-    if let Some((name, documents)) = batch {
-        let mut array = RawArrayBuf::new();
-        for document in documents {
-            array.push(document);
-        }
-        command.append(name, array);
-    }
+    let head = encode(&command(collection, name, fields, limit))?;
     let handle = collection.clone();
-    let call = async move { send_with_retry(&handle, command).await };
+    let call = async move { send_with_retry(&handle, &head, batch.as_ref()).await };
     exchange(collection, name, call, is_single, limit).await
+}
+
+/// A command with an array of documents at its end. It is written at once: appending to a document grows and copies it
+/// many times.
+fn with_batch(
+    head: &RawDocumentBuf,
+    batch: Option<&(&CStr, Vec<RawDocumentBuf>)>,
+) -> Result<RawDocumentBuf, Fault> {
+    const DOCUMENT: u8 = 0x03;
+    const ARRAY: u8 = 0x04;
+    /// What an element takes up beside its document, at most: its type and its position.
+    const PER_ELEMENT: usize = 12;
+    let Some((name, documents)) = batch else { return Ok(head.clone()) };
+    let sizes = documents.iter().map(|document| PER_ELEMENT + document.as_bytes().len());
+    let size = head.as_bytes().len() + name.len() + PER_ELEMENT + sizes.sum::<usize>();
+    let mut bytes = Vec::with_capacity(size);
+    bytes.extend_from_slice(head.as_bytes());
+    // Its end is written anew after the array.
+    bytes.pop();
+    bytes.push(ARRAY);
+    bytes.extend_from_slice(name.as_str().as_bytes());
+    bytes.push(0);
+    let array = bytes.len();
+    bytes.extend_from_slice(&[0; 4]);
+    for (position, document) in documents.iter().enumerate() {
+        bytes.push(DOCUMENT);
+        write!(bytes, "{position}\0").map_err(Fault::custom)?;
+        bytes.extend_from_slice(document.as_bytes());
+    }
+    bytes.push(0);
+    let length = i32::try_from(bytes.len() - array).map_err(Fault::custom)?;
+    bytes[array..array + 4].copy_from_slice(&length.to_le_bytes());
+    bytes.push(0);
+    let length = i32::try_from(bytes.len()).map_err(Fault::custom)?;
+    bytes[..4].copy_from_slice(&length.to_le_bytes());
+    RawDocumentBuf::from_bytes(bytes).map_err(Fault::custom)
 }
 
 /// Sends a command on the one document that the filter selects, with a number and with write concern `majority`.
@@ -237,14 +266,17 @@ async fn exchange(
 /// one.
 async fn send_with_retry(
     collection: &Raw,
-    command: RawDocumentBuf,
+    head: &RawDocumentBuf,
+    batch: Option<&(&CStr, Vec<RawDocumentBuf>)>,
 ) -> Result<(Document, Option<Fault>), Fault> {
-    match send_once(collection, command.clone()).await {
+    match send_once(collection, with_batch(head, batch)?).await {
         // If both fail, the first error says that the outcome is unknown.
-        Err(first) if is_transient(&first) => match send_once(collection, command).await {
-            Ok(reply) => Ok((reply, Some(first))),
-            Err(_second) => Err(first),
-        },
+        Err(first) if is_transient(&first) => {
+            match send_once(collection, with_batch(head, batch)?).await {
+                Ok(reply) => Ok((reply, Some(first))),
+                Err(_second) => Err(first),
+            }
+        }
         reply => Ok((reply?, None)),
     }
 }
@@ -309,5 +341,24 @@ impl Reply {
     /// The error of that send, if it may have been applied.
     pub(super) fn check_refusal(self) -> Result<(), Error> {
         self.uncertain.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_ends_with_its_documents() {
+        let head = encode(&doc! { "insert": "things", "maxTimeMS": 5 }).expect("encoded");
+        assert_eq!(with_batch(&head, None).expect("a command"), head);
+        for count in [0, 1, 12, 1_001] {
+            let all: Vec<_> =
+                (0..count).map(|n| doc! { "_id": n, "text": "ä".repeat(9) }).collect();
+            let raw = all.iter().map(|one| encode(one).expect("encoded")).collect();
+            let command = with_batch(&head, Some(&(cstr!("documents"), raw))).expect("a command");
+            let expected = doc! { "insert": "things", "maxTimeMS": 5, "documents": all };
+            assert_eq!(command, encode(&expected).expect("encoded"));
+        }
     }
 }

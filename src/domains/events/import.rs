@@ -67,10 +67,10 @@ pub async fn insert(app: &App, events: &[Prepared]) -> Result<(), Error> {
         months.entry(event.month).or_default().push(&event.stored);
     }
     for (month, events) in months {
-        operations::months::demand(app, month).await?;
+        let month = operations::months::demand(app, month).await?;
         for some in events.chunks(AT_ONCE) {
             let some = some.iter().map(|event| (*event).clone()).collect();
-            let rejected = store::append(app, month, some, Concern::Majority).await?;
+            let rejected = store::append(&month, some, Concern::Majority).await?;
             if let Some(rejected) = rejected.into_iter().next() {
                 return Err(Error::internal(rejected.reason));
             }

@@ -64,8 +64,10 @@ pub(super) async fn months(app: &App) -> Result<Vec<Month>, Error> {
 }
 
 /// Creates the collection of a month with its indexes. It may exist.
-pub(super) async fn prepare(app: &App, of: Month) -> Result<(), Error> {
-    month(app, of).prepare().await
+pub(super) async fn prepare(app: &App, of: Month) -> Result<Period<EventDocument>, Error> {
+    let month = month(app, of);
+    month.prepare().await?;
+    Ok(month)
 }
 
 /// Builds missing indexes of a month with events.
@@ -85,12 +87,11 @@ pub(super) async fn drop_month(app: &App, of: Month) -> Result<(), Error> {
 
 /// Inserts events of a month, except those that are there.
 pub(super) async fn append(
-    app: &App,
-    of: Month,
+    month: &Period<EventDocument>,
     events: Vec<RawDocumentBuf>,
     concern: Concern,
 ) -> Result<Vec<Rejected>, Error> {
-    month(app, of).append(events, concern).await
+    month.append(events, concern).await
 }
 
 /// One list read of a month.

@@ -25,7 +25,8 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
             }
             let next = Month::of(now + AHEAD);
             if months.contains(&Month::of(now)) && !months.contains(&next) {
-                sweep.note("next month", operations::months::demand(app, next).await);
+                let created = operations::months::demand(app, next).await;
+                sweep.note("next month", created.map(|_| ()));
             }
         }
         Err(error) => sweep.note("months", Err(error)),

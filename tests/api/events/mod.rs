@@ -202,6 +202,70 @@ async fn texts_are_stored_as_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn events_are_the_same_in_the_text_and_in_variables() {
+    let gateway = Gateway::start().await;
+    let service = gateway.service();
+    let at = format!("{}T10:00:00.000Z", day(&gateway, 1));
+    let whole = json!({
+        "at": at, "host": "h", "site": "s", "path": "/same", "query": "b=c", "method": "GET", "status": 200,
+        "bytes": 5_000_000_000_i64, "referrer": "r", "userAgent": "agent", "user": "ann",
+    });
+    let in_text = format!(
+        "{{ userAgent: \"agent\", at: \"{at}\", host: \"h\", site: \"s\", path: \"/same\", query: \"b=c\", \
+         method: \"GET\", status: 200, bytes: \"5000000000\", referrer: \"r\", user: \"ann\" }}"
+    );
+    let mutation = |variables: &str, input: &str| {
+        format!(
+            "mutation{variables} {{ logEvents(input: {input}) {{ ... on EventsLogged {{ count }} }} }}"
+        )
+    };
+    let of_list = mutation("($events: [EventInput!]!)", "{ events: $events }");
+    let calls = [
+        (mutation("", &format!("{{ events: [{in_text}] }}")), json!({}), 1),
+        (of_list.clone(), json!({ "events": [whole, whole, whole] }), 3),
+        (of_list.clone(), json!({ "events": whole }), 1),
+        (mutation("($all: LogEventsInput!)", "$all"), json!({ "all": { "events": [whole] } }), 1),
+        (mutation("($one: EventInput!)", "{ events: [$one, $one] }"), json!({ "one": whole }), 2),
+    ];
+    let mut count = 0;
+    // The second time the texts are known.
+    for _ in 0..2 {
+        for (text, variables, events) in &calls {
+            assert_eq!(service.field(text, variables.clone()).await["count"], *events, "{text}");
+            count += events;
+        }
+    }
+    let mut found = list(&gateway, json!({ "path": "/same" })).await;
+    assert_eq!(found.len(), count);
+    for found in &mut found {
+        found.as_object_mut().expect("an event").remove("arrivedAt").expect("a time");
+        assert_eq!(*found, whole);
+    }
+    let with = |field: &str, value: Value| {
+        let mut event = whole.clone();
+        event[field] = value;
+        json!([whole, event])
+    };
+    let mut without = whole.clone();
+    without.as_object_mut().expect("an event").remove("path");
+    for events in [
+        with("more", json!(1)),
+        with("site", Value::Null),
+        with("status", json!("200")),
+        with("at", json!("yesterday")),
+        json!([whole, without]),
+        json!([whole, null]),
+        json!([[whole]]),
+        json!("text"),
+        Value::Null,
+    ] {
+        let variables = json!({ "events": events });
+        assert_eq!(service.error_code(&of_list, variables).await, "BAD_USER_INPUT", "{events:#}");
+    }
+    assert_eq!(list(&gateway, json!({ "path": "/same" })).await.len(), count);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_event_without_a_time_is_of_now() {
     let gateway = Gateway::start().await;
     let before = docgate::app::rfc3339(gateway.app.clock());

@@ -204,9 +204,9 @@ async fn append(
     concern: Concern,
 ) -> Result<Vec<(usize, String)>, Error> {
     let each = months.into_iter().map(|(month, events)| async move {
-        months::demand(app, month).await?;
+        let month = months::demand(app, month).await?;
         let (positions, events): (Vec<_>, Vec<_>) = events.into_iter().unzip();
-        let rejected = store::append(app, month, events, concern).await?;
+        let rejected = store::append(&month, events, concern).await?;
         let of_call = |at: usize| positions.get(at).copied().unwrap_or_default();
         let rejected = rejected.into_iter().map(|one| (of_call(one.position), one.reason));
         Ok::<_, Error>(rejected.collect::<Vec<_>>())

@@ -10,16 +10,19 @@ use std::{
 
 use tokio::sync::OnceCell;
 
-use super::super::{calendar::Month, store};
-use crate::{app::App, error::Error};
+use super::super::{EventDocument, calendar::Month, store};
+use crate::{app::App, error::Error, mongo::periods::Period};
 
 /// How long a month is known to exist.
 const FRESH: Duration = Duration::from_secs(60);
 
+/// The collection of a month, once it is known to exist.
+type Existing = Arc<OnceCell<Arc<Period<EventDocument>>>>;
+
 /// Whether a month exists, and since when that is to be found out.
 struct Known {
     since: Instant,
-    exists: Arc<OnceCell<()>>,
+    exists: Existing,
 }
 
 #[derive(Default)]
@@ -31,7 +34,7 @@ impl Months {
     }
 
     /// What is known of a month.
-    fn of(&self, month: Month) -> Arc<OnceCell<()>> {
+    fn of(&self, month: Month) -> Existing {
         let mut all = self.all();
         all.retain(|_, known| known.since.elapsed() < FRESH);
         let new = || Known { since: Instant::now(), exists: Arc::default() };
@@ -39,15 +42,18 @@ impl Months {
     }
 }
 
-/// Creates the collection of a month with its indexes, unless this gateway has just done it.
+/// The collection of a month. It is created with its indexes, unless this gateway has just done that.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub(in super::super) async fn demand(app: &App, month: Month) -> Result<(), Error> {
+pub(in super::super) async fn demand(
+    app: &App,
+    month: Month,
+) -> Result<Arc<Period<EventDocument>>, Error> {
     // Calls that arrive meanwhile wait for the same command.
     let exists = app.shared::<Months>().of(month);
-    exists.get_or_try_init(|| store::prepare(app, month)).await?;
-    Ok(())
+    let create = || async { store::prepare(app, month).await.map(Arc::new) };
+    Ok(Arc::clone(exists.get_or_try_init(create).await?))
 }
 
 /// Notes that the collection of a month was dropped.

@@ -28,6 +28,7 @@ use super::{
     node_id::NodeKind,
     refusals::{InvalidInput, NotFound, Unusable},
 };
+pub use crate::mongo::shape::camel_case;
 
 /// An input that can check itself; [`input!`](crate::graphql::input) implements it.
 pub trait Input: Sized {
@@ -181,18 +182,6 @@ pub fn each<T, E: From<InvalidInput>>(
         let mut positions = values.iter_mut().enumerate();
         positions.try_for_each(|(position, value)| check(&format!("{field}.{position}"), value))
     }
-}
-
-/// The GraphQL name of a field.
-pub fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let first = words.next().unwrap_or_default().to_owned();
-    words.fold(first, |mut name, word| {
-        let mut letters = word.chars();
-        name.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
-        name.push_str(letters.as_str());
-        name
-    })
 }
 
 /// Declares inputs; see [`declared`](crate::graphql::declared). An input with `: Deserialize` can also stand in

@@ -300,7 +300,7 @@ pub const fn room_of(module: &'static str) -> &'static str {
 /// Declares the mutation fields of a room. The field `f(Input) -> Result by editor` calls `operations::f` of the
 /// room with the context and the input. `f(Input, file)` also reads the file that the input's field `file` names,
 /// and passes it to the operation. With `via`, a function converts what the operation returns. `by` is the guard and the
-/// last line of the description, see [`who!`](crate::graphql::requester); `for` takes any other guard.
+/// last line of the description, see [`who!`](crate::graphql::requester).
 ///
 /// A field is nullable: if it fails, the results of the other fields of the request stay. The declaration also
 /// imports the types of the room.
@@ -311,7 +311,7 @@ macro_rules! mutations {
         $(
             $(#[$field_meta:meta])*
             $field:ident($input:ident $(, $file:ident)?) -> $result:ident $(via $via:ident)?
-                $(by $who:ident)? $(for $guard:expr)?;
+                $(by $who:ident)?;
         )*
     ) => {
         #[allow(unused_imports, clippy::wildcard_imports, reason = "inputs and results have long names")]
@@ -330,7 +330,6 @@ macro_rules! mutations {
                     #[doc = $crate::graphql::requester::who!(text $who)]
                     #[graphql(guard = $crate::graphql::requester::who!(guard $who))]
                 )?
-                $(#[graphql(guard = $guard)])?
                 async fn $field(
                     &self,
                     context: &async_graphql::Context<'_>,

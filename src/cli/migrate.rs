@@ -6,14 +6,14 @@ use std::{
 };
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     failure::Failure,
     gateway, logging,
     options::{Source, on_database},
-    progress::Lines,
+    progress::{Lines, styled},
     terminal,
 };
 use crate::{
@@ -192,7 +192,7 @@ impl Run<'_> {
             let versions = self.app.collection::<SchemaVersionDocument>();
             versions.put_in_force(collection, newest).await?;
         }
-        let bar = bar();
+        let bar = styled(ProgressBar::new_spinner(), "{spinner} {msg}, {elapsed}");
         let (mut upgraded, mut newer) = (0, 0);
         for _ in 0..PASSES {
             let pass = self.pass(pace, &bar).await?;
@@ -294,15 +294,6 @@ fn progress(collection: &str, sum: &Step, elapsed: Duration) -> String {
     let Step { read, upgraded, .. } = sum;
     let rate = read / elapsed.as_secs().max(1);
     format!("{collection}: {read} documents read, {upgraded} upgraded, {rate} documents/s")
-}
-
-/// The progress, for a terminal.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    match ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }
 
 #[cfg(test)]

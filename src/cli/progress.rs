@@ -1,16 +1,38 @@
-//! Progress where stderr isn't a terminal: a line now and then, instead of a bar.
+//! Progress of a command: a bar on a terminal, elsewhere a line now and then.
 
 use std::{
     fmt::Display,
     time::{Duration, Instant},
 };
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::terminal;
 
 /// Time between two lines, and before the first one.
 const EVERY: Duration = Duration::from_secs(10);
+
+/// A bar that shows what the template says.
+pub(super) fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// A bar of bytes, or a spinner if their total isn't known. `rate` is the part of the template that shows the speed.
+pub(super) fn bytes(total: Option<u64>, rate: &str) -> ProgressBar {
+    match total {
+        Some(total) => {
+            let template = format!("{{bar:30}} {{bytes}} of {{total_bytes}}, {rate}, {{eta}} left");
+            styled(ProgressBar::new(total), &template)
+        }
+        None => styled(ProgressBar::new_spinner(), &format!("{{spinner}} {{bytes}}, {rate}")),
+    }
+}
+
+/// Template of the speed in bytes.
+pub(super) const BYTES_PER_SECOND: &str = "{bytes_per_sec}";
 
 /// The lines of a command.
 pub(super) struct Lines {

@@ -28,6 +28,7 @@ use super::{
     node_id::NodeKind,
     refusals::{InvalidInput, NotFound, Unusable},
 };
+pub use crate::mongo::shape::camel_case;
 
 /// An input that can check itself; [`input!`](crate::graphql::input) implements it.
 pub trait Input: Sized {
@@ -183,18 +184,6 @@ pub fn each<T, E: From<InvalidInput>>(
     }
 }
 
-/// The GraphQL name of a field.
-pub fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let first = words.next().unwrap_or_default().to_owned();
-    words.fold(first, |mut name, word| {
-        let mut letters = word.chars();
-        name.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
-        name.push_str(letters.as_str());
-        name
-    })
-}
-
 /// Declares inputs; see [`declared`](crate::graphql::declared). An input with `: Deserialize` can also stand in
 /// the lines of an import, where unknown fields are refused.
 macro_rules! input {
@@ -314,7 +303,7 @@ pub const fn room_of(module: &'static str) -> &'static str {
 /// Declares the mutation fields of a room. The field `f(Input) -> Result by editor` calls `operations::f` of the
 /// room with the context and the input. `f(Input, file)` also reads the file that the input's field `file` names,
 /// and passes it to the operation. With `via`, a function converts what the operation returns. `by` is the guard and the
-/// last line of the description, see [`who!`](crate::graphql::requester); `for` takes any other guard.
+/// last line of the description, see [`who!`](crate::graphql::requester).
 ///
 /// A field is nullable: if it fails, the results of the other fields of the request stay. The declaration also
 /// imports the types of the room.
@@ -325,7 +314,7 @@ macro_rules! mutations {
         $(
             $(#[$field_meta:meta])*
             $field:ident($input:ident $(, $file:ident)?) -> $result:ident $(via $via:ident)?
-                $(by $who:ident)? $(for $guard:expr)?;
+                $(by $who:ident)?;
         )*
     ) => {
         #[allow(unused_imports, clippy::wildcard_imports, reason = "inputs and results have long names")]
@@ -344,7 +333,6 @@ macro_rules! mutations {
                     #[doc = $crate::graphql::requester::who!(text $who)]
                     #[graphql(guard = $crate::graphql::requester::who!(guard $who))]
                 )?
-                $(#[graphql(guard = $guard)])?
                 async fn $field(
                     &self,
                     context: &async_graphql::Context<'_>,

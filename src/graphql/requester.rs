@@ -143,24 +143,31 @@ impl Who {
 macro_rules! who {
     (text signed_in) => { "Who: signed in." };
     (text editor_or_merchant) => { "Who: editor or merchant." };
+    (text service_or_operator) => { "Who: service or operator." };
     (text $role:ident) => { concat!("Who: ", stringify!($role), ".") };
     (guard signed_in) => { $crate::graphql::requester::Who::SignedIn };
     (guard editor) => { $crate::graphql::requester::who!(role Editor) };
     (guard merchant) => { $crate::graphql::requester::who!(role Merchant) };
     (guard admin) => { $crate::graphql::requester::who!(role Admin) };
-    (guard editor_or_merchant) => {
-        $crate::graphql::requester::Who::Either(
-            $crate::graphql::requester::Role::Editor,
-            $crate::graphql::requester::Role::Merchant,
-        )
-    };
+    (guard editor_or_merchant) => { $crate::graphql::requester::who!(either Editor, Merchant) };
+    (guard service_or_operator) => { $crate::graphql::requester::who!(either Service, Operator) };
     (guard advertiser) => { $crate::graphql::requester::who!(role Advertiser) };
     (guard publisher) => { $crate::graphql::requester::who!(role Publisher) };
     (guard player) => { $crate::graphql::requester::who!(role Player) };
     (guard master) => { $crate::graphql::requester::who!(role Master) };
     (guard service) => { $crate::graphql::requester::who!(role Service) };
+    (guard analyst) => { $crate::graphql::requester::who!(role Analyst) };
+    (guard producer) => { $crate::graphql::requester::who!(role Producer) };
+    (guard worker) => { $crate::graphql::requester::who!(role Worker) };
+    (guard operator) => { $crate::graphql::requester::who!(role Operator) };
     (role $role:ident) => {
         $crate::graphql::requester::Who::Role($crate::graphql::requester::Role::$role)
+    };
+    (either $one:ident, $other:ident) => {
+        $crate::graphql::requester::Who::Either(
+            $crate::graphql::requester::Role::$one,
+            $crate::graphql::requester::Role::$other,
+        )
     };
 }
 

@@ -16,16 +16,17 @@ use mongodb::bson::RawDocumentBuf;
 use tracing::Span;
 
 use super::{
-    batcher::{Batcher, Batchers, Item, Source},
+    batcher::{Item, Source},
     driver::{DUPLICATE_KEY, Raw},
     faults::FailedUpdate,
     observe::{self, SharedCommand},
     raw_writes,
+    shared_writes::{WriteBatchers, parts, same_error},
 };
 use crate::{
     config::Concern,
     error::Error,
-    metrics::{Metrics, database::Batches, histogram::Histogram},
+    metrics::histogram::Histogram,
     traces::{self, ItemSpan},
 };
 
@@ -33,8 +34,6 @@ use crate::{
 const INSERT: &str = "insert";
 /// `maxTimeMS` of a command.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Maximum size of the documents of a shared command, in bytes.
-const MAX_BYTES: usize = 1 << 20;
 /// Maximum number of documents of a call that shares a command.
 const MAX_SHARED: usize = 32;
 
@@ -48,19 +47,9 @@ pub struct Rejected {
 }
 
 /// The appenders of one database, by collection and acknowledgement.
-pub(super) struct Appenders {
-    statements: Batches,
-    coalesce: bool,
-    by_collection: Batchers<(String, Concern), Appender>,
-}
+pub(super) type Appenders = WriteBatchers<(String, Concern), Appender>;
 
 impl Appenders {
-    /// Creates the appenders, with their metrics in `metrics`. Unless `coalesce` is set, each call has a command of its
-    /// own.
-    pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
-        Self { statements: metrics.writes().clone(), coalesce, by_collection: Batchers::default() }
-    }
-
     /// Inserts documents; see [`Period::append`](super::periods::Period::append).
     pub(super) async fn append(
         &self,
@@ -72,12 +61,9 @@ impl Appenders {
             return Ok(Vec::new());
         }
         let (name, since) = (collection.name, Instant::now());
-        let create = || {
-            let statements = self.statements.batch_size(name);
-            let appender = Appender { collection: collection.clone(), concern, statements };
-            Batcher::new(appender, self.statements.waiting(name))
-        };
-        let batcher = self.by_collection.get((collection.name().to_owned(), concern), create);
+        let appender =
+            |statements| Appender { collection: collection.clone(), concern, statements };
+        let batcher = self.get((collection.name().to_owned(), concern), name, appender);
         let span = ItemSpan::new(name, INSERT);
         let answer = if self.coalesce && documents.len() <= MAX_SHARED {
             batcher.submit(documents, &span).await
@@ -88,14 +74,10 @@ impl Appenders {
         observe::record_shared(name, INSERT, since, shared);
         outcome
     }
-
-    pub(super) fn send_overdue(&self) {
-        self.by_collection.send_overdue();
-    }
 }
 
 /// The inserts into one collection with one acknowledgement.
-struct Appender {
+pub(super) struct Appender {
     collection: Raw,
     concern: Concern,
     /// Number of documents per shared command.
@@ -112,15 +94,10 @@ impl Source for Appender {
     const MAX_QUEUE: usize = 8_192;
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
-        let mut rest = batch.into_iter().peekable();
-        while rest.peek().is_some() {
-            let (mut part, mut bytes) = (Vec::new(), 0);
-            while let Some(item) =
-                rest.next_if(|item| part.is_empty() || bytes + size(&item.value) <= MAX_BYTES)
-            {
-                bytes += size(&item.value);
-                part.push(item);
-            }
+        let size = |documents: &Vec<RawDocumentBuf>| {
+            documents.iter().map(|document| document.as_bytes().len()).sum::<usize>()
+        };
+        for part in parts(batch, size) {
             self.send(part).await;
         }
     }
@@ -150,17 +127,13 @@ impl Appender {
         for (answer, count) in callers {
             let own = match &mut outcome {
                 Ok(failed) => outcome_of(failed, first..first + count),
-                Err(error) => Err(same(error)),
+                Err(error) => Err(same_error(error)),
             };
             first += count;
             // Sending fails if the caller no longer waits.
             let _gone = answer.send((own, shared));
         }
     }
-}
-
-fn size(documents: &[RawDocumentBuf]) -> usize {
-    documents.iter().map(|document| document.as_bytes().len()).sum()
 }
 
 /// The failures by position, without those of documents that are there.
@@ -187,12 +160,4 @@ fn outcome_of(
         }
     }
     Ok(rejected)
-}
-
-/// The error of a shared command, for one of its callers.
-fn same(error: &Error) -> Error {
-    match error {
-        Error::Internal(source) => Error::internal(source.to_string()),
-        error => Error::unavailable(error.to_string()),
-    }
 }

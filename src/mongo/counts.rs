@@ -25,18 +25,19 @@ use tracing::Span;
 
 use super::{
     Loader, Stored,
-    batcher::{Batcher, Batchers, Item, Source, check_overdue},
+    batcher::{Batcher, Item, Source, check_overdue},
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
     faults::{FailedUpdate, failed_updates},
     migrations::{known, newest},
     observe,
+    shared_writes::WriteBatchers,
 };
 use crate::{
     error::Error,
     metrics::{
         Metrics,
-        database::{Batches, Command, Commands},
+        database::{Command, Commands},
         histogram::Histogram,
     },
     traces::{self, ItemSpan},
@@ -96,15 +97,14 @@ impl Addition {
 /// The counters of one database.
 pub struct Counters {
     loader: Arc<Loader>,
-    counts: Batches,
     commands: Commands,
-    coalesce: bool,
-    by_collection: Batchers<&'static str, Counter>,
+    batchers: WriteBatchers<&'static str, Counter>,
 }
 
 impl fmt::Debug for Counters {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Counters").field("coalesce", &self.coalesce).finish_non_exhaustive()
+        let coalesce = self.batchers.coalesce;
+        formatter.debug_struct("Counters").field("coalesce", &coalesce).finish_non_exhaustive()
     }
 }
 
@@ -114,10 +114,8 @@ impl Counters {
     pub fn new(loader: &Arc<Loader>, metrics: &Metrics, coalesce: bool) -> Arc<Self> {
         let counters = Arc::new(Self {
             loader: Arc::clone(loader),
-            counts: metrics.counts().clone(),
             commands: metrics.commands().clone(),
-            coalesce,
-            by_collection: Batchers::default(),
+            batchers: WriteBatchers::with_metrics(metrics.counts().clone(), coalesce),
         });
         tokio::spawn(check_overdue(Arc::downgrade(&counters), Self::send_overdue));
         counters
@@ -149,7 +147,7 @@ impl Counters {
         let since = Instant::now();
         let span = ItemSpan::new(name, command);
         let batcher = self.batcher::<T>(command);
-        let added = if self.coalesce {
+        let added = if self.batchers.coalesce {
             batcher.submit(additions, &span).await
         } else {
             batcher.submit_alone(additions, &span).await
@@ -166,22 +164,19 @@ impl Counters {
     /// The batcher of the collection of `T`, all of whose additions are sent by the same kind of command.
     fn batcher<T: Stored>(&self, command: &'static str) -> Arc<Batcher<Counter>> {
         let name = T::COLLECTION;
-        self.by_collection.get(name, || {
-            let counter = Counter {
-                name,
-                newest: newest(T::UPGRADES),
-                command,
-                loader: Arc::clone(&self.loader),
-                collection: self.loader.raw(T::GROUP, name),
-                documents: self.counts.batch_size(name),
-                sent: self.commands.of(name, command),
-            };
-            Batcher::new(counter, self.counts.waiting(name))
+        self.batchers.get(name, name, |documents| Counter {
+            name,
+            newest: newest(T::UPGRADES),
+            command,
+            loader: Arc::clone(&self.loader),
+            collection: self.loader.raw(T::GROUP, name),
+            documents,
+            sent: self.commands.of(name, command),
         })
     }
 
     fn send_overdue(&self) {
-        self.by_collection.send_overdue();
+        self.batchers.send_overdue();
     }
 }
 

@@ -231,11 +231,6 @@ pub struct Written {
 }
 
 impl Writer {
-    /// Number of bytes so far.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
     /// Adds the next bytes. Waits for the command in flight before another one is sent.
     ///
     /// # Errors

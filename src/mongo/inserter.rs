@@ -13,17 +13,18 @@ use mongodb::bson::{Bson, Document, RawDocumentBuf};
 use tracing::Span;
 
 use super::{
-    batcher::{Batcher, Batchers, Item, Source},
+    batcher::{Item, Source},
     driver::{DUPLICATE_KEY, Raw},
     faults::FailedUpdate,
     guarded::Outcome,
     lists::{List, find_many},
     observe::{self, SharedCommand},
     raw_writes::{self, Reply},
+    shared_writes::{WriteBatchers, parts, same_error},
 };
 use crate::{
     error::Error,
-    metrics::{Metrics, database::Batches, histogram::Histogram},
+    metrics::histogram::Histogram,
     traces::{self, ItemSpan},
 };
 
@@ -31,23 +32,11 @@ use crate::{
 const INSERT: &str = "insert";
 /// `maxTimeMS` of a command.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Maximum size of the documents of a command, in bytes.
-const MAX_BYTES: usize = 1 << 20;
 
 /// The inserters of one database, by collection.
-pub(super) struct Inserters {
-    statements: Batches,
-    coalesce: bool,
-    by_collection: Batchers<&'static str, Inserter>,
-}
+pub(super) type Inserters = WriteBatchers<&'static str, Inserter>;
 
 impl Inserters {
-    /// Creates the inserters, with their metrics in `metrics`. Unless `coalesce` is set, each document is inserted by
-    /// a command of its own.
-    pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
-        Self { statements: metrics.writes().clone(), coalesce, by_collection: Batchers::default() }
-    }
-
     /// Inserts a document. `shard_key` is the field that routes commands on it.
     pub(super) async fn insert(
         &self,
@@ -56,15 +45,9 @@ impl Inserters {
         document: RawDocumentBuf,
     ) -> Outcome<()> {
         let (name, since) = (collection.name, Instant::now());
-        let create = || {
-            let inserter = Inserter {
-                collection: collection.clone(),
-                shard_key,
-                statements: self.statements.batch_size(name),
-            };
-            Batcher::new(inserter, self.statements.waiting(name))
-        };
-        let batcher = self.by_collection.get(name, create);
+        let inserter =
+            |statements| Inserter { collection: collection.clone(), shard_key, statements };
+        let batcher = self.get(name, name, inserter);
         let span = ItemSpan::new(name, INSERT);
         let answer = if self.coalesce {
             batcher.submit(document, &span).await
@@ -76,14 +59,10 @@ impl Inserters {
         observe::record_shared(name, INSERT, since, shared);
         outcome
     }
-
-    pub(super) fn send_overdue(&self) {
-        self.by_collection.send_overdue();
-    }
 }
 
 /// The inserts into one collection.
-struct Inserter {
+pub(super) struct Inserter {
     collection: Raw,
     /// The field that routes commands on one document, if the collection is sharded.
     shard_key: Option<&'static str>,
@@ -101,15 +80,7 @@ impl Source for Inserter {
     const MAX_QUEUE: usize = 8_192;
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
-        let mut rest = batch.into_iter().peekable();
-        while rest.peek().is_some() {
-            let (mut part, mut bytes) = (Vec::new(), 0);
-            while let Some(item) = rest
-                .next_if(|item| part.is_empty() || bytes + item.value.as_bytes().len() <= MAX_BYTES)
-            {
-                bytes += item.value.as_bytes().len();
-                part.push(item);
-            }
+        for part in parts(batch, |document| document.as_bytes().len()) {
             self.send(part).await;
         }
     }
@@ -156,11 +127,7 @@ impl Inserter {
             }
             Err(error) => {
                 for Item { answer, .. } in part {
-                    let error = match &error {
-                        Error::Internal(source) => Error::internal(source.to_string()),
-                        error => Error::unavailable(error.to_string()),
-                    };
-                    let _gone = answer.send((Outcome::Unknown(error), shared));
+                    let _gone = answer.send((Outcome::Unknown(same_error(&error)), shared));
                 }
             }
         }

@@ -97,6 +97,7 @@ mod scheduling;
 mod sessions;
 pub mod shape;
 pub mod shards;
+mod shared_writes;
 pub mod snapshot;
 mod statement;
 pub mod stored;

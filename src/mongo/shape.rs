@@ -91,7 +91,8 @@ fn comment(attributes: &[&str]) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-fn camel_case(name: &str) -> String {
+/// The name of a field in the schema and in stored documents: `owner_id` is `ownerId`.
+pub fn camel_case(name: &str) -> String {
     let mut words = name.split('_');
     let mut camel = words.next().unwrap_or_default().to_owned();
     for word in words {

@@ -41,18 +41,19 @@ use mongodb::bson::{Document, RawDocumentBuf};
 use tracing::Span;
 
 use super::{
-    batcher::{Batcher, Batchers, Item, Source},
+    batcher::{Batcher, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
     faults::FailedUpdate,
     guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
     raw_writes::{self, Reply},
     scheduling::is_unhurried,
+    shared_writes::{MAX_BYTES, WriteBatchers},
     statement::{Conjuncts, REFUSED, element, is_batchable},
 };
 use crate::{
     error::Error,
-    metrics::{Metrics, database::Batches, histogram::Histogram},
+    metrics::histogram::Histogram,
     traces::{self, ItemSpan},
 };
 
@@ -60,8 +61,6 @@ use crate::{
 const UPDATE: &str = "update";
 /// Command of a write that is sent by itself and returns the document.
 const FIND_AND_MODIFY: &str = "findAndModify";
-/// Maximum size of the statements of a command, in bytes.
-const MAX_BYTES: usize = 1 << 20;
 /// Maximum number of writes that are combined into one statement.
 const MAX_COMBINED: usize = 32;
 /// The server's error code for a failed conversion.
@@ -75,18 +74,9 @@ pub(super) struct Writer {
 }
 
 /// The writers of one database, by collection.
-pub(super) struct Writers {
-    statements: Batches,
-    coalesce: bool,
-    by_collection: Batchers<&'static str, Writer>,
-}
+pub(super) type Writers = WriteBatchers<&'static str, Writer>;
 
 impl Writers {
-    /// Creates the writers, with their metrics in `metrics`. Unless `coalesce` is set, each write is sent by itself.
-    pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
-        Self { statements: metrics.writes().clone(), coalesce, by_collection: Batchers::default() }
-    }
-
     /// The writer of a write's collection, or `None` if the write is sent by itself.
     pub(super) fn of(&self, write: &Write) -> Option<Arc<Batcher<Writer>>> {
         if !self.coalesce || !is_batchable(write) {
@@ -94,16 +84,8 @@ impl Writers {
         }
         let collection = &write.collection;
         let name = collection.name;
-        let create = || {
-            let statements = self.statements.batch_size(name);
-            let writer = Writer { collection: collection.clone(), statements };
-            Batcher::new(writer, self.statements.waiting(name))
-        };
-        Some(self.by_collection.get(name, create))
-    }
-
-    pub(super) fn send_overdue(&self) {
-        self.by_collection.send_overdue();
+        let writer = |statements| Writer { collection: collection.clone(), statements };
+        Some(self.get(name, name, writer))
     }
 }
 

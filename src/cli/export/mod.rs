@@ -17,13 +17,14 @@ use std::{
 
 use clap::{Args, Subcommand};
 use futures_util::{StreamExt, stream};
-use indicatif::{BinaryBytes, ProgressBar, ProgressStyle};
+use indicatif::{BinaryBytes, ProgressBar};
 use sha2::{Digest, Sha256};
 
 use super::{
     failure::{Failure, sentence},
     gateway, logging,
     options::{Source, on_database},
+    progress::{self, BYTES_PER_SECOND},
     terminal,
 };
 use crate::{
@@ -161,7 +162,8 @@ impl<'a> Exporting<'a> {
     fn new(command: &'a Whole, folder: &'a Path, snapshot: Snapshot) -> Self {
         // Each worker holds a batch and its compressed text. More of them don't help beside a busy MongoDB.
         let workers = available_parallelism().map_or(2, |count| count.get().clamp(2, 4));
-        let bar = bar(snapshot.collections().iter().map(|one| one.bytes).sum());
+        let bytes = snapshot.collections().iter().map(|one| one.bytes).sum();
+        let bar = progress::bytes(Some(bytes), BYTES_PER_SECOND);
         Self { command, folder, snapshot, workers, bar, since: Instant::now() }
     }
 
@@ -293,16 +295,6 @@ impl Output {
         (entry.documents, entry.size, entry.bytes) = (self.documents, self.size, self.bytes);
         entry.sha256 = hex::encode(self.digest.finalize());
         Ok(())
-    }
-}
-
-/// A progress bar of bytes, for a terminal.
-pub(super) fn bar(length: u64) -> ProgressBar {
-    let bar = ProgressBar::new(length);
-    let template = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Documents in the files of an export: one line each, compressed or not.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 
 use clap::ValueEnum;
 use flate2::{bufread::MultiGzDecoder, write::GzEncoder};
@@ -26,7 +26,10 @@ const ZSTD_LEVEL: i32 = 1;
 /// Size in bytes of what is given to the compressor at once.
 const CHUNK: usize = 1 << 17;
 /// Size in bytes of the buffers of reads.
-const BUFFER: usize = 1 << 17;
+pub(in crate::cli) const BUFFER: usize = 256 << 10;
+/// The first bytes of a gzip stream (RFC 1952) and of a zstd frame (RFC 8878).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Documents of one batch, as a part of a file.
 #[derive(Debug, Default)]
@@ -38,6 +41,17 @@ pub(super) struct Packed {
 }
 
 impl Compression {
+    /// How a file with this start is compressed. It is known by the first four bytes.
+    pub(in crate::cli) fn of(start: &[u8]) -> Self {
+        if start.starts_with(&GZIP) {
+            Self::Gzip
+        } else if start.starts_with(&ZSTD) {
+            Self::Zstd
+        } else {
+            Self::None
+        }
+    }
+
     /// The end of the names of files.
     pub(super) fn extension(self) -> &'static str {
         match self {
@@ -97,9 +111,8 @@ impl Compression {
     /// The decompressor can't be created.
     pub(in crate::cli) fn unpacked(
         self,
-        file: impl Read + Send + 'static,
+        file: impl BufRead + Send + 'static,
     ) -> io::Result<Box<dyn BufRead + Send>> {
-        let file = BufReader::with_capacity(BUFFER, file);
         Ok(match self {
             Self::Zstd => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(file)?;

@@ -23,7 +23,7 @@ use std::{
 };
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use self::csv::{CsvRows, Unusable};
 use super::{
@@ -32,6 +32,7 @@ use super::{
     failure::Failure,
     gateway, logging,
     options::{Source, on_database},
+    progress::{self, BYTES_PER_SECOND},
     terminal,
 };
 use crate::{app::App, config::Config, domains::catalog::import::Earlier};
@@ -138,7 +139,9 @@ impl Options {
     ) -> Result<ExitCode, Failure> {
         let errors = Errors::open(self.errors.as_deref(), self.resume)?;
         let imported = on_database(config, async |database| {
-            let (app, bar) = (App::new(config.clone(), database), bar(&self.file));
+            let app = App::new(config.clone(), database);
+            let length = std::fs::metadata(&self.file).map(|file| file.len()).ok();
+            let bar = progress::bytes(length, BYTES_PER_SECOND);
             app.refresh_versions().await?;
             let is_dry = self.dry_run;
             let (earlier, hint) = (Earlier::default(), None);
@@ -331,21 +334,5 @@ impl RunningImport {
             terminal::remark(hint);
         }
         terminal::say(self.journal.counts().summary(self.kind, self.is_dry));
-    }
-}
-
-/// A progress bar of the bytes read from the file, for a terminal.
-fn bar(file: &Path) -> ProgressBar {
-    let length = std::fs::metadata(file).map(|file| file.len()).ok();
-    let (bar, template) = match length {
-        Some(length) => (
-            ProgressBar::new(length),
-            "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-        ),
-        None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {bytes_per_sec}"),
-    };
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }

@@ -1,8 +1,6 @@
 //! The demo's advertising: zones of ten sites, and campaigns of twenty advertisers. As long as the demo runs, visitors
 //! see ads and click on some of them.
 
-use std::time::Duration;
-
 use docgate_demo::random::Random;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use mongodb::bson::DateTime;
@@ -12,6 +10,7 @@ use super::{
     Steps,
     client::{DemoClient, someone},
     goods::AT_ONCE,
+    keep_acting,
 };
 use crate::{
     app::{App, rfc3339},
@@ -192,19 +191,7 @@ async fn visit(client: &DemoClient, random: &mut Random) -> Result<(), Failure> 
 
 /// Lets visitors look at pages, one after the other. It never ends; dropping it ends it.
 pub(in super::super) async fn traffic(app: &App) {
-    let client = DemoClient::new(app.clone());
-    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
-    loop {
-        let pause = random.between(PAUSE.0, PAUSE.1).unsigned_abs();
-        tokio::time::sleep(Duration::from_millis(pause)).await;
-        if let Err(failure) = visit(&client, &mut random).await {
-            tracing::debug!(
-                event = "demo_action_failed",
-                ?failure,
-                "an action of the demo's people failed"
-            );
-        }
-    }
+    keep_acting(app, PAUSE, visit).await;
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Requests for four sites: events of the last three months, and one more about every second for as long as the demo runs.
 
-use std::time::Duration;
-
 use docgate_demo::random::Random;
 use mongodb::bson::DateTime;
 use serde_json::{Value, json};
@@ -9,11 +7,12 @@ use serde_json::{Value, json};
 use super::{
     Steps,
     client::{DemoClient, someone},
+    keep_acting,
 };
 use crate::{
     app::{App, rfc3339},
     cli::failure::Failure,
-    graphql::requester::{Requester, Role},
+    graphql::requester::Role,
 };
 
 /// Number of events, and of those in one call.
@@ -110,24 +109,13 @@ fn request(random: &mut Random, at: i64) -> Value {
 
 /// Logs a request now and then. It never ends; dropping it ends it.
 pub(in crate::cli) async fn run(app: &App) {
-    let (client, service) = (DemoClient::new(app.clone()), someone("sites", &[Role::Service]));
-    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
-    loop {
-        let pause = random.between(PAUSE.0, PAUSE.1).unsigned_abs();
-        tokio::time::sleep(Duration::from_millis(pause)).await;
-        if let Err(failure) = log_one(&client, &service, request(&mut random, now(app))).await {
-            tracing::debug!(
-                event = "demo_action_failed",
-                ?failure,
-                "a request to the demo's sites couldn't be logged"
-            );
-        }
-    }
-}
-
-async fn log_one(client: &DemoClient, service: &Requester, event: Value) -> Result<(), Failure> {
-    let input = json!({ "events": [event], "durability": "ACKNOWLEDGED" });
-    client.execute(service, LOG, json!({ "input": input })).await.map(drop)
+    let service = someone("sites", &[Role::Service]);
+    keep_acting(app, PAUSE, async |client, random| {
+        let event = request(random, now(app));
+        let input = json!({ "events": [event], "durability": "ACKNOWLEDGED" });
+        client.execute(&service, LOG, json!({ "input": input })).await.map(drop)
+    })
+    .await;
 }
 
 fn now(app: &App) -> i64 {

@@ -1,15 +1,10 @@
 //! Page views of the demo's four sites: three months of them, and some more as long as the demo runs.
 
-use std::time::Duration;
-
 use docgate_demo::random::Random;
 use mongodb::bson::DateTime;
 use serde_json::json;
 
-use super::{
-    Steps,
-    client::{DemoClient, someone},
-};
+use super::{Steps, client::someone, keep_acting};
 use crate::{
     app::App,
     cli::failure::Failure,
@@ -157,24 +152,15 @@ fn views(random: &mut Random, hour: i64, rank: i64) -> i64 {
 
 /// Counts a few page views now and then. It never ends; dropping it ends it.
 pub(super) async fn view(app: &App) {
-    let client = DemoClient::new(app.clone());
-    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
     let service = someone("sites", &[Role::Service]);
-    loop {
-        let pause = random.between(PAUSE.0, PAUSE.1).unsigned_abs();
-        tokio::time::sleep(Duration::from_millis(pause)).await;
+    keep_acting(app, PAUSE, async |client, random| {
         let (site, pages) = random.choose(&SITES);
         let hits: Vec<_> = (0..random.between(1, 4))
             .map(|_| json!({ "site": site, "page": random.favour(pages) }))
             .collect();
-        if let Err(failure) = client.execute(&service, RECORD, json!({ "hits": hits })).await {
-            tracing::debug!(
-                event = "demo_action_failed",
-                ?failure,
-                "page views couldn't be counted"
-            );
-        }
-    }
+        client.execute(&service, RECORD, json!({ "hits": hits })).await.map(drop)
+    })
+    .await;
 }
 
 #[cfg(test)]

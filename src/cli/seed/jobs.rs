@@ -1,8 +1,6 @@
 //! Jobs of the demo's work queue. Nobody works on `mail`, so a visitor can be its worker. As long as the demo runs, jobs
 //! are added to `previews` and `invoices`, and a worker does them.
 
-use std::time::Duration;
-
 use docgate_demo::random::Random;
 use mongodb::bson::DateTime;
 use serde_json::{Value, json};
@@ -10,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Steps,
     client::{DemoClient, someone},
+    keep_acting, pause,
 };
 use crate::{
     app::{App, rfc3339},
@@ -114,24 +113,12 @@ pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Res
 
 /// Adds jobs to `previews` and `invoices`, and does them one after the other. It never ends; dropping it ends it.
 pub(in super::super) async fn work(app: &App) {
-    let client = DemoClient::new(app.clone());
-    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
-    for round in 0_usize.. {
-        let own = app.ids().random();
-        if let Err(failure) = act(&client, &mut random, round, &own).await {
-            tracing::debug!(
-                event = "demo_action_failed",
-                ?failure,
-                "an action of the demo's people failed"
-            );
-        }
-        pause(&mut random).await;
-    }
-}
-
-async fn pause(random: &mut Random) {
-    let pause = random.between(PAUSE.0, PAUSE.1).unsigned_abs();
-    tokio::time::sleep(Duration::from_millis(pause)).await;
+    let mut rounds = 0_usize..;
+    keep_acting(app, PAUSE, async |client, random| {
+        let round = rounds.next().unwrap_or_default();
+        act(client, random, round, &app.ids().random()).await
+    })
+    .await;
 }
 
 /// A round: there may be new jobs, and the worker does one. `key` identifies the round.
@@ -156,7 +143,7 @@ async fn act(
     let queues = ["previews", "invoices"];
     let input = json!({ "queues": queues, "leaseSeconds": 30, "idempotencyKey": key });
     for [id, token, payload] in claim(client, input).await? {
-        pause(random).await;
+        pause(random, PAUSE).await;
         if payload.as_str().is_some_and(|payload| payload.contains("false")) {
             fail(client, id, token, ("the picture can't be read", true)).await?;
         } else {

@@ -1,8 +1,6 @@
 //! Some of the demo's people write posts, comment and vote as long as the demo runs, and its sites are viewed, so that a
 //! visitor sees feeds and reports move.
 
-use std::time::Duration;
-
 use docgate_demo::{
     phrases::{REMARKS, THOUGHTS},
     random::Random,
@@ -11,7 +9,7 @@ use serde_json::json;
 
 use super::{
     client::{DemoClient, someone},
-    hits,
+    hits, keep_acting,
     people::{CHOICES, SHOPPERS_OWN, subject},
 };
 use crate::{app::App, cli::failure::Failure};
@@ -35,20 +33,8 @@ pub(in super::super) async fn live(app: &App) {
 
 /// Lets people whom the shopper follows act, one after the other.
 async fn post(app: &App) {
-    let client = DemoClient::new(app.clone());
-    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
-    loop {
-        let pause = random.between(PAUSE.0, PAUSE.1).unsigned_abs();
-        tokio::time::sleep(Duration::from_millis(pause)).await;
-        let own = app.ids().random();
-        if let Err(failure) = act(&client, &mut random, &own).await {
-            tracing::debug!(
-                event = "demo_action_failed",
-                ?failure,
-                "an action of the demo's people failed"
-            );
-        }
-    }
+    keep_acting(app, PAUSE, async |client, random| act(client, random, &app.ids().random()).await)
+        .await;
 }
 
 /// One of the people writes a post, or votes or comments on a post of another one. `key` identifies the action.

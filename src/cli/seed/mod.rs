@@ -25,13 +25,15 @@ mod traffic;
 mod vouchers;
 mod world;
 
+use std::time::Duration;
+
 use docgate_demo::{people::Cast, products, random::Random, tree};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
 use mongodb::Database;
 
 use crate::{
     app::App,
-    cli::{failure::Failure, terminal},
+    cli::{failure::Failure, progress::styled, terminal},
     config::Config,
 };
 use client::DemoClient;
@@ -109,6 +111,28 @@ pub(super) async fn fill(
     Ok(cuts)
 }
 
+/// Acts in the demo's shop again and again, with pauses of these shortest and longest milliseconds. It never ends; dropping it
+/// ends it.
+async fn keep_acting(
+    app: &App,
+    pauses: (i64, i64),
+    mut act: impl AsyncFnMut(&DemoClient, &mut Random) -> Result<(), Failure>,
+) {
+    let client = DemoClient::new(app.clone());
+    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
+    loop {
+        pause(&mut random, pauses).await;
+        if let Err(failure) = act(&client, &mut random).await {
+            tracing::debug!(event = "demo_action_failed", ?failure, "an action of the demo failed");
+        }
+    }
+}
+
+async fn pause(random: &mut Random, (shortest, longest): (i64, i64)) {
+    let pause = random.between(shortest, longest).unsigned_abs();
+    tokio::time::sleep(Duration::from_millis(pause)).await;
+}
+
 /// Progress of the steps: a bar for each on a terminal, otherwise a line for each.
 #[derive(Default)]
 struct Steps(MultiProgress);
@@ -119,10 +143,6 @@ impl Steps {
         if bar.is_hidden() {
             terminal::remark(format_args!("  {what}: {count}"));
         }
-        let bar = match ProgressStyle::with_template("  {prefix:18} {bar:30} {pos} of {len}") {
-            Ok(style) => bar.with_style(style),
-            Err(_) => bar,
-        };
-        bar.with_prefix(what)
+        styled(bar, "  {prefix:18} {bar:30} {pos} of {len}").with_prefix(what)
     }
 }

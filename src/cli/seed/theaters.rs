@@ -1,7 +1,5 @@
 //! Theaters: halls on a map, a month of screenings, and visitors who hold, buy and return seats as long as the demo runs.
 
-use std::time::Duration;
-
 use docgate_demo::{
     random::Random,
     words::{ADJECTIVES, NOUNS},
@@ -14,6 +12,7 @@ use super::{
     MERCHANT, Steps,
     client::{DemoClient, someone},
     goods::{AT_ONCE, text},
+    keep_acting,
     shoppers::Shopper,
 };
 use crate::{
@@ -274,20 +273,9 @@ impl Visitor<'_> {
 
 /// Lets shoppers visit theaters, and adds screenings as days go by. It never ends; dropping it ends it.
 pub(in super::super) async fn run(app: &App) {
-    let client = DemoClient::new(app.clone());
-    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
     let mut theaters = Vec::new();
-    loop {
-        let pause = random.between(PAUSE.0, PAUSE.1).unsigned_abs();
-        tokio::time::sleep(Duration::from_millis(pause)).await;
-        if let Err(failure) = act(app, &client, &mut theaters, &mut random).await {
-            tracing::debug!(
-                event = "demo_action_failed",
-                ?failure,
-                "an action of the demo's people failed"
-            );
-        }
-    }
+    keep_acting(app, PAUSE, async |client, random| act(app, client, &mut theaters, random).await)
+        .await;
 }
 
 /// A shopper visits one of the next screenings of a theater, which gets those that are missing.

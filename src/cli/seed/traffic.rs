@@ -1,7 +1,5 @@
 //! Views of the demo's pages and sessions of its users: those of the last days, and a trickle as long as the demo runs.
 
-use std::time::Duration;
-
 use docgate_demo::random::Random;
 use mongodb::bson::DateTime;
 use serde_json::{Value, json};
@@ -9,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     SHOPPER, Steps,
     client::{DemoClient, someone},
+    keep_acting,
 };
 use crate::{
     app::{App, rfc3339},
@@ -25,7 +24,7 @@ const SESSIONS: usize = 6;
 /// Number of sessions in one call.
 const AT_ONCE: usize = 100;
 /// Time between two rounds of the trickle.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: (i64, i64) = (1_000, 1_000);
 
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
@@ -107,20 +106,10 @@ async fn record(client: &DemoClient, sessions: &[Value], key: &str) -> Result<()
 
 /// Records views every second, and now and then a session. It never ends; dropping it ends it.
 pub(in super::super) async fn run(app: &App) {
-    let client = DemoClient::new(app.clone());
-    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
-    loop {
-        tokio::time::sleep(PAUSE).await;
-        let key = app.ids().random();
-        let now = app.clock().timestamp_millis();
-        if let Err(failure) = act(&client, &mut random, now, &key).await {
-            tracing::debug!(
-                event = "demo_action_failed",
-                ?failure,
-                "an action of the demo's people failed"
-            );
-        }
-    }
+    keep_acting(app, PAUSE, async |client, random| {
+        act(client, random, app.clock().timestamp_millis(), &app.ids().random()).await
+    })
+    .await;
 }
 
 async fn act(client: &DemoClient, random: &mut Random, now: i64, key: &str) -> Result<(), Failure> {

@@ -1,7 +1,5 @@
 //! The world of the demo's game, which is imported, and the characters that wander and trade as long as the demo runs.
 
-use std::time::Duration;
-
 use docgate_demo::{covers::Motif, random::Random};
 use serde_json::{Value, json};
 
@@ -9,6 +7,7 @@ use super::{
     Steps,
     client::{DemoClient, someone},
     covers::Covers,
+    keep_acting,
 };
 use crate::{
     app::App,
@@ -28,7 +27,7 @@ const THINGS: usize = 10;
 const SHOPS: usize = 10;
 const WANDERERS: usize = 4;
 /// Time between two actions of the wandering characters.
-const PAUSE: Duration = Duration::from_millis(400);
+const PAUSE: (i64, i64) = (400, 400);
 
 const KINDS: [&str; 12] = [
     "wood", "bridge", "cellar", "tower", "market", "meadow", "cave", "harbour", "library", "ruin",
@@ -191,19 +190,11 @@ fn character(random: &mut Random, number: usize, places: usize) -> Value {
 /// Lets a quarter of the characters wander and trade. It never ends; dropping it ends it.
 pub(in super::super) async fn wander(app: &App, count: u32) {
     let Size { wanderers, .. } = Size::of(usize::try_from(count).unwrap_or(usize::MAX));
-    let client = DemoClient::new(app.clone());
-    let mut random = Random::new(app.clock().timestamp_millis().unsigned_abs());
-    loop {
-        tokio::time::sleep(PAUSE).await;
-        let (number, key) = (random.below(wanderers), app.ids().random());
-        if let Err(failure) = act(&client, &mut random, number, &key).await {
-            tracing::debug!(
-                event = "demo_action_failed",
-                ?failure,
-                "an action of the demo's people failed"
-            );
-        }
-    }
+    keep_acting(app, PAUSE, async |client, random| {
+        let number = random.below(wanderers);
+        act(client, random, number, &app.ids().random()).await
+    })
+    .await;
 }
 
 /// A character looks around and acts. Others may be faster, so a refusal is nothing special.

@@ -13,7 +13,7 @@ use crate::{
         baskets::Basket as _,
         inventory::{self, Reservation},
     },
-    error::Error,
+    error::Result,
     invariants::Report,
 };
 
@@ -21,7 +21,7 @@ use crate::{
 type Reserved = HashMap<(String, String), i64>;
 
 /// Checks that lines are valid and that reservations agree with them.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut reserved = Reserved::new();
     inventory::operations::for_each(app, |stock| {
         let of_carts = |entry: &Reservation| order_of_holder(&entry.holder).is_none();

@@ -14,13 +14,10 @@ use super::{
     resolvers::CartsMutation,
     types::{AddCartLineResult, SetCartLineQuantityResult},
 };
-use crate::{
-    error::Error,
-    graphql::{
-        cx::cx,
-        declared::{Checked, Input},
-        refusals::{MutationResult, Stop, answer},
-    },
+use crate::graphql::{
+    declared::Checked,
+    prelude::*,
+    refusals::{MutationResult, answer},
 };
 
 /// The mutations, unless their results read other documents than the cart: those could have been changed by later

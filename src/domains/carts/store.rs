@@ -1,6 +1,6 @@
 //! MongoDB access of the carts. The guarded writes are values: the caller adds its attempt and sends them.
 
-use mongodb::bson::{Bson, Document, bson, doc};
+use mongodb::bson::bson;
 
 use super::{
     MAX_LINES, MAX_QUANTITY,
@@ -8,20 +8,7 @@ use super::{
     quotes::CartQuote,
     vouchers::AppliedVoucher,
 };
-use crate::{
-    app::App,
-    domains::baskets,
-    error::Error,
-    flow::{Bounds, Change},
-    mongo::{
-        Collection,
-        collection::List,
-        expression::{
-            append, both, changed, choose, literal, map, replaced, stored, whole, without,
-        },
-        guarded::Guarded,
-    },
-};
+use crate::{domains::baskets, flow::Bounds, graphql::prelude::*, mongo::prelude::*};
 
 pub(super) fn carts(app: &App) -> Collection<CartDocument> {
     app.collection()
@@ -33,12 +20,12 @@ pub(super) fn bounds(app: &App) -> Bounds {
 }
 
 /// Calls `each` for every cart, for the invariants.
-pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<(), Error> {
+pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<()> {
     carts(app).for_each(each).await
 }
 
 /// The owner's most recently changed active cart.
-pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<CartDocument>, Error> {
+pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<CartDocument>> {
     let filter = doc! { "owner": owner, "state": CartState::Active };
     let sort = doc! { "modifiedAt": -1, "_id": -1 };
     carts(app).first(List { filter, sort, hint: Some("owner_modified"), ..List::default() }).await
@@ -51,7 +38,7 @@ pub(super) fn own(app: &App, id: &str, owner: &str) -> Guarded<CartDocument> {
 }
 
 /// Removes an expired cart. Returns whether it was still there.
-pub(super) async fn remove_expired(app: &App, id: &str) -> Result<bool, Error> {
+pub(super) async fn remove_expired(app: &App, id: &str) -> Result<bool> {
     let expired = doc! { "_id": id, "state": CartState::Expired };
     Ok(carts(app).remove(expired).await.decided()?.is_some())
 }

@@ -49,7 +49,7 @@ use crate::{
             operations::{self as inventory, BEGINNING},
         },
     },
-    error::Error,
+    error::Result,
     flow::Sweep,
     mongo::collection::List,
 };
@@ -72,7 +72,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 }
 
 /// Removes an expired cart once the inventory has no entry of it. What remains is reconciled first.
-async fn remove(app: &App, cart: &CartDocument, unchanged_before: DateTime) -> Result<bool, Error> {
+async fn remove(app: &App, cart: &CartDocument, unchanged_before: DateTime) -> Result<bool> {
     let entries = inventory::reservations_of(app, &cart.id, &cart.skus()).await?;
     for (sku, entry) in &entries {
         Reconciliation { app, sku, entry, unchanged_before }.with_ended().await?;
@@ -82,7 +82,7 @@ async fn remove(app: &App, cart: &CartDocument, unchanged_before: DateTime) -> R
 
 /// Processes the reservations, page by page. The carts of a page are read after the page: if an
 /// entry is unchanged when it is written, it was also in this state when its cart was read.
-async fn sweep_reservations(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
+async fn sweep_reservations(app: &App, sweep: &mut Sweep) -> Result<()> {
     let vanished = sweep.earlier(Duration::from_secs(app.config().reservation_seconds));
     let unchanged_before = sweep.unchanged_before();
     let mut from = Some(BEGINNING);
@@ -122,7 +122,7 @@ struct Reconciliation<'a> {
 
 impl Reconciliation<'_> {
     /// Reconciles the entry with its cart. `vanished` is the same limit as `unchanged_before` for an entry without a cart.
-    async fn with(&self, cart: Option<&CartDocument>, vanished: DateTime) -> Result<bool, Error> {
+    async fn with(&self, cart: Option<&CartDocument>, vanished: DateTime) -> Result<bool> {
         let at = self.entry.at;
         match cart {
             // Nothing can be committed on a removed cart, but the reason of its removal is unknown.
@@ -144,7 +144,7 @@ impl Reconciliation<'_> {
     }
 
     /// Returns what an active cart's entry holds beyond the line: it was reserved and never committed.
-    async fn with_active(&self, cart: &CartDocument) -> Result<bool, Error> {
+    async fn with_active(&self, cart: &CartDocument) -> Result<bool> {
         let Self { app, sku, entry, .. } = *self;
         let line = cart.lines.iter().find(|line| line.sku == sku);
         let surplus = entry.quantity - line.map_or(0, |line| line.reserved);
@@ -173,7 +173,7 @@ impl Reconciliation<'_> {
 
     /// Aborts, on the cart, every tag that wasn't committed when the cart was read. Returns `false` if one was
     /// committed meanwhile: what was read is outdated then.
-    async fn abort_reserves(&self, cart: &CartDocument) -> Result<bool, Error> {
+    async fn abort_reserves(&self, cart: &CartDocument) -> Result<bool> {
         let bounds = store::bounds(self.app);
         for Tag { tag, .. } in &self.entry.reserve_marks {
             let is_known = cart.ops.iter().any(|record| record.tag == *tag);
@@ -186,7 +186,7 @@ impl Reconciliation<'_> {
 
     /// Returns all that is reserved for a cart that commits nothing any more, and retires its marks once they can't
     /// be repeated.
-    async fn with_ended(&self) -> Result<bool, Error> {
+    async fn with_ended(&self) -> Result<bool> {
         let Self { app, sku, entry, .. } = *self;
         if entry.quantity == 0 {
             // Every reserve was committed: the marks are too old to be repeated.
@@ -198,7 +198,7 @@ impl Reconciliation<'_> {
         Ok(returned)
     }
 
-    async fn retire(&self, marks: impl Iterator<Item = &Tag>) -> Result<(), Error> {
+    async fn retire(&self, marks: impl Iterator<Item = &Tag>) -> Result<()> {
         let tags: Vec<String> = marks.map(|mark| mark.tag.clone()).collect();
         if tags.is_empty() {
             return Ok(());

@@ -16,7 +16,7 @@ use super::{
     documents::{CommentDocument, CommentExcerpt, LATEST, OpenDiscussion, Parent, Rating},
     store,
 };
-use crate::{app::App, error::Error, mongo::expression::count};
+use crate::{app::App, error::Result, mongo::expression::count};
 
 /// Values of a discussion that are derived from its comments.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Returns what was repaired.
-pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
+pub(super) async fn repair(app: &App) -> Result<Vec<String>> {
     let mut parents = Vec::new();
     store::for_each(app, |discussed| parents.push(discussed.parent)).await?;
     let mut repaired = Vec::new();
@@ -76,7 +76,7 @@ pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
 }
 
 /// Returns whether the discussion was repaired.
-async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
+async fn repair_one(app: &App, parent: &Parent) -> Result<bool> {
     for _ in 0..TRIES {
         let Some(discussed) = store::settled(app, parent).await? else { return Ok(false) };
         if discussed.uncopied().is_some() {

@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{
     app::{App, rfc3339},
-    error::Error,
+    error::Result,
     invariants::Report,
 };
 
 /// Checks that discussions agree with their comments and that no outbox entry is left.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut discussions = Vec::new();
     store::for_each(app, |discussed| discussions.push(discussed)).await?;
     let mut faults: HashMap<&str, Vec<String>> = HashMap::new();
@@ -121,7 +121,7 @@ struct Copies {
 }
 
 impl Copies {
-    async fn faults(mut self, app: &App) -> Result<Vec<String>, Error> {
+    async fn faults(mut self, app: &App) -> Result<Vec<String>> {
         let mut faults = Vec::new();
         let check = |copy: AuthoredComment| {
             let same = |comment: &CommentDocument| {

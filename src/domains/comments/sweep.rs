@@ -8,7 +8,7 @@ use super::{
     operations::{drive, settle},
     store::{self, DiscussionHandle},
 };
-use crate::{app::App, error::Error, flow::Sweep};
+use crate::{app::App, error::Result, flow::Sweep};
 
 /// Comments and discussions per pass.
 const LIMIT: i64 = 100;
@@ -26,7 +26,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(touched, key, |discussed| settle_one(discussed, before)).await;
 }
 
-async fn settle_one(discussed: DiscussionHandle<'_>, before: DateTime) -> Result<bool, Error> {
+async fn settle_one(discussed: DiscussionHandle<'_>, before: DateTime) -> Result<bool> {
     match discussed.migration {
         Some(_) => settle(discussed, before).await,
         None => forget(discussed, before).await,
@@ -35,7 +35,7 @@ async fn settle_one(discussed: DiscussionHandle<'_>, before: DateTime) -> Result
 
 /// Removes old marks from a discussion. A mark is removed when its comment's outbox was emptied so long ago
 /// that no attempt that read the entry before can still be running. Returns whether anything was changed.
-async fn forget(mut discussed: DiscussionHandle<'_>, before: DateTime) -> Result<bool, Error> {
+async fn forget(mut discussed: DiscussionHandle<'_>, before: DateTime) -> Result<bool> {
     let attempt = discussed.app.begin().await?;
     let old: Vec<_> = discussed.marks.iter().filter(|mark| mark.at < before).collect();
     let ids: Vec<_> = old.iter().map(|mark| mark.comment_id().to_owned()).collect();

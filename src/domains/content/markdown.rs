@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, Options, Parser};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// Texts up to this many bytes are rendered at once; longer ones on a blocking thread.
 const SHORT: usize = 4_096;
@@ -13,7 +13,7 @@ const SHORT: usize = 4_096;
 ///
 /// # Errors
 /// `Internal` if rendering panics.
-pub(super) async fn html(text: &str) -> Result<String, Error> {
+pub(super) async fn html(text: &str) -> Result<String> {
     if text.len() <= SHORT {
         return Ok(rendered(text));
     }

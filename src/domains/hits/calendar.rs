@@ -6,7 +6,11 @@ use jiff::{Timestamp, ToSpan, ZonedDateTime, civil, tz::TimeZone};
 use mongodb::bson::DateTime;
 
 use super::types::Resolution;
-use crate::{app::rfc3339, error::Error, graphql::scalars::Date};
+use crate::{
+    app::rfc3339,
+    error::{Error, Result},
+    graphql::scalars::Date,
+};
 
 pub(super) const MINUTE: i64 = 60_000;
 pub(super) const HOUR: i64 = 60 * MINUTE;
@@ -26,13 +30,13 @@ pub(super) fn day_of(moment: i64) -> String {
 }
 
 /// The start of a day in UTC.
-pub(super) fn midnight(date: &str) -> Result<i64, Error> {
+pub(super) fn midnight(date: &str) -> Result<i64> {
     let begins = DateTime::parse_rfc3339_str(format!("{date}T00:00:00Z"));
     begins.map(DateTime::timestamp_millis).map_err(Error::internal)
 }
 
 /// Number of days of the month of a day.
-pub(super) fn days_of_month(day: &str) -> Result<u8, Error> {
+pub(super) fn days_of_month(day: &str) -> Result<u8> {
     let date: civil::Date = day.parse().map_err(Error::internal)?;
     u8::try_from(date.days_in_month()).map_err(Error::internal)
 }
@@ -48,7 +52,7 @@ impl Calendar {
     ///
     /// # Errors
     /// `BadInput` that names the argument.
-    pub(super) fn named(name: &str) -> Result<Self, Error> {
+    pub(super) fn named(name: &str) -> Result<Self> {
         let zone = if name.len() <= NAME { TimeZone::get(name).ok() } else { None };
         let reason = "takes the name of a time zone in the IANA database, such as Europe/Lisbon";
         zone.map(Self).ok_or_else(|| Error::bad_input("timeZone", reason))
@@ -58,7 +62,7 @@ impl Calendar {
     ///
     /// # Errors
     /// `BadInput` that names the argument.
-    pub(super) fn days(&self, from: &Date, to: &Date) -> Result<Range<i64>, Error> {
+    pub(super) fn days(&self, from: &Date, to: &Date) -> Result<Range<i64>> {
         let read = |field: &'static str, date: &Date| {
             let read = date.as_str().parse::<civil::Date>().ok();
             let read = read.filter(|date| (1970..=2999).contains(&date.year()));
@@ -74,7 +78,7 @@ impl Calendar {
     }
 
     /// The start of the bucket that contains a moment.
-    pub(super) fn start(&self, resolution: Resolution, moment: i64) -> Result<i64, Error> {
+    pub(super) fn start(&self, resolution: Resolution, moment: i64) -> Result<i64> {
         let local = self.local(moment)?;
         let date = local.date();
         match resolution {
@@ -95,7 +99,7 @@ impl Calendar {
 
     /// The start of the last bucket that begins at or before `moment`, from the one that begins at `start`. An hour in
     /// which the clocks change by half an hour has two buckets.
-    fn latest(&self, resolution: Resolution, mut start: i64, moment: i64) -> Result<i64, Error> {
+    fn latest(&self, resolution: Resolution, mut start: i64, moment: i64) -> Result<i64> {
         loop {
             let next = self.next(resolution, start)?;
             if next > moment {
@@ -106,7 +110,7 @@ impl Calendar {
     }
 
     /// The start of the bucket after the one that begins at `start`.
-    pub(super) fn next(&self, resolution: Resolution, start: i64) -> Result<i64, Error> {
+    pub(super) fn next(&self, resolution: Resolution, start: i64) -> Result<i64> {
         let after = |days: i64| {
             let later = self.local(start)?.date().checked_add(days.days());
             self.start_of(later.map_err(Error::internal)?)
@@ -125,7 +129,7 @@ impl Calendar {
     }
 
     /// The bucket as text: a week as in ISO 8601, such as `2026-W48`, and an hour or minute with the offset from UTC.
-    pub(super) fn label(&self, resolution: Resolution, start: i64) -> Result<String, Error> {
+    pub(super) fn label(&self, resolution: Resolution, start: i64) -> Result<String> {
         let local = self.local(start)?;
         let date = local.date();
         Ok(match resolution {
@@ -141,13 +145,13 @@ impl Calendar {
         })
     }
 
-    fn local(&self, moment: i64) -> Result<ZonedDateTime, Error> {
+    fn local(&self, moment: i64) -> Result<ZonedDateTime> {
         let moment = Timestamp::from_millisecond(moment).map_err(Error::internal)?;
         Ok(moment.to_zoned_datetime(self.0.clone()))
     }
 
     /// The start of a day. A day begins later than at midnight if the clocks are put forward then.
-    fn start_of(&self, date: civil::Date) -> Result<i64, Error> {
+    fn start_of(&self, date: civil::Date) -> Result<i64> {
         let midnight = date.to_zoned_datetime(self.0.clone()).map_err(Error::internal)?;
         let start = midnight.start_of_day().map_err(Error::internal)?;
         Ok(start.timestamp().as_millisecond())

@@ -2,14 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::store::added_up;
 use crate::mongo::{
-    Group, Stored, Version,
-    indexes::Index,
     migrations::{Upgrade, newest},
-    stored::document,
+    prelude::*,
     watch::key_of,
 };
 

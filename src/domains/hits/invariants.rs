@@ -14,7 +14,7 @@ use super::{
     documents::{Counts, DayDocument, MonthDocument, PageDate},
     store::{self, Apart},
 };
-use crate::{app::App, error::Error, graphql::scalars::Date, invariants::Report};
+use crate::{graphql::prelude::*, invariants::Report};
 
 /// What is wrong with the documents.
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Found {
 }
 
 /// Reads all documents, and days that are apart a second time.
-async fn find(app: &App) -> Result<Found, Error> {
+async fn find(app: &App) -> Result<Found> {
     let mut found = read(app).await?;
     if !found.apart.is_empty() {
         tokio::time::sleep(app.bounds().two_grace_periods()).await;
@@ -40,7 +40,7 @@ async fn find(app: &App) -> Result<Found, Error> {
 }
 
 /// Reads all documents. The months are read before the days.
-async fn read(app: &App) -> Result<Found, Error> {
+async fn read(app: &App) -> Result<Found> {
     let mut found = Found::default();
     let mut months = BTreeMap::new();
     let each = |MonthDocument { id, daily, total, .. }| {
@@ -76,7 +76,7 @@ async fn read(app: &App) -> Result<Found, Error> {
 }
 
 /// Checks that each document is consistent in itself, and the documents of months with those of days.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let found = find(app).await?;
     report.add("hits: the hits of an hour are the sum of its minutes", found.days);
     report.add("hits: a month has counts of its own days only", found.months);
@@ -91,7 +91,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 }
 
 /// Corrects totals, and the counts of months. Returns what was corrected.
-pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
+pub async fn repair(app: &App) -> Result<Vec<String>> {
     let found = find(app).await?;
     let (days, months) = (found.day_totals, found.month_totals);
     store::add_up::<DayDocument>(app, &days, "hourly").await?;

@@ -4,14 +4,7 @@ use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
 use super::operations;
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    fields::queries,
-    requester::{Role, Who},
-    shared::Shared,
-    subscription::Progress,
-};
+use crate::graphql::{prelude::*, shared::Shared, subscription::Progress};
 
 queries! {
     /// Query fields.
@@ -19,9 +12,6 @@ queries! {
 
     /// Page views of a page by minute, hour, day, week or month. A report has at most 1,500 buckets. If all of them consist
     /// of whole days in UTC, it reads one document for each month, otherwise one for each day, and takes at most 400 days.
-    ///
-    /// Who: analyst.
-    #[graphql(guard = "Who::Role(Role::Analyst)")]
     report(
         context,
         #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
@@ -33,23 +23,20 @@ queries! {
                     Default: UTC."
         )]
         time_zone: Option<String>,
-    ) with consistency: HitReport = {
+    ) by analyst with consistency: HitReport = {
         let (page, zone) = ((site.as_str(), page.as_str()), time_zone.as_deref());
         operations::report(cx(context), page, range, resolution, zone).await?.into()
     },
 
     /// Pages of a site with the most page views on one day, or in one month. The most viewed page comes first; the order
     /// of pages with equal numbers isn't defined.
-    ///
-    /// Who: analyst.
-    #[graphql(guard = "Who::Role(Role::Analyst)")]
     top_pages(
         context,
         #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
         #[graphql(desc = "Day or month in UTC. Default: the present month.")]
         period: Option<TopPagesPeriod>,
         #[graphql(desc = "Maximum number of pages, 1 to 100.", default = 10)] first: i32,
-    ) with consistency: Vec<TopPage> = {
+    ) by analyst with consistency: Vec<TopPage> = {
         let pages = operations::top_pages(cx(context), &site, period, first).await?;
         pages.into_iter().map(TopPage::from).collect()
     },
@@ -63,10 +50,7 @@ mutations! {
     /// set another write concern. After the error
     /// `UNAVAILABLE` the hits may have been counted, or not, or only for reports of some resolutions. With an idempotency
     /// key the call can be repeated, and counts each of them once.
-    ///
-    /// Who: service.
-    record_hits(RecordHitsInput) -> RecordHitsResult
-        for Who::Role(Role::Service);
+    record_hits(RecordHitsInput) -> RecordHitsResult by service;
 }
 
 /// Subscription fields.

@@ -8,7 +8,7 @@ use std::{
 use super::documents::{Counts, DayDocument, MonthDocument, PageDate, PageTotal};
 use crate::{
     app::App,
-    error::Error,
+    error::{Error, Result},
     mongo::{counts::Addition, prelude::*},
 };
 
@@ -35,7 +35,7 @@ fn additions<T: Stored>(app: &App, sums: Sums) -> Vec<Addition> {
 }
 
 /// Adds to days and months in parallel.
-pub(super) async fn add(app: &App, days: Sums, months: Sums) -> Result<(), Error> {
+pub(super) async fn add(app: &App, days: Sums, months: Sums) -> Result<()> {
     let counters = app.counters();
     // A failure of one doesn't cancel the other.
     let (days, months) = tokio::join!(
@@ -102,7 +102,7 @@ impl Batch<'_> {
     }
 
     /// Adds to days and months in parallel. A repeat adds only to the documents that don't contain the batch yet.
-    pub(super) async fn add(&self, app: &App, days: Sums, months: Sums) -> Result<(), Error> {
+    pub(super) async fn add(&self, app: &App, days: Sums, months: Sums) -> Result<()> {
         let (days, months) = tokio::join!(
             self.add_to::<DayDocument>(app, days),
             self.add_to::<MonthDocument>(app, months)
@@ -110,7 +110,7 @@ impl Batch<'_> {
         days.and(months)
     }
 
-    async fn add_to<T: Stored>(&self, app: &App, sums: Sums) -> Result<(), Error> {
+    async fn add_to<T: Stored>(&self, app: &App, sums: Sums) -> Result<()> {
         let (mut updates, mut counts) = (Vec::new(), 0);
         let version = app.collection::<T>().written_version();
         for (id, amounts) in sums {
@@ -127,10 +127,7 @@ impl Batch<'_> {
 }
 
 /// Applies upserts that change nothing if they are repeated.
-async fn send<T: Stored>(
-    app: &App,
-    mut updates: Vec<(Document, Vec<Document>)>,
-) -> Result<(), Error> {
+async fn send<T: Stored>(app: &App, mut updates: Vec<(Document, Vec<Document>)>) -> Result<()> {
     for _ in 0..TRIES {
         let refused = app.collection::<T>().upsert_each(updates.clone()).await?;
         if refused.is_empty() {
@@ -159,7 +156,7 @@ async fn list<T: Stored>(
     app: &App,
     [first, last]: &[PageDate; 2],
     mut fields: Document,
-) -> Result<Vec<T>, Error> {
+) -> Result<Vec<T>> {
     fields.insert("v", 1);
     let range = doc! { "$gte": first.stored(), "$lte": last.stored() };
     let read = List {
@@ -177,7 +174,7 @@ pub(super) async fn days(
     app: &App,
     between: &[PageDate; 2],
     hours: &BTreeSet<i64>,
-) -> Result<Vec<DayDocument>, Error> {
+) -> Result<Vec<DayDocument>> {
     /// Number of hours up to which each of them is selected.
     const FEW: usize = 12;
     let mut fields = doc! { "hourly": 1 };
@@ -190,10 +187,7 @@ pub(super) async fn days(
 }
 
 /// The months of a page by day.
-pub(super) async fn months(
-    app: &App,
-    between: &[PageDate; 2],
-) -> Result<Vec<MonthDocument>, Error> {
+pub(super) async fn months(app: &App, between: &[PageDate; 2]) -> Result<Vec<MonthDocument>> {
     list(app, between, doc! { "daily": 1 }).await
 }
 
@@ -203,7 +197,7 @@ pub(super) async fn top(
     collection: &'static str,
     (site, date): (&str, &str),
     limit: i64,
-) -> Result<Vec<PageTotal>, Error> {
+) -> Result<Vec<PageTotal>> {
     let read = List {
         filter: doc! { "_id.site": site, "_id.date": date, "total": { "$gt": 0 } },
         sort: doc! { "total": -1 },
@@ -216,11 +210,7 @@ pub(super) async fn top(
 }
 
 /// Sets the totals of these documents to the sum of the counts in a field.
-pub(super) async fn add_up<T: Stored>(
-    app: &App,
-    ids: &[PageDate],
-    field: &str,
-) -> Result<(), Error> {
+pub(super) async fn add_up<T: Stored>(app: &App, ids: &[PageDate], field: &str) -> Result<()> {
     let update = |id: &PageDate| (doc! { "_id": id.stored() }, vec![added_up(field)]);
     send_all::<T>(app, ids.iter().map(update)).await
 }
@@ -242,7 +232,7 @@ pub(super) struct Apart {
 }
 
 /// Sets the counts of months to those of the days' documents, unless they have changed since they were read.
-pub(super) async fn set_days(app: &App, all: &[Apart]) -> Result<(), Error> {
+pub(super) async fn set_days(app: &App, all: &[Apart]) -> Result<()> {
     let version = app.collection::<MonthDocument>().written_version();
     let update = |Apart { day, of_month, of_day }: &Apart| {
         let field = format!("daily.{}", day.day());
@@ -261,7 +251,7 @@ pub(super) async fn set_days(app: &App, all: &[Apart]) -> Result<(), Error> {
 async fn send_all<T: Stored>(
     app: &App,
     updates: impl Iterator<Item = (Document, Vec<Document>)>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let updates: Vec<_> = updates.collect();
     for some in updates.chunks(500) {
         send::<T>(app, some.to_vec()).await?;

@@ -2,19 +2,14 @@
 
 use std::ops::RangeInclusive;
 
-use async_graphql::{Enum, ID, InputObject, OneofObject, SimpleObject};
+use async_graphql::{Enum, InputObject, OneofObject, SimpleObject};
 use mongodb::bson;
 
 use super::{
     documents::PageTotal,
     operations::{Bucket, HITS, PAGE, SITE},
 };
-use crate::graphql::{
-    declared::{input, result},
-    input,
-    refusals::InvalidInput,
-    scalars::{Date, DateTime, Long},
-};
+use crate::graphql::{prelude::*, scalars::DateTime};
 
 input! {
     /// A page view.

@@ -1,8 +1,6 @@
 //! Stored documents of messages.
 
-use mongodb::bson::DateTime;
-
-use crate::mongo::{Stored, Version, indexes::Index, shards::ShardKey, stored::document};
+use crate::mongo::prelude::*;
 
 document! {
     /// A message as its sender and its recipients see it.

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::documents::{ConversationEntry, InboxBucket, MessageDocument, ReadDocument, bucket_id};
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// Checks inboxes, conversations and what is read.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut messages = HashMap::new();
     let each = |message: MessageDocument| {
         messages.insert(message.id.clone(), message);
@@ -42,7 +42,7 @@ async fn check_buckets(
     app: &App,
     messages: &HashMap<String, MessageDocument>,
     report: &mut Report,
-) -> Result<(Pairs, HashMap<String, i64>), Error> {
+) -> Result<(Pairs, HashMap<String, i64>)> {
     let (mut copies, mut sizes, mut faults) = (HashSet::new(), HashMap::new(), Vec::new());
     report.rule("inbox: each copy is of a message that names the owner, and there is one");
     let each = |bucket: InboxBucket| {
@@ -87,7 +87,7 @@ async fn check_entries(
     app: &App,
     messages: &HashMap<String, MessageDocument>,
     report: &mut Report,
-) -> Result<Pairs, Error> {
+) -> Result<Pairs> {
     let mut entries = HashSet::new();
     report.rule("inbox: each entry of a conversation is of a message and one of its recipients");
     let each = |entry: ConversationEntry| {

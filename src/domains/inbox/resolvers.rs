@@ -1,38 +1,25 @@
 //! Resolvers: they translate between GraphQL and the operations of messages.
 
-use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
+use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
 use super::operations;
-use crate::graphql::{
-    cx::cx, declared::mutations, page::paging, requester::Who, subscription::Progress,
-};
+use crate::graphql::{prelude::*, subscription::Progress};
 
-/// Query fields.
-#[derive(Default)]
-pub struct InboxQuery;
+queries! {
+    /// Query fields.
+    pub struct InboxQuery;
 
-#[Object]
-impl InboxQuery {
     /// Messages that have arrived at the caller, the last one first.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn inbox(&self, context: &Context<'_>) -> Result<Connection<String, Message>> {
-        Ok(operations::inbox(cx(context), paging(context)?).await?)
-    }
+    inbox(context) by signed_in: Connection<Message> =
+        operations::inbox(cx(context), paging(context)?).await?,
 
     /// Messages between the caller and another user in both directions, newest first.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn conversation(
-        &self,
-        context: &Context<'_>,
+    conversation(
+        context,
         #[graphql(desc = "Subject of the other user's tokens.")] with: ID,
-    ) -> Result<Connection<String, Message>> {
-        Ok(operations::conversation(cx(context), &with, paging(context)?).await?)
-    }
+    ) by signed_in: Connection<Message> =
+        operations::conversation(cx(context), &with, paging(context)?).await?,
 }
 
 mutations! {
@@ -41,16 +28,10 @@ mutations! {
 
     /// Sends a message to users. It arrives at the first hundred at once, and at the others soon after. It doesn't arrive
     /// at users who block the caller, and the caller isn't told.
-    ///
-    /// Who: signed in.
-    send_message(SendMessageInput) -> SendMessageResult
-        for Who::SignedIn;
+    send_message(SendMessageInput) -> SendMessageResult by signed_in;
 
     /// Marks a message in the caller's inbox as read, with all that arrived before it. Repeatable.
-    ///
-    /// Who: signed in.
-    mark_read(MarkReadInput) -> MarkReadResult
-        for Who::SignedIn;
+    mark_read(MarkReadInput) -> MarkReadResult by signed_in;
 }
 
 /// Subscription fields.

@@ -2,24 +2,11 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use mongodb::bson::doc;
-
 use super::documents::{
     ConversationEntry, InboxBucket, MessageCopy, MessageDocument, ReadDocument, SenderDocument,
     view,
 };
-use crate::{
-    app::App,
-    domains::delivery::Page,
-    error::Error,
-    graphql::page,
-    mongo::{
-        Collection, Version,
-        collection::List,
-        expression::{all, append, choose, count, literal, millis, stored, stored_fields},
-        guarded::Guarded,
-    },
-};
+use crate::{app::App, domains::delivery::Page, error::Result, graphql::page, mongo::prelude::*};
 
 /// The collection of the messages.
 pub(super) fn messages(app: &App) -> Collection<MessageDocument> {
@@ -79,7 +66,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 impl Page for InboxBucket {
     type Copy = MessageCopy;
 
-    async fn push_each(app: &App, owners: &[String], message: &MessageCopy) -> Result<bool, Error> {
+    async fn push_each(app: &App, owners: &[String], message: &MessageCopy) -> Result<bool> {
         let copy = literal(stored(message));
         let is_full = doc! { "$gte": [{ "$size": "$messages" }, count(Self::CAP)] };
         let update = vec![
@@ -97,7 +84,7 @@ impl Page for InboxBucket {
         app: &App,
         owners: &[String],
         message: &MessageCopy,
-    ) -> Result<HashSet<String>, Error> {
+    ) -> Result<HashSet<String>> {
         let list = List {
             filter: doc! { "messages.id": &message.id, "owner": { "$in": owners } },
             limit: count(owners.len()),
@@ -108,7 +95,7 @@ impl Page for InboxBucket {
         Ok(buckets(app).list(list).await?.into_iter().map(|bucket| bucket.owner).collect())
     }
 
-    async fn last(app: &App, owner: &str, _: &MessageCopy) -> Result<Option<Self>, Error> {
+    async fn last(app: &App, owner: &str, _: &MessageCopy) -> Result<Option<Self>> {
         last(app, owner).await
     }
 
@@ -126,7 +113,7 @@ pub(super) async fn bucket_with(
     app: &App,
     owner: &str,
     message: &str,
-) -> Result<Option<InboxBucket>, Error> {
+) -> Result<Option<InboxBucket>> {
     let list = List {
         filter: doc! { "messages.id": message, "owner": owner },
         projection: Some(doc! { "messages.text": 0 }),
@@ -137,7 +124,7 @@ pub(super) async fn bucket_with(
 }
 
 /// The last bucket of an owner, without texts.
-pub(super) async fn last(app: &App, owner: &str) -> Result<Option<InboxBucket>, Error> {
+pub(super) async fn last(app: &App, owner: &str) -> Result<Option<InboxBucket>> {
     let list = List {
         filter: doc! { "owner": owner },
         sort: doc! { "n": -1 },
@@ -154,7 +141,7 @@ pub(super) async fn list_down(
     owner: &str,
     n: Option<i64>,
     limit: usize,
-) -> Result<Vec<InboxBucket>, Error> {
+) -> Result<Vec<InboxBucket>> {
     let mut filter = doc! { "owner": owner };
     if let Some(n) = n {
         filter.insert("n", doc! { "$lte": n });
@@ -169,7 +156,7 @@ pub(super) async fn list_up(
     owner: &str,
     n: i64,
     limit: i64,
-) -> Result<Vec<InboxBucket>, Error> {
+) -> Result<Vec<InboxBucket>> {
     let (filter, sort) = (doc! { "owner": owner, "n": { "$gte": n } }, doc! { "n": 1 });
     buckets(app).list(List { filter, sort, limit, hint: Some("owner"), ..List::default() }).await
 }
@@ -179,12 +166,12 @@ pub(super) async fn list_conversation(
     app: &App,
     page: &page::Page,
     (reader, with): (&str, &str),
-) -> Result<Vec<ConversationEntry>, Error> {
+) -> Result<Vec<ConversationEntry>> {
     entries(app).list(page.list(doc! { "views": view(reader, with) })).await
 }
 
 /// Notes that a user has read up to this number, unless they have read further. Returns whether it did.
-pub(super) async fn raise_read(app: &App, user: &str, number: i64) -> Result<bool, Error> {
+pub(super) async fn raise_read(app: &App, user: &str, number: i64) -> Result<bool> {
     let guard = doc! { "_id": user, "readTo": { "$lt": number } };
     let read = ReadDocument { id: user.to_owned(), read_to: number, v: Version };
     let mut fields = stored_fields(&read);

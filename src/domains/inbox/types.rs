@@ -1,17 +1,13 @@
 //! GraphQL types of messages.
 
-use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use async_graphql::SimpleObject;
 
 use super::documents::MessageCopy;
 use crate::{
     domains::social::{self, User},
     graphql::{
-        codes::refusal,
-        cx::cx,
-        declared::{each, input, result, verbatim},
-        node_id::NodeKind,
-        object_of::ObjectOf,
-        refusals::{Conflict, InvalidInput, NotFound},
+        declared::{each, verbatim},
+        prelude::*,
         scalars::DateTime,
     },
 };
@@ -30,36 +26,22 @@ fn recipients(field: &str, to: &mut Vec<ID>) -> Result<(), InvalidInput> {
     Ok(())
 }
 
-/// A message.
-pub type Message = ObjectOf<MessageCopy>;
-
-/// A message between users. Only its sender and the recipients at whom it has arrived see it.
-#[Object]
-impl Message {
-    /// Global id of the message.
-    pub async fn id(&self) -> ID {
-        NodeKind::MESSAGE.id(&self.0.id)
-    }
-
-    /// Subject of the sender.
-    async fn sender_id(&self) -> ID {
-        ID(self.0.by.clone())
-    }
-
-    /// Sender of the message.
-    async fn sender(&self, context: &Context<'_>) -> Result<Option<User>> {
-        let found = social::operations::user_by_subject(cx(context), &self.0.by).await?;
-        Ok(found.map(User::from))
-    }
-
-    /// What the sender wrote, 1 to 5,000 characters of plain text.
-    async fn text(&self) -> &str {
-        &self.0.text
-    }
-
-    /// Time at which the message was sent.
-    async fn sent_at(&self) -> DateTime {
-        self.0.at.into()
+object! {
+    /// A message between users. Only its sender and the recipients at whom it has arrived see it.
+    pub type Message = MessageCopy as message {
+        /// Global id of the message.
+        pub id: ID = NodeKind::MESSAGE.id(&message.id),
+        /// Subject of the sender.
+        sender_id: ID = ID(message.by.clone()),
+        /// Sender of the message.
+        sender(context)?: Option<User> = {
+            let found = social::operations::user_by_subject(cx(context), &message.by).await?;
+            found.map(User::from)
+        },
+        /// What the sender wrote, 1 to 5,000 characters of plain text.
+        text: &str = &message.text,
+        /// Time at which the message was sent.
+        sent_at: DateTime = message.at.into(),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     operations,
     store::{self, orders},
 };
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// The rule of [`faults`].
 pub(super) const RULE: &str = "orders: of each line, what is to be packed, packed and sent is its quantity; no shipment has \
@@ -66,7 +66,7 @@ pub(super) async fn check_numbers(
     app: &App,
     mut numbers: HashMap<String, String>,
     report: &mut Report,
-) -> Result<(), Error> {
+) -> Result<()> {
     report.rule("orders: every order has its number alone");
     app.collection::<OrderNumberDocument>()
         .for_each(|number| {
@@ -96,7 +96,7 @@ fn lacks_skus(order: &OrderDocument) -> bool {
 
 /// Computes `stage`, `returnRequestedAt` and `skus` anew where they are outdated, gives orders of earlier releases their numbers, and
 /// returns what was corrected.
-pub(super) async fn repair(app: &App) -> Result<Vec<String>, Error> {
+pub(super) async fn repair(app: &App) -> Result<Vec<String>> {
     let mut outdated = Vec::new();
     orders(app)
         .for_each(|order| {

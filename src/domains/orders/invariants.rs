@@ -22,7 +22,7 @@ use crate::{
         inventory::{self, Reservation},
         payments::{self, of_seats},
     },
-    error::Error,
+    error::Result,
     invariants::Report,
 };
 
@@ -61,7 +61,7 @@ struct Books {
 }
 
 /// Checks the orders against themselves, the carts, the stock and the payments.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut found = Orders::default();
     orders(app).for_each(|order| found.note(&order)).await?;
     let rule = "orders: the total is the sum of the lines, shipping and tax that isn't included, less the \
@@ -129,7 +129,7 @@ impl Orders {
 }
 
 /// Checks that completed carts and orders belong together one to one, with the same owner.
-async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<(), Error> {
+async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<()> {
     report.rule(
         "orders: every completed cart has one order, and every order is of one cart with the same \
          owner",
@@ -163,7 +163,7 @@ async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<
 }
 
 /// Checks per SKU that sold stock equals the lines of placed orders.
-async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Result<(), Error> {
+async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Result<()> {
     report.rule(
         "orders: per SKU, sold stock equals the lines of placed orders, and orders hold only what \
          they are raised by",
@@ -187,7 +187,7 @@ async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Res
 }
 
 /// Checks that the payments and refunds of the orders equal those of the provider.
-async fn check_payments(app: &App, orders: Orders, report: &mut Report) -> Result<(), Error> {
+async fn check_payments(app: &App, orders: Orders, report: &mut Report) -> Result<()> {
     let mut books = orders.books;
     let has_records = payments::operations::for_each(app, |payment, amount| {
         if of_seats(payment).is_none() {

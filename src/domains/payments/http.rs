@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Authorisation, Charge, Refund};
 use crate::{
-    app::{App, rfc3339},
+    app::rfc3339,
     domains::outside::{SIGNATURE, signature, whole},
-    error::Error,
-    graphql::scalars::Money,
+    graphql::prelude::*,
 };
 
 /// Maximum number of tries of a call with an unknown outcome. After them it is left to the flow's repeat.
@@ -45,7 +44,7 @@ struct Answer {
     reason: Option<String>,
 }
 
-pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Error> {
+pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation> {
     let call = Call {
         id: &charge.id,
         amount: Some(charge.amount.minor_units),
@@ -61,20 +60,15 @@ pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisatio
     }
 }
 
-pub(super) async fn capture(app: &App, id: &str) -> Result<(), Error> {
+pub(super) async fn capture(app: &App, id: &str) -> Result<()> {
     expect(send(app, "capture", Call { id, ..Call::default() }).await?, "captured")
 }
 
-pub(super) async fn void(app: &App, id: &str) -> Result<(), Error> {
+pub(super) async fn void(app: &App, id: &str) -> Result<()> {
     expect(send(app, "void", Call { id, ..Call::default() }).await?, "voided")
 }
 
-pub(super) async fn refund(
-    app: &App,
-    id: &str,
-    refund_id: &str,
-    amount: Money,
-) -> Result<Refund, Error> {
+pub(super) async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<Refund> {
     let call = Call {
         id,
         amount: Some(amount.minor_units),
@@ -89,7 +83,7 @@ pub(super) async fn refund(
     expect(answer, "refunded").map(|()| Refund::Made)
 }
 
-fn expect(answer: Answer, status: &str) -> Result<(), Error> {
+fn expect(answer: Answer, status: &str) -> Result<()> {
     if answer.status == status {
         return Ok(());
     }
@@ -106,7 +100,7 @@ fn shown(reason: Option<String>) -> String {
     if shown.is_empty() { "the payment was declined".into() } else { shown }
 }
 
-async fn send(app: &App, action: &'static str, mut call: Call<'_>) -> Result<Answer, Error> {
+async fn send(app: &App, action: &'static str, mut call: Call<'_>) -> Result<Answer> {
     call.sent_at = rfc3339(app.begin().await?.now());
     let key = match call.refund_id {
         Some(refund) => format!("{}-{action}-{refund}", call.id),
@@ -134,7 +128,7 @@ async fn send(app: &App, action: &'static str, mut call: Call<'_>) -> Result<Ans
 /// # Errors
 /// `Unavailable`: the call may have been carried out, and another try may succeed. `Internal`: another try
 /// wouldn't succeed.
-async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<Answer, Error> {
+async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<Answer> {
     let config = app.config();
     let base = config.payments_url.as_deref().unwrap_or_default().trim_end_matches('/');
     let secret = config.payments_signing_secret.as_deref().unwrap_or_default();

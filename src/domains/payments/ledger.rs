@@ -3,19 +3,11 @@
 
 use super::{Authorisation, Charge, Refund};
 use crate::{
-    app::App,
     domains::transfers::{
         AccountDocument, TransferDocument,
         operations::{self as transfers, PayerAccount},
     },
-    error::Error,
-    flow::Attempt,
-    graphql::{
-        cx::Cx,
-        node_id::NodeKind,
-        refusals::{InvalidInput, NotFound, Stop},
-        scalars::Money,
-    },
+    graphql::prelude::*,
 };
 
 pub(super) use transfers::{capture, void};
@@ -45,7 +37,7 @@ where
     }
 }
 
-pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Error> {
+pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation> {
     let Charge { id, holder, amount, account, .. } = charge;
     match account {
         Some(payer) => transfers::authorise(app, id, holder, payer, *amount).await,
@@ -64,14 +56,14 @@ pub(super) async fn hold(
     charge: &Charge,
     tag: &str,
     attempt: &Attempt,
-) -> Result<Authorisation, Error> {
+) -> Result<Authorisation> {
     match &charge.account {
         Some(payer) => transfers::hold(app, payment(charge, payer, tag), attempt).await,
         None => Ok(Authorisation::Declined("name the account that pays".into())),
     }
 }
 
-pub(super) async fn release(app: &App, charge: &Charge) -> Result<(), Error> {
+pub(super) async fn release(app: &App, charge: &Charge) -> Result<()> {
     match &charge.account {
         Some(payer) => transfers::release(app, payer, &charge.id).await,
         None => Ok(()),
@@ -84,19 +76,14 @@ pub(super) async fn record(
     tag: &str,
     by: Option<&str>,
     attempt: &Attempt,
-) -> Result<Option<TransferDocument>, Error> {
+) -> Result<Option<TransferDocument>> {
     let payer = charge.account.as_deref();
     let payer = payer.ok_or_else(|| Error::internal("a payment without an account"))?;
     let by = by.map(str::to_owned);
     transfers::insert_payment(app, &payment(charge, payer, tag), by, attempt).await
 }
 
-pub(super) async fn refund(
-    app: &App,
-    id: &str,
-    refund_id: &str,
-    amount: Money,
-) -> Result<Refund, Error> {
+pub(super) async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<Refund> {
     let has_arrived = transfers::refund(app, id, refund_id, amount).await?;
     Ok(if has_arrived { Refund::Made } else { Refund::Due })
 }

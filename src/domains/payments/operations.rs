@@ -2,19 +2,12 @@
 
 use super::{Authorisation, Charge, Refund, http, ledger};
 use crate::{
-    app::App,
     config::PaymentProvider,
     domains::{
         paying::PaymentDeclined,
         transfers::{self, AccountDocument, TransferDocument},
     },
-    error::Error,
-    flow::Attempt,
-    graphql::{
-        cx::Cx,
-        refusals::{InvalidInput, NotFound, Stop},
-        scalars::Money,
-    },
+    graphql::prelude::*,
 };
 
 /// The configured provider's result of a call. Without a provider no records are kept, and the result is `none`.
@@ -42,7 +35,7 @@ where
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub async fn payer(app: &App, account: Option<&str>) -> Result<Option<AccountDocument>, Error> {
+pub async fn payer(app: &App, account: Option<&str>) -> Result<Option<AccountDocument>> {
     match account {
         Some(account) if app.config().payments == PaymentProvider::Ledger => {
             transfers::operations::payer(app, account).await
@@ -82,7 +75,7 @@ pub async fn hold(
     charge: &Charge,
     tag: &str,
     attempt: &Attempt,
-) -> Result<Authorisation, Error> {
+) -> Result<Authorisation> {
     match app.config().payments {
         _ if charge.amount.minor_units == 0 => Ok(Authorisation::Authorised),
         PaymentProvider::Ledger => ledger::hold(app, charge, tag, attempt).await,
@@ -95,7 +88,7 @@ pub async fn hold(
 ///
 /// # Errors
 /// The outcome is unknown.
-pub async fn release(app: &App, charge: &Charge) -> Result<(), Error> {
+pub async fn release(app: &App, charge: &Charge) -> Result<()> {
     match app.config().payments {
         PaymentProvider::Ledger if charge.amount.minor_units != 0 => {
             ledger::release(app, charge).await
@@ -125,7 +118,7 @@ pub async fn record(
     tag: &str,
     by: Option<&str>,
     attempt: &Attempt,
-) -> Result<Recorded, Error> {
+) -> Result<Recorded> {
     match app.config().payments {
         PaymentProvider::Ledger if charge.amount.minor_units != 0 => {
             let recorded = ledger::record(app, charge, tag, by, attempt).await?;
@@ -142,12 +135,7 @@ pub async fn record(
 ///
 /// # Errors
 /// The outcome is unknown, or another attempt has the claim: the sweep carries on.
-pub async fn credit(
-    app: &App,
-    id: &str,
-    recorded: Recorded,
-    attempt: &Attempt,
-) -> Result<(), Error> {
+pub async fn credit(app: &App, id: &str, recorded: Recorded, attempt: &Attempt) -> Result<()> {
     match recorded {
         Recorded::Unneeded => Ok(()),
         Recorded::Now(payment) => {
@@ -162,7 +150,7 @@ pub async fn credit(
 ///
 /// # Errors
 /// The outcome is unknown: the money may be reserved now or later.
-pub async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Error> {
+pub async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation> {
     if charge.amount.minor_units == 0 {
         return Ok(Authorisation::Authorised);
     }
@@ -174,7 +162,7 @@ pub async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Erro
 ///
 /// # Errors
 /// The outcome is unknown: capture again.
-pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
+pub async fn capture(app: &App, id: &str) -> Result<()> {
     call!(app, capture(id), none: ())
 }
 
@@ -182,7 +170,7 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// The outcome is unknown: void again.
-pub async fn void(app: &App, id: &str) -> Result<(), Error> {
+pub async fn void(app: &App, id: &str) -> Result<()> {
     call!(app, void(id), none: ())
 }
 
@@ -190,13 +178,13 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// The outcome is unknown: void again.
-pub async fn void_charge(app: &App, id: &str, amount: i64) -> Result<(), Error> {
+pub async fn void_charge(app: &App, id: &str, amount: i64) -> Result<()> {
     if amount == 0 { Ok(()) } else { void(app, id).await }
 }
 
 /// Why a flow has to be aborted after this result of its authorisation; `None` if it is authorised. If the
 /// outcome is unknown, the void makes the provider refuse the authorisation from then on.
-pub fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation, Error>) -> Option<Stop<U>> {
+pub fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation>) -> Option<Stop<U>> {
     match result {
         Ok(Authorisation::Authorised) => None,
         Ok(Authorisation::Declined(reason)) => {
@@ -211,7 +199,7 @@ pub fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation, Error>) -
 ///
 /// # Errors
 /// The outcome is unknown: refund again.
-pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<Refund, Error> {
+pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<Refund> {
     if amount.minor_units == 0 {
         return Ok(Refund::Made);
     }
@@ -223,12 +211,7 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
 ///
 /// # Errors
 /// The outcome is unknown: refund again.
-pub async fn refund_decided(
-    app: &App,
-    id: &str,
-    refund_id: &str,
-    amount: Money,
-) -> Result<Refund, Error> {
+pub async fn refund_decided(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<Refund> {
     if app.config().payments == PaymentProvider::Http && amount.minor_units != 0 {
         capture(app, id).await?;
     }
@@ -237,7 +220,7 @@ pub async fn refund_decided(
 
 /// Calls `each` for every captured payment and every paid refund, with the payment's id and the amount, which
 /// is negative for a refund. Returns whether the provider has this information.
-pub async fn for_each(app: &App, each: impl FnMut(&str, i64)) -> Result<bool, Error> {
+pub async fn for_each(app: &App, each: impl FnMut(&str, i64)) -> Result<bool> {
     if app.config().payments != PaymentProvider::Ledger {
         return Ok(false);
     }

@@ -25,9 +25,7 @@ pub use documents::ErasureDocument;
 
 use super::{ROOMS, Room, documents as documented, shards, switched_on};
 use crate::{
-    app::App,
-    error::Error,
-    graphql::requester::{Requester, Role},
+    graphql::prelude::*,
     mongo::personal::{self, Found, Holds, Personal, Position, Searched},
 };
 
@@ -104,7 +102,7 @@ pub fn declarations() -> Vec<(&'static str, Personal)> {
 }
 
 /// The collections that a declaration stands for, if they hold subjects.
-async fn searched(app: &App, personal: &Personal) -> Result<Vec<Searched>, Error> {
+async fn searched(app: &App, personal: &Personal) -> Result<Vec<Searched>> {
     let Holds::Subjects(subjects) = personal.holds else { return Ok(Vec::new()) };
     let placed = shards::collections().into_iter().find(|one| one.name == personal.collection);
     let placed = placed.ok_or_else(|| {
@@ -135,7 +133,7 @@ impl<'a> Pages<'a> {
     }
 
     /// The next page, which may have none; `None` at the end.
-    async fn next(&mut self) -> Result<Option<Vec<Found>>, Error> {
+    async fn next(&mut self) -> Result<Option<Vec<Found>>> {
         if self.is_end {
             return Ok(None);
         }
@@ -155,7 +153,7 @@ pub async fn ids(
     collection: &'static str,
     path: &'static str,
     subject: &str,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     for (_, personal) in declarations() {
         if personal.collection != collection || !personal.has(path) {
@@ -173,7 +171,7 @@ pub async fn ids(
 }
 
 /// The `_id`s of what the person owns and documents of a declaration name.
-async fn owned(app: &App, personal: &Personal, subject: &str) -> Result<Vec<String>, Error> {
+async fn owned(app: &App, personal: &Personal, subject: &str) -> Result<Vec<String>> {
     match personal.subjects().and_then(|subjects| subjects.owned) {
         Some(owned) => ids(app, owned.collection, owned.owner, subject).await,
         None => Ok(Vec::new()),
@@ -217,14 +215,14 @@ pub async fn export<E: From<Error>>(
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub async fn look(app: &App, subject: &str) -> Result<Vec<Count>, Error> {
+pub async fn look(app: &App, subject: &str) -> Result<Vec<Count>> {
     let mut counts = Vec::new();
     for room in switched_on(app.config()) {
         for personal in room.personal {
             for searched in searched(app, personal).await? {
                 let mut pages = Pages::of(&searched, subject);
                 while let Some(page) = pages.next().await? {
-                    let found = page.iter().filter(|one| !one.is_kept).count();
+                    let found = page.iter().filter(|one| !one.paths.is_empty()).count();
                     note(&mut counts, searched.name(), found);
                 }
             }
@@ -247,7 +245,7 @@ fn note(counts: &mut Vec<Count>, collection: &str, found: usize) {
 ///
 /// # Errors
 /// `Unavailable` or `Internal`: it is to be repeated.
-pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased, Error> {
+pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased> {
     let erasure = store::begin(app, subject).await?;
     let mut erasing = Erasing {
         subject: subject.to_owned(),
@@ -268,7 +266,7 @@ pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased
             let (mut changed, mut left) = (0, 0);
             let mut pages = Pages::of(&searched, subject);
             while let Some(page) = pages.next().await? {
-                for found in page.iter().filter(|one| !one.is_kept) {
+                for found in page.iter().filter(|one| !one.paths.is_empty()) {
                     // One that has changed since it was read is left, too.
                     let has_changed = !found.is_in_flight
                         && searched.erase(found, subject, &erasing.pseudonym).await?;

@@ -1,10 +1,14 @@
 //! MongoDB access of erasures.
 
 use super::documents::ErasureDocument;
-use crate::{app::App, error::Error, mongo::prelude::*};
+use crate::{
+    app::App,
+    error::{Error, Result},
+    mongo::prelude::*,
+};
 
 /// Begins the erasure of a person, or finds the one that has begun.
-pub(super) async fn begin(app: &App, subject: &str) -> Result<ErasureDocument, Error> {
+pub(super) async fn begin(app: &App, subject: &str) -> Result<ErasureDocument> {
     let erasures = app.collection::<ErasureDocument>();
     let id = app.ids().derived(&["erasure", subject]);
     let at = app.begin().await?.now();
@@ -17,6 +21,6 @@ pub(super) async fn begin(app: &App, subject: &str) -> Result<ErasureDocument, E
 }
 
 /// Notes that nothing is left to be erased.
-pub(super) async fn end(app: &App, id: &str) -> Result<(), Error> {
+pub(super) async fn end(app: &App, id: &str) -> Result<()> {
     app.collection::<ErasureDocument>().remove(doc! { "_id": id }).await.decided().map(|_| ())
 }

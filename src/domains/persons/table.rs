@@ -48,7 +48,6 @@ fn erasure(field: &Field) -> String {
         Erasure::Document => "the document is removed".to_owned(),
         Erasure::Element => "the element is removed".to_owned(),
         Erasure::Operation(what) => what.to_owned(),
-        Erasure::Kept(why) => format!("kept: {why}"),
         Erasure::Pseudonym([]) => "pseudonym".to_owned(),
         Erasure::Pseudonym(beside) => {
             let each = beside.iter().map(|(name, blank)| match blank {

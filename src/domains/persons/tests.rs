@@ -82,7 +82,7 @@ fn mutations_that_are_named_exist() {
             Holds::Nothing(why) => vec![why],
             Holds::Subjects(subjects) => {
                 let told = subjects.fields.iter().filter_map(|field| match field.erasure {
-                    Erasure::Operation(what) | Erasure::Kept(what) => Some(what),
+                    Erasure::Operation(what) => Some(what),
                     _ => None,
                 });
                 told.collect()

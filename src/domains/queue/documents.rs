@@ -1,10 +1,8 @@
 //! Stored documents of the work queue.
 
 use async_graphql::Enum;
-use mongodb::bson::DateTime;
-use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index, shards::ShardKey, stored::document};
+use crate::mongo::prelude::*;
 
 /// Milliseconds of waiting that one step of priority is worth.
 const STEP_MILLIS: i64 = 60_000;

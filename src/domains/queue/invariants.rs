@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::documents::{JobDocument, JobState, unique};
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// Checks that each job has the fields of its state, and that unique keys are unique.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let (mut keys, mut shared) = (HashSet::new(), Vec::new());
     report.rule("queue: each job has exactly the fields of its state");
     let each = |job: JobDocument| {

@@ -1,59 +1,34 @@
 //! Resolvers: they translate between GraphQL and the operations of the work queue.
 
-use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
+use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
 use super::operations;
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    page::paging,
-    requester::{Role, Who},
-    subscription::Progress,
-};
+use crate::graphql::{prelude::*, subscription::Progress};
 
-/// Query fields.
-#[derive(Default)]
-pub struct QueueQuery;
+queries! {
+    /// Query fields.
+    pub struct QueueQuery;
 
-#[Object]
-impl QueueQuery {
     /// A job by its global id. Null if it doesn't exist or isn't visible to the caller. A job is visible to the
     /// producer who enqueued it and to the roles `worker` and `operator`. Completed jobs are removed after some time.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn job(
-        &self,
-        context: &Context<'_>,
+    job(
+        context,
         #[graphql(desc = "Global id of the job.")] id: ID,
-    ) -> Result<Option<Job>> {
-        Ok(operations::job(cx(context), &id).await?.map(Job::from))
-    }
+    ) by signed_in: Option<Job> = operations::job(cx(context), &id).await?.map(Job::from),
 
     /// Dead letters of a queue, the newest first.
-    ///
-    /// Who: operator.
-    #[graphql(guard = "Who::Role(Role::Operator)")]
-    async fn dead_jobs(
-        &self,
-        context: &Context<'_>,
+    dead_jobs(
+        context,
         #[graphql(desc = "Name of the queue.")] queue: String,
-    ) -> Result<Connection<String, Job>> {
-        Ok(operations::dead_jobs(cx(context), &queue, paging(context)?).await?)
-    }
+    ) by operator: Connection<Job> =
+        operations::dead_jobs(cx(context), &queue, paging(context)?).await?,
 
     /// Numbers of jobs of a queue by state.
-    ///
-    /// Who: operator.
-    #[graphql(guard = "Who::Role(Role::Operator)")]
-    async fn queue_stats(
-        &self,
-        context: &Context<'_>,
+    queue_stats(
+        context,
         #[graphql(desc = "Name of the queue.")] queue: String,
-    ) -> Result<QueueStats> {
-        Ok(operations::queue_stats(cx(context), queue).await?)
-    }
+    ) by operator: QueueStats = operations::queue_stats(cx(context), queue).await?,
 }
 
 mutations! {
@@ -63,47 +38,29 @@ mutations! {
     /// Adds a job to a queue. With a unique key it is refused with `JobExists` while another live job of the queue has
     /// that key. It is refused with `QueueFull` while the caller, or all producers together, have too many unfinished
     /// jobs.
-    ///
-    /// Who: producer.
-    enqueue(EnqueueInput) -> EnqueueResult
-        for Who::Role(Role::Producer);
+    enqueue(EnqueueInput) -> EnqueueResult by producer;
 
     /// Claims jobs of a queue or of several, at once: without a job to claim the answer is an empty list. Several queues
     /// take turns, so that none waits for another one to be empty. The subscription `jobAvailable` tells when to ask again.
     /// A worker has until the end of the lease to complete the job, to fail it or to renew the lease. Then others can
     /// claim it.
-    ///
-    /// Who: worker.
-    claim_job(ClaimJobInput) -> ClaimJobResult
-        for Who::Role(Role::Worker);
+    claim_job(ClaimJobInput) -> ClaimJobResult by worker;
 
     /// Renews the lease of a claimed job. It is refused with `ClaimLost` once the lease has run out. Repeatable.
-    ///
-    /// Who: worker.
-    heartbeat_job(HeartbeatJobInput) -> HeartbeatJobResult
-        for Who::Role(Role::Worker);
+    heartbeat_job(HeartbeatJobInput) -> HeartbeatJobResult by worker;
 
     /// Completes a claimed job. It is refused with `ClaimLost` once the lease has run out. Repeatable: a repeat with the
     /// same token gets the same answer.
-    ///
-    /// Who: worker.
-    complete_job(CompleteJobInput) -> CompleteJobResult
-        for Who::Role(Role::Worker);
+    complete_job(CompleteJobInput) -> CompleteJobResult by worker;
 
     /// Ends the attempt of a claimed job as failed. The job is tried again after a delay that doubles with each attempt,
     /// with a random part, and after its last attempt it is a dead letter. It is refused with `ClaimLost` once the lease
     /// has run out. Repeatable: a repeat with the same token changes nothing and returns the job.
-    ///
-    /// Who: worker.
-    fail_job(FailJobInput) -> FailJobResult
-        for Who::Role(Role::Worker);
+    fail_job(FailJobInput) -> FailJobResult by worker;
 
     /// Makes dead letters of a queue available again, with all of their attempts. Without an idempotency key a repeat also
     /// makes those available that died since.
-    ///
-    /// Who: operator.
-    retry_dead_jobs(RetryDeadJobsInput) -> RetryDeadJobsResult
-        for Who::Role(Role::Operator);
+    retry_dead_jobs(RetryDeadJobsInput) -> RetryDeadJobsResult by operator;
 }
 
 /// Subscription fields.

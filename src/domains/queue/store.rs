@@ -2,21 +2,10 @@
 
 use std::time::Duration;
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::documents::{Claim, End, JobDocument, JobHead, JobState, Retry, rank, unique};
 use crate::{
-    app::App,
-    error::Error,
-    graphql::page::Page,
-    mongo::{
-        Collection,
-        collection::{List, Timed},
-        expression::{
-            append, array, choose, literal, millis, starts_with, stored, stored_fields, whole,
-        },
-        guarded::Guarded,
-    },
+    graphql::prelude::*,
+    mongo::{collection::Timed, prelude::*},
 };
 
 /// Maximum number of jobs that one claim returns.
@@ -27,7 +16,7 @@ pub(super) fn jobs(app: &App) -> Collection<JobDocument> {
 }
 
 /// Reads the heads of jobs.
-async fn heads(app: &App, read: List) -> Result<Vec<JobHead>, Error> {
+async fn heads(app: &App, read: List) -> Result<Vec<JobHead>> {
     let fields = JobHead::FIELDS.iter().map(|field| ((*field).to_owned(), Bson::Int32(1)));
     let projection = Some(fields.collect());
     app.collection::<JobHead>().list(List { projection, ..read }).await
@@ -43,7 +32,7 @@ pub(super) async fn list_ready(
     app: &App,
     queue: &str,
     limit: i64,
-) -> Result<Vec<Timed<JobDocument>>, Error> {
+) -> Result<Vec<Timed<JobDocument>>> {
     let filter = doc! { "ready.queue": queue };
     let sort = doc! { "ready.rank": 1, "_id": 1 };
     let read = List { filter, sort, limit, hint: Some("ready"), ..List::default() };
@@ -51,14 +40,14 @@ pub(super) async fn list_ready(
 }
 
 /// Whether a queue has a READY job.
-pub(super) async fn has_ready(app: &App, queue: &str) -> Result<bool, Error> {
+pub(super) async fn has_ready(app: &App, queue: &str) -> Result<bool> {
     let filter = doc! { "ready.queue": queue };
     let read = List { filter, limit: 1, hint: Some("ready"), ..List::default() };
     Ok(!heads(app, read).await?.is_empty())
 }
 
 /// Jobs of a queue whose delay or lease has ended.
-pub(super) async fn list_due(app: &App, queue: &str, limit: i64) -> Result<Vec<JobHead>, Error> {
+pub(super) async fn list_due(app: &App, queue: &str, limit: i64) -> Result<Vec<JobHead>> {
     let filter = doc! {
         "queue": queue, "due": any_time(), "$expr": { "$lte": ["$due", "$$NOW"] },
     };
@@ -67,7 +56,7 @@ pub(super) async fn list_due(app: &App, queue: &str, limit: i64) -> Result<Vec<J
 }
 
 /// The first queue after `after`, in the order of names, that has DELAYED or CLAIMED jobs.
-pub(super) async fn next_queue_with_due(app: &App, after: &str) -> Result<Option<String>, Error> {
+pub(super) async fn next_queue_with_due(app: &App, after: &str) -> Result<Option<String>> {
     let filter = doc! { "queue": { "$gt": after }, "due": any_time() };
     let sort = doc! { "queue": 1 };
     let read = List { filter, sort, limit: 1, hint: Some("due"), ..List::default() };
@@ -75,7 +64,7 @@ pub(super) async fn next_queue_with_due(app: &App, after: &str) -> Result<Option
 }
 
 /// The jobs that an op has claimed, unless they were claimed by another since.
-pub(super) async fn list_claimed_by(app: &App, op: &str) -> Result<Vec<JobDocument>, Error> {
+pub(super) async fn list_claimed_by(app: &App, op: &str) -> Result<Vec<JobDocument>> {
     let filter = doc! { "claim.slot": starts_with(&format!("{op}/")) };
     let sort = doc! { "claim.slot": 1 };
     let read = List { filter, sort, limit: MAX_CLAIMED, hint: Some("slot"), ..List::default() };
@@ -83,21 +72,13 @@ pub(super) async fn list_claimed_by(app: &App, op: &str) -> Result<Vec<JobDocume
 }
 
 /// The live job of a queue with this unique key.
-pub(super) async fn find_unique(
-    app: &App,
-    queue: &str,
-    key: &str,
-) -> Result<Option<JobDocument>, Error> {
+pub(super) async fn find_unique(app: &App, queue: &str, key: &str) -> Result<Option<JobDocument>> {
     let filter = doc! { "unique": unique(queue, key) };
     jobs(app).first(List { filter, hint: Some("unique"), ..List::default() }).await
 }
 
 /// A page of the dead letters of a queue.
-pub(super) async fn list_dead(
-    app: &App,
-    page: &Page,
-    queue: &str,
-) -> Result<Vec<JobDocument>, Error> {
+pub(super) async fn list_dead(app: &App, page: &Page, queue: &str) -> Result<Vec<JobDocument>> {
     let filter = doc! { "queue": queue, "deadAt": { "$exists": true } };
     jobs(app).list(List { hint: Some("dead"), ..page.list(filter) }).await
 }
@@ -108,7 +89,7 @@ pub(super) async fn list_oldest_dead(
     queue: &str,
     until: Option<&Retry>,
     limit: i64,
-) -> Result<Vec<JobHead>, Error> {
+) -> Result<Vec<JobHead>> {
     let mut filter = doc! { "queue": queue, "deadAt": any_time() };
     if let Some(Retry { last_at, last_id, .. }) = until {
         let last = doc! { "deadAt": last_at, "_id": { "$lte": last_id } };
@@ -119,22 +100,13 @@ pub(super) async fn list_oldest_dead(
 }
 
 /// The jobs that an op of `retryDeadJobs` made available again, as far as they exist and remember it.
-pub(super) async fn list_retried_by(
-    app: &App,
-    op: &str,
-    limit: i64,
-) -> Result<Vec<JobHead>, Error> {
+pub(super) async fn list_retried_by(app: &App, op: &str, limit: i64) -> Result<Vec<JobHead>> {
     let filter = doc! { "retries.op": op };
     heads(app, List { filter, limit, hint: Some("retried"), ..List::default() }).await
 }
 
 /// Number of jobs of a queue in a state other than DONE, counted up to `limit`.
-pub(super) async fn count(
-    app: &App,
-    queue: &str,
-    state: JobState,
-    limit: u64,
-) -> Result<u64, Error> {
+pub(super) async fn count(app: &App, queue: &str, state: JobState, limit: u64) -> Result<u64> {
     let (filter, hint) = match state {
         JobState::Ready => (doc! { "ready.queue": queue }, "ready"),
         JobState::Delayed | JobState::Claimed => {
@@ -153,7 +125,7 @@ fn producer(by: Option<&str>) -> Bson {
 
 /// Number of jobs of a producer, or of all, that are READY, DELAYED or CLAIMED, counted up to `limit` or somewhat more.
 /// Two commands at once: a job that is claimed meanwhile may be counted twice or not at all.
-pub(super) async fn count_live(app: &App, by: Option<&str>, limit: u64) -> Result<u64, Error> {
+pub(super) async fn count_live(app: &App, by: Option<&str>, limit: u64) -> Result<u64> {
     let ready = doc! { "by": producer(by), "ready.queue": { "$gt": "" } };
     let due = doc! { "by": producer(by), "due": any_time() };
     let jobs = jobs(app);
@@ -166,16 +138,13 @@ pub(super) async fn count_live(app: &App, by: Option<&str>, limit: u64) -> Resul
 }
 
 /// Number of dead letters of a producer, or of all, counted up to `limit`.
-pub(super) async fn count_dead(app: &App, by: Option<&str>, limit: u64) -> Result<u64, Error> {
+pub(super) async fn count_dead(app: &App, by: Option<&str>, limit: u64) -> Result<u64> {
     let filter = doc! { "by": producer(by), "deadAt": any_time() };
     jobs(app).count_by("dead_by", filter, limit).await
 }
 
 /// The first producer after `after` who has dead letters.
-pub(super) async fn next_producer_with_dead(
-    app: &App,
-    after: &str,
-) -> Result<Option<String>, Error> {
+pub(super) async fn next_producer_with_dead(app: &App, after: &str) -> Result<Option<String>> {
     let filter = doc! { "by": { "$gt": after }, "deadAt": any_time() };
     let sort = doc! { "by": 1 };
     let read = List { filter, sort, limit: 1, hint: Some("dead_by"), ..List::default() };
@@ -183,11 +152,7 @@ pub(super) async fn next_producer_with_dead(
 }
 
 /// Removes the oldest dead letters of a producer, or of all. Returns their number.
-pub(super) async fn remove_oldest_dead(
-    app: &App,
-    by: Option<&str>,
-    limit: i64,
-) -> Result<u64, Error> {
+pub(super) async fn remove_oldest_dead(app: &App, by: Option<&str>, limit: i64) -> Result<u64> {
     let filter = doc! { "by": producer(by), "deadAt": any_time() };
     let sort = doc! { "deadAt": 1 };
     let hint = Some(if by.is_some() { "dead_by" } else { "died" });
@@ -330,7 +295,7 @@ fn millis_ahead(priority: i32) -> i64 {
 }
 
 /// Removes jobs that are DONE since before `before`. Returns their number.
-pub(super) async fn remove_done(app: &App, before: DateTime, limit: i64) -> Result<u64, Error> {
+pub(super) async fn remove_done(app: &App, before: DateTime, limit: i64) -> Result<u64> {
     let filter = doc! { "doneAt": { "$lt": before } };
     let done = heads(app, List { filter, limit, hint: Some("done"), ..List::default() }).await?;
     if done.is_empty() {

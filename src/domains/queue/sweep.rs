@@ -7,7 +7,7 @@ use super::{
     operations::{promote, remove_surplus, revive_own},
     store,
 };
-use crate::{app::App, error::Error, flow::Sweep};
+use crate::{app::App, error::Result, flow::Sweep};
 
 /// Maximum number of DONE jobs that are removed by one command, and of such commands per sweep.
 const REMOVED: i64 = 1_000;
@@ -33,7 +33,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     }
 }
 
-async fn promote_all(app: &App) -> Result<u64, Error> {
+async fn promote_all(app: &App) -> Result<u64> {
     let (mut total, mut queue) = (0, String::new());
     while let Some(next) = store::next_queue_with_due(app, &queue).await? {
         total += promote(app, &next).await?;

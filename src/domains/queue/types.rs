@@ -1,97 +1,50 @@
 //! GraphQL types of the work queue.
 
-use async_graphql::{Context, Enum, ID, Object, Result, SimpleObject};
+use async_graphql::{Enum, SimpleObject};
 
 pub use super::documents::JobState;
 use super::{
     documents::JobDocument,
     operations::{self, MAX_CLAIMED, MAX_LEASE, MAX_QUEUES, MAX_RETRIED, PAYLOAD, PRIORITY},
 };
-use crate::graphql::{
-    codes::refusal,
-    cx::cx,
-    declared::{input, result},
-    node_id::NodeKind,
-    object_of::ObjectOf,
-    refusals::{Conflict, InvalidInput, NotFound},
-    scalars::{DateTime, Long},
-};
+use crate::graphql::{prelude::*, scalars::DateTime};
 
-/// A job.
-pub type Job = ObjectOf<JobDocument>;
-
-/// A job of the work queue.
-#[Object]
-impl Job {
-    /// Global id of the job.
-    pub async fn id(&self) -> ID {
-        NodeKind::JOB.id(&self.0.id)
-    }
-
-    /// Name of the job's queue.
-    async fn queue(&self) -> &str {
-        &self.0.queue
-    }
-
-    /// Text for the worker, such as JSON.
-    async fn payload(&self) -> &str {
-        &self.0.payload
-    }
-
-    /// Priority, 0 to 9.
-    async fn priority(&self) -> i32 {
-        self.0.priority
-    }
-
-    /// Whether the job waits, is under way or has ended.
-    async fn state(&self) -> JobState {
-        self.0.state
-    }
-
-    /// Number of times that the job was claimed. After `retryDeadJobs` it begins with 0 again.
-    async fn attempts(&self) -> i32 {
-        self.0.attempts
-    }
-
-    /// Number of claims after which a job that isn't completed is `DEAD`.
-    async fn max_attempts(&self) -> i32 {
-        self.0.max_attempts
-    }
-
-    /// Key that no other live job of the queue has; null if the job was enqueued without one.
-    async fn unique_key(&self) -> Option<&str> {
-        self.0.unique_key.as_deref()
-    }
-
-    /// Time at which the job was enqueued.
-    async fn enqueued_at(&self) -> DateTime {
-        self.0.at.into()
-    }
-
-    /// Time from which a `DELAYED` job can be claimed; null in other states.
-    async fn available_at(&self) -> Option<DateTime> {
-        self.0.due.filter(|_| self.0.state == JobState::Delayed).map(Into::into)
-    }
-
-    /// Time at which the lease of a `CLAIMED` job runs out; null in other states.
-    async fn lease_ends_at(&self) -> Option<DateTime> {
-        self.0.due.filter(|_| self.0.state == JobState::Claimed).map(Into::into)
-    }
-
-    /// Subject of the worker that has claimed the job; null unless it is `CLAIMED`.
-    async fn claimed_by(&self) -> Option<ID> {
-        let claim = self.0.claim.as_ref().filter(|_| self.0.state == JobState::Claimed);
-        claim.map(|claim| ID(claim.by.clone()))
-    }
-
-    /// Time at which the job was completed or became `DEAD`; null before.
-    async fn ended_at(&self) -> Option<DateTime> {
-        self.0.done_at.or(self.0.dead_at).map(Into::into)
-    }
-
-    /// Why the last attempt failed; null if none did, or if the job was completed.
-    async fn failure_reason(&self) -> Option<&str> {
-        self.0.reason.as_deref()
+object! {
+    /// A job of the work queue.
+    pub type Job = JobDocument as job {
+        /// Global id of the job.
+        pub id: ID = NodeKind::JOB.id(&job.id),
+        /// Name of the job's queue.
+        queue: &str = &job.queue,
+        /// Text for the worker, such as JSON.
+        payload: &str = &job.payload,
+        /// Priority, 0 to 9.
+        priority: i32 = job.priority,
+        /// Whether the job waits, is under way or has ended.
+        state: JobState = job.state,
+        /// Number of times that the job was claimed. After `retryDeadJobs` it begins with 0 again.
+        attempts: i32 = job.attempts,
+        /// Number of claims after which a job that isn't completed is `DEAD`.
+        max_attempts: i32 = job.max_attempts,
+        /// Key that no other live job of the queue has; null if the job was enqueued without one.
+        unique_key: Option<&str> = job.unique_key.as_deref(),
+        /// Time at which the job was enqueued.
+        enqueued_at: DateTime = job.at.into(),
+        /// Time from which a `DELAYED` job can be claimed; null in other states.
+        available_at: Option<DateTime> =
+            job.due.filter(|_| job.state == JobState::Delayed).map(Into::into),
+        /// Time at which the lease of a `CLAIMED` job runs out; null in other states.
+        lease_ends_at: Option<DateTime> =
+            job.due.filter(|_| job.state == JobState::Claimed).map(Into::into),
+        /// Subject of the worker that has claimed the job; null unless it is `CLAIMED`.
+        claimed_by: Option<ID> = {
+            let claim = job.claim.as_ref().filter(|_| job.state == JobState::Claimed);
+            claim.map(|claim| ID(claim.by.clone()))
+        },
+        /// Time at which the job was completed or became `DEAD`; null before.
+        ended_at: Option<DateTime> = job.done_at.or(job.dead_at).map(Into::into),
+        /// Why the last attempt failed; null if none did, or if the job was completed.
+        failure_reason: Option<&str> = job.reason.as_deref(),
     }
 }
 
@@ -118,18 +71,16 @@ pub struct CompletedJob {
     pub(super) id: String,
 }
 
-/// Result of a successful `completeJob`.
-#[Object]
-impl CompletedJob {
-    /// Global id of the job.
-    async fn job_id(&self) -> ID {
-        NodeKind::JOB.id(&self.id)
-    }
-
-    /// The job. Null if it has been removed since.
-    async fn job(&self, context: &Context<'_>) -> Result<Option<Job>> {
-        let id = NodeKind::JOB.id(&self.id);
-        Ok(operations::job(cx(context), &id).await?.map(Job::from))
+object! {
+    /// Result of a successful `completeJob`.
+    impl CompletedJob as completed {
+        /// Global id of the job.
+        job_id: ID = NodeKind::JOB.id(&completed.id),
+        /// The job. Null if it has been removed since.
+        job(context)?: Option<Job> = {
+            let id = NodeKind::JOB.id(&completed.id);
+            operations::job(cx(context), &id).await?.map(Job::from)
+        },
     }
 }
 

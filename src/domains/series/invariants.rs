@@ -4,10 +4,10 @@ use super::{
     documents::BucketDocument,
     operations::{MINUTE, floor},
 };
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// Checks that each bucket is consistent in itself.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     report.rule("series: the views of a minute are the sum of its seconds");
     let each = |BucketDocument { id, total, seconds, .. }| {
         let is_second = |second: &String| second.parse().is_ok_and(|second: u8| second < 60);

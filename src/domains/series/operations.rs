@@ -13,16 +13,8 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     config::SeriesEngine,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared::{Input, nested},
-        input,
-        refusals::{InvalidInput, Stop},
-        scalars::DateTime,
-    },
+    graphql::{declared::nested, prelude::*, scalars::DateTime},
 };
 
 /// Maximum number of views in one call.
@@ -135,7 +127,7 @@ pub async fn view_series(
     page: &str,
     [from, to]: [Option<DateTime>; 2],
     resolution: Resolution,
-) -> Result<ByStart, Error> {
+) -> Result<ByStart> {
     check_page("page", page)?;
     let (step, points) = match resolution {
         Resolution::Second => (SECOND, 60),
@@ -213,7 +205,7 @@ impl View {
 ///
 /// # Errors
 /// `Unavailable` or `Uncounted`: some of the views may have been counted, and the batch has to be repeated. `Internal`.
-pub async fn count(app: &App, source: &str, batch: i64, views: Vec<View>) -> Result<(), Error> {
+pub async fn count(app: &App, source: &str, batch: i64, views: Vec<View>) -> Result<()> {
     let kept = kept_since(app, app.clock().timestamp_millis());
     let mut sums = Views::new();
     for view in views.into_iter().filter(|view| view.at >= kept) {

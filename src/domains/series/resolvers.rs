@@ -1,13 +1,7 @@
 //! Resolvers: they translate between GraphQL and the operations of series.
 
 use super::operations;
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    fields::queries,
-    requester::{Role, Who},
-    scalars::DateTime,
-};
+use crate::graphql::{prelude::*, scalars::DateTime};
 
 queries! {
     /// Query fields.
@@ -15,9 +9,6 @@ queries! {
 
     /// Views of a page as a time series in UTC: the points that overlap the time from `from` to `to`, without gaps. A
     /// series has at most 3,600 points and 31 days. It reads a document for each minute with views.
-    ///
-    /// Who: analyst.
-    #[graphql(guard = "Who::Role(Role::Analyst)")]
     view_series(
         context,
         #[graphql(desc = "Page, up to 8,192 bytes.")] page: String,
@@ -28,7 +19,7 @@ queries! {
         #[graphql(desc = "End, not included. It is after `from`. Default: now.")]
         to: Option<DateTime>,
         #[graphql(desc = "Length of each point.")] resolution: Resolution,
-    ) with consistency: ViewSeries =
+    ) by analyst with consistency: ViewSeries =
         operations::view_series(cx(context), &page, [from, to], resolution).await?.into(),
 }
 
@@ -38,15 +29,9 @@ mutations! {
 
     /// Counts views of pages. The answer is sent when a majority of MongoDB's members has stored them, unless the operator
     /// has set another write concern. The mutation has no idempotency key. After the error `UNAVAILABLE` the views may have been counted or not.
-    ///
-    /// Who: service.
-    record_views(RecordViewsInput) -> RecordViewsResult
-        for Who::Role(Role::Service);
+    record_views(RecordViewsInput) -> RecordViewsResult by service;
 
     /// Creates the 60 buckets of a page and an hour with zeros, so that its first views don't have to. Buckets that exist
     /// keep their counts. It can be repeated.
-    ///
-    /// Who: service.
-    preallocate_views(PreallocateViewsInput) -> PreallocateViewsResult
-        for Who::Role(Role::Service);
+    preallocate_views(PreallocateViewsInput) -> PreallocateViewsResult by service;
 }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     app::App,
     config::SeriesEngine,
-    error::Error,
+    error::{Error, Result},
     flow::later,
     mongo::{counts::Addition, prelude::*, time_series::TimeSeries},
 };
@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 struct Created(OnceCell<()>);
 
 /// Creates the time-series collection, once in each process. Without it an insert would make a collection of another kind.
-pub(super) async fn create_points(app: &App) -> Result<(), Error> {
+pub(super) async fn create_points(app: &App) -> Result<()> {
     let of =
         TimeSeries { time: "at", subject: "page", index: "page_at", retention: retention(app) };
     let create = async || app.collection::<PointDocument>().create_time_series(of).await;
@@ -38,7 +38,7 @@ pub(super) async fn create_points(app: &App) -> Result<(), Error> {
 }
 
 /// Counts views by the engine of the configuration.
-pub(super) async fn add(app: &App, views: Views) -> Result<(), Error> {
+pub(super) async fn add(app: &App, views: Views) -> Result<()> {
     let counters = app.counters();
     match app.config().series_engine {
         SeriesEngine::Buckets => counters.add::<BucketDocument>(additions(app, views)).await,
@@ -88,7 +88,7 @@ fn expiry(app: &App, minute: DateTime) -> Option<DateTime> {
 }
 
 /// Creates empty buckets, unless they exist. Returns how many it created.
-pub(super) async fn create(app: &App, minutes: Vec<PageMinute>) -> Result<usize, Error> {
+pub(super) async fn create(app: &App, minutes: Vec<PageMinute>) -> Result<usize> {
     let seconds: BTreeMap<String, i64> = (0..60).map(|second| (second.to_string(), 0)).collect();
     let bucket = |id: PageMinute| empty(app, id, seconds.clone());
     let buckets: Vec<_> = minutes.into_iter().map(bucket).collect();
@@ -104,12 +104,7 @@ fn empty(app: &App, id: PageMinute, seconds: BTreeMap<String, i64>) -> BucketDoc
 
 /// Counts the views of a batch in each bucket that doesn't contain it yet. The buckets are created before: if a guarded
 /// upsert found the key taken, it wouldn't tell a bucket that contains the batch from one that was just created.
-pub(super) async fn add_once(
-    app: &App,
-    source: &str,
-    batch: i64,
-    views: Views,
-) -> Result<(), Error> {
+pub(super) async fn add_once(app: &App, source: &str, batch: i64, views: Views) -> Result<()> {
     let buckets: Vec<_> = by_minute(views).into_iter().collect();
     let collection = app.collection::<BucketDocument>();
     for buckets in buckets.chunks(AT_ONCE) {
@@ -142,13 +137,13 @@ pub(super) async fn add_once(
 }
 
 /// The last batch of a source that was inserted as a whole.
-pub(super) async fn last_batch(app: &App, source: &str) -> Result<Option<i64>, Error> {
+pub(super) async fn last_batch(app: &App, source: &str) -> Result<Option<i64>> {
     let found = app.collection::<ImportDocument>().get_settled(source).await?;
     Ok(found.map(|found| found.batch))
 }
 
 /// Records that a batch was inserted as a whole.
-pub(super) async fn note_batch(app: &App, source: &str, batch: i64) -> Result<(), Error> {
+pub(super) async fn note_batch(app: &App, source: &str, batch: i64) -> Result<()> {
     let imports = app.collection::<ImportDocument>();
     let first = ImportDocument { source: source.to_owned(), batch, v: Version };
     if imports.insert(first).await.decided()?.is_none() {
@@ -166,7 +161,7 @@ pub(super) async fn list(
     page: &str,
     between: [i64; 2],
     resolution: Resolution,
-) -> Result<Vec<(i64, i64)>, Error> {
+) -> Result<Vec<(i64, i64)>> {
     let [from, to] = between.map(DateTime::from_millis);
     if app.config().series_engine == SeriesEngine::Native {
         create_points(app).await?;
@@ -213,7 +208,7 @@ async fn sums<T: Stored>(
     range: Document,
     [at, views]: [&str; 2],
     resolution: Resolution,
-) -> Result<Vec<(i64, i64)>, Error> {
+) -> Result<Vec<(i64, i64)>> {
     let unit = match resolution {
         Resolution::Second => "second",
         Resolution::Minute => "minute",

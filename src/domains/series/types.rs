@@ -4,12 +4,7 @@ use async_graphql::{Enum, SimpleObject};
 use mongodb::bson;
 
 use super::operations::{ByStart, VIEWS, check_page};
-use crate::graphql::{
-    declared::{input, result},
-    input,
-    refusals::InvalidInput,
-    scalars::{DateTime, Long},
-};
+use crate::graphql::{prelude::*, scalars::DateTime};
 
 input! {
     /// A view of a page.

@@ -7,7 +7,7 @@ use super::{
     operations::{Period, calendar, settled},
     store,
 };
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// Count, total, shortest and longest length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ fn period(stat: &StatDocument) -> Period {
 }
 
 /// Recounts each level from the one below, as far as it is rolled up.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let Some(rollup) = store::rollup(app).await? else { return Ok(()) };
     report.rule("sessions: an hour is the sum of its sessions");
     check_hours(app, &rollup, report).await?;
@@ -56,7 +56,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 }
 
 /// An hour contains all sessions that are certainly rolled up, and no others than those that are stored.
-async fn check_hours(app: &App, rollup: &RollupDocument, report: &mut Report) -> Result<(), Error> {
+async fn check_hours(app: &App, rollup: &RollupDocument, report: &mut Report) -> Result<()> {
     let (mut certain, mut all) = (BTreeMap::new(), BTreeMap::new());
     let until = settled(app, Some(rollup.upto));
     let kept_from = rollup.kept_from.timestamp_millis();
@@ -103,7 +103,7 @@ async fn check_level(
     level: Level,
     rollup: &RollupDocument,
     report: &mut Report,
-) -> Result<(), Error> {
+) -> Result<()> {
     let calendar = calendar(app);
     let (mut sums, mut busy) = (BTreeMap::new(), BTreeSet::new());
     let below = level.below().unwrap_or(Level::Hour);

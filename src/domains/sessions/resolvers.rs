@@ -1,13 +1,7 @@
 //! Resolvers: they translate between GraphQL and the operations of sessions.
 
 use super::operations;
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    fields::queries,
-    requester::{Role, Who},
-    scalars::DateTime,
-};
+use crate::graphql::{prelude::*, scalars::DateTime};
 
 queries! {
     /// Query fields.
@@ -17,9 +11,6 @@ queries! {
     /// `from` and `to`, and the period that contains `from`. A report covers at most 1,500 periods. It contains the sessions
     /// that are rolled up, which is at intervals that the operator sets. Analysts see the sessions of all users, others
     /// their own.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
     session_report(
         context,
         #[graphql(desc = "Subject of the user's tokens. Default: the caller.")]
@@ -29,7 +20,7 @@ queries! {
         from: Option<DateTime>,
         #[graphql(desc = "End, not included. It is after `from`. Default: now.")]
         to: Option<DateTime>,
-    ) with consistency: SessionReport = {
+    ) by signed_in with consistency: SessionReport = {
         let cx = cx(context);
         let user = user.as_deref().map_or_else(|| cx.requester.subject(), Ok)?;
         operations::session_report(cx, user, level, [from, to]).await?.into()
@@ -42,14 +33,8 @@ mutations! {
 
     /// Records sessions of users. They are in the reports after the next roll-up. A session that began longer ago than the
     /// operator permits is refused, and with it the call.
-    ///
-    /// Who: service.
-    record_sessions(RecordSessionsInput) -> RecordSessionsResult
-        for Who::Role(Role::Service);
+    record_sessions(RecordSessionsInput) -> RecordSessionsResult by service;
 
     /// Rolls up the sessions that have arrived, without waiting for the next scheduled run. It can be repeated.
-    ///
-    /// Who: admin.
-    run_rollup(RunRollupInput) -> RunRollupResult
-        for Who::Role(Role::Admin);
+    run_rollup(RunRollupInput) -> RunRollupResult by admin;
 }

@@ -9,9 +9,7 @@ use super::{
     operations::{Period, calendar},
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::Attempt,
+    graphql::prelude::*,
     mongo::{
         keyset::{beyond, sort},
         prelude::*,
@@ -46,7 +44,7 @@ pub(super) async fn insert(
     app: &App,
     documents: Vec<SessionDocument>,
     attempt: &Attempt,
-) -> Result<usize, Error> {
+) -> Result<usize> {
     if documents.is_empty() {
         return Ok(0);
     }
@@ -54,7 +52,7 @@ pub(super) async fn insert(
 }
 
 /// The session with this `_id`.
-pub(super) async fn find(app: &App, id: &str) -> Result<Option<SessionDocument>, Error> {
+pub(super) async fn find(app: &App, id: &str) -> Result<Option<SessionDocument>> {
     sessions(app).get_settled(id).await
 }
 
@@ -63,19 +61,19 @@ pub(super) async fn count_of(
     app: &App,
     documents: &[SessionDocument],
     input: &str,
-) -> Result<usize, Error> {
+) -> Result<usize> {
     let ids: Vec<&str> = documents.iter().map(|document| document.id.as_str()).collect();
     let found = sessions(app).list(List::of_ids(&ids)).await?;
     Ok(found.iter().filter(|session| session.input == input).count())
 }
 
 /// How far sessions are rolled up.
-pub(super) async fn rollup(app: &App) -> Result<Option<RollupDocument>, Error> {
+pub(super) async fn rollup(app: &App) -> Result<Option<RollupDocument>> {
     rollups(app).get_settled(ROLLUP).await
 }
 
 /// Begins a run: raises the fence and stores the server's time. A majority holds it.
-pub(super) async fn begin(app: &App, attempt: &Attempt) -> Result<RollupDocument, Error> {
+pub(super) async fn begin(app: &App, attempt: &Attempt) -> Result<RollupDocument> {
     // A command that is sent twice raises the fence twice; a copy that arrives late ends this run.
     let raised = doc! { "fence": { "$add": ["$fence", 1_i64] }, "at": "$$NOW" };
     let raise = || rollups(app).set(doc! { "_id": ROLLUP }, raised.clone()).within(attempt).send();
@@ -115,7 +113,7 @@ pub(super) fn finish(
 }
 
 /// Whether a session arrived after `since`.
-pub(super) async fn has_arrived(app: &App, since: DateTime) -> Result<bool, Error> {
+pub(super) async fn has_arrived(app: &App, since: DateTime) -> Result<bool> {
     let filter = doc! { "arrivedAt": { "$gt": since } };
     let read = List { filter, hint: Some("arrived_at"), ..List::default() };
     Ok(sessions(app).first(read).await?.is_some())
@@ -127,7 +125,7 @@ pub(super) async fn arrived(
     [since, upto]: [DateTime; 2],
     stopped: Option<&Stopped>,
     limit: i64,
-) -> Result<Vec<SessionDocument>, Error> {
+) -> Result<Vec<SessionDocument>> {
     let keys = [("arrivedAt", 1), ("_id", 1)];
     let window = doc! { "arrivedAt": { "$gte": since, "$lte": upto } };
     let filter = match stopped {
@@ -141,11 +139,7 @@ pub(super) async fn arrived(
 }
 
 /// Computes hours from their sessions.
-pub(super) async fn compute_hours(
-    app: &App,
-    hours: &BTreeSet<Period>,
-    run: Run,
-) -> Result<(), Error> {
+pub(super) async fn compute_hours(app: &App, hours: &BTreeSet<Period>, run: Run) -> Result<()> {
     let slot = |(user, hour): &Period| {
         stored(&Slot { hour: DateTime::from_millis(*hour), user: user.clone() })
     };
@@ -169,7 +163,7 @@ pub(super) async fn compute(
     below: Level,
     parts: Vec<Period>,
     run: Run,
-) -> Result<(), Error> {
+) -> Result<()> {
     let id = |(user, at): Period| stored(&UserPeriod { user, at: DateTime::from_millis(at) });
     let ids: Vec<Bson> = parts.into_iter().map(id).collect();
     let start = doc! { "$dateTrunc": truncated(app, level) };
@@ -203,7 +197,7 @@ fn truncated(app: &App, level: Level) -> Document {
 }
 
 /// Removes the sessions of hours before this one.
-pub(super) async fn remove_before(app: &App, hour: DateTime) -> Result<(), Error> {
+pub(super) async fn remove_before(app: &App, hour: DateTime) -> Result<()> {
     let earlier = doc! { "slot": { "$lt": { "hour": hour } } };
     sessions(app).remove_many(earlier).await?;
     Ok(())
@@ -216,7 +210,7 @@ pub(super) async fn list(
     level: Level,
     between: [i64; 2],
     limit: i64,
-) -> Result<Vec<StatDocument>, Error> {
+) -> Result<Vec<StatDocument>> {
     let [first, end] = between
         .map(|at| stored(&UserPeriod { user: user.to_owned(), at: DateTime::from_millis(at) }));
     let filter = doc! { "_id": { "$gte": first, "$lt": end } };
@@ -229,14 +223,11 @@ pub(super) async fn for_each(
     app: &App,
     level: Level,
     each: impl FnMut(StatDocument),
-) -> Result<(), Error> {
+) -> Result<()> {
     stats(app, level).for_each(each).await
 }
 
 /// Calls `each` for every session.
-pub(super) async fn for_each_session(
-    app: &App,
-    each: impl FnMut(SessionDocument),
-) -> Result<(), Error> {
+pub(super) async fn for_each_session(app: &App, each: impl FnMut(SessionDocument)) -> Result<()> {
     sessions(app).for_each(each).await
 }

@@ -1,6 +1,6 @@
 //! GraphQL types of sessions.
 
-use async_graphql::{ID, SimpleObject};
+use async_graphql::SimpleObject;
 
 pub use super::documents::Level;
 use super::{
@@ -9,13 +9,7 @@ use super::{
 };
 use crate::{
     app::rfc3339,
-    graphql::{
-        codes::refusal,
-        declared::{input, result},
-        input,
-        refusals::{Conflict, InvalidInput},
-        scalars::{DateTime, Long},
-    },
+    graphql::{prelude::*, scalars::DateTime},
 };
 
 input! {

@@ -17,7 +17,7 @@ use super::{
         users,
     },
 };
-use crate::{app::App, error::Error, mongo::Version};
+use crate::{app::App, error::Result, mongo::Version};
 
 /// Documents per command.
 const BATCH: usize = 2_000;
@@ -73,12 +73,7 @@ pub struct NewPost {
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; some of them may have been created.
-pub async fn import(
-    app: &App,
-    new: &[NewUser],
-    members: &[NewMember],
-    at: DateTime,
-) -> Result<(), Error> {
+pub async fn import(app: &App, new: &[NewUser], members: &[NewMember], at: DateTime) -> Result<()> {
     for some in new.chunks(BATCH) {
         let user = |NewUser { subject, name, about }: &NewUser| UserDocument {
             id: subject.clone(),
@@ -106,11 +101,7 @@ pub async fn import(
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; some of them may have been created.
-pub async fn import_posts(
-    app: &App,
-    mut new: Vec<NewPost>,
-    members: &[NewMember],
-) -> Result<(), Error> {
+pub async fn import_posts(app: &App, mut new: Vec<NewPost>, members: &[NewMember]) -> Result<()> {
     new.sort_by_key(|post| post.at);
     let graph = Graph::of(members);
     let bound = usize::try_from(app.config().post_delivery_followers).unwrap_or(usize::MAX);

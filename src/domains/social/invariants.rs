@@ -14,7 +14,7 @@ use super::{
     operations::mark_again,
     store::posts::count_votes,
 };
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// What the check remembers of a post.
 struct Seen {
@@ -52,7 +52,7 @@ const LOOKS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Checks the graph, the copies and the counts.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     // With whether all edges to the user have the mark.
     let mut users = HashMap::new();
     let each = |user: UserDocument| {
@@ -80,11 +80,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 }
 
 /// Both sides of the graph are one document; it has to be that of its users.
-async fn check_edges(
-    app: &App,
-    users: &HashMap<String, bool>,
-    report: &mut Report,
-) -> Result<(), Error> {
+async fn check_edges(app: &App, users: &HashMap<String, bool>, report: &mut Report) -> Result<()> {
     let mut unmarked = Vec::new();
     report.rule("social: both sides of the graph agree");
     let each = |edge: EdgeDocument| {
@@ -110,7 +106,7 @@ async fn check_edges(
 }
 
 /// Marks the edges to users whose posts news merge in, if they have no mark. Returns the users.
-pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
+pub async fn repair(app: &App) -> Result<Vec<String>> {
     let mut merged = Vec::new();
     let each = |user: UserDocument| {
         merged.extend(user.merged_at.map(|_| user.id));
@@ -128,7 +124,7 @@ pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
 /// Numbers of votes by post and choice, and the posts with votes that they needn't count yet.
 type Votes = (HashMap<(String, i32), i64>, HashSet<String>);
 
-async fn votes(app: &App) -> Result<Votes, Error> {
+async fn votes(app: &App) -> Result<Votes> {
     let (mut votes, mut uncounted) = (HashMap::new(), HashSet::new());
     let each = |vote: VoteDocument| {
         if vote.due.is_some() {
@@ -164,7 +160,7 @@ fn fault(
 }
 
 /// Whether the numbers of a post are wrong at each of some looks.
-async fn is_miscounted(app: &App, id: &str) -> Result<bool, Error> {
+async fn is_miscounted(app: &App, id: &str) -> Result<bool> {
     for _ in 0..LOOKS {
         tokio::time::sleep(PAUSE).await;
         let Some(post) = app.collection::<PostDocument>().get(id).await? else { return Ok(false) };
@@ -183,7 +179,7 @@ async fn is_miscounted(app: &App, id: &str) -> Result<bool, Error> {
 }
 
 /// Whether the copy of a post on a page is wrong at each of some looks.
-async fn is_astray(app: &App, page: &str, post: &str) -> Result<bool, Error> {
+async fn is_astray(app: &App, page: &str, post: &str) -> Result<bool> {
     for _ in 0..LOOKS {
         tokio::time::sleep(PAUSE).await;
         let page = app.collection::<FeedPage>().get(page).await?;
@@ -198,11 +194,7 @@ async fn is_astray(app: &App, page: &str, post: &str) -> Result<bool, Error> {
 }
 
 /// Checks the pages of the feeds.
-async fn check_feeds(
-    app: &App,
-    posts: &HashMap<String, Seen>,
-    report: &mut Report,
-) -> Result<(), Error> {
+async fn check_feeds(app: &App, posts: &HashMap<String, Seen>, report: &mut Report) -> Result<()> {
     let (mut copies, mut faults, mut suspects) = (HashSet::new(), Vec::new(), Vec::new());
     report.rule("social: every copy is of a post that exists and is as new, unless work on the post is pending");
     let each = |page: FeedPage| {

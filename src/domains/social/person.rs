@@ -2,10 +2,8 @@
 
 use super::{operations::delete_post, store::votes, types::DeletePostInput};
 use crate::{
-    app::App,
     domains::persons::{self, Erasing},
-    error::Error,
-    graphql::{cx::Cx, node_id::NodeKind, refusals::Stop},
+    graphql::prelude::*,
     mongo::personal::{BEHIND_A_SPACE, Blank, Field, Find, Personal},
 };
 
@@ -53,7 +51,7 @@ pub(super) const PERSONAL: &[Personal] = &[
 ];
 
 /// Deletes the person's posts, and gives the votes to the pseudonym.
-pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<(), Error> {
+pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
     let requester = erasing.requester.clone();
     for id in persons::ids(app, "posts", "shown.by", &erasing.subject).await? {
         let cx = Cx { app, requester: &requester };

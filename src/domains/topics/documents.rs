@@ -1,8 +1,6 @@
 //! Stored documents of topics.
 
-use mongodb::bson::DateTime;
-
-use crate::mongo::{Stored, Version, shards::ShardKey, stored::document};
+use crate::mongo::prelude::*;
 
 /// `_id` of the one document of the collection.
 pub(super) const ALL: &str = "topics";

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::store;
-use crate::{app::App, error::Error, invariants::Report};
+use crate::{app::App, error::Result, invariants::Report};
 
 /// Checks that topics and capped collections belong together, and that names are unique.
-pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let found: HashMap<String, bool> = store::rings(app).await?.into_iter().collect();
     let topics = store::list(app).await?;
     report.rule("topics: each topic has its capped collection");

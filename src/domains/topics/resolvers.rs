@@ -3,21 +3,8 @@
 use async_graphql::{Context, Result, Subscription};
 use futures_util::Stream;
 
-use super::{
-    operations,
-    types::{
-        CreateTopicInput, CreateTopicResult, DeleteTopicInput, DeleteTopicResult, PublishInput,
-        PublishResult, Topic, TopicMessages,
-    },
-};
-use crate::graphql::{
-    cx::cx,
-    declared::mutations,
-    fields::queries,
-    requester::{Role, Who},
-    shared::Shared,
-    subscription::Progress,
-};
+use super::operations;
+use crate::graphql::{prelude::*, shared::Shared, subscription::Progress};
 
 queries! {
     /// Query fields.
@@ -35,22 +22,13 @@ mutations! {
     pub struct TopicsMutation;
 
     /// Creates a topic.
-    ///
-    /// Who: service or operator.
-    create_topic(CreateTopicInput) -> CreateTopicResult
-        for Who::Either(Role::Service, Role::Operator);
+    create_topic(CreateTopicInput) -> CreateTopicResult by service_or_operator;
 
     /// Publishes messages on a topic. Its subscribers get them in this order. They are kept until newer ones overwrite them.
-    ///
-    /// Who: service.
-    publish(PublishInput) -> PublishResult
-        for Who::Role(Role::Service);
+    publish(PublishInput) -> PublishResult by service;
 
     /// Deletes a topic with its messages. Its subscriptions end. A repeat is refused with `NotFound`.
-    ///
-    /// Who: service or operator.
-    delete_topic(DeleteTopicInput) -> DeleteTopicResult
-        for Who::Either(Role::Service, Role::Operator);
+    delete_topic(DeleteTopicInput) -> DeleteTopicResult by service_or_operator;
 }
 
 /// Subscription fields.

@@ -1,12 +1,10 @@
 //! MongoDB access of topics. The guarded writes are values: the caller sends them.
 
-use mongodb::bson::doc;
-
 use super::documents::{ALL, PREFIX, TopicEntry, TopicsDocument};
 use crate::{
     app::App,
-    error::Error,
-    mongo::{Collection, Outcome, Version, expression::stored, guarded::Guarded, rings::Ring},
+    error::Result,
+    mongo::{prelude::*, rings::Ring},
 };
 
 fn topics(app: &App) -> Collection<TopicsDocument> {
@@ -14,18 +12,18 @@ fn topics(app: &App) -> Collection<TopicsDocument> {
 }
 
 /// All topics.
-pub(super) async fn list(app: &App) -> Result<Vec<TopicEntry>, Error> {
+pub(super) async fn list(app: &App) -> Result<Vec<TopicEntry>> {
     Ok(topics(app).get_settled(ALL).await?.map(|all| all.topics).unwrap_or_default())
 }
 
 /// The topic with this name.
-pub(super) async fn find(app: &App, name: &str) -> Result<Option<TopicEntry>, Error> {
+pub(super) async fn find(app: &App, name: &str) -> Result<Option<TopicEntry>> {
     let all = topics(app).get(ALL).await?;
     Ok(all.and_then(|all| all.topics.into_iter().find(|topic| topic.name == name)))
 }
 
 /// Inserts the list of topics, which is empty at first. It may exist already.
-pub(super) async fn begin(app: &App) -> Result<(), Error> {
+pub(super) async fn begin(app: &App) -> Result<()> {
     let empty = TopicsDocument { id: ALL.to_owned(), topics: Vec::new(), v: Version };
     match topics(app).insert(empty).await {
         Outcome::Applied(()) | Outcome::Refused => Ok(()),
@@ -70,11 +68,11 @@ pub(super) fn ring(app: &App, topic: &TopicEntry) -> Ring {
 }
 
 /// The names of all rings, each with whether the collection is capped.
-pub(super) async fn rings(app: &App) -> Result<Vec<(String, bool)>, Error> {
+pub(super) async fn rings(app: &App) -> Result<Vec<(String, bool)>> {
     topics(app).rings(PREFIX).await
 }
 
 /// Drops a ring that belongs to no topic.
-pub(super) async fn drop_ring(app: &App, name: &str) -> Result<(), Error> {
+pub(super) async fn drop_ring(app: &App, name: &str) -> Result<()> {
     topics(app).ring(name).drop().await
 }

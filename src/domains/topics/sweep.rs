@@ -1,7 +1,7 @@
 //! Sweep of topics: creates missing rings, and drops those that belong to no topic.
 
 use super::{operations::finish, store};
-use crate::{app::App, error::Error, flow::Sweep};
+use crate::{app::App, error::Result, flow::Sweep};
 
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     // A topic is listed before its ring is created. So a ring that is found before the list is read, and isn't in the
@@ -21,9 +21,9 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
 async fn drop_unlisted(
     app: &App,
-    found: Result<Vec<(String, bool)>, Error>,
-    listed: &Result<Vec<super::documents::TopicEntry>, Error>,
-) -> Result<u64, Error> {
+    found: Result<Vec<(String, bool)>>,
+    listed: &Result<Vec<super::documents::TopicEntry>>,
+) -> Result<u64> {
     // The error of the list is noted with its items.
     let (found, Ok(listed)) = (found?, listed) else { return Ok(0) };
     let mut dropped = 0;

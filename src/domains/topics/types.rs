@@ -2,55 +2,29 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use async_graphql::SimpleObject;
 
 use super::{
     documents::{MessageDocument, TopicEntry},
     operations::{self, AT_ONCE, BYTES, MESSAGES, check_payload},
 };
-use crate::graphql::{
-    codes::refusal,
-    cx::cx,
-    declared::{input, result},
-    object_of::ObjectOf,
-    refusals::{AlreadyExists, Conflict, InvalidInput, NotFound},
-    scalars::{DateTime, Long},
-};
+use crate::graphql::{prelude::*, scalars::DateTime};
 
-/// A topic.
-pub type Topic = ObjectOf<TopicEntry>;
-
-/// A topic: services publish messages, and every subscriber gets every message in order.
-#[Object]
-impl Topic {
-    /// Name of the topic.
-    async fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    /// Maximum size of the kept messages in bytes. New messages overwrite the oldest ones.
-    async fn bytes(&self) -> Long {
-        Long(self.0.bytes)
-    }
-
-    /// Maximum number of kept messages; null if only their size is bounded.
-    async fn max_messages(&self) -> Option<Long> {
-        self.0.max_messages.map(Long)
-    }
-
-    /// Whether callers without a token may follow it.
-    async fn is_public(&self) -> bool {
-        self.0.is_public
-    }
-
-    /// Time at which it was created.
-    async fn created_at(&self) -> DateTime {
-        self.0.at.into()
-    }
-
-    /// How much it contains.
-    async fn usage(&self, context: &Context<'_>) -> Result<TopicUsage> {
-        Ok(operations::usage(cx(context).app, &self.0).await?)
+object! {
+    /// A topic: services publish messages, and every subscriber gets every message in order.
+    pub type Topic = TopicEntry as topic {
+        /// Name of the topic.
+        name: &str = &topic.name,
+        /// Maximum size of the kept messages in bytes. New messages overwrite the oldest ones.
+        bytes: Long = Long(topic.bytes),
+        /// Maximum number of kept messages; null if only their size is bounded.
+        max_messages: Option<Long> = topic.max_messages.map(Long),
+        /// Whether callers without a token may follow it.
+        is_public: bool = topic.is_public,
+        /// Time at which it was created.
+        created_at: DateTime = topic.at.into(),
+        /// How much it contains.
+        usage(context)?: TopicUsage = operations::usage(cx(context).app, topic).await?,
     }
 }
 
@@ -66,22 +40,15 @@ pub struct TopicUsage {
 /// A message that was published, as its readers get it.
 pub struct TopicMessage(Arc<MessageDocument>);
 
-/// A message that was published, as its readers get it.
-#[Object]
-impl TopicMessage {
-    /// Id of the message, which is unique. It is also the position after the message, for `since`.
-    async fn id(&self) -> ID {
-        ID(self.0.id.clone())
-    }
-
-    /// Text of the message, such as JSON.
-    async fn payload(&self) -> &str {
-        self.0.payload.as_deref().unwrap_or_default()
-    }
-
-    /// Time at which it was published, by the clock of the publisher's gateway.
-    async fn published_at(&self) -> DateTime {
-        self.0.at.into()
+object! {
+    /// A message that was published, as its readers get it.
+    impl TopicMessage as message {
+        /// Id of the message, which is unique. It is also the position after the message, for `since`.
+        id: ID = ID(message.0.id.clone()),
+        /// Text of the message, such as JSON.
+        payload: &str = message.0.payload.as_deref().unwrap_or_default(),
+        /// Time at which it was published, by the clock of the publisher's gateway.
+        published_at: DateTime = message.0.at.into(),
     }
 }
 

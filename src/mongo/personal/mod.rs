@@ -112,8 +112,6 @@ pub enum Erasure {
     Pseudonym(&'static [(&'static str, Blank)]),
     /// An operation of the room ends it before the fields are looked at, as described here.
     Operation(&'static str),
-    /// It leaves the field, for this reason.
-    Kept(&'static str),
 }
 
 /// What takes the place of a field beside a subject.
@@ -216,11 +214,6 @@ impl Field {
     /// A field whose document an operation of the room ends.
     pub const fn ends(path: &'static str, what: &'static str) -> Self {
         Self { path, key: None, erasure: Erasure::Operation(what) }
-    }
-
-    /// A field that is kept, with the reason.
-    pub const fn keeps(path: &'static str, why: &'static str) -> Self {
-        Self { path, key: None, erasure: Erasure::Kept(why) }
     }
 
     /// The same with another way to find the subject in the value.

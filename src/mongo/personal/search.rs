@@ -42,12 +42,10 @@ pub struct Position(Bson);
 #[derive(Debug, Clone)]
 pub struct Found {
     document: Document,
-    /// The paths of the fields that hold the subject.
+    /// The paths of the fields that hold the subject. None if the document only names something that the person owns.
     pub paths: Vec<&'static str>,
     /// Whether a flow is going on in it.
     pub is_in_flight: bool,
-    /// Whether all of these fields are kept.
-    pub is_kept: bool,
 }
 
 impl Found {
@@ -135,9 +133,8 @@ impl Searched {
         }
         let is_in_flight =
             self.subjects.in_flight.is_some_and(|flow| (flow.is)(&document, subject));
-        let is_kept = named.iter().all(|field| matches!(field.erasure, Erasure::Kept(_)));
         let paths = named.iter().map(|field| field.path).collect();
-        Some(Found { document, paths, is_in_flight, is_kept })
+        Some(Found { document, paths, is_in_flight })
     }
 
     /// How the document names something that the person owns, if it does.

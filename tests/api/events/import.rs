@@ -132,9 +132,9 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().expect("finished")
 }
 
-/// Waits until something holds. After an import that was killed the next one waits for its lease first.
+/// Waits until something holds.
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(180);
+    let end = Instant::now() + Duration::from_secs(60);
     while !holds().await {
         assert!(Instant::now() < end, "{what}");
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -10,23 +10,19 @@ use std::{
     },
 };
 
-use flate2::bufread::MultiGzDecoder;
 use memchr::memchr;
 use sha2::{Digest as _, Sha256};
 
+use crate::cli::export::packing::{BUFFER, Compression};
+
 /// Maximum length of a line in bytes.
 pub(super) const MAX_LENGTH: usize = 64 << 10;
-/// Size of the buffers.
-const BUFFER: usize = 256 << 10;
-/// The first bytes of a gzip stream (RFC 1952) and of a zstd frame (RFC 8878).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A log that can be read from any offset.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
     path: PathBuf,
-    packing: Packing,
+    packing: Compression,
     progress: Arc<Progress>,
 }
 
@@ -51,48 +47,18 @@ impl Progress {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packing {
-    Plain,
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    fn of(start: &[u8]) -> Self {
-        if start.starts_with(&GZIP) {
-            Self::Gzip
-        } else if start.starts_with(&ZSTD) {
-            Self::Zstd
-        } else {
-            Self::Plain
-        }
-    }
-
-    fn unpacked(self, input: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
-        Ok(match self {
-            Self::Plain => Box::new(input),
-            Self::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(input))),
-            Self::Zstd => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(input)?;
-                Box::new(BufReader::with_capacity(BUFFER, decoder))
-            }
-        })
-    }
-}
-
 impl Log {
     /// The log in a file.
     pub(super) fn of(path: &Path, progress: &Arc<Progress>) -> io::Result<Self> {
         let mut start = Vec::new();
-        File::open(path)?.take(ZSTD.len() as u64).read_to_end(&mut start)?;
+        File::open(path)?.take(4).read_to_end(&mut start)?;
         let progress = Arc::clone(progress);
-        Ok(Self { path: path.to_owned(), packing: Packing::of(&start), progress })
+        Ok(Self { path: path.to_owned(), packing: Compression::of(&start), progress })
     }
 
     /// Whether it isn't compressed.
     pub(super) fn is_plain(&self) -> bool {
-        self.packing == Packing::Plain
+        self.packing == Compression::None
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -126,7 +92,7 @@ impl Log {
 pub(super) fn stdin(progress: &Arc<Progress>) -> io::Result<Lines> {
     let counted = Counted { input: io::stdin(), progress: Arc::clone(progress) };
     let mut input = BufReader::with_capacity(BUFFER, counted);
-    let packing = Packing::of(input.fill_buf()?);
+    let packing = Compression::of(input.fill_buf()?);
     Ok(Lines { input: packing.unpacked(input)?, offset: 0 })
 }
 

@@ -7,11 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanDuration, ProgressBar};
 use serde_json::json;
 
 use super::{
-    super::super::{failure::Failure, progress::Lines, terminal},
+    super::super::{
+        failure::Failure,
+        progress::{self, Lines},
+        terminal,
+    },
     batch::{Batch, Skipped},
     sinks::Sink,
 };
@@ -155,16 +159,7 @@ fn cannot_write(path: &Path, fault: &std::io::Error) -> Failure {
 fn bar(files: &[PathBuf], follows: bool) -> ProgressBar {
     let length = |file: &PathBuf| std::fs::metadata(file).map(|file| file.len()).ok();
     let total: Option<u64> = files.iter().map(length).sum();
-    let (bar, template) = match total.filter(|_| !follows) {
-        Some(total) => {
-            (ProgressBar::new(total), "{bar:30} {bytes} of {total_bytes}, {msg}, {eta} left")
-        }
-        None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {msg}"),
-    };
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
+    progress::bytes(total.filter(|_| !follows), "{msg}")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, Read},
+    io::{self, BufRead, BufReader, Read},
     path::Path,
     sync::{
         Arc,
@@ -16,7 +16,11 @@ use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use crate::cli::{
-    export::{ext_json, manifest::Entry, packing::Compression},
+    export::{
+        ext_json,
+        manifest::Entry,
+        packing::{BUFFER, Compression},
+    },
     failure::Failure,
 };
 
@@ -111,7 +115,9 @@ fn read_all(
     let file = File::open(path).map_err(|fault| unread(path, &fault))?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let counted = Counted { file, bytes_read: Arc::clone(&bytes_read) };
-    let mut input = compression.unpacked(counted).map_err(|fault| unread(path, &fault))?;
+    let mut input = compression
+        .unpacked(BufReader::with_capacity(BUFFER, counted))
+        .map_err(|fault| unread(path, &fault))?;
     let (mut number, mut reported) = (0_u64, 0);
     let (mut line, mut documents, mut size) = (Vec::new(), Vec::new(), 0);
     loop {

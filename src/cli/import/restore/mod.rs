@@ -16,7 +16,6 @@ use mongodb::bson::RawDocumentBuf;
 
 use super::super::{
     export::{
-        bar,
         ext_json::Unconverted,
         manifest::{Entry, Manifest},
         parts,
@@ -24,6 +23,7 @@ use super::super::{
     failure::{Failure, sentence},
     gateway, logging,
     options::{Source, on_database},
+    progress::{self, BYTES_PER_SECOND},
     terminal,
 };
 use crate::{
@@ -67,7 +67,7 @@ impl Restore {
         logging::begin(config.log_format, logging::TOOL)?;
         let (manifest, digest) = Manifest::read(&folder)?;
         let stop = gateway::stop_on_signals()?;
-        let (verified, verifying) = (bar(length(&manifest.collections)), folder.clone());
+        let (verified, verifying) = (bar(&manifest), folder.clone());
         let task = tokio::task::spawn_blocking(move || {
             files::verify(&verifying, &manifest.collections, &verified)?;
             Ok::<_, Failure>(manifest)
@@ -124,8 +124,9 @@ async fn begin(
     }
 }
 
-fn length(entries: &[Entry]) -> u64 {
-    entries.iter().map(|entry| entry.bytes).sum()
+fn bar(manifest: &Manifest) -> ProgressBar {
+    let bytes = manifest.collections.iter().map(|entry| entry.bytes).sum();
+    progress::bytes(Some(bytes), BYTES_PER_SECOND)
 }
 
 /// A running restore.
@@ -144,7 +145,7 @@ impl<'a> Work<'a> {
         restoring: Restoring,
         done: Vec<String>,
     ) -> Self {
-        let bar = bar(length(&manifest.collections));
+        let bar = bar(manifest);
         Self { folder, manifest, restoring, done, bar }
     }
 

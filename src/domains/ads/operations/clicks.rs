@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use async_graphql::ID;
 use mongodb::bson::DateTime;
 
 use super::{

@@ -4,7 +4,7 @@ use super::super::documents::{
     CampaignDocument, CampaignState, ChargedCampaign, Counts, EventDocument, EventKind, MARKS,
     Pricing,
 };
-use crate::{app::App, error::Result, flow::Change, mongo::prelude::*};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 pub(in super::super) fn campaigns(app: &App) -> Collection<CampaignDocument> {
     app.collection()

@@ -3,7 +3,7 @@
 use super::super::documents::{
     Cap, ProfileDocument, ProfileView, SEEN, Seen, SeenView, StoredProfile, ZoneAd,
 };
-use crate::{app::App, error::Result, flow::Change, mongo::prelude::*};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 pub(in super::super) fn profiles(app: &App) -> Collection<ProfileDocument> {
     app.collection()

@@ -1,12 +1,7 @@
 //! Zones, and the copies of ads in them.
 
 use super::super::documents::{CampaignDocument, ZoneDocument, ZoneHead};
-use crate::{
-    app::App,
-    error::Result,
-    flow::{Bounds, Change},
-    mongo::prelude::*,
-};
+use crate::{flow::Bounds, graphql::prelude::*, mongo::prelude::*};
 
 pub(in super::super) fn zones(app: &App) -> Collection<ZoneDocument> {
     app.collection()

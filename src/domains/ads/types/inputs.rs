@@ -1,20 +1,12 @@
 //! Inputs of advertising, with their checks.
 
-use async_graphql::ID;
-
 use super::{
     super::operations::{
         BIDS, BUDGETS, CAP_COUNTS, CAP_SECONDS, KEYWORDS, SERVED, TOKEN, UNITS, VISITOR, ZONES,
     },
     Pricing,
 };
-use crate::graphql::{
-    declared::input,
-    input as checks,
-    node_id::NodeKind,
-    refusals::InvalidInput,
-    scalars::{CurrencyCode, DateTime, Long},
-};
+use crate::graphql::{input as checks, prelude::*, scalars::DateTime};
 
 input! {
     /// Input of `createAdZone`.

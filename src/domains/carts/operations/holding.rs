@@ -7,14 +7,12 @@ use super::super::{
     types::CartNotActive,
 };
 use crate::{
-    app::App,
     config::Config,
     domains::{
         baskets::{self, basket},
         inventory::operations::{self as inventory, Destination, Holder},
     },
-    error::Error,
-    flow::Attempt,
+    graphql::prelude::*,
     mongo::prelude::Document,
 };
 
@@ -50,7 +48,7 @@ basket! {
     }
 
     /// An apply may be repeated only within the length of one attempt after the entry was read.
-    async fn carry_out_outbox(&self, app: &App, attempt: &Attempt) -> Result<(), Error> {
+    async fn carry_out_outbox(&self, app: &App, attempt: &Attempt) -> Result<()> {
         for due in &self.outbox {
             let holder = Holder { app, name: &self.id, tag: &due.tag, attempt };
             holder.apply(&due.sku, due.quantity, Destination::Available).await?;
@@ -61,7 +59,7 @@ basket! {
     }
 
     /// The outbox is applied first; what an entry holds afterwards is then exactly what has to be returned.
-    async fn give_back(&self, app: &App, attempt: &Attempt) -> Result<(), Error> {
+    async fn give_back(&self, app: &App, attempt: &Attempt) -> Result<()> {
         self.carry_out_outbox(app, attempt).await?;
         return_everything(app, self).await
     }
@@ -73,7 +71,7 @@ pub async fn release_after_checkout(
     app: &App,
     cart: &CartDocument,
     attempt: &Attempt,
-) -> Result<(), Error> {
+) -> Result<()> {
     let skus: Vec<&str> = cart.lines.iter().map(|line| line.sku.as_str()).collect();
     if inventory::forget_each(app, &skus, &cart.id, attempt).await? {
         return Ok(());
@@ -84,7 +82,7 @@ pub async fn release_after_checkout(
 /// Returns everything that a cart still holds. Its state must forbid further commits, and its outbox must be
 /// empty. Each entry is returned as it was read, so that a late command of this attempt can't change what
 /// came after it. A reserve of a SKU that is in neither lines nor outbox was never committed; the sweep returns it.
-async fn return_everything(app: &App, cart: &CartDocument) -> Result<(), Error> {
+async fn return_everything(app: &App, cart: &CartDocument) -> Result<()> {
     let skus = cart.skus();
     for _ in 0..ROUNDS {
         let mut entries = inventory::reservations_of(app, &cart.id, &skus).await?;

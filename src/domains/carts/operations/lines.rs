@@ -41,13 +41,8 @@ use crate::{
             operations::{self as inventory, Holder, Reserved},
         },
     },
-    error::Error,
-    flow::{Attempt, Change, Op, Step, Try, decide},
-    graphql::{
-        cx::Cx,
-        declared::{Checked, Input},
-        refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
-    },
+    flow::Try,
+    graphql::{declared::Checked, prelude::*, refusals::CurrencyMismatch},
 };
 
 /// Adds pieces of a product to the cart.
@@ -158,11 +153,11 @@ impl Call<'_> {
     pub(in super::super) async fn commit_change(
         &self,
         change: Change,
-    ) -> Result<Step<CartDocument>, Error> {
+    ) -> Result<Step<CartDocument>> {
         let Self { cx, op, attempt, cart } = self;
         let tag = &op.tag(&cart.ops);
         let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
-        let nothing = None::<std::future::Ready<Result<(), Error>>>;
+        let nothing = None::<std::future::Ready<Result<()>>>;
         Ok(Step::or_again(carts(cx).commit(this_try, change, nothing).await?))
     }
 
@@ -252,7 +247,7 @@ impl Call<'_> {
     }
 
     /// Commits a change, and returns stock if it has lowered the line.
-    async fn commit(&self, ready: Ready) -> Result<Step<CartDocument>, Error> {
+    async fn commit(&self, ready: Ready) -> Result<Step<CartDocument>> {
         let Self { cx, op, attempt, cart } = self;
         let Ready { tag, line, reserved, is_lower, change } = &ready;
         let undo = (*reserved > 0).then(|| inventory::release(cx, &line.sku, &cart.id, tag));

@@ -31,15 +31,7 @@ use super::{
 };
 use crate::{
     domains::baskets::{self, may_use},
-    error::Error,
-    flow::{Attempt, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        node_id::NodeKind,
-        refusals::{NotFound, Stop},
-    },
+    graphql::prelude::*,
     mongo::Version,
 };
 
@@ -77,13 +69,13 @@ pub async fn cancel_cart(cx: Cx<'_>, input: CancelCartInput) -> Changed<CancelCa
 }
 
 /// Returns the cart if the caller may read it.
-pub async fn cart(cx: Cx<'_>, id: &str) -> Result<Option<CartDocument>, Error> {
+pub async fn cart(cx: Cx<'_>, id: &str) -> Result<Option<CartDocument>> {
     let Ok(id) = input::id(NodeKind::CART, id) else { return Ok(None) };
     Ok(carts(&cx).get(&id).await?.filter(|cart| may_use(cart, cx.requester)))
 }
 
 /// The most recently changed active cart of the caller.
-pub async fn my_cart(cx: Cx<'_>) -> Result<Option<CartDocument>, Error> {
+pub async fn my_cart(cx: Cx<'_>) -> Result<Option<CartDocument>> {
     store::find_active_of(&cx, cx.requester.subject()?).await
 }
 

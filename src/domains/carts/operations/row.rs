@@ -27,14 +27,7 @@ use crate::{
         baskets::{Basket as _, may_use},
         inventory::operations as inventory,
     },
-    error::Error,
-    flow::{Attempt, Change, Op, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Checked,
-        node_id::NodeKind,
-        refusals::{NotFound, Stop},
-    },
+    graphql::{declared::Checked, prelude::*},
     mongo::batched,
 };
 
@@ -123,7 +116,7 @@ async fn change_all(
     cart: CartDocument,
     attempt: Attempt,
     changes: &[LineChange],
-) -> Result<Step<Option<Vec<Verdict>>>, Error> {
+) -> Result<Step<Option<Vec<Verdict>>>> {
     if !has_room(cx, &cart, &attempt, changes) {
         return Ok(Step::Done(None));
     }
@@ -191,7 +184,7 @@ async fn commit(
     cart: &CartDocument,
     attempt: &Attempt,
     ready: &[(&Op, &Ready)],
-) -> Result<Option<CartDocument>, Error> {
+) -> Result<Option<CartDocument>> {
     let bounds = store::bounds(&cx);
     let changes = ready.iter().map(|(op, ready)| {
         let change = ready.change.clone();
@@ -203,7 +196,7 @@ async fn commit(
 }
 
 /// Marks the tags of changes that weren't committed as void, and releases what is reserved under them.
-async fn abort(cx: Cx<'_>, cart: &str, ready: &[(&Op, &Ready)]) -> Result<(), Error> {
+async fn abort(cx: Cx<'_>, cart: &str, ready: &[(&Op, &Ready)]) -> Result<()> {
     let reserved = ready.iter().map(|(_, ready)| *ready).filter(|ready| ready.reserved > 0);
     let undo = reserved.map(|Ready { tag, line, .. }| async move {
         if carts(&cx).abort(cart, tag, store::bounds(&cx)).await? {

@@ -1,12 +1,12 @@
 //! Writes of variants, and the offers that carts copy.
 
-use async_graphql::{ID, MaybeUndefined};
+use async_graphql::MaybeUndefined;
 
 use super::{
     super::documents::{Pricing, ProductDocument, Variant, VariantOption, is_variant, product_sku},
     NotChanged, exists,
 };
-use crate::{app::App, error::Result, flow::Change, mongo::prelude::*};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// Maximum number of variants of a product.
 pub(in super::super) const VARIANTS: usize = 100;

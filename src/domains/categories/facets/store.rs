@@ -4,9 +4,8 @@ use mongodb::bson::deserialize_from_document;
 
 use super::documents::{CountedProduct, Counts, FacetsDocument};
 use crate::{
-    app::App,
     domains::counted::{self, Marked},
-    error::{Error, Result},
+    graphql::prelude::*,
     mongo::prelude::*,
 };
 

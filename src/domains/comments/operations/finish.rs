@@ -9,7 +9,10 @@ use super::super::{
     documents::{CommentDocument, Due, DueKind, Mark},
     store::{CommentKey, DiscussionHandle},
 };
-use crate::{error::Error, flow::Attempt};
+use crate::{
+    error::{Error, Result},
+    flow::Attempt,
+};
 
 /// Result of carrying out a comment's outbox.
 #[derive(Debug)]
@@ -43,7 +46,7 @@ impl From<Error> for Refused {
 
 impl Refused {
     /// The failure of a post for which no caller waits. A refusal is none: no caller was told that it was posted.
-    pub(super) fn failure<T>(posted: Result<T, Self>) -> Result<(), Error> {
+    pub(super) fn failure<T>(posted: Result<T, Self>) -> Result<()> {
         match posted {
             Err(Self::Failed(error)) => Err(error),
             _ => Ok(()),
@@ -75,7 +78,7 @@ async fn settle<'a>(
     discussed: &DiscussionHandle<'a>,
     comment: CommentDocument,
     due: &Due,
-) -> Result<Finished<'a>, Error> {
+) -> Result<Finished<'a>> {
     let store = discussed.store();
     if let Some(comment) = store.settle(&comment, due, attempt).await? {
         return Ok(Finished::Done(comment));
@@ -130,7 +133,7 @@ async fn apply(
     discussed: &DiscussionHandle<'_>,
     comment: &CommentDocument,
     due: &Due,
-) -> Result<(), Error> {
+) -> Result<()> {
     while let Some(now) = discussed.now().await?.filter(|now| now.mark(&due.tag).is_none()) {
         // After a removal the newest comments are refilled with an older one.
         let newest = if comment.removed.is_some() { now.newest().await? } else { Vec::new() };

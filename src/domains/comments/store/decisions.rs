@@ -8,7 +8,7 @@ use super::{
     },
     CAP, DiscussionHandle, Found, discussions,
 };
-use crate::{error::Error, flow::Attempt, mongo::prelude::*};
+use crate::{error::Result, flow::Attempt, mongo::prelude::*};
 
 /// Number of newest comments, as MongoDB takes it: [`LATEST`](super::super::documents::LATEST).
 const SLICE: i32 = 10;
@@ -52,7 +52,7 @@ impl DiscussionHandle<'_> {
         marks: &[Mark],
         done: Document,
         attempt: &Attempt,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let tags: Vec<_> = marks.iter().map(|mark| mark.tag.as_str()).collect();
         let taken = doc! { "$setIntersection": [array("discussion.taken.tag"), literal(tags)] };
         let same = is("discussion.id", &self.id).expression();
@@ -79,7 +79,7 @@ impl DiscussionHandle<'_> {
         comments: &[&CommentDocument],
         seen: Document,
         attempt: &Attempt,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         self.commit_with(comments, seen, Document::new(), Document::new(), attempt).await
     }
 
@@ -91,7 +91,7 @@ impl DiscussionHandle<'_> {
         mut fields: Document,
         done: Document,
         attempt: &Attempt,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let Derived { count, total, latest, rating } = Derived::of(comments);
         let all = doc! { "$concatArrays": [array("discussion.latest"), literal(stored(&latest))] };
         fields.extend(doc! {
@@ -107,7 +107,7 @@ impl DiscussionHandle<'_> {
     }
 
     /// Marks a tag as void, unless it is already marked. Returns whether it did.
-    pub(crate) async fn void(&self, tag: &str, attempt: &Attempt) -> Result<bool, Error> {
+    pub(crate) async fn void(&self, tag: &str, attempt: &Attempt) -> Result<bool> {
         let void = Mark { void: true, ..Mark::of(tag, attempt.now()) };
         let nothing = Document::new;
         self.set_marked(nothing(), nothing(), &[void], nothing(), attempt).await
@@ -122,7 +122,7 @@ impl DiscussionHandle<'_> {
         due: &Due,
         newest: &[CommentDocument],
         attempt: &Attempt,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let mut guard = doc! { "discussion.version": self.version };
         let same = doc! { "$eq": ["$$this.id", literal(&comment.id)] };
         let latest = if comment.removed.is_some() {

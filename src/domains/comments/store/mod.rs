@@ -20,12 +20,12 @@ use std::ops::Deref;
 use mongodb::bson::DateTime;
 
 use super::documents::{CommentDocument, Due, Layout, Migration, OpenDiscussion, Parent};
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Result};
 
 /// What a read or a guarded write of one document returns.
-type Found<T> = Result<Option<T>, Error>;
+type Found<T> = Result<Option<T>>;
 /// What a read of comments returns.
-type CommentList = Result<Vec<CommentDocument>, Error>;
+type CommentList = Result<Vec<CommentDocument>>;
 
 /// A discussion as it was read, with its document. It dereferences to the discussion.
 #[derive(Debug, Clone)]

@@ -1,21 +1,17 @@
 //! Writes of work that continues after an answer.
 
 use super::super::documents::{NodeDocument, RevisionDocument};
-use crate::{app::App, error::Error, mongo::prelude::*};
+use crate::{app::App, error::Result, mongo::prelude::*};
 
 /// Removes the former versions up to this number, including late ones.
-pub(in super::super) async fn drop_older_revisions(
-    app: &App,
-    id: &str,
-    number: i64,
-) -> Result<(), Error> {
+pub(in super::super) async fn drop_older_revisions(app: &App, id: &str, number: i64) -> Result<()> {
     let older = doc! { "nodeId": id, "version.number": { "$lte": number } };
     app.collection::<RevisionDocument>().remove_many(older).await?;
     Ok(())
 }
 
 /// Removes every former version of deleted content.
-pub(in super::super) async fn drop_revisions(app: &App, id: &str) -> Result<(), Error> {
+pub(in super::super) async fn drop_revisions(app: &App, id: &str) -> Result<()> {
     app.collection::<RevisionDocument>().remove_many(doc! { "nodeId": id }).await?;
     Ok(())
 }
@@ -28,10 +24,7 @@ pub(in super::super) fn settle_kept(app: &App, id: &str, numbers: &[i64]) -> Gua
 
 /// Removes a path that these nodes left from the `former` of nodes that left it earlier. Requests for the
 /// path are redirected to the last one, so the others aren't needed.
-pub(in super::super) async fn drop_older_former(
-    app: &App,
-    nodes: &[NodeDocument],
-) -> Result<(), Error> {
+pub(in super::super) async fn drop_older_former(app: &App, nodes: &[NodeDocument]) -> Result<()> {
     let left: Vec<_> = nodes.iter().filter_map(|node| node.former.first()).collect();
     if left.is_empty() {
         return Ok(());

@@ -11,16 +11,7 @@ use super::{
     },
     PAGE, SITE, ahead,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared::{Input, nested},
-        input,
-        refusals::{InvalidInput, Stop},
-    },
-};
+use crate::graphql::{declared::nested, prelude::*};
 
 /// How far a caller's clock may be ahead, in milliseconds.
 const AHEAD: i64 = 60_000;
@@ -91,7 +82,7 @@ impl PageHits {
     /// # Errors
     /// `BadInput` that names the invalid field: `site` (1 to 200 characters on one line), `page` (1 to 1,000), `at` or
     /// `count` (at least 1).
-    pub fn new(site: &str, page: &str, at: DateTime, count: i64) -> Result<Self, Error> {
+    pub fn new(site: &str, page: &str, at: DateTime, count: i64) -> Result<Self> {
         let (site, page) = (input::line("site", site, SITE)?, input::line("page", page, PAGE)?);
         let moment = at.timestamp_millis();
         if !YEARS.contains(&moment) {
@@ -106,7 +97,7 @@ impl PageHits {
 ///
 /// # Errors
 /// `BadInput` that names the field.
-pub fn check_page(page: &str) -> Result<(), Error> {
+pub fn check_page(page: &str) -> Result<()> {
     input::line("page", page, PAGE).map(|_| ()).map_err(Into::into)
 }
 
@@ -125,7 +116,7 @@ pub async fn count_batch(
     source: &str,
     number: i64,
     hits: impl IntoIterator<Item = PageHits>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let source = &input::line("source", source, SOURCE)?;
     input::within("number", number, 0..=i64::MAX)?;
     let Tally { days, months } = hits.into_iter().collect();
@@ -136,7 +127,7 @@ pub async fn count_batch(
 ///
 /// # Errors
 /// `Uncounted`: some of them may have been counted.
-pub async fn count(app: &App, hits: impl IntoIterator<Item = PageHits>) -> Result<(), Error> {
+pub async fn count(app: &App, hits: impl IntoIterator<Item = PageHits>) -> Result<()> {
     let Tally { days, months } = hits.into_iter().collect();
     store::add(app, days, months).await
 }

@@ -21,9 +21,7 @@ use super::{
     reports::{Bucket, Plan, page_of},
 };
 use crate::{
-    app::App,
-    error::Error,
-    graphql::{cx::Cx, scalars::Long, shared::Shared, subscription::Progress},
+    graphql::{prelude::*, shared::Shared, subscription::Progress},
     mongo::watch::Changes,
 };
 
@@ -143,12 +141,12 @@ fn of_today(app: &App, page: &PageDate) -> (String, [Changes; 2]) {
 }
 
 /// The plan of the last minutes before a moment.
-fn last_minutes(now: i64) -> Result<Plan, Error> {
+fn last_minutes(now: i64) -> Result<Plan> {
     Plan::new(Calendar::UTC, &ReportRange::Last(MINUTES), Resolution::Minute, now)
 }
 
 /// Reads the hits of a page today and within the last minutes, by one command.
-async fn read(app: &App, page: &PageDate) -> Result<Current, Error> {
+async fn read(app: &App, page: &PageDate) -> Result<Current> {
     let now = app.clock().timestamp_millis();
     let (minutes, days) = last_minutes(now)?.counted(app, page).await?;
     Ok(Current { day: day_of(now), days, minutes })
@@ -187,7 +185,7 @@ pub(in super::super) fn hits_changed(
     cx: Cx<'_>,
     (site, page): (&str, &str),
     progress: Arc<Progress>,
-) -> Result<impl Stream<Item = async_graphql::Result<Shared<HitsChanged>>> + use<>, Error> {
+) -> Result<impl Stream<Item = async_graphql::Result<Shared<HitsChanged>>> + use<>> {
     let mut known = Watched::subscribe(cx.app, page_of(site, page)?);
     Ok(async_stream::stream! {
         loop {

@@ -14,12 +14,7 @@ use super::{
     },
     PAGE, SITE,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{cx::Cx, input, scalars::Date},
-    mongo::Stored as _,
-};
+use crate::{graphql::prelude::*, mongo::Stored as _};
 
 /// Maximum number of buckets of a report: a day has 1,440 minutes.
 const BUCKETS: usize = 1_500;
@@ -48,7 +43,7 @@ pub(in super::super) async fn report(
     range: ReportRange,
     resolution: Resolution,
     time_zone: Option<&str>,
-) -> Result<Vec<Bucket>, Error> {
+) -> Result<Vec<Bucket>> {
     let page = page_of(site, page)?;
     let calendar = time_zone.map_or(Ok(Calendar::UTC), Calendar::named)?;
     let now = cx.clock().timestamp_millis();
@@ -57,7 +52,7 @@ pub(in super::super) async fn report(
 }
 
 /// The checked page, without a date.
-pub(super) fn page_of(site: &str, page: &str) -> Result<PageDate, Error> {
+pub(super) fn page_of(site: &str, page: &str) -> Result<PageDate> {
     let (site, page) = (input::line("site", site, SITE)?, input::line("page", page, PAGE)?);
     Ok(PageDate { site, page, date: String::new() })
 }
@@ -89,7 +84,7 @@ impl Plan {
         range: &ReportRange,
         resolution: Resolution,
         now: i64,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let range = match range {
             ReportRange::Days(days) => calendar.days(&days.from, &days.to)?,
             ReportRange::Moments(moments) => {
@@ -129,7 +124,7 @@ impl Plan {
         &self,
         app: &App,
         page: &PageDate,
-    ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>), Error> {
+    ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>)> {
         if self.starts.is_empty() {
             return Ok((Vec::new(), BTreeMap::new()));
         }
@@ -154,7 +149,7 @@ impl Plan {
         &self,
         read: Vec<DayDocument>,
         by_minute: &BTreeSet<i64>,
-    ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>), Error> {
+    ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>)> {
         let (mut counted, mut days) = (Counted::new(self), BTreeMap::new());
         for day in read {
             counted.add_day(&day, by_minute)?;
@@ -178,7 +173,7 @@ impl Unit {
 }
 
 /// The range between two points in time. The minutes that contain them are counted as a whole.
-fn moments_between(from: i64, to: i64) -> Result<Range<i64>, Error> {
+fn moments_between(from: i64, to: i64) -> Result<Range<i64>> {
     if !YEARS.contains(&from) {
         return Err(Error::bad_input("range.moments.from", "must be between 1970 and 2999"));
     }
@@ -192,12 +187,7 @@ fn moments_between(from: i64, to: i64) -> Result<Range<i64>, Error> {
 }
 
 /// The last `count` buckets, with the current one.
-fn last(
-    calendar: &Calendar,
-    count: i32,
-    resolution: Resolution,
-    now: i64,
-) -> Result<Range<i64>, Error> {
+fn last(calendar: &Calendar, count: i32, resolution: Resolution, now: i64) -> Result<Range<i64>> {
     let count = usize::try_from(count).ok().filter(|count| (1..=BUCKETS).contains(count));
     let count = count.ok_or_else(|| {
         Error::bad_input("range.last", format!("must be between 1 and {BUCKETS}"))
@@ -224,7 +214,7 @@ impl<'a> Counted<'a> {
         Self { plan, hits: vec![0; plan.starts.len()] }
     }
 
-    fn buckets(self) -> Result<Vec<Bucket>, Error> {
+    fn buckets(self) -> Result<Vec<Bucket>> {
         let Self { plan, hits } = self;
         let bucket = |(start, hits): (&i64, i64)| {
             let label = plan.calendar.label(plan.resolution, *start)?;
@@ -233,13 +223,13 @@ impl<'a> Counted<'a> {
         plan.starts.iter().zip(hits).map(bucket).collect()
     }
 
-    fn add_month(&mut self, month: &MonthDocument) -> Result<(), Error> {
+    fn add_month(&mut self, month: &MonthDocument) -> Result<()> {
         // Days of a month are numbered from 1.
         let before = midnight(&format!("{}-01", month.id.date))? - DAY;
         self.add_all(&month.daily, before, DAY)
     }
 
-    fn add_day(&mut self, day: &DayDocument, by_minute: &BTreeSet<i64>) -> Result<(), Error> {
+    fn add_day(&mut self, day: &DayDocument, by_minute: &BTreeSet<i64>) -> Result<()> {
         let midnight = midnight(&day.id.date)?;
         for (hour, hits) in &day.hourly {
             let hour = number(hour)?;
@@ -257,7 +247,7 @@ impl<'a> Counted<'a> {
     }
 
     /// Adds counts of units of that length, which are numbered from `begin`.
-    fn add_all(&mut self, counts: &Counts, begin: i64, length: i64) -> Result<(), Error> {
+    fn add_all(&mut self, counts: &Counts, begin: i64, length: i64) -> Result<()> {
         for (unit, hits) in counts {
             self.add(begin + number(unit)? * length, *hits);
         }
@@ -275,7 +265,7 @@ impl<'a> Counted<'a> {
     }
 }
 
-fn number(stored: &str) -> Result<i64, Error> {
+fn number(stored: &str) -> Result<i64> {
     stored.parse().map_err(Error::internal)
 }
 
@@ -288,7 +278,7 @@ pub(in super::super) async fn top_pages(
     site: &str,
     period: Option<TopPagesPeriod>,
     first: i32,
-) -> Result<Vec<PageTotal>, Error> {
+) -> Result<Vec<PageTotal>> {
     let site = input::line("site", site, SITE)?;
     let first = input::within("first", first.into(), 1..=TOP)?;
     let present = || {
@@ -313,7 +303,7 @@ impl Plan {
     pub(super) fn counted_in(
         &self,
         days: &[DayDocument],
-    ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>), Error> {
+    ) -> Result<(Vec<Bucket>, BTreeMap<String, i64>)> {
         let Unit::Hours(by_minute) = &self.unit else {
             return Err(Error::internal("a plan of months"));
         };

@@ -12,18 +12,11 @@ use super::{
     senders,
 };
 use crate::{
-    app::App,
     domains::{
         delivery::{self, Batch},
         social::operations::{Recipients, recipients, user_by_subject},
     },
-    error::Error,
-    flow::Op,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{Conflict, InvalidInput, NotFound, Stop},
-    },
+    graphql::prelude::*,
     mongo::Version,
 };
 
@@ -97,7 +90,7 @@ async fn store_message(
 }
 
 /// Delivers to the first recipients, and adds the job that delivers to the others.
-async fn begin(app: &App, message: &MessageDocument) -> Result<(), Error> {
+async fn begin(app: &App, message: &MessageDocument) -> Result<()> {
     match deliver(app, message, 0, FIRST).await? {
         Some(next) => delivery::add(app, &next).await,
         None => Ok(()),
@@ -105,10 +98,7 @@ async fn begin(app: &App, message: &MessageDocument) -> Result<(), Error> {
 }
 
 /// Begins a delivery that was cut. For the sweep. Returns whether it has ended.
-pub(in super::super) async fn deliver_again(
-    app: &App,
-    message: &MessageDocument,
-) -> Result<bool, Error> {
+pub(in super::super) async fn deliver_again(app: &App, message: &MessageDocument) -> Result<bool> {
     begin(app, message).await?;
     Ok(message.to.len() <= FIRST)
 }
@@ -125,7 +115,7 @@ pub(in super::super) struct Task {
 impl Batch for Task {
     const QUEUE: &'static str = "messages";
 
-    async fn run(self, app: &App) -> Result<Option<Self>, Error> {
+    async fn run(self, app: &App) -> Result<Option<Self>> {
         match messages(app).get_settled(&self.message).await? {
             Some(message) if message.delivering.is_some() => {
                 deliver(app, &message, self.from, BATCH).await
@@ -141,7 +131,7 @@ async fn deliver(
     message: &MessageDocument,
     from: usize,
     count: usize,
-) -> Result<Option<Task>, Error> {
+) -> Result<Option<Task>> {
     let end = from.saturating_add(count).min(message.to.len());
     let to = message.to.get(from..end).unwrap_or_default();
     let new: Vec<_> = to.iter().map(|user| ConversationEntry::new(message, user)).collect();

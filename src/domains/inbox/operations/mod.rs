@@ -8,7 +8,6 @@ pub(super) use delivery::{Task, deliver_again};
 
 use std::sync::Arc;
 
-use async_graphql::{ID, connection::Connection};
 use futures_util::Stream;
 use mongodb::bson::Bson;
 
@@ -19,20 +18,7 @@ use super::{
     store::{self, entries, messages, reads},
     types::{MarkReadInput, MarkReadResult, Message, ReadMark},
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        node_id::NodeKind,
-        page::{Order, Page, Paging},
-        refusals::{NotFound, Stop},
-        scalars::int,
-        subscription::Progress,
-    },
-};
+use crate::graphql::{prelude::*, scalars::int, subscription::Progress};
 
 /// Maximum number of tries of a change against concurrent ones.
 const TRIES: usize = 20;
@@ -40,7 +26,7 @@ const TRIES: usize = 20;
 const BUCKETS: i64 = 2;
 
 /// A message, if the caller has sent it or if it has arrived at the caller.
-pub async fn message(cx: Cx<'_>, id: &ID) -> Result<Option<MessageCopy>, Error> {
+pub async fn message(cx: Cx<'_>, id: &ID) -> Result<Option<MessageCopy>> {
     let Ok(id) = input::id(NodeKind::MESSAGE, id) else { return Ok(None) };
     let Some(own) = &cx.requester.subject else { return Ok(None) };
     let (entries, messages) = (entries(&cx), messages(&cx));
@@ -58,7 +44,7 @@ pub async fn message(cx: Cx<'_>, id: &ID) -> Result<Option<MessageCopy>, Error> 
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn inbox(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Message>, Error> {
+pub async fn inbox(cx: Cx<'_>, paging: Paging) -> Result<Connection<Message>> {
     let own = cx.requester.subject()?;
     let order = Order { list: format!("inbox {own}"), keys: vec![("number", -1)] };
     let page = Page::new(&cx, order, paging)?;
@@ -81,11 +67,7 @@ pub async fn inbox(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Mess
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn conversation(
-    cx: Cx<'_>,
-    with: &ID,
-    paging: Paging,
-) -> Result<Connection<String, Message>, Error> {
+pub async fn conversation(cx: Cx<'_>, with: &ID, paging: Paging) -> Result<Connection<Message>> {
     let own = cx.requester.subject()?;
     input::verbatim("with", with, 1..=256)?;
     let keys = vec![("message.at", -1), ("message.id", -1)];
@@ -99,14 +81,14 @@ pub async fn conversation(
 }
 
 /// Number of unread messages of a user, for the user alone.
-pub async fn unread_count(cx: Cx<'_>, user: &str) -> Result<Option<i64>, Error> {
+pub async fn unread_count(cx: Cx<'_>, user: &str) -> Result<Option<i64>> {
     if !cx.requester.is(user) {
         return Ok(None);
     }
     unread(&cx, user).await.map(Some)
 }
 
-async fn unread(app: &App, user: &str) -> Result<i64, Error> {
+async fn unread(app: &App, user: &str) -> Result<i64> {
     // How far the user has read is read first: what arrives meanwhile is unread.
     let read = reads(app).get(user).await?.map_or(0, |read| read.read_to);
     let arrived = store::last(app, user).await?.map_or(0, |last| last.arrived());
@@ -139,7 +121,7 @@ pub async fn mark_read(cx: Cx<'_>, input: MarkReadInput) -> Result<ReadMark, Sto
 pub fn message_arrived(
     cx: Cx<'_>,
     progress: Arc<Progress>,
-) -> Result<impl Stream<Item = async_graphql::Result<Message>> + use<>, Error> {
+) -> Result<impl Stream<Item = async_graphql::Result<Message>> + use<>> {
     let app = cx.app.clone();
     let own = cx.requester.subject()?.to_owned();
     Ok(async_stream::stream! {

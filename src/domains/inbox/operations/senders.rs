@@ -10,10 +10,7 @@ use super::super::{
     store::{self, HOUR, senders},
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::Op,
-    graphql::refusals::InvalidInput,
+    graphql::prelude::*,
     mongo::{Version, collection::Timed, expression::millis},
 };
 
@@ -45,7 +42,7 @@ pub(super) async fn count(
     op: &Op,
     recipients: usize,
     now: DateTime,
-) -> Result<(), Error> {
+) -> Result<()> {
     let most = i64::from(app.config().message_recipients_per_hour).max(1);
     let parts = i64::try_from(recipients).unwrap_or(i64::MAX).saturating_mul(millis(HOUR));
     let time = parts / most + i64::from(parts % most > 0);

@@ -6,7 +6,7 @@ use super::super::documents::{Action, OrderDocument, OrderState};
 use crate::{
     app::App,
     domains::carts::vouchers::operations::{self as vouchers, counted_on},
-    error::Error,
+    error::Result,
     invariants::Report,
 };
 
@@ -47,7 +47,7 @@ impl Vouchers {
         app: &App,
         carts: &HashMap<String, String>,
         report: &mut Report,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let ordered: HashSet<&String> = carts.values().collect();
         let mut broken = Vec::new();
         vouchers::for_each(app, |id, spent, reserved| {

@@ -12,7 +12,6 @@ use super::{
     Changed, charges, discount, has_payment, number, too_many_holders,
 };
 use crate::{
-    app::App,
     domains::{
         carts::{self, CartDocument, CartLine, Checkout},
         checkout::{self, Call, NewCheckout, Run, Sale},
@@ -20,9 +19,7 @@ use crate::{
         paying::Payment,
         payments::of_seats,
     },
-    error::Error,
-    flow::Attempt,
-    graphql::{cx::Cx, declared::Input, node_id::NodeKind, refusals::Stop},
+    graphql::prelude::*,
     mongo::{Version, guarded::Sends},
 };
 
@@ -84,7 +81,7 @@ impl Sale for SaleOfCart {
         holder.and_then(of_seats).is_none()
     }
 
-    async fn has_payment(app: &App, holder: Option<&str>, payment: &str) -> Result<bool, Error> {
+    async fn has_payment(app: &App, holder: Option<&str>, payment: &str) -> Result<bool> {
         match (holder, holder.and_then(carts::order_of_holder)) {
             (_, Some(order)) => has_payment(app, order, payment).await,
             (Some(cart), None) => checkout::has_payment::<CartDocument>(app, cart, payment).await,
@@ -116,7 +113,7 @@ impl Sale for SaleOfCart {
     }
 
     /// The order gets its number.
-    async fn place(app: &App, order: OrderDocument) -> Result<Option<OrderDocument>, Error> {
+    async fn place(app: &App, order: OrderDocument) -> Result<Option<OrderDocument>> {
         number::place(app, order).await
     }
 
@@ -124,24 +121,24 @@ impl Sale for SaleOfCart {
         order.deleted
     }
 
-    async fn reserve(run: Run<'_, Self>) -> Result<Result<bool, Stop<CheckoutCartResult>>, Error> {
+    async fn reserve(run: Run<'_, Self>) -> Result<Result<bool, Stop<CheckoutCartResult>>> {
         match run.reserve_voucher().await? {
             Some(lack) => Ok(Err(lack)),
             None => reserve_missing(run).await,
         }
     }
 
-    async fn release(run: Run<'_, Self>) -> Result<(), Error> {
+    async fn release(run: Run<'_, Self>) -> Result<()> {
         let Run { app, basket: cart, terms, .. } = run;
         let releases = missing(cart)
             .into_iter()
             .map(|(line, _)| inventory::release(app, &line.sku, &cart.id, terms.reserves_under()));
         let (goods, voucher) = tokio::join!(join_all(releases), run.release_voucher());
-        goods.into_iter().collect::<Result<(), Error>>()?;
+        goods.into_iter().collect::<Result<()>>()?;
         voucher
     }
 
-    async fn sell(run: Run<'_, Self>) -> Result<Sends, Error> {
+    async fn sell(run: Run<'_, Self>) -> Result<Sends> {
         let Run { app, basket: cart, terms, attempt, .. } = run;
         // The reservations of a checkout with a claim have its id as their tag; its applies have a tag of their own.
         let tag = terms.tag.map_or_else(|| format!("{}:sold", terms.id), str::to_owned);
@@ -154,7 +151,7 @@ impl Sale for SaleOfCart {
         sold
     }
 
-    async fn forget(run: Run<'_, Self>) -> Result<(), Error> {
+    async fn forget(run: Run<'_, Self>) -> Result<()> {
         let Run { app, basket: cart, attempt, .. } = run;
         let skus = cart.lines.iter().map(|line| line.sku.as_str());
         inventory::forget_sold(app, &cart.id, skus, attempt).await
@@ -175,7 +172,7 @@ impl Sale for SaleOfCart {
 /// way, or the reason why the checkout has to be aborted.
 async fn reserve_missing(
     run: Run<'_, SaleOfCart>,
-) -> Result<Result<bool, Stop<CheckoutCartResult>>, Error> {
+) -> Result<Result<bool, Stop<CheckoutCartResult>>> {
     let Run { app, basket: cart, terms, attempt, .. } = run;
     let (missing, cap) = (missing(cart), app.config().reservations_per_sku);
     let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();

@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::{
     app::{App, Ids},
-    error::Error,
+    error::{Error, Result},
     mongo::Version,
 };
 
@@ -83,7 +83,7 @@ pub(super) fn read(text: &str) -> Option<String> {
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; the order may have got its number.
-async fn claimed(app: &App, id: &str) -> Result<String, Error> {
+async fn claimed(app: &App, id: &str) -> Result<String> {
     let numbers = app.collection::<OrderNumberDocument>();
     for attempt in 0..TRIES {
         let number = derived(app.ids(), id, attempt);
@@ -108,7 +108,7 @@ async fn claimed(app: &App, id: &str) -> Result<String, Error> {
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; the order may have been inserted.
-pub(super) async fn place(app: &App, order: OrderDocument) -> Result<Option<OrderDocument>, Error> {
+pub(super) async fn place(app: &App, order: OrderDocument) -> Result<Option<OrderDocument>> {
     let first = Some(derived(app.ids(), &order.id, 0));
     let order = OrderDocument { number: first, ..order };
     let orders = store::orders(app);
@@ -126,13 +126,13 @@ pub(super) async fn place(app: &App, order: OrderDocument) -> Result<Option<Orde
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; the order may have got its number.
-pub(in super::super) async fn renumber(app: &App, order: &OrderDocument) -> Result<bool, Error> {
+pub(in super::super) async fn renumber(app: &App, order: &OrderDocument) -> Result<bool> {
     let number = Some(claimed(app, &order.id).await?);
     store::renumber(app, &OrderDocument { number, ..order.clone() }).held().await
 }
 
 /// The id of the order with a number, which is in its stored form.
-pub(super) async fn holder(app: &App, number: &str) -> Result<Option<String>, Error> {
+pub(super) async fn holder(app: &App, number: &str) -> Result<Option<String>> {
     let found = app.collection::<OrderNumberDocument>().get(number).await?;
     Ok(found.map(|found| found.order))
 }

@@ -13,10 +13,8 @@ use super::super::{
     types::Order,
 };
 use crate::{
-    app::App,
-    error::Error,
     flow::earlier,
-    graphql::{cx::Cx, subscription::Progress},
+    graphql::{prelude::*, subscription::Progress},
 };
 
 /// Number of orders whose ids one command reads.
@@ -93,7 +91,7 @@ impl Placed {
     }
 
     /// The next new order of this pass. `None` ends the pass.
-    async fn next(&mut self) -> Result<Option<OrderDocument>, Error> {
+    async fn next(&mut self) -> Result<Option<OrderDocument>> {
         loop {
             while let Some(entry) = self.batch.next() {
                 self.last = Some(entry.clone());
@@ -117,7 +115,7 @@ impl Placed {
     }
 
     /// Reads the next batch, at the beginning of a pass with the time of the next one.
-    async fn read(&mut self) -> Result<(), Error> {
+    async fn read(&mut self) -> Result<()> {
         if self.next_from.is_none() {
             let now = self.app.begin().await?.now();
             let recent = earlier(now, self.app.bounds().two_grace_periods());

@@ -23,14 +23,12 @@ use futures_util::future::try_join_all;
 use mongodb::bson::{DateTime, Document};
 
 use crate::{
-    app::App,
     domains::{
         catalog::{self, StoredProduct},
         counted::{self, Counts},
     },
-    error::Result,
     flow::Sweep,
-    graphql::input,
+    graphql::prelude::*,
 };
 use documents::CountedOrder;
 pub(super) use documents::{Recount, TogetherDocument};

@@ -9,12 +9,11 @@ use super::{
     documents::{CountedOrder, Other, TogetherDocument},
 };
 use crate::{
-    app::App,
     domains::{
         catalog,
         counted::{self, Marked},
     },
-    error::{Error, Result},
+    graphql::prelude::*,
     mongo::prelude::*,
 };
 

@@ -24,7 +24,7 @@ use super::super::{
     store,
     types::{QueueFull, QueueScope},
 };
-use crate::{app::App, error::Error, graphql::scalars::Long};
+use crate::graphql::prelude::*;
 
 /// Minimum age of a count that is replaced because of its age.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -98,7 +98,7 @@ impl Admitted {
 ///
 /// # Errors
 /// The jobs couldn't be counted. Nothing was added.
-pub(super) async fn admit(app: &App, by: &str) -> Result<Result<Admitted, QueueFull>, Error> {
+pub(super) async fn admit(app: &App, by: &str) -> Result<Result<Admitted, QueueFull>> {
     let estimates = app.shared::<Estimates>();
     let full = |limit: u64, scope, whose| {
         let message = format!("{whose} as many unfinished jobs as the gateway permits, {limit}");
@@ -136,7 +136,7 @@ impl Estimate {
         app: &App,
         by: Option<&str>,
         limit: u64,
-    ) -> Result<Option<Place>, Error> {
+    ) -> Result<Option<Place>> {
         loop {
             match self.answer(limit) {
                 Answer::Taken => {
@@ -179,7 +179,7 @@ impl Estimate {
         by: Option<&str>,
         limit: u64,
         last: Option<Instant>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let _turn = self.counting.lock().await;
         {
             let mut numbers = lock(&self.numbers);

@@ -15,17 +15,7 @@ use super::{
     line::Wanted,
     turns,
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::Op,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        node_id::NodeKind,
-        refusals::{Conflict, InvalidInput, NotFound, Stop},
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Maximum number of jobs of one claim.
 pub(in super::super) const MAX_CLAIMED: i64 = 100;
@@ -129,7 +119,7 @@ pub(super) async fn renew(
     id: &str,
     token: &str,
     lease: Duration,
-) -> Result<Option<JobDocument>, Error> {
+) -> Result<Option<JobDocument>> {
     store::renew(app, id, token, lease).then_read().await
 }
 
@@ -150,7 +140,7 @@ pub async fn complete_job(
 }
 
 /// Completes a job, and returns whether this claim has completed it, now or before.
-pub(super) async fn complete(app: &App, id: &str, token: &str) -> Result<bool, Error> {
+pub(super) async fn complete(app: &App, id: &str, token: &str) -> Result<bool> {
     if store::complete(app, id, token).held().await? {
         return Ok(true);
     }
@@ -180,12 +170,12 @@ pub(super) async fn fail(
     token: &str,
     reason: &str,
     is_retryable: bool,
-) -> Result<Option<JobDocument>, Error> {
+) -> Result<Option<JobDocument>> {
     let jitter = 0.5 + f64::from(app.ids().random_bytes()[0]) / 512.0;
     let delay = is_retryable.then(|| store::back_off(BACK_OFF, MAX_BACK_OFF, jitter));
     store::fail(app, id, token, reason, delay).then_read().await
 }
 
-async fn find(app: &App, id: &str) -> Result<Option<JobDocument>, Error> {
+async fn find(app: &App, id: &str) -> Result<Option<JobDocument>> {
     store::jobs(app).get_settled(id).await
 }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use async_graphql::connection::Connection;
 use mongodb::bson::{Bson, DateTime};
 
 use super::{
@@ -14,17 +13,8 @@ use super::{
     check_queue,
 };
 use crate::{
-    app::App,
     domains,
-    error::Error,
-    flow::Op,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        page::{Order, Page, Paging},
-        refusals::{Conflict, Stop},
-        scalars::int,
-    },
+    graphql::{prelude::*, scalars::int},
     mongo::{Outcome, expression},
 };
 
@@ -40,11 +30,7 @@ const ROUNDS: usize = 20;
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn dead_jobs(
-    cx: Cx<'_>,
-    queue: &str,
-    paging: Paging,
-) -> Result<Connection<String, Job>, Error> {
+pub async fn dead_jobs(cx: Cx<'_>, queue: &str, paging: Paging) -> Result<Connection<Job>> {
     check_queue("queue", queue)?;
     let order =
         Order { list: format!("deadJobs {queue}"), keys: vec![("deadAt", -1), ("_id", -1)] };
@@ -112,7 +98,7 @@ fn recorded(jobs: &[JobHead], op: &Op) -> Result<Option<Retry>, Conflict> {
 
 /// Makes these dead letters available again, unless they aren't dead any more or a live job has their unique key.
 /// Returns the number of those that are available.
-async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize, Error> {
+async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize> {
     let mut count = 0;
     for some in dead.chunks(AT_ONCE) {
         let revived = some.iter().map(|job| store::revive(app, job, by).done());
@@ -132,7 +118,7 @@ async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize
 ///
 /// # Errors
 /// An unknown outcome; the next sweep repeats it.
-pub(in super::super) async fn revive_own(app: &App, before: DateTime) -> Result<u64, Error> {
+pub(in super::super) async fn revive_own(app: &App, before: DateTime) -> Result<u64> {
     let mut total = 0;
     for work in domains::work(app.config()) {
         let mut dead = store::list_oldest_dead(app, &work.queue, None, MAX_RETRIED).await?;
@@ -146,7 +132,7 @@ pub(in super::super) async fn revive_own(app: &App, before: DateTime) -> Result<
 ///
 /// # Errors
 /// Some may have been removed; the next sweep removes the rest.
-pub(in super::super) async fn remove_surplus(app: &App) -> Result<u64, Error> {
+pub(in super::super) async fn remove_surplus(app: &App) -> Result<u64> {
     let most = app.config().queue_dead_jobs;
     let share = app.config().queue_dead_jobs_per_producer.min(most);
     let mut total = 0;
@@ -162,7 +148,7 @@ pub(in super::super) async fn remove_surplus(app: &App) -> Result<u64, Error> {
     Ok(total)
 }
 
-async fn remove_surplus_of(app: &App, by: Option<&str>, most: u64) -> Result<u64, Error> {
+async fn remove_surplus_of(app: &App, by: Option<&str>, most: u64) -> Result<u64> {
     let mut total = 0;
     for _ in 0..ROUNDS {
         let surplus = store::count_dead(app, by, most + REMOVED).await?.saturating_sub(most);

@@ -21,9 +21,7 @@ use super::super::{
     store,
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::Op,
+    graphql::prelude::*,
     mongo::{Outcome, collection::Timed, expression::millis},
 };
 
@@ -50,7 +48,7 @@ pub(super) struct Wanted {
     pub(super) op: Option<Op>,
 }
 
-type Answer = Result<Vec<JobDocument>, Error>;
+type Answer = Result<Vec<JobDocument>>;
 
 /// The lines of the queues.
 #[derive(Default)]
@@ -155,7 +153,7 @@ async fn fill(
     turn: &mut Turn,
     wanted: &[Wanted],
     served: &mut [Vec<JobDocument>],
-) -> Result<(), Error> {
+) -> Result<()> {
     if turn.promoted.is_none_or(|since| since.elapsed() >= PROMOTE) {
         promote(app, queue).await?;
         turn.promoted = Some(Instant::now());
@@ -250,7 +248,7 @@ pub(super) fn slot(job: &JobDocument) -> Option<usize> {
 ///
 /// # Errors
 /// The first unknown outcome; the next pass repeats it.
-pub(in super::super) async fn promote(app: &App, queue: &str) -> Result<u64, Error> {
+pub(in super::super) async fn promote(app: &App, queue: &str) -> Result<u64> {
     let due = store::list_due(app, queue, PROMOTED).await?;
     let promoted = join_all(due.iter().map(|job| store::promote(app, job).held())).await;
     promoted.into_iter().try_fold(0, |count, held| Ok(count + u64::from(held?)))

@@ -18,7 +18,6 @@ pub use work::{Handled, Handler, Limits, Work, run};
 
 use std::ops::RangeInclusive;
 
-use async_graphql::ID;
 use futures_util::future::try_join_all;
 use mongodb::bson::DateTime;
 
@@ -27,20 +26,7 @@ use super::{
     store,
     types::{EnqueueInput, EnqueueResult, JobExists, QueueStats},
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::Op,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        node_id::NodeKind,
-        refusals::{Conflict, InvalidInput, Stop},
-        requester::Role,
-        scalars::Long,
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Maximum size of a payload in bytes.
 pub(super) const PAYLOAD: usize = 65_536;
@@ -74,7 +60,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// A job, if it is visible to the caller.
-pub async fn job(cx: Cx<'_>, id: &ID) -> Result<Option<JobDocument>, Error> {
+pub async fn job(cx: Cx<'_>, id: &ID) -> Result<Option<JobDocument>> {
     let Ok(id) = input::id(NodeKind::JOB, id) else { return Ok(None) };
     let found = store::jobs(&cx).get(&id).await?;
     Ok(found.filter(|job| is_visible(cx, job)))
@@ -174,7 +160,7 @@ pub enum Added {
 ///
 /// # Errors
 /// The outcome is unknown: it can be repeated with the same op.
-pub async fn add(app: &App, op: Op, new: NewJob) -> Result<Added, Error> {
+pub async fn add(app: &App, op: Op, new: NewJob) -> Result<Added> {
     let job = JobDocument::new(op.clone(), new, app.clock());
     for _ in 0..TRIES {
         if store::jobs(app).insert(job.clone()).await.decided()?.is_some() {
@@ -194,7 +180,7 @@ pub async fn add(app: &App, op: Op, new: NewJob) -> Result<Added, Error> {
 }
 
 /// What the op has added before.
-async fn added_before(app: &App, op: &Op) -> Result<Option<Added>, Error> {
+async fn added_before(app: &App, op: &Op) -> Result<Option<Added>> {
     let found = store::jobs(app).get_settled(&op.id).await?;
     Ok(found.map(|added| {
         let is_same = added.input == op.input;
@@ -239,7 +225,7 @@ impl JobDocument {
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn queue_stats(cx: Cx<'_>, queue: String) -> Result<QueueStats, Error> {
+pub async fn queue_stats(cx: Cx<'_>, queue: String) -> Result<QueueStats> {
     check_queue("queue", &queue)?;
     let states = [JobState::Ready, JobState::Delayed, JobState::Claimed, JobState::Dead];
     let count = |state| store::count(&cx, &queue, state, COUNTED);

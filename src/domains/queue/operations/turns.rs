@@ -16,7 +16,7 @@ use super::{
     super::documents::JobDocument,
     line::{self, Wanted},
 };
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Result};
 
 /// Number of queues from which on their order is forgotten.
 const QUEUES: usize = 10_000;
@@ -57,7 +57,7 @@ pub(super) async fn claim(
     app: &App,
     queues: &[String],
     wanted: Wanted,
-) -> Result<Vec<JobDocument>, Error> {
+) -> Result<Vec<JobDocument>> {
     if let [queue] = queues {
         return line::claim(app, queue, wanted).await;
     }

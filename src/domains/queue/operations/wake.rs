@@ -15,9 +15,7 @@ use super::{
     check_queue, promote,
 };
 use crate::{
-    app::App,
-    error::Error,
-    graphql::{cx::Cx, subscription::Progress},
+    graphql::{prelude::*, subscription::Progress},
     mongo::watch::Changes,
 };
 
@@ -111,7 +109,7 @@ pub fn job_available(
     cx: Cx<'_>,
     queue: String,
     progress: Arc<Progress>,
-) -> Result<impl Stream<Item = async_graphql::Result<JobsAvailable>> + use<>, Error> {
+) -> Result<impl Stream<Item = async_graphql::Result<JobsAvailable>> + use<>> {
     check_queue("queue", &queue)?;
     let mut seen = Watched::subscribe(cx.app, &queue);
     Ok(async_stream::stream! {
@@ -130,7 +128,7 @@ pub fn job_available(
     })
 }
 
-async fn has_ready(app: &App, queue: &str) -> Result<bool, Error> {
+async fn has_ready(app: &App, queue: &str) -> Result<bool> {
     promote(app, queue).await?;
     store::has_ready(app, queue).await
 }

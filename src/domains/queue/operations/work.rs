@@ -21,7 +21,7 @@ use super::{
     turns,
     wake::{self, POLL},
 };
-use crate::{app::App, error::Error, graphql::node_id::NodeKind};
+use crate::graphql::prelude::*;
 
 /// What a handler does with a job. A text is the reason of a failed attempt.
 pub type Handled = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
@@ -152,7 +152,7 @@ async fn work_on(
     }
 }
 
-async fn end(app: &App, id: &str, token: &str, handled: Result<(), String>) -> Result<(), Error> {
+async fn end(app: &App, id: &str, token: &str, handled: Result<(), String>) -> Result<()> {
     let is_ended = match handled {
         Ok(()) => complete(app, id, token).await?,
         Err(reason) => {

@@ -18,17 +18,8 @@ use super::{
     },
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::{Op, earlier, later},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        refusals::{Conflict, InvalidInput, Stop},
-        requester::Role,
-        scalars::DateTime,
-    },
+    flow::{earlier, later},
+    graphql::{prelude::*, scalars::DateTime},
     mongo::Version,
 };
 
@@ -128,7 +119,7 @@ pub async fn session_report(
     user: &str,
     level: Level,
     [from, to]: [Option<DateTime>; 2],
-) -> Result<Vec<StatDocument>, Error> {
+) -> Result<Vec<StatDocument>> {
     if !cx.requester.is(user) && !cx.requester.has(Role::Analyst) {
         return Err(Error::Forbidden(Role::Analyst.name()));
     }

@@ -13,10 +13,8 @@ use super::{
     HOUR, calendar, retention,
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, earlier, lease::Lease},
-    graphql::{cx::Cx, declared::Input, refusals::Stop},
+    flow::{earlier, lease::Lease},
+    graphql::prelude::*,
 };
 
 /// Name of the lease.
@@ -44,7 +42,7 @@ pub async fn run_rollup(
 }
 
 /// Rolls up the sessions that have arrived, if the last roll-up is long enough ago.
-pub(in super::super) async fn roll_up_if_due(app: &App) -> Result<(), Error> {
+pub(in super::super) async fn roll_up_if_due(app: &App) -> Result<()> {
     let attempt = app.begin().await?;
     let ago = |ago| earlier(attempt.now(), ago);
     let interval = Duration::from_secs(app.config().session_rollup_seconds);
@@ -75,7 +73,7 @@ pub(in super::super) fn settled(app: &App, upto: Option<DateTime>) -> DateTime {
 }
 
 /// One run within an attempt.
-async fn run(app: &App, attempt: &Attempt, most: u64) -> Result<RolledUp, Error> {
+async fn run(app: &App, attempt: &Attempt, most: u64) -> Result<RolledUp> {
     let before = store::begin(app, attempt).await?;
     let run =
         Run { fence: before.fence, deadline: attempt.deadline(), limit: attempt.command_limit() };
@@ -140,7 +138,7 @@ async fn compute(
     before: &RollupDocument,
     arrived: &[SessionDocument],
     run: Run,
-) -> Result<(), Error> {
+) -> Result<()> {
     let slots = arrived.iter().map(|session| &session.slot);
     let hours: BTreeSet<Period> = slots
         .filter(|slot| slot.hour >= before.kept_from)

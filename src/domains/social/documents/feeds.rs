@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use mongodb::bson::{DateTime, RawDocumentBuf};
+use mongodb::bson::RawDocumentBuf;
 use yoke::Yokeable;
 
 use super::Shown;
 use crate::{
-    error::Error,
+    error::{Error, Result},
     mongo::{
-        Group, Stored, Version,
         collection::Series,
-        indexes::{Index, Kind},
+        indexes::Kind,
         lazy_document::{Field, Owned, Viewed, view},
+        prelude::*,
         raw_bson::{Element, TypeMismatch},
-        shards::ShardKey,
-        stored::document,
     },
 };
 
@@ -134,7 +132,7 @@ impl CopyView<'_> {
     ///
     /// # Errors
     /// `Internal` if it has another shape.
-    pub(in super::super) fn shown(&self) -> Result<Shown, Error> {
+    pub(in super::super) fn shown(&self) -> Result<Shown> {
         Owned::read(self.whole).map(|Owned(shown)| shown).map_err(Error::internal)
     }
 }
@@ -152,7 +150,7 @@ impl Stored for ReadPage {
     const GROUP: Group = Group::Activity;
     const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = FeedPage::UPGRADES;
 
-    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
+    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
         Self::over(stored)
     }
 }

@@ -6,13 +6,8 @@ pub use feeds::FeedPage;
 pub(super) use feeds::{CopyView, NEWEST, ReadPage, month_of, news_of, wall_of};
 
 use async_graphql::Enum;
-use mongodb::bson::DateTime;
-use serde::{Deserialize, Serialize};
 
-use crate::{
-    domains::metadata::MetadataPairs,
-    mongo::{Stored, Version, indexes::Index, stored::document},
-};
+use crate::{domains::metadata::MetadataPairs, mongo::prelude::*};
 
 document! {
     /// A user.

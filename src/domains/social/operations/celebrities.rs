@@ -33,15 +33,10 @@ use super::{
     delivery::{BATCH, Task},
     feeds::position,
 };
-use crate::{
-    app::App,
-    domains::delivery,
-    error::Error,
-    graphql::{cx::Cx, page::Page},
-};
+use crate::{domains::delivery, graphql::prelude::*};
 
 /// Begins the marking of the edges to a user, unless it has begun or is done.
-pub(in super::super) async fn begin(app: &App, user: &str) -> Result<(), Error> {
+pub(in super::super) async fn begin(app: &App, user: &str) -> Result<()> {
     match store::begin_marking(app, user).after().await? {
         Some(user) => add(app, &user).await,
         None => Ok(()),
@@ -49,7 +44,7 @@ pub(in super::super) async fn begin(app: &App, user: &str) -> Result<(), Error> 
 }
 
 /// Adds the job that marks the first edges, unless it was added or nothing is to be marked.
-pub(in super::super) async fn add(app: &App, user: &UserDocument) -> Result<(), Error> {
+pub(in super::super) async fn add(app: &App, user: &UserDocument) -> Result<()> {
     let Some(began) = user.marking else { return Ok(()) };
     let (user, began) = (user.id.clone(), began.timestamp_millis());
     delivery::add(app, &Task::Mark { user, began, after: None }).await
@@ -61,7 +56,7 @@ pub(super) async fn mark(
     user: &str,
     began: DateTime,
     after: Option<&str>,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>> {
     let (last, _marked) = mark_some(app, user, after).await?;
     if last.is_none() {
         // A refusal means that it was noted before.
@@ -71,11 +66,7 @@ pub(super) async fn mark(
 }
 
 /// Marks one batch of edges. Returns the `_id` of its last edge if another batch follows, and how many had no mark.
-async fn mark_some(
-    app: &App,
-    user: &str,
-    after: Option<&str>,
-) -> Result<(Option<String>, u64), Error> {
+async fn mark_some(app: &App, user: &str, after: Option<&str>) -> Result<(Option<String>, u64)> {
     let found = store::next_followers(app, user, after, BATCH).await?;
     let ids: Vec<&str> = found.iter().map(|edge| edge.id.as_str()).collect();
     let marked = store::mark(app, &ids).await?;
@@ -84,7 +75,7 @@ async fn mark_some(
 }
 
 /// Marks the edges to a user that have lost their mark, and returns their number.
-pub(in super::super) async fn mark_again(app: &App, user: &str) -> Result<u64, Error> {
+pub(in super::super) async fn mark_again(app: &App, user: &str) -> Result<u64> {
     let (mut after, mut marked) = mark_some(app, user, None).await?;
     while let Some(last) = after {
         let (next, more) = mark_some(app, user, Some(&last)).await?;
@@ -94,7 +85,7 @@ pub(in super::super) async fn mark_again(app: &App, user: &str) -> Result<u64, E
 }
 
 /// Marks all edges to a user who has none of the two states.
-pub(in super::super) async fn mark_all(app: &App, user: &str) -> Result<(), Error> {
+pub(in super::super) async fn mark_all(app: &App, user: &str) -> Result<()> {
     store::begin_marking(app, user).held().await?;
     let found = users(app).get_part_settled(user, UserDocument::PART).await?;
     let Some(began) = found.and_then(|user| user.marking) else { return Ok(()) };
@@ -106,7 +97,7 @@ pub(in super::super) async fn mark_all(app: &App, user: &str) -> Result<(), Erro
 }
 
 /// Decides whether a new edge keeps its mark.
-pub(in super::super) async fn decide(app: &App, edge: &EdgeDocument) -> Result<(), Error> {
+pub(in super::super) async fn decide(app: &App, edge: &EdgeDocument) -> Result<()> {
     let user = users(app).get_part_settled(&edge.of, UserDocument::PART).await?;
     let is_kept = user.is_some_and(|user| user.has_marks());
     // A refusal means that it was decided before, or that the edge was removed.
@@ -119,7 +110,7 @@ pub(in super::super) async fn decide(app: &App, edge: &EdgeDocument) -> Result<(
 struct AllMarked(AtomicBool);
 
 /// The users whom the caller follows and whose posts news merge in, or may do so.
-pub(super) async fn followed(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>, Error> {
+pub(super) async fn followed(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>> {
     let all = cx.app.shared::<AllMarked>();
     if all.0.load(Ordering::Relaxed) {
         return store::list_marked(&cx, own).await;
@@ -145,7 +136,7 @@ pub(super) async fn merged(
     followed: &[EdgeDocument],
     times: Option<(DateTime, DateTime)>,
     page: &Page,
-) -> Result<VecDeque<Shown>, Error> {
+) -> Result<VecDeque<Shown>> {
     let (begin, end) = times.unwrap_or((DateTime::from_millis(0), DateTime::MAX));
     let Some(first) = followed.iter().map(|edge| edge.at).min() else {
         return Ok(VecDeque::new());

@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use async_graphql::{ID, connection::Connection};
 use futures_util::future::try_join_all;
 use mongodb::bson::Bson;
 
@@ -18,17 +17,7 @@ use super::{
     },
     celebrities, demand_user, user_by_subject,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        page::{Order, Page, Paging},
-        refusals::{InvalidInput, NotFound, Stop},
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Maximum number of circles that one user has another one in.
 const CIRCLES: usize = 20;
@@ -158,11 +147,7 @@ pub async fn unblock_user(
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn followers(
-    cx: Cx<'_>,
-    user: Option<&ID>,
-    paging: Paging,
-) -> Result<Connection<String, User>, Error> {
+pub async fn followers(cx: Cx<'_>, user: Option<&ID>, paging: Paging) -> Result<Connection<User>> {
     let of = named(cx, user)?;
     let order = Order { list: format!("followers {of}"), keys: vec![("_id", 1)] };
     let page = Page::new(&cx, order, paging)?;
@@ -185,7 +170,7 @@ pub async fn following(
     user: Option<&ID>,
     circle: Option<&str>,
     paging: Paging,
-) -> Result<Connection<String, FollowedUser>, Error> {
+) -> Result<Connection<FollowedUser>> {
     let by = named(cx, user)?;
     let list = format!("following {by} {}", circle.unwrap_or_default());
     let page = Page::new(&cx, Order { list, keys: vec![("_id", 1)] }, paging)?;
@@ -197,7 +182,7 @@ pub async fn following(
 }
 
 /// The subject of the user that an argument names, or else of the caller.
-pub(super) fn named<'a>(cx: Cx<'a>, user: Option<&'a ID>) -> Result<&'a str, Error> {
+pub(super) fn named<'a>(cx: Cx<'a>, user: Option<&'a ID>) -> Result<&'a str> {
     match user {
         Some(user) => {
             input::verbatim("userId", user, 1..=256)?;
@@ -208,19 +193,19 @@ pub(super) fn named<'a>(cx: Cx<'a>, user: Option<&'a ID>) -> Result<&'a str, Err
 }
 
 /// Number of followers of a user, up to [`COUNTED`].
-pub async fn follower_count(cx: Cx<'_>, user: &str) -> Result<i64, Error> {
+pub async fn follower_count(cx: Cx<'_>, user: &str) -> Result<i64> {
     let count = store::count_followers(&cx, user, COUNTED).await?;
     Ok(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// The circles of the caller that a user is in.
-pub async fn own_circles(cx: Cx<'_>, user: &str) -> Result<Vec<String>, Error> {
+pub async fn own_circles(cx: Cx<'_>, user: &str) -> Result<Vec<String>> {
     let Some(own) = &cx.requester.subject else { return Ok(Vec::new()) };
     Ok(store::edge(&cx, own, user).await?.map(|edge| edge.circles).unwrap_or_default())
 }
 
 /// Whether the caller blocks a user.
-pub async fn is_blocked(cx: Cx<'_>, user: &str) -> Result<bool, Error> {
+pub async fn is_blocked(cx: Cx<'_>, user: &str) -> Result<bool> {
     Ok(Viewer::of(cx).await?.blocks(user))
 }
 
@@ -232,7 +217,7 @@ pub(in super::super) struct Viewer {
 
 impl Viewer {
     /// The caller.
-    pub(in super::super) async fn of(cx: Cx<'_>) -> Result<Self, Error> {
+    pub(in super::super) async fn of(cx: Cx<'_>) -> Result<Self> {
         let id = cx.requester.subject()?.to_owned();
         let user = users(&cx).get(&id).await?;
         let blocked = user.map(|user| user.blocked.into_iter().collect()).unwrap_or_default();
@@ -245,7 +230,7 @@ impl Viewer {
     }
 
     /// Those of the posts that they may see, without the last comments of users whom they block. The circles are those of the authors, as they are now.
-    pub(super) async fn visible(&self, app: &App, posts: Vec<Shown>) -> Result<Vec<Shown>, Error> {
+    pub(super) async fn visible(&self, app: &App, posts: Vec<Shown>) -> Result<Vec<Shown>> {
         let needs_edge = |post: &&Shown| {
             post.audience != Audience::Public && post.by != self.id && !self.blocks(&post.by)
         };

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     app::App,
     domains::delivery::{self, Batch},
-    error::Error,
+    error::{Error, Result},
 };
 
 /// Maximum number of followers of one job.
@@ -64,7 +64,7 @@ pub(in super::super) enum Task {
 impl Batch for Task {
     const QUEUE: &'static str = "posts";
 
-    async fn run(self, app: &App) -> Result<Option<Self>, Error> {
+    async fn run(self, app: &App) -> Result<Option<Self>> {
         match self {
             Self::Deliver { post, after, seen } => {
                 let last = deliver(app, &post, after.as_deref(), seen).await?;
@@ -82,23 +82,18 @@ impl Batch for Task {
 }
 
 /// Adds the job that begins the delivery of a post, unless it was added.
-pub(in super::super) async fn begin(app: &App, post: &str) -> Result<(), Error> {
+pub(in super::super) async fn begin(app: &App, post: &str) -> Result<()> {
     delivery::add(app, &Task::Deliver { post: post.to_owned(), after: None, seen: 0 }).await
 }
 
 /// Adds the job that brings the copies of a post to this version, unless it was added.
-pub(super) async fn refresh(app: &App, post: &Shown) -> Result<(), Error> {
+pub(super) async fn refresh(app: &App, post: &Shown) -> Result<()> {
     delivery::add(app, &Task::Refresh { post: post.id.clone(), version: post.version }).await
 }
 
 /// Delivers a post to one batch, before which there are `seen` followers. Returns the `_id` of its last edge if another
 /// batch follows. If the author has too many followers, later posts are merged into their news.
-async fn deliver(
-    app: &App,
-    id: &str,
-    after: Option<&str>,
-    seen: usize,
-) -> Result<Option<String>, Error> {
+async fn deliver(app: &App, id: &str, after: Option<&str>, seen: usize) -> Result<Option<String>> {
     let all = posts(app);
     let read = || all.get_part_settled(id, PostDocument::PART);
     let Some(post) = read().await? else { return Ok(None) };
@@ -133,7 +128,7 @@ async fn deliver(
 }
 
 /// The walls on which a post belongs. It isn't put on the wall of a user who blocks the author.
-async fn walls(app: &App, post: &Shown) -> Result<Vec<String>, Error> {
+async fn walls(app: &App, post: &Shown) -> Result<Vec<String>> {
     let mut walls = vec![wall_of(&post.by)];
     if let Some(to) = &post.to
         && let Some(user) = users(app).get_settled(to).await?
@@ -145,11 +140,7 @@ async fn walls(app: &App, post: &Shown) -> Result<Vec<String>, Error> {
 }
 
 /// Those of the followers who may see a post.
-async fn entitled(
-    app: &App,
-    post: &Shown,
-    followers: Vec<EdgeDocument>,
-) -> Result<Vec<String>, Error> {
+async fn entitled(app: &App, post: &Shown, followers: Vec<EdgeDocument>) -> Result<Vec<String>> {
     if post.audience == Audience::Public {
         return Ok(followers.into_iter().map(|edge| edge.by).collect());
     }
@@ -162,7 +153,7 @@ async fn entitled(
 }
 
 /// Writes the post to its copies, or removes them if it was deleted.
-pub(in super::super) async fn bring_up_to_date(app: &App, id: &str) -> Result<(), Error> {
+pub(in super::super) async fn bring_up_to_date(app: &App, id: &str) -> Result<()> {
     let post = posts(app).get_part_settled(id, PostDocument::PART).await?;
     let Some(post) = post.filter(|post| post.deleted_at.is_none() || post.due.is_some()) else {
         return feeds::withdraw(app, id).await.map(|_removed| ());

@@ -7,7 +7,6 @@ use std::{
     collections::{HashSet, VecDeque},
 };
 
-use async_graphql::{ID, connection::Connection};
 use futures_util::future::try_join_all;
 use mongodb::bson::{Bson, DateTime};
 
@@ -23,13 +22,7 @@ use super::{
     celebrities::{followed, merged},
     circles::{Viewer, named},
 };
-use crate::{
-    error::Error,
-    graphql::{
-        cx::Cx,
-        page::{Order, Page, Paging},
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Pages that a command reads which looks for the pages of a feed by time. The second one costs the server almost nothing.
 const PAGES: i64 = 2;
@@ -38,11 +31,7 @@ const PAGES: i64 = 2;
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn news(
-    cx: Cx<'_>,
-    month: Option<&str>,
-    paging: Paging,
-) -> Result<Connection<String, Post>, Error> {
+pub async fn news(cx: Cx<'_>, month: Option<&str>, paging: Paging) -> Result<Connection<Post>> {
     let own = cx.requester.subject()?;
     let times = month.map(times_of).transpose()?;
     let list = format!("news {own} {}", month.unwrap_or_default());
@@ -58,11 +47,7 @@ pub async fn news(
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn wall(
-    cx: Cx<'_>,
-    user: Option<&ID>,
-    paging: Paging,
-) -> Result<Connection<String, Post>, Error> {
+pub async fn wall(cx: Cx<'_>, user: Option<&ID>, paging: Paging) -> Result<Connection<Post>> {
     let user = named(cx, user)?;
     let is_own_wall = cx.requester.is(user);
     let feed = Feed { key: wall_of(user), month: None, is_own_wall };
@@ -75,7 +60,7 @@ pub async fn wall(
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn incoming(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Post>, Error> {
+pub async fn incoming(cx: Cx<'_>, paging: Paging) -> Result<Connection<Post>> {
     let own = cx.requester.subject()?;
     let feed = Feed { key: wall_of(own), month: None, is_own_wall: false };
     let page = Feed::page(cx, format!("incoming {own}"), paging)?;
@@ -93,7 +78,7 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    fn page(cx: Cx<'_>, list: String, paging: Paging) -> Result<Page, Error> {
+    fn page(cx: Cx<'_>, list: String, paging: Paging) -> Result<Page> {
         let page = Page::new(
             &cx,
             Order { list, keys: vec![("from", -1), ("at", -1), ("id", -1)] },
@@ -104,7 +89,7 @@ impl Feed<'_> {
     }
 
     /// The first pages that are read.
-    async fn first(&self, cx: Cx<'_>, page: &Page) -> Result<Pages, Error> {
+    async fn first(&self, cx: Cx<'_>, page: &Page) -> Result<Pages> {
         match position(page) {
             None if self.month.is_none() => newest_pages(&cx, &self.key).await,
             begin => self.list(cx, begin.map(|(from, _, _)| (from, true))).await,
@@ -112,12 +97,7 @@ impl Feed<'_> {
     }
 
     /// The pages before the last one that was read, enough for this number of posts if all of them are visible.
-    async fn next(
-        &self,
-        cx: Cx<'_>,
-        last: Option<&ReadPage>,
-        wanted: usize,
-    ) -> Result<Pages, Error> {
+    async fn next(&self, cx: Cx<'_>, last: Option<&ReadPage>, wanted: usize) -> Result<Pages> {
         let Some(last) = last.map(ReadPage::get) else { return Ok((Vec::new(), true)) };
         let limit = wanted.div_ceil(FeedPage::CAP);
         let found = pages_before(&cx, &self.key, last.month, last.n, limit).await?;
@@ -129,7 +109,7 @@ impl Feed<'_> {
         }
     }
 
-    async fn list(&self, cx: Cx<'_>, from: Option<(DateTime, bool)>) -> Result<Pages, Error> {
+    async fn list(&self, cx: Cx<'_>, from: Option<(DateTime, bool)>) -> Result<Pages> {
         let found = list_pages(&cx, &self.key, self.month, from, PAGES).await?;
         let is_end = i64::try_from(found.len()).is_ok_and(|count| count < PAGES);
         Ok((found, is_end))
@@ -150,7 +130,7 @@ pub(super) fn position(page: &Page) -> Option<(DateTime, DateTime, String)> {
 }
 
 /// The beginning of a month, and that of the next one.
-fn times_of(month: &str) -> Result<(DateTime, DateTime), Error> {
+fn times_of(month: &str) -> Result<(DateTime, DateTime)> {
     let invalid = || Error::bad_input("month", "takes a month such as 2026-11");
     let begin = |year: u32, month: u32| {
         DateTime::parse_rfc3339_str(format!("{year:04}-{month:02}-01T00:00:00Z"))
@@ -182,7 +162,7 @@ impl Entry<'_> {
         }
     }
 
-    fn shown(self) -> Result<Shown, Error> {
+    fn shown(self) -> Result<Shown> {
         match self {
             Self::Copy(copy) => copy.shown(),
             Self::Merged(post) => Ok(post),
@@ -198,7 +178,7 @@ async fn read(
     page: &Page,
     (mut pages, mut is_end): Pages,
     mut merged: VecDeque<Shown>,
-) -> Result<Connection<String, Post>, Error> {
+) -> Result<Connection<Post>> {
     let (begin, wanted) = (position(page), page.wanted());
     let mut found = Vec::new();
     loop {
@@ -248,7 +228,7 @@ async fn visible(
     viewer: &Viewer,
     feed: &Feed<'_>,
     posts: Vec<Shown>,
-) -> Result<Vec<Shown>, Error> {
+) -> Result<Vec<Shown>> {
     let shown = viewer.visible(&cx, posts).await?;
     if !feed.is_own_wall {
         return Ok(shown);

@@ -24,7 +24,6 @@ pub use watching::news_changed;
 
 use std::collections::HashMap;
 
-use async_graphql::ID;
 use futures_util::future::try_join_all;
 
 use super::{
@@ -32,24 +31,13 @@ use super::{
     store::{self, users},
     types::{CreateUserInput, CreateUserResult, UpdateProfileInput, UpdateProfileResult},
 };
-use crate::{
-    app::App,
-    domains::assets::operations::asset_by_id,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, NotFound, Stop},
-    },
-    mongo::Version,
-};
+use crate::{domains::assets::operations::asset_by_id, graphql::prelude::*, mongo::Version};
 
 /// Maximum length of a user's subject in bytes; a global id has no room for a longer one.
 const SUBJECT: usize = 180;
 
 /// A user by global id, or the caller. Nobody is visible to callers who aren't signed in.
-pub async fn user(cx: Cx<'_>, id: Option<&ID>) -> Result<Option<UserDocument>, Error> {
+pub async fn user(cx: Cx<'_>, id: Option<&ID>) -> Result<Option<UserDocument>> {
     let Some(own) = &cx.requester.subject else { return Ok(None) };
     let subject = match id {
         None => own.clone(),
@@ -62,7 +50,7 @@ pub async fn user(cx: Cx<'_>, id: Option<&ID>) -> Result<Option<UserDocument>, E
 }
 
 /// The user with this subject, without those whom they block.
-pub async fn user_by_subject(cx: Cx<'_>, subject: &str) -> Result<Option<UserDocument>, Error> {
+pub async fn user_by_subject(cx: Cx<'_>, subject: &str) -> Result<Option<UserDocument>> {
     if subject.len() > SUBJECT {
         return Ok(None);
     }
@@ -91,7 +79,7 @@ pub struct Recipients {
 const RECIPIENTS: usize = 1_000;
 
 /// Looks at the recipients of a message. `subjects` are sorted.
-pub async fn recipients(app: &App, sender: &str, subjects: &[String]) -> Result<Recipients, Error> {
+pub async fn recipients(app: &App, sender: &str, subjects: &[String]) -> Result<Recipients> {
     let mut seen = Recipients::default();
     for subjects in subjects.chunks(RECIPIENTS) {
         let found = store::list_recipients(app, sender, subjects).await?;

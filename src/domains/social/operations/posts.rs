@@ -1,7 +1,6 @@
 //! Posts and comments. A post is the decider of its own changes: each is one guarded update, which also notes in `due`
 //! that the copies are behind. Then a job brings them up to date.
 
-use async_graphql::{ID, connection::Connection};
 use mongodb::bson::Bson;
 
 use super::{
@@ -17,18 +16,7 @@ use super::{
     circles::Viewer,
     delivery, demand_assets, demand_user,
 };
-use crate::{
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        node_id::NodeKind,
-        page::{Order, Page, Paging},
-        refusals::{Conflict, InvalidInput, NotFound, Stop},
-    },
-    mongo::Version,
-};
+use crate::{graphql::prelude::*, mongo::Version};
 
 /// Maximum number of comments on a post.
 const COMMENTS: usize = 500;
@@ -132,7 +120,7 @@ impl From<PostDetailInput> for Detail {
 }
 
 /// A post, if it is visible to the caller.
-pub async fn post(cx: Cx<'_>, id: &ID) -> Result<Option<Shown>, Error> {
+pub async fn post(cx: Cx<'_>, id: &ID) -> Result<Option<Shown>> {
     let Ok(id) = input::id(NodeKind::POST, id) else { return Ok(None) };
     if cx.requester.subject.is_none() {
         return Ok(None);
@@ -233,10 +221,7 @@ pub async fn comment_on_post(
 }
 
 /// The comments without those of users whom the caller blocks.
-pub async fn unblocked(
-    cx: Cx<'_>,
-    comments: Vec<CommentEntry>,
-) -> Result<Vec<CommentEntry>, Error> {
+pub async fn unblocked(cx: Cx<'_>, comments: Vec<CommentEntry>) -> Result<Vec<CommentEntry>> {
     let viewer = Viewer::of(cx).await?;
     Ok(comments.into_iter().filter(|comment| !viewer.blocks(&comment.by)).collect())
 }
@@ -245,11 +230,7 @@ pub async fn unblocked(
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn comments(
-    cx: Cx<'_>,
-    post: &Shown,
-    paging: Paging,
-) -> Result<Connection<String, PostComment>, Error> {
+pub async fn comments(cx: Cx<'_>, post: &Shown, paging: Paging) -> Result<Connection<PostComment>> {
     let order = Order { list: format!("post comments {}", post.id), keys: vec![("n", -1)] };
     let page = Page::new(&cx, order, paging)?;
     let found = posts(&cx).get(&post.id).await?.map(|post| post.comments).unwrap_or_default();

@@ -10,17 +10,7 @@ use super::{
     delivery, demand_user,
     posts::demand_post,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        node_id::NodeKind,
-        refusals::{InvalidInput, NotFound, Stop},
-    },
-    mongo::Version,
-};
+use crate::{graphql::prelude::*, mongo::Version};
 
 /// Votes in a poll, once for each user.
 pub async fn vote_poll(cx: Cx<'_>, input: VotePollInput) -> Result<Shown, Stop<VotePollResult>> {
@@ -57,7 +47,7 @@ pub async fn vote_poll(cx: Cx<'_>, input: VotePollInput) -> Result<Shown, Stop<V
 }
 
 /// Lets the post count a vote.
-pub(in super::super) async fn count(app: &App, vote: &VoteDocument) -> Result<(), Error> {
+pub(in super::super) async fn count(app: &App, vote: &VoteDocument) -> Result<()> {
     let VoteDocument { id, post, choice, .. } = vote;
     let number = i64::try_from(count_votes(app, post, *choice).await?).unwrap_or(i64::MAX);
     // A refusal means that the post has this number or a higher one, or was deleted.
@@ -69,7 +59,7 @@ pub(in super::super) async fn count(app: &App, vote: &VoteDocument) -> Result<()
 }
 
 /// The choice for which the caller has voted.
-pub async fn own_choice(cx: Cx<'_>, post: &str) -> Result<Option<i32>, Error> {
+pub async fn own_choice(cx: Cx<'_>, post: &str) -> Result<Option<i32>> {
     let Some(own) = &cx.requester.subject else { return Ok(None) };
     Ok(votes(&cx).get(&vote_id(post, own)).await?.map(|vote| vote.choice))
 }

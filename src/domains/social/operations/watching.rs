@@ -13,11 +13,7 @@ use super::{
     celebrities::followed,
     feeds::news,
 };
-use crate::{
-    error::Error,
-    graphql::{cx::Cx, page::Paging},
-    mongo::watch::Changes,
-};
+use crate::{graphql::prelude::*, mongo::watch::Changes};
 
 /// Time after which a subscription to news looks without a message: a month has ended, or the caller follows others.
 const POLL: Duration = Duration::from_secs(30);
@@ -28,7 +24,7 @@ const POLL: Duration = Duration::from_secs(30);
 /// The caller isn't signed in.
 pub fn news_changed(
     cx: Cx<'_>,
-) -> Result<impl Stream<Item = async_graphql::Result<NewsChanged>> + use<>, Error> {
+) -> Result<impl Stream<Item = async_graphql::Result<NewsChanged>> + use<>> {
     let (app, requester) = (cx.app.clone(), cx.requester.clone());
     let own = cx.requester.subject()?.to_owned();
     Ok(async_stream::stream! {
@@ -87,7 +83,7 @@ impl Watched {
 }
 
 /// The newest page of the news, the page after it, the first page of this month, and the celebrities.
-async fn to_watch(cx: Cx<'_>, own: &str) -> Result<Vec<Watched>, Error> {
+async fn to_watch(cx: Cx<'_>, own: &str) -> Result<Vec<Watched>> {
     let key = news_of(own);
     let newest = newest_pages(&cx, &key);
     let ((newest, _), followed) = tokio::try_join!(newest, followed(cx, own))?;

@@ -3,19 +3,13 @@
 use std::{collections::HashSet, time::Duration};
 
 use futures_util::future::try_join_all;
-use mongodb::bson::{Bson, DateTime, doc};
 
 use super::super::documents::{FeedPage, NEWEST, ReadPage, Shown, month_of};
 use crate::{
     app::App,
     domains::delivery::Page,
-    error::Error,
-    mongo::{
-        Collection,
-        collection::List,
-        copies::CopyPath,
-        expression::{append, count, literal, stored, stored_fields},
-    },
+    error::Result,
+    mongo::{copies::CopyPath, prelude::*},
 };
 
 /// The collection of the pages of feeds.
@@ -35,7 +29,7 @@ impl Page for FeedPage {
     type Copy = Shown;
 
     /// The guard looks at the open page, the unique index at the others.
-    async fn push_each(app: &App, feeds: &[String], post: &Shown) -> Result<bool, Error> {
+    async fn push_each(app: &App, feeds: &[String], post: &Shown) -> Result<bool> {
         let month = month_of(post.at);
         let copy = literal(stored(post));
         let is_full = doc! { "$gte": [{ "$size": "$posts" }, count(Self::CAP)] };
@@ -52,11 +46,7 @@ impl Page for FeedPage {
         pages(app).update_all(feeds.iter().map(one).collect(), LIMIT).await
     }
 
-    async fn lists_with(
-        app: &App,
-        feeds: &[String],
-        post: &Shown,
-    ) -> Result<HashSet<String>, Error> {
+    async fn lists_with(app: &App, feeds: &[String], post: &Shown) -> Result<HashSet<String>> {
         let list = List {
             filter: doc! { "posts.id": &post.id, "feed": { "$in": feeds } },
             limit: count(feeds.len()),
@@ -68,7 +58,7 @@ impl Page for FeedPage {
     }
 
     /// The last page of the post's month, without its posts.
-    async fn last(app: &App, feed: &str, post: &Shown) -> Result<Option<Self>, Error> {
+    async fn last(app: &App, feed: &str, post: &Shown) -> Result<Option<Self>> {
         let list = List {
             filter: doc! { "feed": feed, "month": month_of(post.at) },
             sort: doc! { "from": -1 },
@@ -89,7 +79,7 @@ impl Page for FeedPage {
 }
 
 /// Writes the post to its copies of lower versions.
-pub(in super::super) async fn overwrite(app: &App, post: &Shown) -> Result<u64, Error> {
+pub(in super::super) async fn overwrite(app: &App, post: &Shown) -> Result<u64> {
     const COPIES: CopyPath = CopyPath { array: "posts", key: "id", version: "version" };
     let mut fields = stored_fields(post);
     fields.remove("id");
@@ -98,7 +88,7 @@ pub(in super::super) async fn overwrite(app: &App, post: &Shown) -> Result<u64, 
 }
 
 /// Removes the copies of a post.
-pub(in super::super) async fn withdraw(app: &App, post: &str) -> Result<u64, Error> {
+pub(in super::super) async fn withdraw(app: &App, post: &str) -> Result<u64> {
     let copies = doc! { "$pull": { "posts": { "id": post } } };
     pages(app).update_many(doc! { "posts.id": post }, copies, Vec::new()).await
 }
@@ -111,7 +101,7 @@ pub(in super::super) async fn list_pages(
     month: Option<&str>,
     from: Option<(DateTime, bool)>,
     limit: i64,
-) -> Result<Vec<ReadPage>, Error> {
+) -> Result<Vec<ReadPage>> {
     let mut filter = doc! { "feed": feed };
     let months = match (month, from) {
         (Some(month), _) => Some(Bson::from(month)),
@@ -131,10 +121,7 @@ pub(in super::super) async fn list_pages(
 
 /// The newest pages of a feed: one or two if it has any, the newest first. Also returns whether these are known to be all.
 /// Reads of other feeds may share the command.
-pub(in super::super) async fn newest_pages(
-    app: &App,
-    feed: &str,
-) -> Result<(Vec<ReadPage>, bool), Error> {
+pub(in super::super) async fn newest_pages(app: &App, feed: &str) -> Result<(Vec<ReadPage>, bool)> {
     read_pages(app).newest(&NEWEST, feed).await
 }
 
@@ -146,7 +133,7 @@ pub(in super::super) async fn pages_before(
     month: &str,
     n: i32,
     limit: usize,
-) -> Result<Vec<ReadPage>, Error> {
+) -> Result<Vec<ReadPage>> {
     let all = read_pages(app);
     let ids: Vec<_> = (0..n).rev().take(limit).map(|n| FeedPage::id(feed, month, n)).collect();
     let found = try_join_all(ids.iter().map(|id| all.get(id))).await?;

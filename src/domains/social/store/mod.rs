@@ -4,20 +4,8 @@ pub(super) mod feeds;
 pub(super) mod posts;
 pub(super) mod votes;
 
-use mongodb::bson::{DateTime, doc};
-
 use super::documents::{EdgeDocument, Profile, UserDocument, edge_id};
-use crate::{
-    app::App,
-    error::Error,
-    graphql::page::Page,
-    mongo::{
-        Collection,
-        collection::List,
-        expression::{append, array, count, filter, literal, stored},
-        guarded::Guarded,
-    },
-};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// The collection of the users.
 pub(super) fn users(app: &App) -> Collection<UserDocument> {
@@ -30,7 +18,7 @@ pub(super) fn edges(app: &App) -> Collection<EdgeDocument> {
 }
 
 /// The edge between two users.
-pub(super) async fn edge(app: &App, by: &str, of: &str) -> Result<Option<EdgeDocument>, Error> {
+pub(super) async fn edge(app: &App, by: &str, of: &str) -> Result<Option<EdgeDocument>> {
     edges(app).get(&edge_id(by, of)).await
 }
 
@@ -68,12 +56,7 @@ pub(super) fn remove_circle(app: &App, by: &str, of: &str, circle: &str) -> Guar
 }
 
 /// Removes an edge that has no other circle. Returns whether it did.
-pub(super) async fn remove_edge(
-    app: &App,
-    by: &str,
-    of: &str,
-    circle: &str,
-) -> Result<bool, Error> {
+pub(super) async fn remove_edge(app: &App, by: &str, of: &str, circle: &str) -> Result<bool> {
     let last = doc! { "_id": edge_id(by, of), "circles": [circle] };
     Ok(edges(app).remove(last).await.decided()?.is_some())
 }
@@ -97,7 +80,7 @@ pub(super) async fn list_recipients(
     app: &App,
     sender: &str,
     subjects: &[String],
-) -> Result<Vec<UserDocument>, Error> {
+) -> Result<Vec<UserDocument>> {
     let sender = doc! { "$elemMatch": { "$eq": sender } };
     let projection = doc! { "profile": 1, "version": 1, "at": 1, "v": 1, "blocked": sender };
     users(app).list(List { projection: Some(projection), ..List::of_ids(subjects) }).await
@@ -113,7 +96,7 @@ pub(super) fn begin_marking(app: &App, id: &str) -> Guarded<UserDocument> {
 }
 
 /// Marks these edges. Whether they keep the mark is decided by that.
-pub(super) async fn mark(app: &App, ids: &[&str]) -> Result<u64, Error> {
+pub(super) async fn mark(app: &App, ids: &[&str]) -> Result<u64> {
     let undone = [doc! { "merged": { "$exists": false } }, doc! { "due": { "$exists": true } }];
     let set = doc! { "$set": { "merged": "$by", "due": "$$REMOVE" } };
     edges(app).update_many(doc! { "_id": { "$in": ids }, "$or": undone }, vec![set], vec![]).await
@@ -140,7 +123,7 @@ pub(super) fn decide_mark(app: &App, edge: &EdgeDocument, is_kept: bool) -> Guar
 }
 
 /// The marked edges of a follower.
-pub(super) async fn list_marked(app: &App, by: &str) -> Result<Vec<EdgeDocument>, Error> {
+pub(super) async fn list_marked(app: &App, by: &str) -> Result<Vec<EdgeDocument>> {
     edges(app).find_by(&["merged"], by).await
 }
 
@@ -148,7 +131,7 @@ pub(super) async fn list_marked(app: &App, by: &str) -> Result<Vec<EdgeDocument>
 const CELEBRITIES: i64 = 100_000;
 
 /// The subjects of the users whose posts news merge in, and whose edges have no marks yet.
-pub(super) async fn list_unmarked(app: &App) -> Result<Vec<String>, Error> {
+pub(super) async fn list_unmarked(app: &App) -> Result<Vec<String>> {
     let list = List {
         filter: doc! { "celebrityAt": { "$exists": true } },
         limit: CELEBRITIES,
@@ -160,11 +143,7 @@ pub(super) async fn list_unmarked(app: &App) -> Result<Vec<String>, Error> {
 }
 
 /// A page of the followers of a user.
-pub(super) async fn list_followers(
-    app: &App,
-    page: &Page,
-    of: &str,
-) -> Result<Vec<EdgeDocument>, Error> {
+pub(super) async fn list_followers(app: &App, page: &Page, of: &str) -> Result<Vec<EdgeDocument>> {
     edges(app).list(List { hint: Some("of"), ..page.list(doc! { "of": of }) }).await
 }
 
@@ -174,7 +153,7 @@ pub(super) async fn list_following(
     page: &Page,
     by: &str,
     circle: Option<&str>,
-) -> Result<Vec<EdgeDocument>, Error> {
+) -> Result<Vec<EdgeDocument>> {
     let mut filter = doc! { "by": by };
     if let Some(circle) = circle {
         filter.insert("circles", circle);
@@ -189,7 +168,7 @@ pub(super) async fn next_followers(
     of: &str,
     after: Option<&str>,
     limit: usize,
-) -> Result<Vec<EdgeDocument>, Error> {
+) -> Result<Vec<EdgeDocument>> {
     let mut filter = doc! { "of": of };
     if let Some(after) = after {
         filter.insert("_id", doc! { "$gt": after });
@@ -200,6 +179,6 @@ pub(super) async fn next_followers(
 }
 
 /// Number of followers of a user, counted up to `most`.
-pub(super) async fn count_followers(app: &App, of: &str, most: u64) -> Result<u64, Error> {
+pub(super) async fn count_followers(app: &App, of: &str, most: u64) -> Result<u64> {
     edges(app).count(doc! { "of": of }, most).await
 }

@@ -1,21 +1,13 @@
 //! MongoDB access of posts and votes.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
 use super::{
     super::documents::{CommentEntry, PostDocument, VoteDocument},
     feeds,
 };
 use crate::{
     app::App,
-    error::Error,
-    mongo::{
-        Collection,
-        collection::List,
-        expression::{append, array, count, literal, whole},
-        guarded::Guarded,
-        keyset,
-    },
+    error::Result,
+    mongo::{keyset, prelude::*},
 };
 
 /// The collection of the posts.
@@ -111,11 +103,7 @@ pub(in super::super) fn raise_votes(
 }
 
 /// Number of votes for a choice.
-pub(in super::super) async fn count_votes(
-    app: &App,
-    post: &str,
-    choice: i32,
-) -> Result<u64, Error> {
+pub(in super::super) async fn count_votes(app: &App, post: &str, choice: i32) -> Result<u64> {
     votes(app).count(doc! { "post": post, "choice": choice }, u64::from(u32::MAX)).await
 }
 
@@ -143,7 +131,7 @@ pub(in super::super) async fn list_merged(
     authors: &[&str],
     (since, until): (DateTime, &Until),
     limit: usize,
-) -> Result<Vec<PostDocument>, Error> {
+) -> Result<Vec<PostDocument>> {
     let keys = [("shown.at", -1), ("shown.id", -1)];
     let filter = doc! { "merged": { "$in": authors }, "shown.at": { "$gte": since } };
     let filter = match until {
@@ -183,7 +171,7 @@ impl Until {
 
 /// Removes what is left of a deleted post, unless work on it is pending. Returns whether it did. A worker that lost its
 /// lease and died may have put copies after they were removed; no command of it can arrive any more.
-pub(in super::super) async fn forget(app: &App, id: &str) -> Result<bool, Error> {
+pub(in super::super) async fn forget(app: &App, id: &str) -> Result<bool> {
     feeds::withdraw(app, id).await?;
     votes(app).remove_many(doc! { "post": id }).await?;
     let gone = doc! {

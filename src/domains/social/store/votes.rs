@@ -9,10 +9,10 @@ use super::{
     super::documents::{VoteDocument, vote_id},
     posts::votes,
 };
-use crate::{app::App, error::Error, mongo::expression::literal};
+use crate::{app::App, error::Result, mongo::expression::literal};
 
 /// Gives a vote to another user. It can be repeated after a cut, and then [`give`] finishes it.
-pub(in super::super) async fn pass_on(app: &App, id: &str, to: &str) -> Result<(), Error> {
+pub(in super::super) async fn pass_on(app: &App, id: &str, to: &str) -> Result<()> {
     let Some(vote) = votes(app).get_settled(id).await? else { return Ok(()) };
     let new = vote_id(&vote.post, to);
     let hidden = VoteDocument { id: new.clone(), post: String::new(), due: None, ..vote };
@@ -23,7 +23,7 @@ pub(in super::super) async fn pass_on(app: &App, id: &str, to: &str) -> Result<(
 }
 
 /// Gives a vote that belongs to no post to the one that its `_id` names. The post counts it again.
-pub(in super::super) async fn give(app: &App, id: &str) -> Result<(), Error> {
+pub(in super::super) async fn give(app: &App, id: &str) -> Result<()> {
     let Some((post, _)) = id.split_once(' ') else { return Ok(()) };
     let set = doc! { "post": literal(post), "due": "$$NOW" };
     votes(app).set(doc! { "_id": id, "post": "" }, set).held().await.map(|_| ())

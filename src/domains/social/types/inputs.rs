@@ -1,16 +1,15 @@
 //! Inputs and results of the mutations.
 
-use async_graphql::{ID, OneofObject};
+use async_graphql::OneofObject;
 
 use super::{
     super::documents::{Audience, Shown, UserDocument},
     AlreadyVoted, DeletedPost, Post, User,
 };
 use crate::graphql::{
-    declared::{Input, each, id, input, result, text},
+    declared::{each, id, text},
     input as checks,
-    node_id::NodeKind,
-    refusals::{AlreadyExists, Conflict, InvalidInput, NotFound, Unusable},
+    prelude::*,
 };
 
 /// Maximum length of the name of a circle in characters.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     app::App,
-    error::Error,
+    error::Result,
     graphql::{
         shared::Shared,
         shares::{Client, Turns},
@@ -114,7 +114,7 @@ impl Channel {
     }
 
     /// Reads the ring until the cursor is closed, or the topic has no subscribers.
-    async fn read(&self, app: &App, channels: &Channels) -> Result<(), Error> {
+    async fn read(&self, app: &App, channels: &Channels) -> Result<()> {
         let ring = store::ring(app, &self.topic);
         let end = ring.newest::<MessageDocument>().await?.map(|newest| newest.id);
         let mut joining = Joining::new(&self.recent().window);
@@ -179,7 +179,7 @@ impl Reads {
         &self,
         after: Option<&str>,
         most: usize,
-    ) -> Result<Option<Vec<MessageDocument>>, Error> {
+    ) -> Result<Option<Vec<MessageDocument>>> {
         let _turn = self.turns.wait(self.client).await?;
         match after {
             Some(id) => self.ring.after(id, most).await,

@@ -15,16 +15,11 @@ use super::{
     check_name, is_visible,
     window::{MOST, MOST_BYTES},
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::{
-        cx::Cx,
-        input,
-        shared::Shared,
-        shares::{Client, Clients},
-        subscription::Progress,
-    },
+use crate::graphql::{
+    prelude::*,
+    shared::Shared,
+    shares::{Client, Clients},
+    subscription::Progress,
 };
 
 /// Maximum number of characters of a position.
@@ -39,7 +34,7 @@ pub fn topic(
     name: String,
     since: Option<String>,
     progress: Arc<Progress>,
-) -> Result<impl Stream<Item = async_graphql::Result<Shared<TopicMessages>>> + use<>, Error> {
+) -> Result<impl Stream<Item = async_graphql::Result<Shared<TopicMessages>>> + use<>> {
     check_name("name", &name)?;
     if let Some(since) = &since {
         input::verbatim("since", since, 1..=POSITION)?;
@@ -105,7 +100,7 @@ impl Subscriber {
     }
 
     /// The next response; `None` at the end.
-    async fn next(&mut self, progress: &Progress) -> Result<Option<Shared<TopicMessages>>, Error> {
+    async fn next(&mut self, progress: &Progress) -> Result<Option<Shared<TopicMessages>>> {
         loop {
             // What changes from here on is seen when it waits.
             let is_over = self.signal.borrow_and_update().is_over;
@@ -135,7 +130,7 @@ impl Subscriber {
     }
 
     /// Finds the place, and returns the first response.
-    async fn begin(&mut self) -> Result<Option<Shared<TopicMessages>>, Error> {
+    async fn begin(&mut self) -> Result<Option<Shared<TopicMessages>>> {
         let opened = self.signal.wait_for(|signal| signal.is_open || signal.is_over).await;
         if !opened.is_ok_and(|signal| !signal.is_over) {
             return Ok(None);
@@ -171,7 +166,7 @@ impl Subscriber {
     }
 
     /// The next response of a place in the ring. `None` if the gateway itself hasn't read so far yet.
-    async fn next_older(&mut self) -> Result<Option<Shared<TopicMessages>>, Error> {
+    async fn next_older(&mut self) -> Result<Option<Shared<TopicMessages>>> {
         let Place::Ring(Older { after, most, is_first }) = &self.place else { return Ok(None) };
         let end = {
             let mut recent = self.channel.recent();

@@ -17,19 +17,7 @@ use super::{
         PublishInput, PublishResult, PublishedMessages, TopicLimitReached, TopicUsage,
     },
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::{Attempt, Op, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        input,
-        refusals::{AlreadyExists, Conflict, InvalidInput, NotFound, Stop},
-        requester::Requester,
-        scalars::Long,
-    },
-};
+use crate::graphql::prelude::*;
 
 /// Sizes of a topic in bytes.
 pub(super) const BYTES: RangeInclusive<i64> = 4_096..=1 << 40;
@@ -63,14 +51,14 @@ fn is_visible(requester: &Requester, topic: &TopicEntry) -> bool {
 }
 
 /// The topics that the caller may follow, in the order of their creation.
-pub async fn topics(cx: Cx<'_>) -> Result<Vec<TopicEntry>, Error> {
+pub async fn topics(cx: Cx<'_>) -> Result<Vec<TopicEntry>> {
     let mut all = store::list(&cx).await?;
     all.retain(|topic| is_visible(cx.requester, topic));
     Ok(all)
 }
 
 /// The topic with this name. Its ring exists.
-async fn ready(app: &App, name: &str) -> Result<Option<TopicEntry>, Error> {
+async fn ready(app: &App, name: &str) -> Result<Option<TopicEntry>> {
     let found = store::find(app, name).await?;
     if let Some(topic) = found.as_ref().filter(|topic| !topic.is_ready) {
         finish(app, topic).await?;
@@ -79,7 +67,7 @@ async fn ready(app: &App, name: &str) -> Result<Option<TopicEntry>, Error> {
 }
 
 /// How much a topic contains.
-pub(super) async fn usage(app: &App, topic: &TopicEntry) -> Result<TopicUsage, Error> {
+pub(super) async fn usage(app: &App, topic: &TopicEntry) -> Result<TopicUsage> {
     let ring = store::ring(app, topic);
     let mark = async { ring.list::<MessageDocument>(&[&topic.ring]).await };
     let (contents, mark) = tokio::try_join!(ring.contents(), mark)?;
@@ -157,7 +145,7 @@ fn created_before(
 }
 
 /// Creates the ring of a topic, with the mark at its start. It can be repeated.
-pub(super) async fn finish(app: &App, topic: &TopicEntry) -> Result<(), Error> {
+pub(super) async fn finish(app: &App, topic: &TopicEntry) -> Result<()> {
     if topic.is_ready {
         return Ok(());
     }

@@ -15,6 +15,9 @@ Headers = Dict[str, str]
 #: JSON strings are escaped, so that no title can look like it.
 SIGNS_OF_FAILURE = ('"errors":', '"code":"')
 
+#: Seconds without any answer after which a server is taken for dead.
+SILENCE = 60
+
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
 
@@ -118,11 +121,21 @@ async def _send_all(address: Address, requests: List[bytes], at_once: int) -> Li
         connection = await Connection.to(address)
         try:
             for place, request in waiting:
-                answers[place] = await asyncio.wait_for(connection.send(request), 60)
+                answers[place] = await connection.send(request)
         finally:
             connection.close()
 
-    await asyncio.gather(*(work() for _ in range(min(at_once, len(requests)) or 1)))
+    async def work_together() -> None:
+        await asyncio.gather(*(work() for _ in range(min(at_once, len(requests)) or 1)))
+
+    workers = asyncio.ensure_future(work_together())
+    # A timer of each request would cost several times what else this client does for it.
+    answered = -1
+    while not (await asyncio.wait([workers], timeout=SILENCE))[0]:
+        before, answered = answered, sum(answer is not None for answer in answers)
+        if answered == before:
+            raise asyncio.TimeoutError(f"no answer for {SILENCE} seconds")
+    await workers
     return answers
 
 

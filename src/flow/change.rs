@@ -59,12 +59,17 @@ impl<R> Change<R> {
         Self { id, guard, rules, set, then, commits, is_numbered: false }
     }
 
-    /// Replaces the guard of the rules by other conditions. All of them hold if and only if all rules do, in every document
-    /// that there can be; but MongoDB evaluates them with less work. The rules still give the reason of a refusal.
-    #[must_use]
-    pub fn guarded_by(mut self, conditions: impl IntoIterator<Item = Condition>) -> Self {
-        self.guard = all(conditions.into_iter().map(|condition| condition.expression()).collect());
-        self
+    /// Like [`Self::ruled`], with other conditions as the guard. All of them hold if and only if all rules do, in every
+    /// document that there can be; but MongoDB evaluates them with less work. The rules give the reason of a refusal.
+    pub fn ruled_and_guarded(
+        id: impl Into<String>,
+        guard: impl IntoIterator<Item = Condition>,
+        rules: impl IntoIterator<Item = (Condition, R)>,
+        set: Document,
+    ) -> Self {
+        let guard = all(guard.into_iter().map(|condition| condition.expression()).collect());
+        let (id, rules, then, commits) = (id.into(), Vec::from_iter(rules), Vec::new(), None);
+        Self { id, guard, rules, set, then, commits, is_numbered: false }
     }
 
     /// Adds stages to the update, after the one that sets the fields.

@@ -194,8 +194,9 @@ impl<T: Stored> Guarded<T> {
             }
             Some(After::Unread(sends)) => {
                 let keys = Keys::Unique("_id");
-                let lookup =
-                    Lookup { collection, reads, keys, fields: Fields::All, majority: true };
+                // As attempts begin with it, so that the reads of both share commands.
+                let fields = Fields::Timed;
+                let lookup = Lookup { collection, reads, keys, fields, majority: true };
                 (loader.read(&lookup, &id.unwrap_or_default()).await?, sends)
             }
         };

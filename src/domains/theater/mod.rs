@@ -20,8 +20,8 @@
 //! The booking is the decider of its holds and of its checkout. It is a [basket](super::baskets), which has the diagram of its
 //! states:
 //!
-//! - **Holding**: read the booking and the screening's plan, hold the seats under a tag, then commit on the booking. If
-//!   the commit is refused, the tag is marked void on the booking, then the seats are freed.
+//! - **Holding**: read the booking, and the screening's plan unless the gateway keeps it; hold the seats under a tag, then
+//!   commit on the booking. If the commit is refused, the tag is marked void on the booking, then the seats are freed.
 //! - **Releasing**: commit on the booking, which moves the hold to the outbox; then free and settle.
 //! - **Closing**: CANCELLING or EXPIRING ends all commits. Then all holds are freed. A hold whose commit comes too late is
 //!   freed by its own attempt or by the sweep.
@@ -41,7 +41,7 @@
 //!
 //! # Sweeps
 //!
-//! Every write of a screening derives `sweepAt`: the time of the oldest hold that the sweep hasn't looked at, or of the
+//! Every write of a screening derives `sweepAt`: the time of the first hold that the sweep hasn't looked at, or of the
 //! oldest mark of a refund. Two grace periods later no attempt can commit the hold any more. If its booking has the hold,
 //! the sweep marks it as `kept`, and from then on leaves it to the booking. If the booking is closed or gone, or its tag is
 //! recorded without the hold, nobody will sell it, and it is freed. Otherwise its tag is aborted first.
@@ -49,7 +49,7 @@
 //! # Plans
 //!
 //! A screening copies the plan of its theater when it is created. A change of the plan applies to later screenings. Plan,
-//! prices and times of a screening never change, so what was read of them is true.
+//! prices and times of a screening never change, so what was read of them is true, and each gateway keeps it.
 //!
 //! Invariants, per screening: the seats that aren't taken are as many as `seatsAvailable`; each held seat is in one hold,
 //! each sold seat in one sale. The holds of an active booking are held; a closed booking holds nothing. Each sale is a line

@@ -1,9 +1,10 @@
 //! What is picked up, dropped, given, worn, and put into containers.
 
+use mongodb::bson::{Bson, Document, doc};
 use serde_json::json;
 
 use super::{World, arrows, born, carried, descriptions, item, mint, quiet, seen};
-use crate::support::{Gateway, cuts};
+use crate::support::{Gateway, cuts, key};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thing_is_picked_up_dropped_and_given() {
@@ -198,6 +199,44 @@ async fn stacks_split_and_merge() {
     let drop = json!({ "characterId": ann, "thingId": own });
     player.made("drop", drop).await;
     assert_eq!(descriptions(&seen(&gateway, &hall).await["things"]), ["16 arrows"]);
+    gateway.assert_sound().await;
+}
+
+/// What is picked up is planned by the character's copy of the place. A copy that is behind decides nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_copy_says_that_is_behind_is_neither_taken_nor_refused() {
+    let gateway = Gateway::start().await;
+    let World { hall, .. } = World::new(&gateway).await;
+    let ann = born(&gateway, "ann", &hall).await;
+    let arrows = arrows(&gateway).await;
+    let pile = mint(&gateway, &arrows, json!({ "placeId": hall, "quantity": 9 })).await;
+    let gem = item(&gateway, "gem", json!({})).await;
+    let gem = mint(&gateway, &gem, json!({ "placeId": hall })).await;
+    quiet(&gateway).await;
+    let player = gateway.player("ann");
+    let picks = async |thing: &str, quantity: i32| {
+        let input = json!({ "characterId": ann, "thingId": thing, "quantity": quantity });
+        player.plays("pickUp", input).await
+    };
+    let copied = async |things: Document| {
+        let of_ann = doc! { "_id": key(&ann) };
+        let changed = gateway.raw("characters").update_one(of_ann, doc! { "$set": things }).await;
+        assert_eq!(changed.expect("changed").matched_count, 1);
+    };
+    // There were more pieces.
+    copied(doc! { "room.things.0.quantity": 50_i64 }).await;
+    let refused = picks(&pile, 20).await;
+    assert_eq!(refused["field"], "input.quantity", "{refused:#}");
+    // It has got a price.
+    copied(doc! { "room.things.1.price": 7_i64 }).await;
+    assert_eq!(descriptions(&picks(&gem, 1).await["inventory"]), ["gem"]);
+    quiet(&gateway).await;
+    // They weren't there yet.
+    copied(doc! { "room.things": Vec::<Bson>::new() }).await;
+    let after = picks(&pile, 4).await;
+    assert_eq!(descriptions(&after["inventory"]), ["gem", "4 arrows"], "{after:#}");
+    assert_eq!(descriptions(&seen(&gateway, &hall).await["things"]), ["5 arrows"]);
+    quiet(&gateway).await;
     gateway.assert_sound().await;
 }
 

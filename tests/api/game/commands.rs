@@ -49,9 +49,9 @@ async fn the_commands_of_picking_up() {
         assert_eq!(said["__typename"], "Character", "{said:#}");
     };
     let expected = [
+        // The character has a copy of its place.
         "find characters",
         "find moves",
-        "find places",
         // The parts are taken, the move is decided, the parts are given.
         "update characters",
         "update places",

@@ -5,8 +5,9 @@ use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
 use super::{
-    PRICES, alter, assert_map, begin, booking, cancelling, check_out, checking_out, complete, hall,
-    hold, holding_seats, id_of, open, receipt, said, screening_in, stored, theater,
+    HOUR, PRICES, alter, assert_map, begin, booking, cancelling, check_out, checking_out, complete,
+    create_screening, hall, hold, holding_seats, id_of, open, receipt, said, screening_in,
+    screening_input, stored, theater,
 };
 use crate::{
     commands::sends_only,
@@ -93,12 +94,17 @@ async fn what_is_refused_leaves_the_booking_as_it_was() {
 async fn a_guest_pays_nothing_for_a_free_seat_and_may_sign_in_for_it() {
     let none = docgate::config::PaymentProvider::None;
     let gateway = Gateway::with(|config| config.payments = none).await;
-    let screening = hall(&gateway, &["AAAA"]).await;
+    let theater = theater(&gateway, &["AAAA"]).await;
+    let screening = screening_in(&gateway, &theater).await;
     let nobody = gateway.anonymous();
     let dear = holding_seats(&nobody, &screening, &[("A", 1)]).await;
     assert_eq!(said(&check_out(&nobody, &dear, "none", "op").await), "PAYMENT_DECLINED");
     nobody.does(cancelling(&dear)).await;
-    alter(&gateway, "screenings", &screening, doc! { "prices": [0_i64, 0_i64] }).await;
+    let mut free = screening_input(&gateway, &theater, 24 * HOUR).await;
+    for price in free["prices"].as_array_mut().expect("prices") {
+        price["price"] = json!(0);
+    }
+    let screening = id_of(&create_screening(&gateway.merchant(), free).await);
     let id = holding_seats(&nobody, &screening, &[("A", 1)]).await;
     let paid = check_out(&nobody, &id, "none", "op").await;
     assert_eq!(said(&paid), "Receipt", "{paid:#}");

@@ -1,14 +1,15 @@
 //! Holding and releasing seats.
 
 use futures_util::future::join_all;
-use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
-    PRICES, alter, assert_map, begin, booking, cancelling, check_out, complete, hall, hold,
-    holding, holding_seats, open, releasing, said, screening_in, stored, theater,
+    HOUR, PRICES, assert_map, begin, booking, cancelling, check_out, complete, create_screening,
+    hall, hold, holding, holding_seats, id_of, open, releasing, said, screening_in,
+    screening_input, stored, theater,
 };
 use crate::{
+    commands::sends_only,
     shop::account,
     support::{Gateway, short_bounds},
 };
@@ -36,6 +37,31 @@ async fn seats_are_held_at_the_prices_of_the_screening() {
     assert_map(&gateway, &screening, &["hA_A", "BBB"]).await;
     assert_eq!(said(&visitor.does(releasing(&id, keys[0], None)).await), "NOT_FOUND");
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_reads_the_plan_of_a_screening_once() {
+    let base = Gateway::start().await;
+    let screening = hall(&base, &["AAAA"]).await;
+    let id = open(&base.shopper("ann")).await;
+    let holds = async |gateway: &Gateway| {
+        for seat in [1, 2] {
+            let held = hold(&gateway.shopper("ann"), &id, &screening, &[("A", seat)]).await;
+            assert_eq!(said(&held), "Booking", "{held:#}");
+        }
+    };
+    let expected = [
+        "find bookings",
+        "find screenings",
+        "update screenings",
+        "findAndModify bookings",
+        // The second hold.
+        "find bookings",
+        "update screenings",
+        "findAndModify bookings",
+    ];
+    sends_only(&base, holds, &expected).await;
+    assert_map(&base, &screening, &["hhAA"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -200,7 +226,8 @@ async fn what_is_no_seat_changes_nothing() {
 async fn a_booking_has_limits_and_one_currency() {
     let gateway = Gateway::start().await;
     let row = "A".repeat(120);
-    let screening = hall(&gateway, &[&row]).await;
+    let theater = theater(&gateway, &[&row]).await;
+    let screening = screening_in(&gateway, &theater).await;
     let visitor = gateway.shopper("ann");
     let id = open(&visitor).await;
     let seats =
@@ -218,9 +245,11 @@ async fn a_booking_has_limits_and_one_currency() {
     visitor.does(cancelling(&id)).await;
     let refused = hold(&visitor, &other, &screening, &[("A", 1)]).await;
     assert_eq!(refused["field"], "input.bookingId", "{refused:#}");
-    alter(&gateway, "screenings", &screening, doc! { "currency": "USD" }).await;
+    let mut in_dollars = screening_input(&gateway, &theater, 24 * HOUR).await;
+    in_dollars["currency"] = json!("USD");
+    let in_dollars = id_of(&create_screening(&gateway.merchant(), in_dollars).await);
     let id = open(&visitor).await;
-    let refused = hold(&visitor, &id, &screening, &[("A", 1)]).await;
+    let refused = hold(&visitor, &id, &in_dollars, &[("A", 1)]).await;
     assert_eq!(said(&refused), "CURRENCY_MISMATCH", "{refused:#}");
     gateway.assert_sound().await;
 }

@@ -215,6 +215,12 @@ impl Part {
         Self::of(Found::Place(Box::new(place)))
     }
 
+    /// The part of a character's place, by the copy that the character has of it.
+    pub(super) fn of_copied_place(character: &CharacterDocument) -> Self {
+        let (id, things) = (character.place.clone(), character.room.things.clone());
+        Self::of(Found::Copied { id, things })
+    }
+
     /// A thing leaves, with all that it contains. Returns what arrives at the receiver. `new_id` is the id of the pieces if
     /// the stack is split.
     pub(super) fn hands_out(

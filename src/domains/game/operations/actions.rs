@@ -1,5 +1,7 @@
 //! What players do with their characters.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::{
     super::{
         documents::{CharacterDocument, PlayerEntry, ThingRecord},
@@ -32,17 +34,29 @@ pub async fn pick_up(cx: Cx<'_>, input: PickUpInput) -> Acted<PickUpResult> {
     let op = &cx.op(&[subject, "pickUp"], key, &**input);
     let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
-    act(call, |character| take_up(cx, character, wanted)).await
+    let is_first = AtomicBool::new(true);
+    act(call, |character| take_up(cx, character, wanted, is_first.swap(false, Ordering::Relaxed)))
+        .await
 }
 
-/// The parts of the move of a thing from the place to the character.
+/// The parts of the move of a thing from the place to the character. With `by_copy` they are planned by the copy that the
+/// character has of its place, which spares the read of the place. The copy may be older. So what it refuses is planned by
+/// the place itself, and if the place has changed since, its guard refuses the part, and the next try has to read it.
 pub(super) async fn take_up<U: Refuses>(
     cx: Cx<'_>,
     character: CharacterDocument,
     wanted: Wanted<'_>,
+    by_copy: bool,
 ) -> Result<Vec<Part>, Stop<U>> {
-    let mut from = Part::of_place(place_of(&cx, &character).await?);
-    let things = from.hands_out(wanted, cx.ids().random())?;
+    let hands_out = |mut from: Part| {
+        let things = from.hands_out(wanted, cx.ids().random())?;
+        Ok::<_, Why>((from, things))
+    };
+    let copied = by_copy.then(|| hands_out(Part::of_copied_place(&character)).ok()).flatten();
+    let (from, things) = match copied {
+        Some(planned) => planned,
+        None => hands_out(Part::of_place(place_of(&cx, &character).await?))?,
+    };
     let mut to = at_own_place(character);
     to.receives(things);
     Ok(vec![to, from])

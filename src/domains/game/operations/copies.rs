@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::super::{
@@ -14,14 +14,32 @@ use crate::graphql::prelude::*;
 
 /// Shortest time between two passes over the copies of one place.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Later passes begin at multiples of this time. So those of several busy places begin together, and share their reads and
+/// the ends of their passes.
+const TURN: Duration = Duration::from_millis(100);
 
-/// The places whose copies are being brought up to date by this gateway, and whether they have changed since.
-#[derive(Default)]
-struct Spreading(Mutex<HashMap<String, bool>>);
+/// The copies that are being brought up to date by this gateway.
+struct Spreading {
+    /// Their places, and whether they have changed since.
+    places: Mutex<HashMap<String, bool>>,
+    /// Since when turns are counted.
+    since: Instant,
+}
+
+impl Default for Spreading {
+    fn default() -> Self {
+        Self { places: Mutex::default(), since: Instant::now() }
+    }
+}
 
 impl Spreading {
     fn with<R>(&self, act: impl FnOnce(&mut HashMap<String, bool>) -> R) -> R {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.places.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How long a place waits for its next pass.
+    fn pause(&self) -> Duration {
+        until_turn(self.since.elapsed())
     }
 
     /// Whether the copies of a place have to be looked at once more: they are behind, or the place has changed. If not,
@@ -38,6 +56,13 @@ impl Spreading {
             }
         })
     }
+}
+
+/// The time from `now` to the first turn after the pause.
+fn until_turn(now: Duration) -> Duration {
+    let (earliest, turn) = ((now + PAUSE).as_millis(), TURN.as_millis());
+    let ahead = u64::try_from(earliest.next_multiple_of(turn) - earliest).unwrap_or_default();
+    PAUSE + Duration::from_millis(ahead)
 }
 
 /// Brings the copies of the places among the holders up to date, behind the reply. Changes that follow each other soon
@@ -65,7 +90,7 @@ pub(super) fn spread_soon(app: &App, holders: &[Holder]) {
                 if !shared.again(&place, is_behind) {
                     return Ok(());
                 }
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(shared.pause()).await;
             }
         });
     }
@@ -80,4 +105,20 @@ pub(in super::super) async fn spread(app: &App, place: &str) -> Result<Option<bo
     };
     store::spread(app, &found).await?;
     store::end_spreading(app, &found).held().await.map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_of_several_places_begin_at_one_turn() {
+        let turns = [1_001, 1_050, 1_099, 1_100].map(|now| {
+            let now = Duration::from_millis(now);
+            now + until_turn(now)
+        });
+        assert_eq!(turns, [Duration::from_millis(1_600); 4]);
+        let later = Duration::from_millis(1_101);
+        assert_eq!(later + until_turn(later), Duration::from_millis(1_700));
+    }
 }

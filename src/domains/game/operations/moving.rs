@@ -133,7 +133,9 @@ impl Statements for Moves<'_> {
             Found::Character(_) => {
                 characters(app).write_made(|| part.take(), attempt).await?.applied()
             }
-            Found::Place(_) => places(app).write_made(|| part.take(), attempt).await?.applied(),
+            Found::Place(_) | Found::Copied { .. } => {
+                places(app).write_made(|| part.take(), attempt).await?.applied()
+            }
         })
     }
 

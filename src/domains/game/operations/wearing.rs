@@ -112,7 +112,8 @@ pub async fn take_from_container(
         if decided.is_none() && things::find(&found.inventory, id).is_some() {
             return rearranged(cx, &attempt, found, take_out).await;
         }
-        call.try_out(&attempt, found, decided, |character| take_up(cx, character, wanted)).await
+        call.try_out(&attempt, found, decided, |character| take_up(cx, character, wanted, false))
+            .await
     })
     .await
 }

@@ -38,6 +38,13 @@ pub(in super::super) enum Found {
     Character(Box<CharacterDocument>),
     /// A place.
     Place(Box<PlaceDocument>),
+    /// A place by the copy that a character has of it, which may be older. Its gold and its marks aren't known.
+    Copied {
+        /// `_id` of the place.
+        id: String,
+        /// What lies there.
+        things: Vec<ThingRecord>,
+    },
     /// A character that the move creates.
     Newborn(Box<CharacterDocument>),
 }
@@ -73,6 +80,7 @@ impl Found {
         let (kind, id) = match self {
             Self::Character(found) | Self::Newborn(found) => (HolderKind::Character, &found.id),
             Self::Place(found) => (HolderKind::Place, &found.id),
+            Self::Copied { id, .. } => (HolderKind::Place, id),
         };
         Holder { kind, id: id.clone() }
     }
@@ -81,6 +89,7 @@ impl Found {
         match self {
             Self::Character(found) | Self::Newborn(found) => &found.inventory,
             Self::Place(found) => &found.inventory,
+            Self::Copied { things, .. } => things,
         }
     }
 
@@ -88,6 +97,7 @@ impl Found {
         match self {
             Self::Character(found) | Self::Newborn(found) => found.gold,
             Self::Place(found) => found.gold,
+            Self::Copied { .. } => 0,
         }
     }
 
@@ -95,6 +105,7 @@ impl Found {
         match self {
             Self::Character(found) | Self::Newborn(found) => &found.marks,
             Self::Place(found) => &found.marks,
+            Self::Copied { .. } => &[],
         }
     }
 
@@ -116,6 +127,7 @@ impl Found {
                 }
                 ("players", Self::Place(found)) => stored(&found.players),
                 (_, Self::Place(found)) => return stored_fields(&**found),
+                (_, Self::Copied { .. }) => continue,
             };
             fields.insert(name, value);
         }
@@ -196,7 +208,11 @@ impl Part {
         let attempt = &self.mark.attempt;
         let unmarked = contains("marks.try", &**attempt).negated();
         let rules = self.rules.iter().cloned().chain([(unmarked, Reason::InTheWay)]);
-        let mut set = doc! { "marks": append("$marks", vec![self.mark_now()]) };
+        let mut set = doc! {
+            "marks": append("$marks", vec![self.mark_now()]),
+            // None of the marks before is younger.
+            "markedAt": { "$ifNull": ["$markedAt", "$$NOW"] },
+        };
         let extent = self.extent();
         if extent.leaving || extent.arriving {
             set.insert("inventory", self.inventory());
@@ -211,7 +227,7 @@ impl Part {
         if extent.players {
             set.insert("players", self.players());
         }
-        Change::ruled(holder.id, rules, changed_of(holder.kind, set)).then([marked_at()])
+        Change::ruled(holder.id, rules, changed_of(holder.kind, set))
     }
 
     /// What it changes.

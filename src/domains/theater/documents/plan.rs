@@ -91,12 +91,18 @@ impl SeatPlan {
     /// # Errors
     /// There is no such seat.
     pub fn seat(&self, label: &str, number: i64) -> Result<SeatAt<'_>, NoSeat> {
-        let row = self.rows.iter().find(|row| row.label == label).ok_or(NoSeat::Row)?;
-        if !(1..=count(row.places.chars().count())).contains(&number) {
-            return Err(NoSeat::Number);
+        let mut rows = self.rows.iter().enumerate();
+        let (row, PlanRow { label, places }) =
+            rows.find(|(_, row)| row.label == label).ok_or(NoSeat::Row)?;
+        let number = usize::try_from(number).map_err(|_negative| NoSeat::Number)?;
+        let at = number.checked_sub(1).ok_or(NoSeat::Number)?;
+        let category = places.chars().nth(at).ok_or(NoSeat::Number)?;
+        if category == GAP {
+            return Err(NoSeat::Gap);
         }
-        let mut seats = self.seats().filter(|seat| seat.label == label);
-        seats.find(|seat| count(seat.number) == number).ok_or(NoSeat::Gap)
+        let before = self.rows.iter().take(row).map(|row| row.places.chars().count());
+        let place = i32::try_from(before.sum::<usize>() + at).map_err(|_large| NoSeat::Number)?;
+        Ok(SeatAt { place, row, label, number, category })
     }
 
     /// The price of a seat of this category, if these are the prices of the plan's categories.

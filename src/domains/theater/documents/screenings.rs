@@ -116,14 +116,14 @@ impl ScreeningDocument {
 /// The field by which the sweep finds screenings.
 pub(in super::super) const SWEEP_AT: &str = "sweepAt";
 
-/// Expression: the earliest time of the holds that the sweep hasn't looked at, and of the marks of refunds. As long as it
-/// has looked at none of them, MongoDB evaluates nothing for each hold: that is when most seats are held in a short time.
+/// Expression: the time of the first hold that the sweep hasn't looked at, and of the marks of refunds the earliest one. Holds
+/// are appended. A later one can only be older by as much as commands overtake each other, or by the difference of the
+/// members' clocks, and has its turn when the sweep has looked at the first. So MongoDB evaluates no further hold, of which
+/// there can be thousands.
 fn sweep_at(_delay: i64) -> Bson {
-    let unknown = filter("$holds", doc! { "$ne": ["$$this.kept", true] });
-    let of_unknown = doc! { "$min": map(unknown, "$$this.at") };
-    let has_kept = doc! { "$in": [true, array("holds.kept")] };
-    let of_holds = choose(has_kept, of_unknown, doc! { "$min": "$holds.at" });
-    doc! { "$min": [of_holds, { "$min": "$freed.at" }] }.into()
+    let is_unknown = doc! { "$ne": ["$$this.kept", true] };
+    let first = doc! { "$filter": { "input": "$holds", "cond": is_unknown, "limit": 1 } };
+    doc! { "$min": [{ "$min": map(first, "$$this.at") }, { "$min": "$freed.at" }] }.into()
 }
 
 impl Stored for ScreeningDocument {

@@ -15,6 +15,8 @@
 //! | free on the screening | the hold is there; deadline | a repeat or the sweep frees without effect, and settles |
 //! | settle on the booking | the entry is in the outbox | the seats are free |
 
+use std::sync::Arc;
+
 use super::{
     super::{
         MAX_HOLDS, MAX_SEATS,
@@ -46,7 +48,7 @@ pub async fn hold_seats(cx: Cx<'_>, input: HoldSeatsInput) -> Changed<HoldSeatsR
     };
     decide(
         read,
-        |attempt: Attempt, (booking, offer): (BookingDocument, Option<Offer>)| async move {
+        |attempt: Attempt, (booking, offer): (BookingDocument, Option<Arc<Offer>>)| async move {
             if op.is_committed(&booking.ops)? {
                 return Ok(Step::Done(booking));
             }

@@ -1,10 +1,12 @@
 //! MongoDB access of theaters. The guarded writes are values: the caller adds its attempt and sends them.
 
 mod bookings;
+mod offers;
 mod receipts;
 mod seats;
 
 pub(super) use bookings::{add_hold, as_read, drop_hold, ended};
+pub(super) use offers::offer;
 pub(super) use receipts::{cancelling, list_cancelling, settle_refund};
 pub(super) use seats::{NotHeld, freeing, holding, keep, list_to_sweep, selling};
 
@@ -12,9 +14,7 @@ use mongodb::error::ErrorKind;
 
 use super::{
     NEAREST,
-    documents::{
-        BookingDocument, Offer, ReceiptDocument, ScreeningDocument, SeatPlan, TheaterDocument,
-    },
+    documents::{BookingDocument, ReceiptDocument, ScreeningDocument, SeatPlan, TheaterDocument},
 };
 use crate::{domains::baskets, flow::Bounds, graphql::prelude::*, mongo::prelude::*};
 
@@ -37,13 +37,6 @@ pub(super) fn receipts(app: &App) -> Collection<ReceiptDocument> {
 /// Limits of the flows and op records of bookings.
 pub(super) fn bounds(app: &App) -> Bounds {
     baskets::bounds::<BookingDocument>(app)
-}
-
-/// The part of a screening that doesn't change.
-pub(super) async fn offer(app: &App, id: &str) -> Result<Option<Offer>> {
-    const FIELDS: &[&str] =
-        &["_id", "theaterId", "name", "startsAt", "currency", "plan", "prices", "v"];
-    app.collection().get_part_settled(id, FIELDS).await
 }
 
 /// Replaces the plan of a theater, if it still has this version.

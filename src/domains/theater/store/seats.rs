@@ -57,7 +57,7 @@ pub(in super::super) fn holding(
         "tag": literal(tag), "bookingId": literal(booking), "seats": seats, "at": "$$NOW",
     });
     set.insert("holds", append("$holds", vec![hold]));
-    Change::ruled(screening, rules, set).guarded_by(guard)
+    Change::ruled_and_guarded(screening, guard, rules, set)
 }
 
 /// Frees the seats of a hold, or those that were sold from it. With `is_refund` a mark stays, so that no late sale of

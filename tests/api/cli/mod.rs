@@ -8,6 +8,7 @@ mod csv;
 mod demo;
 mod fetching;
 mod import;
+mod midnight;
 mod person;
 mod versions;
 mod whole_shop;

@@ -1,6 +1,8 @@
 //! The failure of a command: a sentence and an exit code.
 
-use std::{fmt, process::ExitCode};
+mod selection;
+
+use std::{error::Error as StdError, fmt, process::ExitCode};
 
 use crate::{config::Faults, edge::SetupError, error::Error, managed::ManagedError};
 
@@ -70,18 +72,24 @@ impl From<Error> for Failure {
 }
 
 /// The sentence about a mongod that isn't in a replica set, with what to do.
-const NO_MEMBER: &str = "MongoDB answers, but not as a member of a replica set (initiate the set once with \
-                         `rs.initiate()` in mongosh; if that was done, the member is starting or recovering)";
+pub(super) const NO_MEMBER: &str = "MongoDB answers, but not as a member of a replica set (initiate the set once with \
+                                    `rs.initiate()` in mongosh; if that was done, the member is starting or \
+                                    recovering, or was removed)";
 
 /// An error with its causes, as a sentence.
 pub(super) fn sentence(error: &Error) -> String {
     match error {
         Error::Unavailable(source) | Error::Unread(source) | Error::Uncounted(source) => {
-            let causes = chain(source.as_ref());
-            if causes.contains(NO_MEMBER) {
+            let source = source.as_ref();
+            let unselected =
+                causes(source).find_map(|cause| selection::sentence(&cause.to_string()));
+            if let Some(unselected) = unselected {
+                return unselected;
+            }
+            if causes(source).any(|cause| is_outside(&cause.to_string())) {
                 return NO_MEMBER.to_owned();
             }
-            format!("MongoDB didn't answer: {causes}")
+            format!("MongoDB didn't answer: {}", chain(source))
         }
         Error::Timeout(source) => format!("MongoDB took too long: {}", chain(source.as_ref())),
         Error::NewerVersion(source) => format!("{error}: {}", chain(source.as_ref())),
@@ -90,43 +98,34 @@ pub(super) fn sentence(error: &Error) -> String {
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = brief(&error.to_string());
-    let mut inner = error.source();
-    while let Some(source) = inner {
-        let more = brief(&source.to_string());
-        if !text.contains(&more) {
+/// The error and its causes.
+fn causes(error: &dyn StdError) -> impl Iterator<Item = &dyn StdError> {
+    // References are errors too, whose source lives as long as the reference.
+    std::iter::successors(Some(error), |error| (**error).source())
+}
+
+fn chain(error: &dyn StdError) -> String {
+    let mut text = String::new();
+    for cause in causes(error) {
+        let more = brief(&cause.to_string());
+        if text.is_empty() {
+            text = more;
+        } else if !text.contains(&more) {
             text = format!("{text}: {more}");
         }
-        inner = source.source();
     }
     text
 }
 
-/// What the driver or MongoDB says of a mongod that isn't in a replica set.
-const SIGNS_OF_NO_MEMBER: [&str; 3] =
-    ["Type: RsGhost", "(NotPrimaryOrSecondary)", "(NotYetInitialized)"];
-
-/// Why no server was selected, without the driver's description of all servers: what it says of those that don't answer.
-fn unselected(text: &str) -> Option<String> {
-    let (_, servers) = text.split_once("Topology: {")?;
-    let mut reasons = Vec::new();
-    for fault in servers.split("Error: Kind: ").skip(1) {
-        let reason = fault.split([',', '}']).next().unwrap_or(fault).trim();
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    Some(if reasons.is_empty() { "no server is a primary".to_owned() } else { reasons.join("; ") })
+/// Whether MongoDB refused a command because the mongod isn't a member of a replica set.
+fn is_outside(text: &str) -> bool {
+    ["(NotPrimaryOrSecondary)", "(NotYetInitialized)"].iter().any(|code| text.contains(code))
 }
 
 /// The message without the driver's frame: `Kind: …, labels: {}`.
 fn brief(text: &str) -> String {
-    if SIGNS_OF_NO_MEMBER.iter().any(|sign| text.contains(sign)) {
-        return NO_MEMBER.to_owned();
-    }
-    if let Some(reason) = unselected(text) {
-        return reason;
+    if let Some(sentence) = selection::sentence(text) {
+        return sentence;
     }
     let text = text.strip_prefix("Kind: ").unwrap_or(text);
     text.split(", labels: {").next().unwrap_or(text).to_owned()
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_says_of_all_servers_is_left_out() {
+    fn what_the_driver_says_beside_the_cause_is_left_out() {
         let ghost = "Kind: Server selection timeout: None of the available servers suitable for criteria \
                      ReadPreference(Primary). Topology: { Type: Unknown, Servers: [ { Address: 127.0.0.1:1, \
                      Type: RsGhost, Average RTT: 16.8ms } ] }, labels: {}";
@@ -150,24 +149,11 @@ mod tests {
         let direct = "Kind: Command failed: Error code 13436 (NotPrimaryOrSecondary): node is not in primary or \
                       recovering state, labels: {}";
         assert_eq!(of(direct), NO_MEMBER);
-        let server = |port: u16| {
-            format!(
-                "{{ Address: 127.0.0.1:{port}, Type: Unknown, Error: Kind: I/O error: Connection refused (os error \
-                 111), labels: {{}}, source: None }}"
-            )
-        };
-        let nobody = format!(
-            "Kind: Server selection timeout: No available servers. Topology: {{ Type: Unknown, Servers: [ {}, {} ] \
-             }}, labels: {{}}",
-            server(1),
-            server(2)
-        );
-        let told = "MongoDB didn't answer: I/O error: Connection refused (os error 111)";
-        assert_eq!(of(&nobody), told);
-        let secondary = "Kind: Server selection timeout: None of the available servers suitable for criteria \
-                         ReadPreference(Primary). Topology: { Type: ReplicaSetNoPrimary, Servers: [ { Address: \
-                         127.0.0.1:1, Type: RsSecondary } ] }, labels: {}";
-        assert_eq!(of(secondary), "MongoDB didn't answer: no server is a primary");
+        let nobody = "Kind: Server selection timeout: No available servers. Topology: { Type: Unknown, Servers: [ \
+                      { Address: 127.0.0.1:1, Type: Unknown, Error: Kind: I/O error: Connection refused (os error \
+                      111), labels: {}, source: None } ] }, labels: {}";
+        let refused = "127.0.0.1:1 (I/O error: Connection refused (os error 111))";
+        assert_eq!(of(nobody), format!("MongoDB didn't answer: {refused}"));
         assert_eq!(
             of("Kind: I/O error: gone, labels: {}"),
             "MongoDB didn't answer: I/O error: gone"

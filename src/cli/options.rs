@@ -6,7 +6,7 @@ use clap::Args;
 use mongodb::{Database, error::ErrorKind};
 use serde::Serialize;
 
-use super::failure::Failure;
+use super::failure::{Failure, NO_MEMBER, sentence};
 use crate::{
     config::{Config, Faults},
     domains,
@@ -58,15 +58,23 @@ impl Source {
 /// How long commands other than `serve` wait for the primary.
 pub(super) const PRIMARY_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Waits for the primary, runs `work` on the database and closes the client.
+/// Waits for the primary, runs `work` on the database and closes the client. Ends at once if the servers are in no replica
+/// set: somebody has to initiate it.
 pub(super) async fn on_database<T>(
     config: &Config,
     work: impl AsyncFnOnce(Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let database = open(config, &Metrics::default()).await?;
+    let (uri, name) = (&config.mongodb_uri, &config.database);
+    let opened = connect::connect_watching(uri, "docgate", name).await;
+    let (database, membership) = opened.map_err(|fault| unusable(&fault))?;
     let client = database.client().clone();
     let worked = async {
-        wait_for_primary(config, &database, PRIMARY_TIMEOUT).await?;
+        tokio::select! {
+            waited = wait_for_primary(config, &database, PRIMARY_TIMEOUT) => waited?,
+            () = membership.until_outside() => {
+                return Err(Failure::trouble(format!("no primary at {}. {NO_MEMBER}", hosts(uri))));
+            }
+        }
         work(database).await
     };
     let worked = worked.await;
@@ -107,16 +115,16 @@ pub(super) async fn wait_for_primary(
     database: &Database,
     limit: Duration,
 ) -> Result<(), Failure> {
-    let waited = connect::wait_for_primary(database, limit, |_, since| {
-        let (since, limit) = (since.as_secs(), limit.as_secs());
+    let waited = connect::wait_for_primary(database, limit, |error, since| {
+        let (since, limit, reason) = (since.as_secs(), limit.as_secs(), sentence(error));
         tracing::warn!(
             event = "primary_unavailable",
-            "MongoDB's primary doesn't answer yet ({since} s of {limit} s)"
+            "MongoDB's primary doesn't answer yet ({since} s of {limit} s). {reason}"
         );
     });
     waited.await.map_err(|error| {
         let (hosts, limit) = (hosts(&config.mongodb_uri), limit.as_secs());
-        let reason = super::failure::sentence(&error);
+        let reason = sentence(&error);
         Failure::trouble(format!("no primary within {limit} s at {hosts}. {reason}"))
     })
 }

@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use mongodb::{
-    Client, Database,
+    Client, Database, ServerType,
     bson::doc,
+    event::{EventHandler, sdam::SdamEvent},
     options::{ClientOptions, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern},
 };
-use tokio::time::timeout;
+use tokio::{sync::watch, time::timeout};
 
 use super::{driver::send, numbered, pool};
 use crate::{error::Error, metrics::database::Pool};
@@ -33,6 +34,52 @@ pub async fn with_metrics(
     let options = options_with_metrics(uri, name, connections).await?;
     Ok(Client::with_options(options)?.database(database))
 }
+
+/// Like [`connect`], with a handle that tells whether the servers are in a replica set.
+///
+/// # Errors
+/// The connection string can't be used.
+pub async fn connect_watching(
+    uri: &str,
+    name: &str,
+    database: &str,
+) -> mongodb::error::Result<(Database, Membership)> {
+    let (sender, receiver) = watch::channel(false);
+    let mut options = options(uri, name).await?;
+    options.sdam_event_handler = Some(EventHandler::callback(move |event| {
+        if let SdamEvent::TopologyDescriptionChanged(change) = event {
+            let servers = change.new_description.servers();
+            let mut types = servers.values().map(|server| server.server_type());
+            let are_outside = !servers.is_empty() && types.all(|of| of == ServerType::RsGhost);
+            sender.send_replace(are_outside);
+        }
+    }));
+    Ok((Client::with_options(options)?.database(database), Membership(receiver)))
+}
+
+/// Whether the servers of a client are in a replica set, as they say themselves.
+#[derive(Debug)]
+pub struct Membership(watch::Receiver<bool>);
+
+impl Membership {
+    /// Completes once all servers have said for two seconds that they are in no replica set. It never completes while a
+    /// server says something else, or nothing.
+    pub async fn until_outside(mut self) {
+        loop {
+            if self.0.wait_for(|are_outside| *are_outside).await.is_err() {
+                return std::future::pending().await;
+            }
+            // A member that starts says the same until it has read its configuration.
+            if timeout(START_OF_MEMBER, self.0.wait_for(|are_outside| !are_outside)).await.is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// How long a member of a set may say at its start that it is in none.
+const START_OF_MEMBER: Duration = Duration::from_secs(2);
 
 /// Like [`options`], with the metrics of the client's connections in `connections`.
 ///

@@ -2,17 +2,23 @@
 //!
 //! A marker in the database tells that it is being restored, from which export, and which collections are complete. So an
 //! interrupted restore is recognised, and can be continued with the same export only.
+//!
+//! The marker is also a lease: it names the restore that is at work, until a deadline on the server's clock that this
+//! restore extends. So two restores never write at once. The restore of a process that was killed is continued after the
+//! deadline.
 
-use std::time::Duration;
+use std::{process, time::Duration};
 
 use mongodb::{
     Database,
-    bson::{Document, RawDocumentBuf, doc},
+    bson::{DateTime, Document, RawDocumentBuf, doc, oid::ObjectId},
     error::{Error as Fault, ErrorKind},
+    options::{ReturnDocument, UpdateModifications},
 };
 
 use super::{
-    driver::{DUPLICATE_KEY, send, send_within},
+    driver::{DUPLICATE_KEY, is_duplicate_key, send, send_within},
+    expression::{literal, millis},
     migrations::SchemaVersionDocument,
     snapshot::Part,
     stored::Stored as _,
@@ -27,11 +33,21 @@ const ID: &str = "restore";
 const BUILD_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
 /// The server's error code for a collection that exists.
 const EXISTS: i32 = 48;
+/// Time for which the marker names a restore as at work.
+const LEASE: Duration = Duration::from_secs(10);
+/// Pause between two calls of [`Restoring::renew`].
+pub const RENEWAL: Duration = Duration::from_secs(2);
+/// A deadline that has passed.
+const PASSED: DateTime = DateTime::from_millis(0);
+/// Pause between two looks at the marker of another restore.
+const POLL: Duration = Duration::from_millis(200);
 
 /// The databases that are restored. The marker is in the first one.
 #[derive(Debug, Clone)]
 pub struct Restoring {
     parts: Vec<Part>,
+    /// Random name of this restore.
+    holder: String,
 }
 
 /// What a restore finds.
@@ -43,35 +59,133 @@ pub enum Begun {
     NotEmpty(String, String),
     /// The database is half restored from another export.
     OfAnother,
+    /// Another restore of the export is at work, in the process with this id.
+    Running(i64),
 }
 
 impl Restoring {
-    /// Begins to restore into empty databases, or continues a restore of the export with this digest.
+    /// Begins to restore into empty databases, or continues a restore of the export with this digest. Waits for at most ten
+    /// seconds until it is known whether a restore that has begun is still at work.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn begin(parts: Vec<Part>, export: &str) -> Result<Begun, Error> {
-        let this = Self { parts };
-        if let Some(marker) = this.marker().await? {
-            let done = marker.get_array("done").map_err(Error::internal)?;
-            let done = done.iter().filter_map(|file| file.as_str().map(str::to_owned)).collect();
-            let is_same = marker.get_str("export").is_ok_and(|of| of == export);
-            return Ok(if is_same { Begun::Ready(this, done) } else { Begun::OfAnother });
+        let this = Self { parts, holder: ObjectId::new().to_hex() };
+        // A database with documents gets no marker, with which it would count as half restored. Those of a restore that has
+        // begun meanwhile don't count.
+        if this.marker().await?.is_none()
+            && let Some((database, collection)) = this.filled().await?
+            && this.marker().await?.is_none()
+        {
+            return Ok(Begun::NotEmpty(database, collection));
         }
-        for Part { database, .. } in &this.parts {
-            if let Some(name) = filled(database).await? {
-                return Ok(Begun::NotEmpty(database.name().to_owned(), name));
+        let marker = match this.claim(export).await? {
+            Claim::Held(marker) => marker,
+            Claim::OfAnother => return Ok(Begun::OfAnother),
+            Claim::Running(process) => return Ok(Begun::Running(process)),
+        };
+        if marker.contains_key("unchecked") {
+            // Another restore may have ended between the check and the claim.
+            if let Some((database, collection)) = this.filled().await? {
+                this.drop_marker().await?;
+                return Ok(Begun::NotEmpty(database, collection));
             }
+            // The export has the versions that were in force.
+            for Part { database, .. } in &this.parts {
+                let versions = database.collection::<Document>(SchemaVersionDocument::COLLECTION);
+                send("", "drop", async move { versions.drop().await }).await?;
+            }
+            this.update(doc! { "$unset": { "unchecked": "" } }).await?;
         }
-        // The export has the versions that were in force.
-        for Part { database, .. } in &this.parts {
-            let versions = database.collection::<Document>(SchemaVersionDocument::COLLECTION);
-            send("", "drop", async move { versions.drop().await }).await?;
+        let done = marker.get_array("done").map_err(Error::internal)?;
+        let done = done.iter().filter_map(|file| file.as_str().map(str::to_owned)).collect();
+        Ok(Begun::Ready(this, done))
+    }
+
+    /// Makes this restore the holder of the marker, unless another one is at work: one that extends its deadline.
+    async fn claim(&self, export: &str) -> Result<Claim, Error> {
+        let mut first_seen: Option<Document> = None;
+        loop {
+            if let Some(marker) = self.insert_marker(export).await? {
+                return Ok(Claim::Held(marker));
+            }
+            if let Some(marker) = self.take_over(export).await? {
+                return Ok(Claim::Held(marker));
+            }
+            // It ended, if there is no marker.
+            if let Some(marker) = self.marker().await? {
+                if !marker.get_str("export").is_ok_and(|of| of == export) {
+                    return Ok(Claim::OfAnother);
+                }
+                let seen = first_seen.get_or_insert_with(|| marker.clone());
+                // A restore that was interrupted sets an earlier deadline.
+                let is_extended = seen.get("holder") != marker.get("holder")
+                    || seen.get_datetime("until").ok() < marker.get_datetime("until").ok();
+                if is_extended {
+                    return Ok(Claim::Running(marker.get_i64("process").unwrap_or_default()));
+                }
+            }
+            tokio::time::sleep(POLL).await;
         }
-        let marker = doc! { "_id": ID, "export": export, "done": [] };
-        let markers = this.markers()?;
-        send(MARKER, "insert", async move { markers.insert_one(marker).await }).await?;
-        Ok(Begun::Ready(this, Vec::new()))
+    }
+
+    /// Inserts the marker, and returns it. `None`: there is one.
+    async fn insert_marker(&self, export: &str) -> Result<Option<Document>, Error> {
+        let marker = doc! {
+            "_id": ID, "export": export, "done": [], "unchecked": true,
+            "holder": &self.holder, "process": i64::from(process::id()), "until": PASSED,
+        };
+        let (markers, inserted) = (self.markers()?, marker.clone());
+        let insert = async move {
+            match markers.insert_one(inserted).await {
+                Err(fault) if is_duplicate_key(&fault) => Ok(false),
+                reply => reply.map(|_| true),
+            }
+        };
+        if !send(MARKER, "insert", insert).await? {
+            return Ok(None);
+        }
+        // The server's clock sets its deadline. Until then another restore may take it over.
+        Ok(self.renew().await?.then_some(marker))
+    }
+
+    /// Takes over the marker of a restore of the same export whose deadline has passed, and returns it. Markers of earlier
+    /// versions have no deadline.
+    async fn take_over(&self, export: &str) -> Result<Option<Document>, Error> {
+        let markers = self.markers()?;
+        let free = doc! { "_id": ID, "export": export, "$expr": { "$lt": ["$until", "$$NOW"] } };
+        let set = doc! {
+            "holder": literal(&self.holder), "process": i64::from(process::id()), "until": deadline(),
+        };
+        let take = async move {
+            let taken = markers.find_one_and_update(free, vec![doc! { "$set": set }]);
+            taken.return_document(ReturnDocument::After).await
+        };
+        send(MARKER, "findAndModify", take).await
+    }
+
+    /// Extends the deadline of the marker by ten seconds from now on. `false`: another restore has taken it over.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`: it can be repeated.
+    pub async fn renew(&self) -> Result<bool, Error> {
+        self.update(vec![doc! { "$set": { "until": deadline() } }]).await
+    }
+
+    /// Lets another restore continue at once.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`: the deadline stays.
+    pub async fn release(&self) -> Result<(), Error> {
+        self.update(doc! { "$set": { "until": PASSED } }).await.map(|_| ())
+    }
+
+    /// Changes the marker if this restore still holds it, and returns whether it does.
+    async fn update(&self, change: impl Into<UpdateModifications>) -> Result<bool, Error> {
+        let (markers, change) = (self.markers()?, change.into());
+        let mine = doc! { "_id": ID, "holder": &self.holder };
+        let update = async move { markers.update_one(mine, change).await };
+        Ok(send(MARKER, "update", update).await?.matched_count == 1)
     }
 
     /// The database of this name in the export.
@@ -157,36 +271,68 @@ impl Restoring {
         send_within(BUILD_TIMEOUT, "", "createIndexes", built).await.map(|_| ())
     }
 
-    /// Notes that the file with this name is restored.
+    /// Notes that the file with this name is restored. `false`: another restore has taken over.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`: it can be repeated.
-    pub async fn note_done(&self, file: &str) -> Result<(), Error> {
-        let markers = self.markers()?;
-        let change = doc! { "$addToSet": { "done": file } };
-        let noted = async move { markers.update_one(doc! { "_id": ID }, change).await };
-        send(MARKER, "update", noted).await.map(|_| ())
+    pub async fn note_done(&self, file: &str) -> Result<bool, Error> {
+        self.update(doc! { "$addToSet": { "done": file } }).await
     }
 
-    /// Removes the marker.
+    /// Removes the marker. `false`: another restore has taken over, and the marker stays.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`: it can be repeated.
-    pub async fn end(&self) -> Result<(), Error> {
+    pub async fn end(&self) -> Result<bool, Error> {
+        let is_held = self.renew().await?;
+        if is_held {
+            self.drop_marker().await?;
+        }
+        Ok(is_held)
+    }
+
+    async fn drop_marker(&self) -> Result<(), Error> {
         let markers = self.markers()?;
         send(MARKER, "drop", async move { markers.drop().await }).await
     }
+
+    /// A database and a collection of it that has documents.
+    async fn filled(&self) -> Result<Option<(String, String)>, Error> {
+        for Part { database, .. } in &self.parts {
+            if let Some(name) = filled(database).await? {
+                return Ok(Some((database.name().to_owned(), name)));
+            }
+        }
+        Ok(None)
+    }
 }
 
-/// A collection of the database that has documents. Those that only say which versions are in force don't count: building the
-/// indexes of a new database inserts them.
+/// What becomes of a claim of the marker.
+enum Claim {
+    /// This restore holds the marker, with this content.
+    Held(Document),
+    /// See [`Begun::OfAnother`].
+    OfAnother,
+    /// See [`Begun::Running`].
+    Running(i64),
+}
+
+/// Expression: the deadline of a lease that begins now.
+fn deadline() -> Document {
+    doc! { "$add": ["$$NOW", millis(LEASE)] }
+}
+
+/// A collection of the database that has documents. The marker doesn't count, and neither do those that only say which versions
+/// are in force: building the indexes of a new database inserts them.
 async fn filled(database: &Database) -> Result<Option<String>, Error> {
     let names = database.clone();
     let names = async move { names.list_collection_names().await };
     let mut names = send("", "listCollections", names).await?;
     names.sort();
-    let is_content =
-        |name: &String| !name.starts_with("system.") && name != SchemaVersionDocument::COLLECTION;
+    let is_content = |name: &String| {
+        !name.starts_with("system.")
+            && ![MARKER, SchemaVersionDocument::COLLECTION].contains(&name.as_str())
+    };
     for name in names.into_iter().filter(is_content) {
         let collection = database.collection::<RawDocumentBuf>(&name);
         let first = send("", "find", async move { collection.find_one(doc! {}).await }).await?;

@@ -639,6 +639,37 @@ async fn names_that_cant_be_used_are_told_by_their_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nobody_claims_a_username_with_a_letter_that_looks_like_another() {
+    let gateway = Gateway::start().await;
+    let service = gateway.service();
+    give(&gateway, username("admin"), "anna").await;
+    for (name, reason) in [
+        // A dotless i, a thorn, and letters that no language's everyday writing uses.
+        ("adm\u{131}n", "takes no \u{131}, which looks like i"),
+        ("\u{fe}aul", "takes no \u{fe}, which looks like p"),
+        ("\u{261}ina", "takes letters of one script, and none that are hardly in use"),
+        ("\u{1d00}dmin", "takes letters of one script, and none that are hardly in use"),
+    ] {
+        let input = json!({ "identity": username(name), "userId": "mallory" });
+        let said = refused(&gateway, &service, CLAIM, input, "InvalidInput").await;
+        assert_eq!(said["field"], "input.identity.username", "{name}");
+        assert_eq!(said["message"], format!("input.identity.username: {reason}"), "{name}");
+        assert_eq!(holder(&gateway, &username(name)).await, Value::Null, "{name}");
+    }
+    give(&gateway, username("mallory"), "mallory").await;
+    let change = change(&gateway, "mallory", "mallory", "adm\u{131}n").await.expect("an answer");
+    assert_eq!(change["field"], "input.to.username");
+    assert_eq!(holder(&gateway, &username("mallory")).await, "mallory");
+    // Spellings of one name in full width and in capitals are that name.
+    for same in ["\u{ff21}\u{ff24}\u{ff2d}\u{ff29}\u{ff2e}", "ADMIN"] {
+        assert_eq!(holder(&gateway, &username(same)).await, "anna", "{same}");
+    }
+    // What differs by a mark is another name.
+    give(&gateway, username("\u{e1}dmin"), "berta").await;
+    assert_eq!(holder(&gateway, &username("\u{e1}dmin")).await, "berta");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_mutation_names_the_field_of_a_user_that_cant_exist() {
     let gateway = Gateway::start().await;
     let (service, shopper) = (gateway.service(), gateway.shopper("anna"));

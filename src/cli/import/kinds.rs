@@ -1,5 +1,6 @@
 //! The kinds of data that can be imported.
 
+use mongodb::bson::DateTime;
 use serde::de::DeserializeOwned;
 
 use super::{faults::Fault, lines::Line};
@@ -113,14 +114,16 @@ impl Kind {
         })
     }
 
-    /// Imports lines; the results have the same order. It is idempotent.
+    /// Imports lines; the results have the same order. It is idempotent. `begun` is kept between the tries of the same lines;
+    /// the first one sets it.
     ///
     /// # Errors
-    /// MongoDB doesn't result. Some of the lines may have been stored.
+    /// MongoDB doesn't answer. Some of the lines may have been stored.
     pub(super) async fn import(
         self,
         app: &App,
         lines: &[(u64, Line)],
+        begun: &mut Option<DateTime>,
     ) -> Result<Vec<LineResult>, Error> {
         match self {
             Self::Categories => import_categories(app, lines).await,
@@ -131,8 +134,8 @@ impl Kind {
                 import_batch(lines, async |all: &[_]| catalog::import::import(app, all).await).await
             }
             Self::Stock => {
-                import_batch(lines, async |all: &[_]| inventory::import::import(app, all).await)
-                    .await
+                let import = async |all: &[_]| inventory::import::import(app, all, begun).await;
+                import_batch(lines, import).await
             }
             Self::Discussions => {
                 import_batch(lines, async |all: &[_]| comments::import::import(app, all).await)

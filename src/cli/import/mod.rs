@@ -254,12 +254,12 @@ impl RunningImport {
 
     async fn import_batch(&mut self, batch: Batch) -> Result<(), Failure> {
         let Batch { lines, last, digest } = batch;
-        let mut tries = 1;
+        let (mut tries, mut begun) = (1, None);
         let results = loop {
             let results = if self.is_dry {
                 self.kind.check(&self.app, &lines, &mut self.earlier).await
             } else {
-                self.kind.import(&self.app, &lines).await
+                self.kind.import(&self.app, &lines, &mut begun).await
             };
             match results {
                 Ok(results) => break results,

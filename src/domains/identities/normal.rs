@@ -1,7 +1,7 @@
 //! Normal forms of names: different spellings of one name have the same normal form.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
-use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
+use unicode_security::{MixedScript, RestrictionLevel, RestrictionLevelDetection, skeleton};
 
 use super::{
     documents::{Kind, Name},
@@ -93,13 +93,40 @@ const SIGNS: [char; 3] = ['.', '_', '-'];
 /// that one language uses together: level "highly restrictive" of [UTS
 /// 39](https://www.unicode.org/reports/tr39/#Restriction_Level_Detection). So no username imitates another
 /// with a similar letter of another script.
-fn fault(username: &str) -> Option<&'static str> {
+fn fault(username: &str) -> Option<String> {
     let pairs = username.chars().zip(username.chars().skip(1));
     if pairs.into_iter().any(|(one, next)| SIGNS.contains(&one) && SIGNS.contains(&next)) {
-        return Some("takes one '.', '_' or '-' at a time");
+        return Some("takes one '.', '_' or '-' at a time".to_owned());
     }
-    let is_plain = username.check_restriction_level(RestrictionLevel::HighlyRestrictive);
-    (!is_plain).then_some("takes letters of one script, and none that are hardly in use")
+    if !username.check_restriction_level(RestrictionLevel::HighlyRestrictive) {
+        let reason = "takes letters of one script, and none that are hardly in use";
+        return Some(reason.to_owned());
+    }
+    // A name in another script can't be taken for one in Latin letters as a whole: only few of its words
+    // consist of similar letters alone, and "саша" is one of them.
+    if !username.chars().any(is_latin) {
+        return None;
+    }
+    let (letter, twin) = username.chars().find_map(|c| Some((c, ascii_twin(c)?)))?;
+    Some(format!("takes no {letter}, which looks like {twin}"))
+}
+
+/// Whether a character is a letter of the Latin script.
+fn is_latin(c: char) -> bool {
+    c.is_alphabetic() && ['a', c].iter().collect::<String>().is_single_script()
+}
+
+/// The ASCII letter or digit as which [UTS 39](https://www.unicode.org/reports/tr39/#Confusable_Detection)
+/// reads another character, such as `i` for a dotless i. Letters with marks, and ligatures, have none: they
+/// differ from plain letters.
+fn ascii_twin(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return None;
+    }
+    let mut buffer = [0; 4];
+    let mut read = skeleton(c.encode_utf8(&mut buffer));
+    let twin = read.next().filter(char::is_ascii_alphanumeric)?;
+    read.next().is_none().then_some(twin)
 }
 
 /// A username of letters and digits, with `.`, `_`, `-` between them.
@@ -213,6 +240,7 @@ mod tests {
         assert_eq!(username("Anna_Berg"), Some("anna_berg".into()));
         assert_eq!(username("ﬁnn"), Some("finn".into()));
         assert_eq!(username("Ａｎｎａ"), Some("anna".into()));
+        assert_eq!(username("\u{17f}am"), Some("sam".into()), "a long s");
         assert_eq!(username("e\u{301}mile"), Some("émile".into()));
         for bad in ["", "ab", "-anna", "anna.", "anna berg", "anna@berg", "a\u{200b}nna", "$anna"] {
             assert_eq!(username(bad), None, "{bad}");
@@ -234,11 +262,33 @@ mod tests {
             "佐藤taro",
             "김anna",
             "אנה",
+            "саша",
+            "čapek",
+            "łukasz",
+            "bæk",
+            "straße",
+            "şimşek",
         ] {
             assert!(new(fine), "{fine}");
         }
-        // A Cyrillic а, a Greek ο, and letters that are rarely used.
-        for bad in ["\u{430}dmin", "r\u{3bf}ot", "аннаx", "a..b", "a._b", "a--b", "ᚠᚢᚦ"] {
+        // A Cyrillic а, a Greek ο, letters that are rarely used, and letters that look like ASCII letters: two
+        // dotless i, a thorn, an f with a hook, the Han zero, the g of phonetics and a small capital.
+        for bad in [
+            "\u{430}dmin",
+            "r\u{3bf}ot",
+            "аннаx",
+            "a..b",
+            "a._b",
+            "a--b",
+            "ᚠᚢᚦ",
+            "adm\u{131}n",
+            "\u{131}\u{15f}\u{131}k",
+            "\u{fe}aul",
+            "\u{192}inn",
+            "g\u{3007}\u{3007}d",
+            "\u{261}ina",
+            "\u{1d00}nna",
+        ] {
             assert!(!new(bad), "{bad}");
             let found = value(IdentityInput::Username(bad.into())).expect("it is still found");
             assert!(is_normal(&Name { kind: Kind::Username, value: found }), "{bad}");

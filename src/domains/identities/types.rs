@@ -62,8 +62,8 @@ pub enum IdentityInput {
     /// E-mail address; upper and lower case are treated as equal.
     Email(String),
     /// Username of 3 to 64 letters and digits, with single `.`, `_` or `-` between them. All letters must be
-    /// of one script, or of scripts that one language uses together. Upper and lower case are treated as
-    /// equal.
+    /// of one script, or of scripts that one language uses together, and no letter beside Latin ones may look like
+    /// an ASCII letter or digit, as a dotless i does. Upper and lower case are treated as equal.
     Username(String),
     /// International telephone number, such as `+49 221 123456`.
     Phone(String),

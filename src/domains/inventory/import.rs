@@ -8,9 +8,10 @@
 //! A line is a receipt. The stock document remembers its name for good, in the update that books it. So a
 //! line can be imported again at any time and is booked once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -43,15 +44,26 @@ const AT_ONCE: usize = 48;
 /// Imports `lines`. Returns for each of them, in their order, when it was booked, or why it was refused. Receipts of one
 /// SKU are booked in the order of their lines, so that the first one of a name counts.
 ///
+/// `begun` is the server time at which the first try of these lines began, which the first try sets. A later try returns
+/// `Booked::Now` for what an earlier one has booked.
+///
 /// # Errors
 /// Some of the lines may have been imported. Import them again.
-pub async fn import(app: &App, lines: &[ImportStock]) -> Result<Vec<Result<Booked, InvalidInput>>> {
+pub async fn import(
+    app: &App,
+    lines: &[ImportStock],
+    begun: &mut Option<DateTime>,
+) -> Result<Vec<Result<Booked, InvalidInput>>> {
+    let earlier_try = *begun;
+    if earlier_try.is_none() {
+        *begun = Some(app.begin().await?.now());
+    }
     let mut skus: BTreeMap<&str, Vec<(usize, &ImportStock)>> = BTreeMap::new();
     for (position, line) in lines.iter().enumerate() {
         skus.entry(&line.sku).or_default().push((position, line));
     }
     let mut answers: Vec<_> = stream::iter(skus.into_values())
-        .map(|receipts| book_in_order(app, receipts))
+        .map(|receipts| book_in_order(app, receipts, earlier_try))
         .buffer_unordered(AT_ONCE)
         .try_concat()
         .await?;
@@ -62,11 +74,18 @@ pub async fn import(app: &App, lines: &[ImportStock]) -> Result<Vec<Result<Booke
 /// The position of a line, and its answer.
 type Answer = (usize, Result<Booked, InvalidInput>);
 
-/// Books receipts of one SKU, one after the other.
-async fn book_in_order(app: &App, receipts: Vec<(usize, &ImportStock)>) -> Result<Vec<Answer>> {
+/// Books receipts of one SKU, one after the other. The first one of a name that was booked since `earlier_try` counts as
+/// booked now.
+async fn book_in_order(
+    app: &App,
+    receipts: Vec<(usize, &ImportStock)>,
+    earlier_try: Option<DateTime>,
+) -> Result<Vec<Answer>> {
     let mut answers = Vec::with_capacity(receipts.len());
+    let mut names = BTreeSet::new();
     for (position, line) in receipts {
-        answers.push((position, booked(app, line).await?));
+        let since = earlier_try.filter(|_| names.insert(&line.receipt));
+        answers.push((position, booked(app, line, since).await?));
     }
     Ok(answers)
 }
@@ -145,13 +164,23 @@ pub async fn for_each_line(app: &App, mut each: impl FnMut(serde_json::Value)) -
     store::stocks(app).for_each(lines).await
 }
 
-async fn booked(app: &App, line: &ImportStock) -> Result<Result<Booked, InvalidInput>> {
+/// Books a line. If it was booked `since` then, it counts as booked now.
+async fn booked(
+    app: &App,
+    line: &ImportStock,
+    since: Option<DateTime>,
+) -> Result<Result<Booked, InvalidInput>> {
     if let Err(invalid) = check(line) {
         return Ok(Err(invalid));
     }
     let ImportStock { sku, quantity, receipt } = line;
     let (field, reason) = match book(app, sku, *quantity, Once::Receipt(receipt)).await {
-        Ok((_stock, booked)) => return Ok(Ok(booked)),
+        Ok((_stock, Booked::Now)) => return Ok(Ok(Booked::Now)),
+        Ok((stock, Booked::Before)) => {
+            let mut of_name = stock.imported.iter().filter(|one| one.receipt == *receipt);
+            let is_own = of_name.any(|one| since.is_some_and(|since| one.at >= since));
+            return Ok(Ok(if is_own { Booked::Now } else { Booked::Before }));
+        }
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::Refused(Refused::NoProduct)) => ("sku", NO_PRODUCT.to_owned()),
         Err(Stop::Refused(Refused::OtherInput)) => ("quantity", other_quantity(receipt)),

@@ -8,6 +8,7 @@ mod csv;
 mod demo;
 mod fetching;
 mod import;
+mod midnight;
 mod person;
 mod versions;
 mod whole_shop;
@@ -538,7 +539,10 @@ async fn a_gateway_waits_for_its_primary_and_says_so() {
     command.env("DOCGATE_MONGODB_URI", &uri).env("DOCGATE_LOG_FORMAT", "json");
     let (code, _, said) = done(command);
     assert_eq!(code, 3, "{said}");
-    assert!(said.contains("\"MongoDB's primary doesn't answer yet (0 s of 2 s)\""), "{said}");
+    let warned = format!(
+        "MongoDB's primary doesn't answer yet (0 s of 2 s). MongoDB didn't answer: 127.0.0.1:{port} ("
+    );
+    assert!(said.contains(&warned), "{said}");
     assert!(said.contains(&format!("no primary within 2 s at 127.0.0.1:{port}")), "{said}");
     assert!(!said.contains("hidden"), "{said}");
 

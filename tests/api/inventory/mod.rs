@@ -253,7 +253,7 @@ async fn bring(
     lines: Value,
 ) -> Result<Vec<Result<(), String>>, docgate::error::Error> {
     let lines: Vec<ImportStock> = serde_json::from_value(lines).expect("lines");
-    let said = import(&gateway.app, &lines).await?;
+    let said = import(&gateway.app, &lines, &mut None).await?;
     Ok(said.into_iter().map(|said| said.map(drop).map_err(|invalid| invalid.message)).collect())
 }
 

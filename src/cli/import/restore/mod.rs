@@ -32,7 +32,7 @@ use crate::{
     error::Error,
     mongo::{
         Group, Placement, indexes,
-        restoring::{Begun, Restoring},
+        restoring::{Begun, RENEWAL, Restoring},
         snapshot::CollectionKind,
     },
 };
@@ -79,14 +79,27 @@ impl Restore {
         };
         let restored = on_database(&config, async |database| {
             let placement = Placement::new(&config, &database);
-            let (restoring, done) = begin(&placement, &manifest, &digest).await?;
+            let (restoring, done) = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Err(Failure::trouble("interrupted")),
+                begun = begin(&placement, &manifest, &digest) => begun?,
+            };
             let work = Work::new(&folder, &manifest, restoring, done);
             let restored = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Failure::trouble("interrupted")),
                 restored = work.run(&config, &placement) => restored,
+                lost = work.keep() => Err(lost),
             };
-            restored.map_err(|failure| {
+            let ended = match restored {
+                Ok(()) => work.end(&config).await,
+                Err(failure) => Err(failure),
+            };
+            if ended.is_err() {
+                // If this fails, the next restore waits for the deadline.
+                let _kept = work.restoring.release().await;
+            }
+            ended.map_err(|failure| {
                 failure.with_hint("the same command continues the restore; start no gateway before")
             })
         });
@@ -121,6 +134,10 @@ async fn begin(
         Begun::OfAnother => Err(Failure::usage(format!(
             "the database {name} is half restored from another export: continue with that one, or drop the database"
         ))),
+        Begun::Running(process) => Err(Failure::trouble(format!(
+            "another restore of the database {name} is running (process {process})"
+        ))
+        .with_hint("let it end; if it is interrupted, the same command continues it")),
     }
 }
 
@@ -156,7 +173,7 @@ impl<'a> Work<'a> {
                 continue;
             }
             self.restore(entry).await?;
-            self.restoring.note_done(&entry.file).await?;
+            held(self.restoring.note_done(&entry.file).await?)?;
         }
         self.bar.finish_and_clear();
         terminal::remark("Building indexes");
@@ -166,7 +183,25 @@ impl<'a> Work<'a> {
         }
         // Those that this version of docgate needs besides.
         indexes::apply(placement, &collections(config), false, |_| {}).await?;
-        self.restoring.end().await?;
+        Ok(())
+    }
+
+    /// Tells the database that this restore is at work, until another one has taken over: then it returns that failure.
+    async fn keep(&self) -> Failure {
+        loop {
+            tokio::time::sleep(RENEWAL).await;
+            // While MongoDB doesn't answer, no other restore takes over either. The next time tells.
+            if let Ok(is_held) = self.restoring.renew().await
+                && let Err(lost) = held(is_held)
+            {
+                return lost;
+            }
+        }
+    }
+
+    /// Removes the marker of the restore, and says what is restored.
+    async fn end(&self, config: &Config) -> Result<(), Failure> {
+        held(self.restoring.end().await?)?;
         terminal::say(format_args!(
             "{} of {} restored into {}, as of {}",
             terminal::counted(self.manifest.documents, "document", "documents"),
@@ -227,6 +262,16 @@ impl<'a> Work<'a> {
             }
         }
     }
+}
+
+/// The failure of a restore that no longer holds its database.
+fn held(is_held: bool) -> Result<(), Failure> {
+    if is_held {
+        return Ok(());
+    }
+    Err(Failure::trouble(
+        "another restore has taken over, because this one didn't answer for ten seconds",
+    ))
 }
 
 fn unusable(entry: &Entry, fault: &Unconverted) -> Failure {

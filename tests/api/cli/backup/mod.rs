@@ -4,6 +4,7 @@ mod damage;
 mod filled;
 mod kinds;
 mod moment;
+mod together;
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 

@@ -2,9 +2,14 @@
 
 use std::{fmt::Write as _, fs};
 
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
-use super::{super::done, Shop, on};
+use super::{
+    super::{database, done},
+    Shop, on,
+};
+use crate::support::FailPoint;
 
 const PRODUCTS: &str = "sku,title,type,list,retail,currency\nodd,Odd,thing,1,1,EUR\n";
 
@@ -58,6 +63,32 @@ async fn of_two_receipts_with_one_name_the_first_line_is_booked() {
     }
     let (code, out, _) = shop.run(&["check"]);
     assert_eq!(code, 0, "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receipt_counts_as_imported_if_its_batch_is_tried_again() {
+    let shop = with_product();
+    let file = shop.file("first.csv", "sku,quantity,receipt\nodd,5,first\n");
+    assert_eq!(shop.import("stock", &file, &[]).0, 0);
+    // The receipt is booked, and MongoDB doesn't confirm it.
+    let unsure = doc! {
+        "failCommands": ["findAndModify"], "namespace": format!("{}.inventory", shop.name),
+        "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" },
+    };
+    let database = database(&shop.name).await;
+    let unsure = FailPoint::on(&database, doc! { "times": 1 }, unsure).await;
+    let rows = "sku,quantity,receipt\nodd,6,second\nodd,7,third\nodd,6,second\nodd,5,first\n";
+    let file = shop.file("more.csv", rows);
+    let (code, out, said) = shop.import("stock", &file, &[]);
+    unsure.off().await;
+    let told = "2 receipts of stock imported, 2 booked before, 0 lines skipped\n";
+    assert_eq!((code, out.as_str()), (0, told), "{said}");
+    assert!(said.contains("a batch is tried again"), "{said}");
+    let stock = &shop.documents("inventory").await[0];
+    assert_eq!(stock.get_i64("available").expect("a number"), 18);
+    let (code, out, said) = shop.import("stock", &file, &[]);
+    let told = "0 receipts of stock imported, 4 booked before, 0 lines skipped\n";
+    assert_eq!((code, out.as_str()), (0, told), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

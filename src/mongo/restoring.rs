@@ -1,7 +1,7 @@
 //! Writes of a whole database from an export.
 //!
-//! A marker in the database tells that it is being restored, from which export, and which collections are complete. So an
-//! interrupted restore is recognised, and can be continued with the same export only.
+//! A marker in the database records that the database is being restored, from which export, and which collections are
+//! complete. So an interrupted restore is recognised, and only the same export can continue it.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! How a future queues the items of batchers: so that those of one poll share a command, or so that they wait for a
-//! command that is sent anyway.
+//! Chooses when the items of a future are sent by the batchers. The items of one poll of a [`batched`] future share a
+//! command. The items of an [`unhurried`] future wait for a command that other items need.
 
 use std::{
     cell::{Cell, RefCell},

@@ -1,8 +1,9 @@
 //! Conditions on attributes, which are pairs of key and value in an array of a document.
 //!
-//! An index of key, value and `_id` has all attributes of all documents. A list reads the range of one condition between two
-//! of its keys, in the order of the values. The server can't know that order for values in an array, so the read isn't
-//! sorted, and it can't be read backwards. Further conditions are checked for each document of the range.
+//! One index of key, value and `_id` holds the attributes of all documents. A list reads the range of this index in
+//! which one condition holds, in the order of the values. The server doesn't know this order, because the values are in
+//! an array. So the read has no sort and can't go backwards. Further conditions are checked for each document of the
+//! range.
 
 use crate::{graphql::prelude::*, mongo::prelude::*};
 

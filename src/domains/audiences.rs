@@ -1,4 +1,4 @@
-//! Who may see content and assets, and their lists for readers who see different entries.
+//! Access to content and assets by role, and lists that contain only the entries which a reader may see.
 //!
 //! In each of its lists, a document is indexed once per audience, such as `everyone in /en` or `analyst tag
 //! x`. The audiences of a document that is restricted to roles are these roles and the editors, who read

@@ -1,5 +1,5 @@
-//! Counts of records, in documents that are recounted after the records have changed: the facets of categories, and what was
-//! bought together.
+//! Keeps counts of records in documents of their own, so that a page reads them at once. They are recounted after the
+//! records have changed. The facets of categories and the products that were bought together are counted so.
 //!
 //! The counts are never incremented. So two callers, a repeat or a cut can't count anything twice.
 //!

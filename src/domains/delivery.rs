@@ -1,4 +1,4 @@
-//! Delivery of a record to many lists: of a post to walls and news, of a message to inboxes. A list is a series of
+//! Delivers a record to many lists, such as a post to walls and news, or a message to inboxes. A list is a series of
 //! [`Page`]s with copies, and gets one copy of the record. The work is divided into [`Batch`]es, which jobs of the
 //! [work queue](super::queue) do one after the other.
 //!

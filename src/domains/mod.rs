@@ -5,7 +5,7 @@
 //! - `operations`: the rules
 //! - `types`: the types of the schema
 //! - `resolvers`: translation between schema and operations
-//! - `person`: what the collections hold of a person, and how an erasure ends what the person has begun
+//! - `person`: the personal data in the collections, and how an erasure ends what the person has begun
 //! - `sweep`: finishes or aborts interrupted flows, and makes the waiting jobs of the queue ready
 //! - `invariants`: the rules that `docgate check` verifies
 //!
@@ -16,10 +16,14 @@
 //! [`paying`], [`outside`].
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
-//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, `theater → payments`, and
-//! `{content, game, inbox → social} → assets → {comments, identities}`; `ads`, `events`, `hits`, `series` and `sessions` are
-//! independent. `queue` is below all of them. A field that shows an object of a room further up, such as a cart's order,
-//! calls the operation that reads it. It is in that room's [`extends`](Room::extends).
+//!
+//! - `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`
+//! - `theater → payments`
+//! - `{content, game, inbox → social} → assets → {comments, identities}`
+//!
+//! `ads`, `events`, `hits`, `series` and `sessions` are independent. `queue` is below all of them. There is one exception: a
+//! field may show an object of a room further up, such as a cart's order. It calls the operation that reads the object, and
+//! is listed in that room's [`extends`](Room::extends).
 
 pub mod ads;
 pub mod assets;

@@ -1,4 +1,4 @@
-//! Objects with a global id: what a room declares of each kind, and their interface `Node`.
+//! Objects with a global id: the declaration of each kind in its room, and the interface `Node`.
 
 use std::{borrow::Cow, iter};
 

@@ -1,4 +1,5 @@
-//! Calls of services of the operator: how their requests are signed, and how their responses are read.
+//! Calls of the operator's own services, such as a payment provider. This module signs their requests and reads their
+//! responses.
 
 use hmac::{Hmac, KeyInit as _, Mac};
 use reqwest::Response;

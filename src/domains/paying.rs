@@ -1,5 +1,5 @@
-//! How a total is paid: the input of a checkout, its stored form, and the refusal of a payment. Rooms with a checkout share
-//! it.
+//! The payment of a total: the input of a checkout, its stored form, and the refusal of a payment. All rooms with a
+//! checkout share it.
 
 use crate::{graphql::prelude::*, mongo::prelude::*};
 

@@ -1,4 +1,4 @@
-//! The documentation of stored documents, from their declarations.
+//! Writes the documentation of stored documents from their declarations.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Operations on the trees of rooms: creations, moves, changes of slug, deletions, and the lock and fan-out of these.
+//! Operations on the trees of rooms: creations, moves, changes of slugs, deletions, the lock of the tree, and the
+//! fan-outs.
 
 use std::{collections::BTreeMap, time::Instant};
 

@@ -1,4 +1,4 @@
-//! Writes of many documents of one collection by one command.
+//! Writes of many documents of one collection by few commands, for imports, sweeps and repairs.
 
 use std::{mem, time::Duration};
 

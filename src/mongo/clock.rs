@@ -1,9 +1,9 @@
 //! The primary's clock. Deadlines of flows are times of this clock.
 //!
-//! Replies that contain the server's time are remembered. Within [`FRESH`] the time is computed from the last one:
-//! its time plus what has passed since it arrived. Such a time is never ahead of the server's, because the server read
-//! its clock before the reply arrived. It lags by the time that the reply took, which only makes deadlines shorter. A
-//! new primary's clock can differ by the skew, as between two reads of the clock.
+//! Replies that contain the server's time are remembered. Within [`FRESH`] after such a reply, the time is computed
+//! from it: the time in the reply, plus the time that has passed since it arrived. Such a time is never ahead of the
+//! server's, because the server read its clock before the reply arrived. It lags by the time that the reply took, which
+//! only makes deadlines shorter. A new primary's clock can differ by the skew, as between two reads of the clock.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

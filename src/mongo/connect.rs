@@ -1,4 +1,4 @@
-//! The MongoDB client of the process.
+//! Connects the process to MongoDB. A process has one client, whose connections all requests share.
 
 use std::time::{Duration, Instant};
 

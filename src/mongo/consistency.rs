@@ -1,8 +1,9 @@
-//! The consistency of the reads of one query field.
+//! Decides for each read whether a secondary may serve it (*eventual*) or only the primary (*strong*).
 //!
-//! A query field with the argument `consistency` resolves inside of [`asked`]. The reads that it makes itself ask
-//! [`now`]. All other reads are strong: those of mutations, flows, sweeps and subscriptions, and those of the fields below
-//! the query field, which are resolved after it. Work that a field starts in a task of its own is strong too.
+//! A client chooses by the argument `consistency` of a query field. Such a field is resolved within [`asked`], and its
+//! own reads call [`now`] for the choice. All other reads are strong: those of mutations, flows, sweeps and
+//! subscriptions, and those of the fields below the query field, because these are resolved after it. The reads of a
+//! task that a field starts are strong too.
 
 use std::future::Future;
 

@@ -1,5 +1,6 @@
-//! Copies of a record in other documents. Each copy carries the record's version. It is overwritten as a whole,
-//! and only if its version is lower. A pass over the copies may therefore be repeated, overtaken or interrupted.
+//! Updates the copies of a record in other documents. Each copy carries the version of the record. A copy is
+//! overwritten as a whole, and only if its version is lower. So an update of the copies may be repeated, interrupted,
+//! or overtaken by a later one.
 
 use mongodb::bson::{Bson, Document, doc};
 

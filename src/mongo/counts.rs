@@ -1,10 +1,10 @@
 //! Counters with many writers. Additions that arrive while a command is in flight share the next command, which
 //! has one `$inc` for each document. See `super::batcher`.
 //!
-//! Batching costs no durability: a caller is answered when a majority holds its addition, or earlier if the collection's
-//! group has another write concern. But a count has no guard, and the document doesn't record which additions it
-//! contains. Therefore no addition that may have been applied is sent again, and without a reply the outcome stays
-//! unknown.
+//! Batching costs no durability: a caller is answered when a majority holds its addition, or earlier if the
+//! collection's group has another write concern. But an addition has no guard, and the document doesn't record which
+//! additions it contains. So an addition that may have been applied isn't sent again. If its reply is lost, its outcome
+//! stays unknown.
 //!
 //! The filter of an addition is the `_id` alone, unless a newer version of documents is in force than this gateway knows; see
 //! [`migrations`](super::migrations).

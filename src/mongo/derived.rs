@@ -1,11 +1,11 @@
-//! A field that is derived from others of its document, by every update itself.
+//! Derived fields. Every update of a document computes such a field from the document's other fields.
 //!
-//! An index over an array has a key for each element, and every update of the array computes all of them anew. The
-//! derived field is a single value, for example the earliest time in an array, and so is its key. Sweeps find documents
-//! by it.
+//! Sweeps find documents by an index over a derived field. An index over an array would have a key for each element,
+//! and every update of the array would compute all of them anew. A derived field is a single value with a single key,
+//! for example the earliest time in an array.
 //!
-//! [`Collection`] adds the stage that computes the field to every pipeline update, so no update can leave it out. Writes of
-//! one document that are combined compute it once, after the last of them. So the guard of a write can't contain it. A
+//! [`Collection`] adds the stage that computes the field to every pipeline update, so no update can leave it out.
+//! Combined writes of one document compute the field once, after the last of them. So no guard can contain the field. A
 //! gateway of a version without the field leaves it out: [`Collection::derive_next`] corrects the field of one batch of
 //! documents after another.
 

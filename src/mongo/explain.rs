@@ -1,4 +1,4 @@
-//! Execution statistics of a read, from the server's `explain`.
+//! Execution statistics of a read, from the server's `explain`: how many keys and documents it examined.
 
 use mongodb::{
     Database,

@@ -1,4 +1,5 @@
-//! What the server's errors say about a write: whether it may be sent again, and whether it may have been applied.
+//! Interprets the server's errors of a write: whether the write may be sent again, and whether it may have been
+//! applied.
 
 use mongodb::{
     bson::{Bson, Document},

@@ -1,4 +1,4 @@
-//! Reads of lists of one collection.
+//! Reads of lists of one collection. Each read is one command.
 
 use std::{sync::Arc, time::Duration};
 

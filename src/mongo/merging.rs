@@ -1,14 +1,19 @@
-//! Writes of one document whose changes are made by one stage.
+//! Merges writes of one document, so that one stage of an update makes all of their changes.
 //!
 //! Each stage of an update copies the arrays and documents that it changes. If writes of one document are combined, stage
 //! after stage, a long array is copied once for each of them, and that is most of MongoDB's work. So writes that don't
 //! depend on each other are merged: one stage checks all of their conditions, and one makes all of their changes.
 //!
-//! A write can be merged if its update is one `$set` whose values don't depend on the document, with two exceptions: a
-//! number may be added to a field, and elements may be appended to an array. It is merged with the writes before it if none
-//! of these writes a field that its conditions read, and if it writes no field that they write, except for further additions
-//! to the same number and further elements of the same array. Then the conditions hold after these writes if and only if
-//! they hold before them, and the order of the writes makes no difference other than that of the elements.
+//! A write can be merged if its update is one `$set` whose values don't depend on the document. Two changes that do
+//! depend on it are permitted as well: adding to a number, and appending elements to an array. The write is merged with
+//! the writes before it under two conditions:
+//!
+//! - None of these writes changes a field that its conditions read.
+//! - It changes no field that they change. Only several additions to one number, and several elements appended to one
+//!   array, are permitted.
+//!
+//! So its conditions hold after these writes if and only if they hold before them. The order of the writes matters only
+//! for the order of the appended elements.
 
 use mongodb::bson::{Bson, Document, doc};
 

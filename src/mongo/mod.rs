@@ -33,7 +33,7 @@
 //! - [`expression`]: the aggregation expressions of guards and updates
 //! - [`keyset`]: keyset pages
 //! - [`rollup`]: aggregations that are merged into another collection
-//! - [`personal`]: what collections hold of a person
+//! - [`personal`]: declarations of the personal data in collections
 //! - [`periods`]: collections whose names are made at run time, one for each period
 //! - `recent`: suggestions that several callers share
 //! - [`rings`]: capped collections that are followed by tailable cursors

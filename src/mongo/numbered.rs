@@ -1,11 +1,12 @@
-//! Writes whose command carries a number, which MongoDB calls retryable writes.
+//! Numbered writes, which MongoDB calls retryable writes: their command carries a number.
 //!
-//! MongoDB keeps the result of a command with its session and number, and answers a second copy of the command with it. It
-//! keeps nothing of a command that changed nothing, because its guard didn't hold or because the values were there before.
-//! The driver sends such commands again by itself, and doesn't say so. So it can report a refusal, or a success that changed
-//! nothing, while the first copy of the command is still under way; that copy is then applied later:
+//! MongoDB keeps the result of a command under its session and number, and answers a second copy of the command with
+//! this result. It keeps no result of a command that changed nothing, because the guard didn't hold or because the
+//! values were there before. If the driver sent such a command, it could send a second copy without telling. It could
+//! then report a refusal, or a success that changed nothing, while the first copy is still under way. The first copy
+//! arrives later, with one of these outcomes:
 //!
-//! | the second copy | the first copy arrives after it, without what follows here |
+//! | the second copy | the first copy, which arrives after it |
 //! |---|---|
 //! | was applied | it is answered with the result of the second one |
 //! | found the values that it writes | it is applied, and undoes what others have written meanwhile |

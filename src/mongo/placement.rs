@@ -1,10 +1,11 @@
-//! Groups of collections by the worth of their documents, and where each group is: its database, and how it is written
-//! and read. Every collection is opened by its group's [`Place`].
+//! Divides the collections into groups, by how much the loss of their documents would matter. Each group has a
+//! [`Place`]: its database, and the settings by which it is written and read. Every collection is opened by the place
+//! of its group.
 //!
 //! A type of documents declares its group ([`Stored::GROUP`](super::Stored::GROUP)); all types of one collection have the
 //! same. The collections of a `$lookup` are of one group, because it reads within one database.
 //!
-//! The settings of a group concern what no decision depends on:
+//! The settings of a group apply only to writes and reads on which no decision depends:
 //!
 //! - The write concern is that of additions: counters, upserts of many documents, and appended documents. Guarded writes
 //!   and single inserts always wait for a majority, because their callers decide by the outcome.

@@ -1,4 +1,4 @@
-//! The queue of a batcher, and when it is sent.
+//! The queue of a batcher: the items that wait for a command, and the rules by which they are sent.
 
 use std::{collections::VecDeque, time::Instant};
 

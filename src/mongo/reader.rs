@@ -1,4 +1,4 @@
-//! The reads by key of one lookup: the keys of a batch are read by one command.
+//! Reads the documents of one lookup: one command reads all keys of a batch.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

@@ -1,11 +1,12 @@
-//! Recent suggestions in the memory of one gateway. Many visitors type the same texts, and each letter is a read.
+//! Keeps recent suggestions in the memory of one gateway. Many visitors type the same texts, and each letter would be a
+//! read.
 //!
-//! Callers that ask for the same [`Key`] share one read, and its answer is kept. A caller gets an answer whose read began
-//! within the time of the setting before the caller asked; with 0 each caller has a read of its own. A failure is told to
-//! those that share the read, and isn't kept. A caller that hangs up ends nothing: the others go on with the read. If all of
-//! them hang up, the next caller begins another one.
+//! Callers that ask for the same [`Key`] share one read, and its answer is kept. The setting `suggestion_cache_seconds`
+//! limits the age of an answer, counted from the beginning of its read. If it is 0, each caller has a read of its own.
+//! If a read fails, all callers that share it get the error, and the error isn't kept. If a caller hangs up, the others
+//! go on with the read. If all of them hang up, the next caller begins another one.
 //!
-//! The memory is bounded by [`BYTES`] and [`ENTRIES`]. Beyond that, what is requested least gives way.
+//! The memory is bounded by [`BYTES`] and [`ENTRIES`]. Beyond these, the answers that are requested least are dropped.
 
 use std::{
     any::{Any, TypeId},

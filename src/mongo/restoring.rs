@@ -1,7 +1,7 @@
 //! Writes of a whole database from an export.
 //!
-//! A marker in the database tells that it is being restored, from which export, and which collections are complete. So an
-//! interrupted restore is recognised, and can be continued with the same export only.
+//! A marker in the database records that the database is being restored, from which export, and which collections are
+//! complete. So an interrupted restore is recognised, and only the same export can continue it.
 //!
 //! The marker is also a lease: it names the restore that is at work, until a deadline on the server's clock that this
 //! restore extends. So two restores never write at once. The restore of a process that was killed is continued after the

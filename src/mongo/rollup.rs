@@ -1,4 +1,4 @@
-//! Aggregations of one collection that are merged into another one.
+//! Roll-ups: aggregations of one collection whose results are merged into another one by `$merge`, within MongoDB.
 
 use std::time::Duration;
 

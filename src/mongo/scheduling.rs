@@ -1,5 +1,6 @@
-//! How a future queues the items of batchers: so that those of one poll share a command, or so that they wait for a
-//! command that is sent anyway. And how long it waits for them.
+//! Chooses when the items of a future are sent by the batchers, and how long the future waits for them. The items of one
+//! poll of a [`batched`] future share a command. The items of an [`unhurried`] future wait for a command that other items
+//! need. The items of a future [`within`] a time limit have no timers of their own.
 
 use std::{
     cell::{Cell, RefCell},

@@ -1,9 +1,9 @@
 //! A pool of driver sessions that are reused from one command to the next.
 //!
-//! For a command without a session, the driver creates one and spawns a task that returns it at the end. The
-//! sessions here aren't causally consistent, because every command goes to the primary, but for reads that may be
-//! old, and reads that need it use read concern `majority`. The sessions of failed commands aren't reused.
-//! <https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md>
+//! For a command without a session, the driver creates one and spawns a task that returns it at the end. The sessions
+//! here aren't causally consistent. They needn't be: only reads that may be old go to a secondary, all other commands
+//! go to the primary, and reads of majority-committed data use the read concern `majority`. The sessions of failed
+//! commands aren't reused. <https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md>
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

@@ -1,5 +1,5 @@
-//! Descriptions of stored documents, for the documentation. [`document!`](super::stored) makes one of each declaration:
-//! nothing is described twice.
+//! Descriptions of stored documents, for the documentation. [`document!`](super::stored) derives a description from
+//! each declaration, so that the documentation can't differ from the code.
 
 use std::{collections::BTreeMap, marker::PhantomData};
 

@@ -1,4 +1,4 @@
-//! Document types, and the version of their shape.
+//! Stored document types: their declaration, and the version of their shape.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Documents that are found by the beginnings of their words, and by words with a typing error.
+//! Finds documents by the beginnings of their words, and by words with a typing error.
 //!
-//! A document holds its words and the variants of its most important ones ([`words`](super::words)), each in an array with
-//! an index. A word that is being typed is a range of the first index. Variants are values in the second one. Nothing that
-//! somebody typed becomes a regular expression.
+//! A document holds its words and the variants of its most important ones ([`words`](super::words)), each in an array
+//! with an index. A word that is being typed is a range of the first index. Variants are values in the second one. A
+//! text that a user typed never becomes a regular expression.
 
 use std::{
     any::TypeId,

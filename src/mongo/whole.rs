@@ -1,4 +1,4 @@
-//! Reads of whole collections, for invariants and repairs.
+//! Reads of whole collections, document by document or aggregated, for invariants, repairs and exports.
 
 use std::time::Duration;
 

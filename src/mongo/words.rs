@@ -1,9 +1,8 @@
-//! The words of a text in the form in which they are compared: in lower case, without accents. And the words that a typing
-//! error makes of another one.
+//! Divides texts into words for comparisons: in lower case, without accents. Also finds words that differ by one typing
+//! error.
 //!
-//! A word that is one error away from another one has a variant in common with it: each word's variants are the word itself
-//! and what is left of it without one of its letters. Two words with a common variant may still be two errors apart, so
-//! [`is_near`] decides.
+//! The variants of a word are the word itself, and the word without one of its letters. Two words that are one error
+//! apart have a common variant. Two words with a common variant may still be two errors apart, so [`is_near`] decides.
 
 use std::collections::BTreeSet;
 

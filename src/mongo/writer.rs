@@ -24,10 +24,11 @@
 //! decides each failed statement. Any other failed statement is sent again by itself, so that its own reply tells the
 //! reason.
 //!
-//! Writes of one document whose guards consist of `$expr` are combined into one statement, up to [`MAX_COMBINED`].
-//! MongoDB then writes a document in demand once. The stages of the writes follow each other, so each condition sees
-//! the changes before it; writes that don't depend on each other share two stages (`super::merging`). If one condition fails, none of the changes is applied, and each write is sent again as its
-//! own statement. After a command that was sent twice, `applied_if` decides each of the writes instead.
+//! Writes of one document whose guards consist of `$expr` are combined into one statement, up to [`MAX_COMBINED`]. So
+//! MongoDB writes a document that many callers change only once for all of them. The stages of the writes follow each
+//! other, so each condition sees the changes before it; writes that don't depend on each other share two stages
+//! (`super::merging`). If one condition fails, none of the changes is applied, and each write is sent again as its own
+//! statement. After a command that was sent twice, `applied_if` decides each of the writes instead.
 
 use std::{
     collections::{HashMap, VecDeque},

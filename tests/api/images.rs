@@ -1,5 +1,6 @@
 //! Images of products, people, categories and content.
 
+mod import;
 mod variants;
 
 use docgate::graphql::node_id::NodeKind;

@@ -5,6 +5,10 @@
 //! apostrophe.
 
 mod cells;
+mod details;
+mod images;
+mod places;
+mod product;
 mod tables;
 mod variants;
 
@@ -13,8 +17,10 @@ use serde_json::{Map, Value, json};
 
 use crate::graphql::scalars::CurrencyCode;
 use cells::{armed, contributors, list, listed, major_units, minor_units, object, shown, unarmed};
+use details::{DETAILS, TYPE, typed, untyped};
+pub(super) use places::Places;
+pub(super) use product::{ProductRows, is_of, orphan};
 use tables::{PEOPLE, PRODUCTS, STOCK};
-pub(super) use variants::{ProductRows, is_of, orphan, variant_of};
 
 /// What the rows of a file are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -58,12 +64,6 @@ enum Cell {
     /// Said by an export, and ignored by an import.
     Said,
 }
-
-/// The own data of a product's type, and the type, which is the name of the field in it.
-const DETAILS: &str = "content.details";
-const TYPE: &str = "content.details.type";
-/// Types with fields of their own. Others are `generic`.
-const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
 /// The fault of a cell: the name of the column, and the reason.
 pub(super) type Misfit = (String, String);
@@ -110,16 +110,17 @@ impl Rows {
         };
         match self.columns().iter().find(is_missing) {
             Some(column) => Err(format!("the column {} is missing", column.name)),
-            None => variants::are_in(&header).map(|_| header),
+            None => product::are_several(&header).map(|_| header),
         }
     }
 
-    /// Whether rows with this header can have variants, so that a product can have several rows; see [`ProductRows`].
+    /// Whether rows with this header can have variants or images, so that a product can have several rows; see
+    /// [`ProductRows`].
     pub(super) fn can_be_several(self, header: &[&Column]) -> bool {
-        self == Self::Products && variants::are_in(header) == Ok(true)
+        self == Self::Products && product::are_several(header) == Ok(true)
     }
 
-    /// The line of a row without its variant; none if the row says nothing.
+    /// The line of a row without its variant and its image; none if the row says nothing.
     ///
     /// # Errors
     /// The first cell that doesn't fit.
@@ -142,7 +143,7 @@ impl Rows {
         for (column, cell) in &cells {
             let value = match column.cell {
                 _ if column.path == TYPE || column.path == DETAILS => continue,
-                _ if column.is_of_variant() => continue,
+                _ if column.is_per_row() => continue,
                 Cell::Text | Cell::Said | Cell::Difference => Value::from(cell.as_str()),
                 Cell::Number => {
                     let number: i64 = cell
@@ -173,14 +174,14 @@ impl Rows {
         Ok(Some(line))
     }
 
-    /// The rows of a line, in the order of [`Self::columns`]: one, and of a product another one for each variant but the
-    /// first.
+    /// The rows of a line, in the order of [`Self::columns`]. A product has one for each of its variants and images, whichever
+    /// are more.
     pub(super) fn rows(self, line: &Value) -> Vec<Vec<String>> {
         let first = self.row(line);
-        if self == Self::Products { variants::rows(line, first) } else { vec![first] }
+        if self == Self::Products { product::rows(line, first) } else { vec![first] }
     }
 
-    /// The row of a line without its variants.
+    /// The row of a line without its variants and images.
     fn row(self, line: &Value) -> Vec<String> {
         let digits = digits(line);
         let cell = |column: &Column| {
@@ -207,6 +208,11 @@ fn filled(header: &[&'static Column], row: &[String]) -> Vec<(&'static Column, S
         .collect()
 }
 
+/// The text of the column with this path, if its cell isn't empty.
+fn cell<'a>(cells: &'a [(&Column, String)], path: &str) -> Option<&'a str> {
+    cells.iter().find(|(column, _)| column.path == path).map(|(_, text)| text.as_str())
+}
+
 /// The number of digits behind the point of a product's prices.
 fn digits(line: &Value) -> u8 {
     let currency = line.pointer("/pricing/currency").and_then(Value::as_str);
@@ -216,7 +222,7 @@ fn digits(line: &Value) -> u8 {
 
 /// The name of a column, and the rest of the path, for the path of a field in a line.
 pub(super) fn of_field(columns: &[Column], field: &str) -> String {
-    if let Some(column) = variants::column_of(field) {
+    if let Some(column) = places::column_of(field) {
         return column.to_owned();
     }
     // The longest path is the nearest.
@@ -241,32 +247,6 @@ fn put(line: &mut Value, path: &str, value: Value) {
         at = fields.entry(step).or_insert_with(|| Value::Object(Map::new()));
     }
     *at = value;
-}
-
-/// The details of a type.
-fn typed(kind: &str, mut details: Value) -> Value {
-    if OWN_FIELDS.contains(&kind) {
-        return json!({ kind: details });
-    }
-    put(&mut details, "type", kind.into());
-    json!({ "generic": details })
-}
-
-/// The type of a product, and the details without it.
-fn untyped(line: &Value) -> (String, Value) {
-    let details = line.pointer("/content/details").and_then(Value::as_object);
-    let Some((kind, own)) = details.and_then(|details| details.iter().next()) else {
-        return (String::new(), json!({}));
-    };
-    let mut own = own.clone();
-    let own_kind = own.as_object_mut().and_then(|fields| {
-        // What isn't there needs no cell.
-        fields.retain(|_, value| !value.is_null() && *value != json!([]));
-        fields.remove("type")
-    });
-    let kind =
-        own_kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_else(|| kind.clone());
-    (kind, own)
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! The columns of each kind of rows, in the order of an export.
 
-use super::{Cell, Column, DETAILS, TYPE};
+use super::{
+    Cell, Column,
+    details::{DETAILS, TYPE},
+};
 
 const fn column(name: &'static str, path: &'static str, cell: Cell) -> Column {
     Column { name, path, cell, is_required: false }
@@ -30,6 +33,9 @@ pub(super) const PRODUCTS: &[Column] = &[
     column("height", "content.shipping.dimensions.height", Cell::Number),
     column("depth", "content.shipping.dimensions.depth", Cell::Number),
     column("details", DETAILS, Cell::Json),
+    column("image", "images.assetId", Cell::Text),
+    column("imagePosition", "images.position", Cell::Number),
+    column("imageAlternativeText", "images.alternativeText", Cell::Text),
     column("variantSku", "variants.sku", Cell::Text),
     column("option1Name", "variants.options[0].name", Cell::Text),
     column("option1Value", "variants.options[0].value", Cell::Text),

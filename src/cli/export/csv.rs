@@ -28,13 +28,13 @@ use crate::{
 /// the currency. A cell that a spreadsheet would take for a formula begins with an apostrophe, which the
 /// import removes.
 ///
-/// A product with variants has a row for each of them. The row of the first variant is that of the product too.
+/// A product has a row for each of its variants and images, whichever are more. The first row is that of the product too.
 ///
 /// Of stock, the rows are the imported receipts, so that an import of the file changes nothing in this
-/// shop; the columns available, reserved and sold are for information. Comments, images of products and stock that was
-/// received otherwise aren't in these files: `docgate export DIR` exports everything. A variant names its image,
-/// which is one of its product's; a shop without that image refuses the variant, so export for it with
-/// `--without-images`.
+/// shop; the columns available, reserved and sold are for information. Comments and stock that was received otherwise
+/// aren't in these files: `docgate export DIR` exports everything. Images are named by the global ids of their assets,
+/// and the files of the assets aren't exported. A shop without these assets refuses the images, so export for it
+/// with `--without-images`.
 ///
 /// Examples:
 ///     docgate export csv products products.csv
@@ -55,7 +55,7 @@ pub(in crate::cli) struct Csv {
     /// Begin the file with a byte order mark, by which some spreadsheets know UTF-8.
     #[arg(long)]
     bom: bool,
-    /// Leave the column `variantImage` out, for a shop that doesn't have the images.
+    /// Leave the columns of images out, for a shop that doesn't have their assets.
     #[arg(long)]
     without_images: bool,
     #[command(flatten)]
@@ -93,15 +93,19 @@ impl Csv {
         }
         let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(output);
         let columns = self.rows.columns();
-        let is_there = |column: &Column| !(self.without_images && column.is_of_image());
+        let is_there = |column: &Column| !(self.without_images && column.names_images());
         let header = columns.iter().filter(|column| is_there(column)).map(|column| column.name);
         writer.write_record(header).map_err(|fault| unwritten(&fault))?;
         let exported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             let (mut count, mut failed) = (0_u64, None);
-            let each = |line: Value| {
+            let each = |mut line: Value| {
                 if failed.is_some() {
                     return;
+                }
+                // Images have rows of their own.
+                if let Some(fields) = line.as_object_mut().filter(|_| self.without_images) {
+                    fields.remove("images");
                 }
                 for row in self.rows.rows(&line) {
                     let cells = columns.iter().zip(row).filter(|(column, _)| is_there(column));

@@ -108,8 +108,8 @@ pub(super) struct Stock {
 /// skipped, quoted cells may have several lines, and the apostrophe before what looks like a formula goes.
 /// A row that can't be used is skipped and reported with its line, the column and the reason.
 ///
-/// The row of a product can have its first variant. Each further variant has a row below it, with the sku of the
-/// product or without one.
+/// The row of a product can have its first variant and its first image. Each further variant or image has a row below
+/// it, with the sku of the product or without one.
 ///
 /// Examples:
 ///     docgate import csv products products.csv --dry-run
@@ -187,7 +187,8 @@ pub(super) struct World {
 ///
 /// A line has the input of `createProduct`, with categories by path, which must exist. An existing
 /// product gets the line's content, prices and categories, and its contributors if the line has
-/// `contributors`: [{"personKey": "miles-davis", "role": "artist"}].
+/// `contributors`: [{"personKey": "miles-davis", "role": "artist"}]. It gets the line's `images` too, if there are
+/// any: [{"assetId": "…", "alternativeText": "The cover"}].
 ///
 /// Example of a line (wrapped here):
 ///     {"sku": "ALB-1", "categories": ["/music/jazz"],

@@ -1,4 +1,6 @@
-//! CSV files: each row becomes a line of the import, and the rows of a product with variants become one line.
+//! CSV files: each row becomes a line of the import, and the rows of a product with variants or images become one line.
+
+mod text;
 
 use std::io;
 
@@ -8,6 +10,7 @@ use super::{
     reader::Source,
 };
 use crate::cli::columns::{Column, Misfit, ProductRows, Rows, is_of, orphan};
+use text::{cells, is_open, most};
 
 /// The rows of a file with a header.
 pub(super) struct CsvRows {
@@ -41,9 +44,6 @@ impl From<io::Error> for Unusable {
         Self::Unread(fault)
     }
 }
-
-/// Separators that are recognised.
-const SEPARATORS: [u8; 3] = *b",;\t";
 
 impl CsvRows {
     /// Reads the header. Without a given `separator`, it is the one that the header has most.
@@ -126,20 +126,17 @@ impl CsvRows {
         }
     }
 
-    /// The line of the import for the row of a product and those of its further variants, and its number: that of the row
-    /// with a fault, else of the first row. A row of a variant without that of its product is a line of its own.
+    /// The line of the import for all rows of a product, and its number: that of the row with a fault, else of the first
+    /// row. A row of a variant or an image without that of its product is a line of its own.
     fn product(&mut self, number: u64, first: &[String]) -> (u64, Line) {
         if let Some(misfit) = orphan(&self.header, first) {
             return (number, unfit(misfit));
         }
         let mut length = size(first);
-        let (mut product, mut fault) = match ProductRows::begin(&self.header, first) {
+        let (mut product, mut fault) = match ProductRows::begin(&self.header, number, first) {
             Ok(product) => (Some(product), None),
             Err(misfit) => (None, Some((number, unfit(misfit)))),
         };
-        let has_variant = |product: &ProductRows| product.variants() > 0;
-        let mut numbers: Vec<u64> =
-            product.as_ref().is_some_and(has_variant).then_some(number).into_iter().collect();
         loop {
             let place = self.lines.place();
             match self.read() {
@@ -149,8 +146,7 @@ impl CsvRows {
                     // Behind a fault no row is kept.
                     let Some(rows) = &mut product else { continue };
                     length += size(&cells);
-                    numbers.push(row);
-                    let added = rows.add(&cells).map_err(unfit);
+                    let added = rows.add(row, &cells).map_err(unfit);
                     let added = if length > MAX_LENGTH { Err(too_long()) } else { added };
                     if let Err(line) = added {
                         (product, fault) = (None, Some((row, line)));
@@ -168,10 +164,12 @@ impl CsvRows {
         }
         match (fault, product) {
             (Some(fault), _) => fault,
-            (None, Some(product)) if numbers.is_empty() => {
-                (number, Line::Text(product.into_line().to_string()))
+            (None, Some(product)) => {
+                let (line, places) = product.into_line();
+                let text = line.to_string();
+                let is_alone = places.is_empty();
+                (number, if is_alone { Line::Text(text) } else { Line::Rows(text, places) })
             }
-            (None, Some(product)) => (number, Line::Rows(product.into_line().to_string(), numbers)),
             (None, None) => (number, Line::Text(String::new())),
         }
     }
@@ -218,43 +216,6 @@ fn next_text(lines: &mut Lines) -> Result<Option<String>, Unusable> {
         None => Ok(None),
         Some(Line::Text(text)) => Ok(Some(text)),
         Some(_) => Err(Unusable::Header("the first line isn't a header in UTF-8".to_owned())),
-    }
-}
-
-/// The separator that a header has most; a comma if it has none.
-fn most(header: &str) -> u8 {
-    let count = |separator: u8| header.bytes().filter(|byte| *byte == separator).count();
-    // Of equal ones the first.
-    SEPARATORS.into_iter().rev().max_by_key(|separator| count(*separator)).unwrap_or(b',')
-}
-
-/// Whether a quoted cell goes on behind the end of the text. A quote begins one only at the start of a cell.
-fn is_open(text: &str, separator: u8) -> bool {
-    let (mut is_quoted, mut is_start) = (false, true);
-    let mut bytes = text.bytes().peekable();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' if is_quoted => is_quoted = bytes.next_if_eq(&b'"').is_some(),
-            b'"' if is_start => is_quoted = true,
-            _ => {}
-        }
-        is_start = !is_quoted && byte == separator;
-    }
-    is_quoted
-}
-
-/// The cells of a row.
-fn cells(row: &str, separator: u8) -> Result<Vec<String>, String> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(separator)
-        .buffer_capacity(row.len().clamp(64, 1 << 16))
-        .from_reader(row.as_bytes());
-    match reader.records().next() {
-        None => Ok(Vec::new()),
-        Some(Ok(record)) => Ok(record.iter().map(str::to_owned).collect()),
-        Some(Err(fault)) => Err(format!("isn't CSV: {fault}")),
     }
 }
 
@@ -355,7 +316,8 @@ mod tests {
         assert!(why.contains("longer") && tie.contains("Tie"), "{why}");
         let fewer: String = "abc".chars().map(row).collect();
         let found = of_products(&format!("s,Shirt,shirt,1,1,EUR,s.m,size,M\n{fewer}"));
-        assert!(matches!(&found[..], [(2, Line::Rows(_, rows))] if *rows == [2, 3, 4, 5]));
+        let [(2, shirt)] = &found[..] else { panic!("one line") };
+        assert_eq!(shirt.row_of("variants[3].sku"), Some(5));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::faults::Fault;
-use crate::cli::columns::variant_of;
+use crate::cli::columns::Places;
 
 /// Maximum length of a line in bytes; a product with all fields is far below it.
 pub(super) const MAX_LENGTH: usize = 1 << 20;
@@ -28,8 +28,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 pub(super) enum Line {
     /// The text, without the line terminator.
     Text(String),
-    /// The text of a product with variants, and the number of the row of each variant.
-    Rows(String, Vec<u64>),
+    /// The text of a product with variants or images, and the rows that have them.
+    Rows(String, Places),
     /// The line can't be read, with the reason.
     Bad(String),
     /// A field of the line can't be used.
@@ -48,7 +48,7 @@ impl Line {
     /// The number of the row that a field is in, if it isn't the first one of the line.
     pub(super) fn row_of(&self, field: &str) -> Option<u64> {
         match self {
-            Self::Rows(_, rows) => rows.get(variant_of(field)?).copied(),
+            Self::Rows(_, places) => places.row_of(field),
             Self::Text(_) | Self::Bad(_) | Self::Unfit(_) => None,
         }
     }

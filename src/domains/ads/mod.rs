@@ -18,22 +18,24 @@
 //! A zone has copies of the ads of its running campaigns, sorted by falling eCPM, so that `serveAds` reads one document.
 //! The campaign is the decider. Each change of its state raises its version, and sets `due` until the zones show it:
 //!
-//! - *Reserve*: a STARTING campaign enters its zones, one guarded update each: the zone has room, and shows neither this
-//!   version nor a later one. A STARTING campaign isn't charged, so its ads aren't served.
-//! - *Commit*: RUNNING, if all zones had room. Otherwise the campaign turns to what it was, or to ENDED, and leaves.
-//! - *Apply*: a paused or ended campaign leaves its zones; they keep a mark with its version for two grace periods, which
-//!   refuses an entry that comes late. A running campaign with another eCPM enters again.
+//! - *Reserve*: a STARTING campaign enters its zones, one guarded update each: the zone has room, and shows neither
+//!   this version nor a later one. A STARTING campaign isn't charged, so its ads aren't served.
+//! - *Commit*: RUNNING, if all zones had room. Otherwise the campaign returns to its former state, or to ENDED, and
+//!   leaves its zones.
+//! - *Apply*: a paused or ended campaign leaves its zones; they keep a mark with its version for two grace periods,
+//!   which refuses an entry that comes late. A running campaign with another eCPM enters again.
 //! - *Settle*: `due` is removed.
 //!
-//! Unlike other commits, the abort and the leaving need no deadline: they are guarded by the version, which only rises.
-//! The insert of a campaign may come late; the sweep then starts it.
+//! The abort and the leaving need no deadline, unlike other commits. They are guarded by the version, which only rises.
+//! If the insert of a campaign arrives late, the sweep starts the campaign.
 //!
 //! # Budgets
 //!
-//! An impression is charged by one guarded update of its campaign: it is running, now is between start and end, and the
-//! budgets have enough left, by the server's clock. The same update counts the impression. Nothing is served that
-//! wasn't charged. A gateway that ends between the charge and the answer leaves a charged impression that nobody saw.
-//! So does a connection that breaks: the update is sent again, and both may be applied. A budget is never exceeded.
+//! An impression is charged by one guarded update of its campaign. The guard is that the campaign is running, that the
+//! server's time is between its start and its end, and that its budgets have enough left. The same update counts the
+//! impression. An impression is served only after it was charged. A gateway that ends between the charge and the answer
+//! leaves a charged impression that nobody saw. So does a connection that breaks: the update is sent again, and both
+//! may be applied. A budget is never exceeded.
 //!
 //! A frequency cap is a guard of the visitor's profile. The impression is noted there before it is charged, so that no
 //! cap is exceeded; the first one is inserted with the profile. If the charge is refused, it is removed again; if the

@@ -1,4 +1,5 @@
-//! Sweep of advertising.
+//! The sweep of advertising ends campaigns, finishes interrupted flows and clicks, computes expected incomes, and
+//! removes what is no longer needed.
 
 use std::time::Duration;
 

@@ -43,9 +43,9 @@
 //!
 //! # Renditions
 //!
-//! A picture in a smaller size is a blob of its own, whose document names the original and the width. It is made when
-//! somebody asks for it first. `file.renditions` names it, by one update that is guarded by the file's blob: so each
-//! width has one, and a file that is replaced has none. The updates that add the file's blob to the outbox add those
+//! A picture in a smaller size is a blob of its own, whose document names the original and the width. It is made at the
+//! first request for it. One update writes it to `file.renditions`, guarded by the file's blob. So each width has one
+//! rendition, and a file that was just replaced has none. The updates that add the file's blob to the outbox add those
 //! of its renditions too. Its blob is written and committed within one attempt. If the attempt is cut, no asset names
 //! the blob, and the search finds it.
 //!

@@ -1,4 +1,4 @@
-//! What the room holds of a person, and the removal of a person's files.
+//! The personal data in the collections of this room. An erasure also removes the person's files.
 
 use super::{documents::AssetDocument, operations::delete_asset, types::DeleteAssetInput};
 use crate::{

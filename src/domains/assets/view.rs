@@ -1,4 +1,4 @@
-//! What lists of images read of an asset. Nothing else of it is decoded.
+//! Assets as lists of images read them. Only the fields of a picture are decoded, because a list reads many assets.
 
 use std::sync::Arc;
 

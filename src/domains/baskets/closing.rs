@@ -1,4 +1,5 @@
-//! The beginning of baskets, and their end without a checkout: a basket is cancelled by its user, or expires.
+//! Opens baskets, and closes those that aren't checked out. A basket is closed when its user cancels it, or when it
+//! expires.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Baskets: the documents in which somebody collects what is checked out. Carts and bookings are baskets.
+//! A basket is a document in which a user collects goods or seats before the checkout. Carts and bookings are baskets.
 //!
 //! ```text
 //!                        open          checkout with a claim

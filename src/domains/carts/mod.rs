@@ -1,4 +1,4 @@
-//! Carts hold the products that a shopper intends to buy, and reserve stock for them.
+//! A cart holds the products that a shopper intends to buy, and reserves stock for them.
 //!
 //! A cart is a [basket](super::baskets), which has the diagram of its states. An expired cart is removed, if so configured.
 //!

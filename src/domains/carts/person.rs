@@ -1,4 +1,4 @@
-//! What the room holds of a person, and the end of a person's carts.
+//! The personal data in the collections of this room. An erasure also cancels the person's carts.
 
 use super::{operations::cancel_cart, store::carts, types::CancelCartInput};
 use crate::{

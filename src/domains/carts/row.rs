@@ -1,4 +1,5 @@
-//! Additions and new quantities that follow each other in a request; see `operations::change_lines`.
+//! A row of changes: additions and new quantities that follow each other in a request. They are made at once; see
+//! `operations::change_lines`.
 
 use async_graphql::{
     Context, OutputType, ServerResult, Value,

@@ -24,10 +24,10 @@
 //!
 //! A cart that is COMPLETE, CANCELLED or EXPIRED commits nothing any more, so all that it still has reserved is
 //! returned. After a checkout its reservations are empty. Their marks are kept for two grace periods, since a repeat of
-//! the checkout may still reserve under the tag; then they are removed, and a repeated apply finds nothing to apply to. If
-//! the checkout had them forgotten before, such a reserve finds no mark, and is returned here: nobody sells it. A cart that
-//! was removed by hand commits nothing either, but nobody knows why it was removed; its reservations are returned after
-//! `reservation_seconds`.
+//! the checkout may still reserve under the tag; then they are removed, and a repeated apply finds nothing to apply to.
+//! If the checkout has removed the marks before, such a repeat reserves once more. Nobody sells these goods, and the
+//! sweep returns them. A cart that was removed by hand commits nothing either. The reason of its removal is unknown, so
+//! its reservations are returned only after `reservation_seconds`.
 
 use std::{collections::HashSet, time::Duration};
 

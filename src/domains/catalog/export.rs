@@ -1,4 +1,4 @@
-//! Products as lines of their import.
+//! Exports products as lines of an import, so that another shop or a spreadsheet can take them over.
 
 use serde_json::{Value, json};
 
@@ -51,6 +51,10 @@ fn line(product: ProductDocument) -> Value {
         .iter()
         .map(|one| json!({ "personId": NodeKind::PERSON.id(&one.person_id).0, "role": one.role }));
     let images = product.images.unwrap_or_default();
+    let shown = images.iter().map(|image| {
+        let text = Some(&image.alternative_text).filter(|text| !text.is_empty());
+        json!({ "assetId": NodeKind::ASSET.id(&image.asset_id).0, "alternativeText": text })
+    });
     let variants = product.variants.iter().map(|one| {
         // An image that the product doesn't have any more isn't shown, and an import would refuse it.
         let image = images.iter().find(|own| one.image.as_ref() == Some(&own.asset_id));
@@ -78,6 +82,7 @@ fn line(product: ProductDocument) -> Value {
             "retail": product.pricing.retail,
             "currency": product.pricing.currency,
         },
+        "images": Some(shown.collect::<Vec<_>>()).filter(|all| !all.is_empty()),
         "variants": Some(variants.collect::<Vec<_>>()).filter(|all| !all.is_empty()),
         "categories": product.categories.iter().map(|one| &one.path).collect::<Vec<_>>(),
         "contributors": contributors.collect::<Vec<_>>(),

@@ -10,12 +10,14 @@
 //!              "details": {"album": {"genres": ["Jazz"], "tracks": [{"title": "So What"}]}}}}
 //! ```
 //!
-//! If the SKU exists, a line replaces content, price and categories, and also the contributors if the line
-//! has them. A line with a `slug` sets it. A line with `variants`, each in the form of `addVariant`'s input, adds them or
-//! changes those that the product has; its other variants stay. An image of a variant that the line doesn't name stays too. A line may
-//! be imported repeatedly.
+//! If the SKU exists, a line replaces content, price and categories. It replaces the contributors and the images too if it has
+//! them. A line with a `slug` sets it. A line with `variants`, each in the form of `addVariant`'s input, adds them or changes
+//! those that the product has. The product's other variants stay, and so does an image of a variant that the line doesn't name.
+//! A line may be imported repeatedly.
 
 mod checks;
+mod images;
+mod references;
 
 use std::collections::BTreeSet;
 
@@ -23,16 +25,13 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    documents::{Content, Contributor, Pricing, Variant, product_sku},
+    documents::{Content, Pricing, Variant, product_sku},
     operations::{finish_all, import_variants, set_slug},
     store::{self, Imported},
-    types::{self, AddVariantInput, CATEGORIES, PricingInput, ProductContentInput},
+    types::{self, AddVariantInput, PricingInput, ProductContentInput},
 };
 use crate::{
-    domains::{
-        categories::{self, CategoryCopy},
-        people::{self, PersonName, operations::WORKS},
-    },
+    domains::images::ImageInput,
     graphql::{
         declared::{each, valid},
         prelude::*,
@@ -41,7 +40,8 @@ use crate::{
 };
 
 pub use checks::{Earlier, check};
-pub(super) use store::Present;
+pub use references::ImportContributor;
+use references::{Found, named};
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,40 +59,12 @@ pub struct ImportProduct {
     /// Slug for the product's URL. If absent, that of the product stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slug: Option<Slug>,
+    /// All images of the product, in order, at most 20. If absent, those of the product stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<ImageInput>>,
     /// Variants to add or to change, at most 100. Those that the line doesn't have stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variants: Option<Vec<AddVariantInput>>,
-}
-
-/// A contributor, named by either id or key.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ImportContributor {
-    /// Global id of the person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub person_id: Option<ID>,
-    /// Key under which the person was imported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub person_key: Option<String>,
-    /// Role, such as `author`.
-    pub role: Slug,
-}
-
-impl ImportContributor {
-    /// The field that names the person, and the person's `_id`.
-    fn person(&self) -> Result<(&'static str, String), InvalidInput> {
-        const ID_FIELD: &str = "personId";
-        const KEY_FIELD: &str = "personKey";
-        match (&self.person_id, &self.person_key) {
-            // An id of another kind is treated like one that doesn't exist.
-            (Some(id), None) => Ok((ID_FIELD, input::id(NodeKind::PERSON, id).unwrap_or_default())),
-            (None, Some(key)) => Ok((KEY_FIELD, people::import::id_of(KEY_FIELD, key)?)),
-            _ => Err(InvalidInput::new(
-                ID_FIELD,
-                "exactly one of `personId` and `personKey` is required",
-            )),
-        }
-    }
 }
 
 /// Why a line was refused.
@@ -120,7 +92,7 @@ impl From<InvalidInput> for Refused {
 
 /// Number of products per command.
 const BATCH: usize = 250;
-/// Number of products whose slugs or variants are set at the same time.
+/// Number of products whose slugs, images or variants are set at the same time.
 const LINES_AT_ONCE: usize = 16;
 
 /// Imports `lines`. Returns for each of them, in their order, why it was refused.
@@ -133,15 +105,6 @@ pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(),
         answers.extend(import_batch(app, batch).await?);
     }
     Ok(answers)
-}
-
-/// The paths of categories and the `_id`s of people that lines name, each once.
-fn named(lines: &[ImportProduct]) -> (Vec<String>, Vec<String>) {
-    let paths: BTreeSet<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
-    let contributors = lines.iter().flat_map(|line| line.contributors.iter().flatten());
-    let people: BTreeSet<String> =
-        contributors.filter_map(|one| Some(one.person().ok()?.1)).collect();
-    (Vec::from_iter(paths), Vec::from_iter(people))
 }
 
 async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), Refused>>> {
@@ -223,8 +186,8 @@ fn misfit(currency: CurrencyCode, variants: &[Variant], pricing: &Pricing) -> Op
     None
 }
 
-/// Sets the slugs and the variants of the lines that were imported. If a slug or a variant is refused, the line is answered with
-/// the first refusal, and the rest of it stays imported. Lines that have a SKU or a slug in common come one after the other, in their
+/// Sets the slugs, the images and the variants of the lines that were imported. If one of these is refused, the line is answered
+/// with the first refusal, and the rest of it stays imported. Lines that have a SKU or a slug in common come one after the other, in their
 /// order.
 async fn set_rest(
     app: &App,
@@ -237,7 +200,9 @@ async fn set_rest(
         skus.contains(line.sku.as_str())
             || line.slug.as_ref().is_some_and(|slug| slugs.contains(slug.as_str()))
     };
-    let has_rest = |line: &ImportProduct| line.slug.is_some() || line.variants.is_some();
+    let has_rest = |line: &ImportProduct| {
+        line.slug.is_some() || line.images.is_some() || line.variants.is_some()
+    };
     let imported =
         lines.iter().zip(answers).filter(|(line, answer)| answer.is_ok() && has_rest(line));
     let (in_order, apart): (Vec<_>, Vec<_>) = imported.partition(|(line, _)| is_repeated(line));
@@ -247,7 +212,10 @@ async fn set_rest(
         .try_for_each_concurrent(LINES_AT_ONCE, async |group| {
             for (line, answer) in group {
                 let slug = set_slug_of(app, line).await?;
-                *answer = slug.and(set_variants_of(app, line).await?).map_err(Refused::in_part);
+                // Variants show images of the product, so these come first.
+                let images = images::set(app, line).await?;
+                let variants = set_variants_of(app, line).await?;
+                *answer = slug.and(images).and(variants).map_err(Refused::in_part);
             }
             Ok(())
         })
@@ -300,77 +268,12 @@ fn variants(line: &ImportProduct) -> Result<Vec<AddVariantInput>, InvalidInput> 
     Ok(variants)
 }
 
-/// The records that the products of a batch copy.
-struct Found {
-    categories: Vec<CategoryCopy>,
-    people: Vec<PersonName>,
-}
-
-impl Found {
-    async fn read(app: &App, paths: &[String], people: &[String]) -> Result<Self> {
-        let categories = async {
-            if paths.is_empty() {
-                return Ok(Vec::new());
-            }
-            categories::operations::copies_at(app, paths).await
-        };
-        let (categories, people) =
-            tokio::try_join!(categories, people::operations::names(app, people))?;
-        Ok(Self { categories, people })
-    }
-
-    /// Whether no copied record has changed.
-    fn is_same_as(&self, other: &Self) -> bool {
-        fn versions(found: &Found) -> BTreeSet<(&str, i64)> {
-            found.people.iter().map(|person| (person.id.as_str(), person.version)).collect()
-        }
-        self.categories == other.categories && versions(self) == versions(other)
-    }
-
-    /// The copies of the categories at these paths, each once.
-    fn categories(&self, paths: &[String]) -> Result<Vec<CategoryCopy>, InvalidInput> {
-        input::at_most("categories", paths, CATEGORIES)?;
-        let mut categories: Vec<CategoryCopy> = Vec::new();
-        for (position, path) in paths.iter().enumerate() {
-            let copy = self.categories.iter().find(|copy| copy.path == *path);
-            let copy = copy.ok_or_else(|| {
-                let field = format!("categories.{position}");
-                InvalidInput::new(&field, format!("there is no category {path:?}"))
-            })?;
-            if !categories.iter().any(|other| other.id == copy.id) {
-                categories.push(copy.clone());
-            }
-        }
-        Ok(categories)
-    }
-
-    /// The contributors as the product stores them, each once.
-    fn contributors(&self, lines: &[ImportContributor]) -> Result<Vec<Contributor>, InvalidInput> {
-        input::at_most("contributors", lines, store::CONTRIBUTORS)?;
-        let mut contributors: Vec<Contributor> = Vec::new();
-        for (position, line) in lines.iter().enumerate() {
-            let above = format!("contributors.{position}");
-            let (field, id) = line.person().map_err(|invalid| invalid.below(&above))?;
-            let invalid = |reason: String| InvalidInput::new(&format!("{above}.{field}"), reason);
-            let person = self.people.iter().find(|person| person.id == id);
-            let person = person.ok_or_else(|| invalid("there is no such person".to_owned()))?;
-            if person.works >= WORKS {
-                return Err(invalid(format!("has {WORKS} works already")));
-            }
-            let contributor = Contributor::of(person, &line.role);
-            if !contributors.contains(&contributor) {
-                contributors.push(contributor);
-            }
-        }
-        Ok(contributors)
-    }
-}
-
 fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, InvalidInput> {
     let sku = input::key("sku", &line.sku)?;
     let (mut content, mut pricing) = (line.content.clone(), line.pricing.clone());
     types::content("content", &mut content)?;
     types::pricing("pricing", &mut pricing)?;
+    images::stored(line)?;
     variants(line)?;
     let contributors = line.contributors.as_deref();
     Ok(Imported {

@@ -62,13 +62,15 @@
 //!
 //! # Terms
 //!
-//! `suggest` finds a product by words of its titles, which every write of titles stores with them (`search`). Products of
-//! earlier versions have none and aren't found, until `docgate indexes apply` adds them; see `docs/SEARCH.md`.
+//! `suggest` finds a product by the words of its titles. Every write of titles also stores these words, in `search`.
+//! Products of earlier versions have no such words and aren't found, until `docgate indexes apply` adds them; see
+//! `docs/SEARCH.md`.
 //!
 //! # Invariants
 //!
-//! Every slug of a product is claimed by it. Variants have the SKU of their product, and differ in SKU and title. Terms agree with the titles. Savings, keys and coordinates agree with the fields from which they are derived. The works of people agree
-//! with the contributors of products, in both directions.
+//! Every slug of a product is claimed by it. Variants have the SKU of their product, and differ in SKU and title. Terms
+//! agree with the titles. Savings, keys and coordinates agree with the fields from which they are derived. The works of
+//! people agree with the contributors of products, in both directions.
 
 mod broadcasts;
 mod documents;
@@ -122,6 +124,13 @@ pub const DISCUSSED: Discussable = Discussable {
     seen_by: |_requester| is_absent("deletedAt"),
 };
 
+/// The images of products.
+const ILLUSTRATED: Illustrated = Illustrated {
+    kind: NodeKind::PRODUCT,
+    collection: ProductDocument::COLLECTION,
+    exists: || is_absent("deletedAt"),
+};
+
 pub const ROOM: Room = Room {
     needs: &["categories", "comments", "people"],
     extends: &[("Work", "product")],
@@ -147,11 +156,7 @@ pub const ROOM: Room = Room {
         )
     }],
     discussed: &[DISCUSSED],
-    illustrated: &[Illustrated {
-        kind: NodeKind::PRODUCT,
-        collection: ProductDocument::COLLECTION,
-        exists: || is_absent("deletedAt"),
-    }],
+    illustrated: &[ILLUSTRATED],
     metadata: &[MetadataOwner::of::<ProductDocument>(NodeKind::PRODUCT, Role::Merchant, || {
         is_absent("deletedAt")
     })],

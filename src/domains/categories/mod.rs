@@ -30,7 +30,7 @@
 //!
 //! # Facets
 //!
-//! The document of a category's page with counts of its products is described in [`facets`].
+//! [`facets`] describes the document with the counts of a category's products.
 //!
 //! # Invariants
 //!

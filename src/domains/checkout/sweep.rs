@@ -1,4 +1,5 @@
-//! What the sweeps of rooms do for interrupted checkouts, and for money that is held for none.
+//! The common part of the rooms' sweeps for checkouts. It finishes or aborts interrupted checkouts, and releases money
+//! that is held for no checkout.
 
 use mongodb::bson::DateTime;
 

@@ -1,5 +1,5 @@
-//! The values of discussions that are derived from comments: their number, the newest, the rating; and their repair.
-//! The comments are authoritative, whatever caused a difference: a fault, or a change from outside.
+//! Repairs the values of discussions that are derived from comments: the number of comments, the newest ones and the
+//! rating. If they differ, by a fault or by a change from outside, the comments are authoritative.
 //!
 //! Gateways may post, edit, remove and migrate at the same time. Each of these raises the discussion's
 //! `total`, `version` or `epoch`. The one update that repairs is guarded by the values of all three from

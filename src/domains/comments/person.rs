@@ -1,4 +1,4 @@
-//! What the room holds of a person, and the removal of a person's comments.
+//! The personal data in the collections of this room. An erasure also removes the person's comments.
 
 use super::{
     documents::{AuthoredComment, CommentDocument},

@@ -1,5 +1,5 @@
-//! Sweep of events: drops months that are too old, creates the next month ahead of its first event, and forgets calls
-//! whose idempotency keys needn't be remembered.
+//! The sweep of events drops months that are too old, and creates the next month ahead of its first event. It forgets
+//! calls whose idempotency keys need not be remembered any more.
 
 use mongodb::bson::DateTime;
 

@@ -1,9 +1,9 @@
 //! The game: characters in places, with things, containers and gold.
 //!
-//! - `characters`: each with all that is shown of it, also a copy of the place where it is
+//! - `characters`: each with everything that its player sees, so also with a copy of its place
 //! - `places`: each with its exits, the characters that are there, and the things that lie there
-//! - `items`: the catalogue of what things there are; its entries never change
-//! - `moves`: the decisions about what goes from one document to another
+//! - `items`: the kinds of things; an entry never changes
+//! - `moves`: the decisions about moves from one document to another
 //!
 //! # Moves
 //!

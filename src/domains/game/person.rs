@@ -1,4 +1,4 @@
-//! What the room holds of a person, and the end of a person's characters.
+//! The personal data in the collections of this room. An erasure also deletes the person's characters.
 
 use super::{operations::delete_character, types::DeleteCharacterInput};
 use crate::{

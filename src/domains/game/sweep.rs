@@ -1,5 +1,5 @@
-//! The sweep of the game resolves the marks of moves that were cut, gives what committed moves promised, and brings copies
-//! of places up to date. A mark is old enough if no attempt that could have made it can still write.
+//! The sweep of the game resolves the marks of moves that were cut, gives what committed moves promised, and brings
+//! copies of places up to date. It leaves a mark alone as long as the attempt that made it may still write.
 
 use super::{
     documents::{CharacterDocument, Holder, HolderKind, PlaceDocument},

@@ -1,4 +1,5 @@
-//! Things in an inventory, which is one flat list: containers in containers, stacks, and what they are called.
+//! The things of an inventory: their names, and the contents of containers. An inventory is one flat list, in which
+//! each thing names the container that it is in.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! The commands of the room that name no shard key.
+//! The commands of this room that don't name the shard key, with the reason of each. A router sends such a command to
+//! all shards.
 
 use crate::domains::broadcasts::broadcasts;
 

@@ -1,4 +1,4 @@
-//! What the room holds of a person, and the release of a person's names.
+//! The personal data in the collections of this room. An erasure also releases the person's names.
 
 use super::{operations::release, store::identities, types::ReleaseIdentityResult};
 use crate::{

@@ -1,4 +1,4 @@
-//! The references to pictures that documents of several rooms hold.
+//! The references to pictures in the documents of several rooms.
 
 use crate::mongo::{lazy_document::view, prelude::*};
 

@@ -1,8 +1,10 @@
-//! Images: the pictures of products, people, categories and content, in order, each with a text that stands for it.
+//! Images are the pictures of a product, a person, a category or content, in order. Each has an alternative text for
+//! readers who don't see it.
 //!
-//! A document names its pictures by the assets' `_id`s and keeps nothing else of them. Readers get the assets as they are
-//! now, those of a whole list by one command of the loader. So a moved asset has its new path, a replaced one its new
-//! size, and one that is gone or that the caller can't see isn't among the images. Nothing has to be copied.
+//! A document names its pictures by the assets' `_id`s and keeps nothing else of them. Readers get the assets as they
+//! are now. The loader reads the assets of a whole list by one command. So a moved asset is shown with its new path,
+//! and a replaced one with its new size. An asset that is gone, or that the caller can't see, isn't among the images.
+//! Nothing has to be copied.
 //!
 //! Content has its images in its versions: they are edited and published with its text. `setImages` sets those of the
 //! other kinds, which their rooms declare as [`Illustrated`].
@@ -54,7 +56,7 @@ impl Illustrated {
 
 input! {
     /// A picture that an object is to show.
-    pub struct ImageInput {
+    pub struct ImageInput: Deserialize {
         /// Global id of the asset. It has to be a picture whose size is known.
         pub asset_id: ID where id(NodeKind::ASSET),
         /// Text for readers who don't see the picture, up to 500 characters. Default: an empty text, for pictures that

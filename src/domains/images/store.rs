@@ -1,4 +1,4 @@
-//! The write of images.
+//! Writes the images of a document.
 
 use super::{
     Illustrated,

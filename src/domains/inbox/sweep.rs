@@ -1,4 +1,4 @@
-//! Sweep of messages.
+//! The sweep of messages begins interrupted deliveries again.
 
 use super::{documents::MessageDocument, operations::deliver_again, store::messages};
 use crate::{app::App, flow::Sweep};

@@ -1,9 +1,9 @@
 //! Inventory: the stock of each SKU in one document, apart from the catalog's, so that stock traffic never
 //! rewrites a product.
 //!
-//! Stock is a *receiver* in every flow and the decider of none but the deletion of a product: a cart or an
-//! order commits. Reserves and applies carry the flow's tag. The reservation of the holder (a cart, or an order
-//! that is being raised) keeps the marks, as `takes` and `gifts`:
+//! Stock is a *receiver* in every flow but one: carts and orders commit. It is the decider only of the deletion of a
+//! product. Reserves and applies carry the flow's tag. The reservation of the holder (a cart, or an order that is being
+//! raised) keeps the marks, as `takes` and `gifts`:
 //!
 //! ```text
 //!              reserve(tag)               sell(tag)
@@ -64,12 +64,13 @@
 //! Stock of an earlier version has no `sweepAt`, and a gateway of that version changes reservations without it. So
 //! every pass of the sweep corrects the field of the next documents, in the order of SKUs.
 //!
-//! A checkout leaves an empty entry with marks, which the sweep of carts removes two grace periods later. Of a SKU in demand
-//! that would be hundreds, and every write of the stock rewrites them. So a checkout lets its entries be forgotten before
-//! (`operations/forgetting.rs`), if it knows that their marks aren't needed any more. Only empty entries are removed.
+//! A checkout leaves an empty entry with marks, which the sweep of carts removes two grace periods later. A SKU in
+//! demand would have hundreds of them, which every write of the stock rewrites. So a checkout has its entries removed
+//! earlier (`operations/forgetting.rs`), if it knows that their marks aren't needed any more. Only empty entries are
+//! removed.
 //!
-//! Nothing finds the reservations of a holder in all of the stock: a cart or an order knows its SKUs. A reserve of another
-//! SKU was never committed, and its mark leads the sweep to it.
+//! No query finds the reservations of a holder in all of the stock, because a cart or an order knows its SKUs. A
+//! reserve of another SKU was never committed, and the sweep finds it by its mark.
 //!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 

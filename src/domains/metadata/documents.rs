@@ -1,4 +1,4 @@
-//! The metadata as it is stored inside its owner.
+//! The stored form of metadata inside the document of its owner.
 
 use super::MetadataOwner;
 use crate::{

@@ -16,9 +16,9 @@
 //!
 //! # Readers
 //!
-//! A pair has its readers: `everyone`, or the roles that were named and the role that edits the owner. A caller sees the
-//! pairs of whose readers it is one, and finds documents by no others: the index holds each pair once per reader, and a
-//! search looks up the caller's roles in it. So a search examines no document that the caller doesn't find.
+//! A pair has its readers: `everyone`, or the roles that were named and the role that edits the owner. A caller sees
+//! only pairs whose readers include the caller, and finds documents only by these. The index holds each pair once per
+//! reader, and a search looks up the caller's roles in it. So a search examines only documents that the caller finds.
 
 mod documents;
 pub mod operations;

@@ -6,8 +6,8 @@
 //! `operations/checkout.rs` has what differs: stock that the cart doesn't hold is reserved first, and the stock of all lines is
 //! moved to `sold`. A hold of money has no document but its mark on the payer's account, so the sweep looks for old holds.
 //!
-//! Marks of stock stay until two grace periods after COMPLETE, or until the attempt that sold the goods forgets its
-//! reservations: what is reserved again after that is never sold, and the sweep returns it.
+//! Marks of stock stay until two grace periods after COMPLETE, or until the attempt that sold the goods removes its
+//! reservations. Goods that a late repeat reserves after that are never sold, and the sweep returns them.
 //!
 //! A cart that is PAID without a claim is stored as `DECIDED`, and shown as PAID. Sweeps of versions without this flow would
 //! sell the goods of a stored `PAID` cart again, under their own tag. They don't look for the new value.
@@ -48,19 +48,20 @@
 //! that of a checkout. The ledger remembers the cart or order of each payment, so the sweep voids only an
 //! authorisation that belongs to none.
 //!
-//! **Numbers.** A number is a document of its own, whose `_id` is the number and that has the order's id. It is inserted
-//! beside the order, whose checkout has decided then. A number that another order has is passed over, and the order gets the
-//! next one. A deleted order keeps its number.
+//! **Numbers.** A number is a document of its own, whose `_id` is the number and that has the order's id. It is
+//! inserted beside the order, whose checkout has decided then. If another order has the number already, the order gets
+//! the next one. A deleted order keeps its number.
 //!
-//! **Fulfilment.** Shipments and returns are parts of the order. Packing, shipping, delivering, and the request and refusal
-//! of a return are commits that owe nothing. An accepted return is a lowering of its lines, and owes what a lowering owes.
-//! So of each SKU, the line's quantity is what is to be packed, what is packed, and what was sent and hasn't come back.
-//! Cancelling is refused while a piece is sent, and lowering below what is packed or sent. `stage` and
-//! `returnRequestedAt` are computed by every commit, for the lists of merchants. Releases before them leave them as they are
-//! when they change an order; `docgate check --repair` computes them anew, and gives orders of such releases their numbers. Notes are outside of the revision: customers don't see
-//! them.
+//! **Fulfilment.** Shipments and returns are parts of the order. Packing, shipping, delivering, and the request and
+//! refusal of a return are commits that add nothing to the outbox. An accepted return lowers its lines, and adds the
+//! same entries as any lowering. So the quantity of a line is the sum of three numbers: the pieces that are to be
+//! packed, those that are packed, and those that were sent and haven't come back. An order with sent pieces can't be
+//! cancelled, and a line can't be lowered below its packed and sent pieces. `stage` and `returnRequestedAt` are
+//! computed by every commit, for the lists of merchants. Releases without these fields leave them unchanged when they
+//! change an order. `docgate check --repair` computes them anew, and gives the orders of such releases their numbers. A
+//! note doesn't change the revision, because customers don't see it.
 //!
-//! **Bought together.** What was bought together with a product is counted from the orders ([`together`]).
+//! **Bought together.** The module [`together`] counts from the orders which products were bought together.
 //!
 //! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!

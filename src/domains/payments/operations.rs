@@ -1,4 +1,4 @@
-//! Dispatch of each call to the configured payment provider.
+//! Sends each call to the configured payment provider.
 
 use super::{Authorisation, Charge, Refund, http, ledger};
 use crate::{

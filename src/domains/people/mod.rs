@@ -1,7 +1,8 @@
-//! People and their works: who made what, embedded on both sides because both are small.
+//! People and the works to which they contributed. A product embeds its contributors, and a person embeds their works,
+//! because both lists are small.
 //!
 //! - `people` is the record of a name; products carry copies of it in `contributors`.
-//! - `products` is the record of who made what; people carry copies of it in `works`.
+//! - `products` is the record of who contributed to a product; people carry copies of it in `works`.
 //!
 //! This room renames people: the person's document is the decider. Its outbox names the version that is still
 //! to be written to the products, and every copy with a lower version is updated. A product that copies a

@@ -1,4 +1,4 @@
-//! What the room holds of a person.
+//! The personal data in the collections of this room.
 
 use crate::mongo::personal::Personal;
 

@@ -1,17 +1,18 @@
-//! What the rooms hold of one person: its export, and its erasure.
+//! Exports and erases the personal data of one person in all rooms.
 //!
-//! A person is known by the subject of their tokens. Each room declares in [`Room::personal`](super::Room::personal) what
-//! its collections hold of a subject, and in [`Room::erase`](super::Room::erase) how its own operations end what the person
-//! has begun.
+//! A person is known by the subject of their tokens. Each room declares in [`Room::personal`](super::Room::personal)
+//! the fields of its collections that hold a subject. [`Room::erase`](super::Room::erase) ends what the person has
+//! begun, such as carts, by the room's own operations.
 //!
 //! ```text
 //!   pseudonym ──▶ operations of each room: carts, bookings, comments, posts, … ──▶ fields of each collection ──▶ done
 //! ```
 //!
-//! An erasure first stores its pseudonym ([`ErasureDocument`]), and removes that document at its end. So another run finishes
-//! an interrupted one with the same pseudonym, and two runs at once have the same pseudonym too. Each change is one command on
-//! one document. Its filter names what was read, so a repeated run finds nothing. If a flow is going on in a document, as in a
-//! cart that is being checked out, the document is left to the next run, because the flow would write the subject again.
+//! An erasure first stores its pseudonym ([`ErasureDocument`]), and removes that document at its end. So another run
+//! finishes an interrupted one with the same pseudonym, and two runs at once have the same pseudonym too. Each change
+//! is one command on one document. Its filter names what was read, so a repeated run finds nothing. A document with an
+//! unfinished flow, such as a cart that is being checked out, is left to the next run, because the flow would write the
+//! subject again.
 //!
 //! Afterwards nothing leads from the subject to the pseudonym.
 

@@ -1,4 +1,4 @@
-//! The table of what the rooms hold of a person, for `docs/PERSONAL_DATA.md` and `docgate person what`.
+//! The table of the personal data in all rooms, for `docs/PERSONAL_DATA.md` and `docgate person what`.
 
 use std::fmt::Write as _;
 

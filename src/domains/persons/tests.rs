@@ -1,4 +1,4 @@
-//! Whether every collection says what it holds of a person.
+//! Tests that every collection declares its personal data.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Sweep of sessions: rolls up those that have arrived.
+//! The sweep of sessions rolls up the sessions that have arrived.
 
 use super::operations;
 use crate::{app::App, flow::Sweep};

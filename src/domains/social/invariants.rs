@@ -1,5 +1,5 @@
-//! Invariants of people, posts and feeds, for `docgate check`. Collections are read one after the other, and posts change
-//! meanwhile. So what seems wrong is looked at again.
+//! Invariants of people, posts and feeds, for `docgate check`. Collections are read one after the other, and posts
+//! change meanwhile. So a document that seems wrong is read again before it is reported.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,5 @@
-//! What the room holds of a person, and the end of a person's posts and votes.
+//! The personal data in the collections of this room. An erasure also deletes the person's posts, and gives the votes
+//! to the pseudonym.
 
 use super::{operations::delete_post, store::votes, types::DeletePostInput};
 use crate::{

@@ -1,4 +1,5 @@
-//! Sweep of people, posts and feeds.
+//! The sweep of people, posts and feeds. It counts votes that weren't counted, brings copies up to date, and begins
+//! interrupted deliveries and markings again. It decides about marks, and removes what is left of deleted posts.
 
 use super::{
     documents::{EdgeDocument, PostDocument, UserDocument, VoteDocument},

@@ -1,4 +1,4 @@
-//! What the room holds of a person, and the end of a person's bookings.
+//! The personal data in the collections of this room. An erasure also cancels the person's bookings.
 
 use super::{operations::cancel_booking, store::bookings, types::CancelBookingInput};
 use crate::{

@@ -55,11 +55,11 @@
 //! retired under a later claim; `operations/holds.rs` has the reason. `holdsAt` of an account is the time of its oldest
 //! hold. By it the sweep of orders finds holds whose checkout never decided, and releases them.
 //!
-//! **Payments** of the ledger provider are otherwise transfers to the merchant's receiving account. Their end is up to the
-//! checkout, by capture or void; the sweep leaves PENDING and AUTHORISED ones alone. A void that finds no document
+//! **Payments** of the ledger provider are otherwise transfers to the merchant's receiving account. Their end is up to
+//! the checkout, by capture or void; the sweep leaves PENDING and AUTHORISED ones alone. A void that finds no document
 //! leaves a tombstone, so that a late authorisation is refused. **Refunds** go the other way and always arrive, also at
-//! an account that was closed or is full. A refund that the merchant's account can't cover stays PENDING, and the sweep
-//! tries again each time its claim has ended.
+//! an account that was closed or is full. If the merchant's account can't cover a refund, the refund stays PENDING, and
+//! the sweep tries it again each time its claim has ended.
 //!
 //! **Refusals and repeats.** A transfer that is refused leaves a CANCELLED or RETURNED document, also if it is refused
 //! because of what was read: the insert of another call with the same idempotency key may still be on its way, and must

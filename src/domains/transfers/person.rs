@@ -1,4 +1,4 @@
-//! What the room holds of a person, and the end of a person's accounts.
+//! The personal data in the collections of this room. An erasure also closes the person's empty accounts.
 
 use super::{operations::close_account, types::CloseAccountInput};
 use crate::{

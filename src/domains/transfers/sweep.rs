@@ -1,5 +1,5 @@
-//! The sweep of transfers finishes those that were interrupted, and retires the payers' marks of payments: the claim has
-//! ended, and the state isn't final.
+//! The sweep of transfers finishes interrupted transfers, and retires the payers' marks of payments. It looks for
+//! transfers whose claim has ended and whose state isn't final.
 
 use futures_util::future::join_all;
 

@@ -1,4 +1,4 @@
-//! The texts of accounts and transfers: the name that an owner gives an account, and the purpose of a transfer.
+//! Checks the texts of accounts and transfers: the name that an owner gives an account, and the purpose of a transfer.
 
 use super::{
     documents::AccountDocument,

@@ -1,4 +1,4 @@
-//! What collections hold of a person, as declarations; finding and erasing follow from them.
+//! Declarations of the personal data in collections. Exports and erasures find a person's data by these declarations.
 //!
 //! A person is known by the subject of their tokens. A room declares for each of its collections either the fields that hold
 //! a subject, or that there are none ([`Personal`]). A path with `[]` behind a name goes through the elements of a list.

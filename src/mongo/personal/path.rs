@@ -1,4 +1,4 @@
-//! Paths through documents and lists, and the updates of what they lead to.
+//! Paths through the documents and lists of a document, and the updates that replace or remove the values at a path.
 
 use mongodb::bson::{Bson, Document, doc};
 

@@ -1,4 +1,4 @@
-//! Search of a collection for a subject, and the changes of what was found.
+//! Searches a collection for the subject of a person, and changes the documents that were found.
 
 use std::{collections::BTreeSet, time::Duration};
 

@@ -1,5 +1,6 @@
 //! `docgate import csv` and `docgate export csv`.
 
+mod images;
 mod summary;
 mod variants;
 

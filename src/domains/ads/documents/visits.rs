@@ -1,4 +1,5 @@
-//! What is kept of visits: the impressions that frequency caps need, and clicks, conversions and views.
+//! Stored documents of visits: the profiles of visitors with the impressions that frequency caps count, and clicks,
+//! conversions and views.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Which ads a visitor would get, and why the others aren't served. Nothing is counted or charged.
+//! Explains to a publisher which ads a visitor would get (`previewAds`), and why the other ads aren't served
+//! (`explainAds`). These queries count and charge nothing.
 
 use std::{collections::HashMap, sync::Arc};
 

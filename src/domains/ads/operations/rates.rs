@@ -1,4 +1,4 @@
-//! The expected income of campaigns (eCPM), which for those that pay for clicks follows from their click rate.
+//! The expected income of campaigns (eCPM). The eCPM of a campaign that pays for clicks follows from its click rate.
 
 use super::{
     super::{

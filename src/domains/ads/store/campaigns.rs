@@ -1,4 +1,4 @@
-//! Campaigns: their states, and the account of their budgets.
+//! MongoDB access of campaigns: the changes of their states, and the charges to their budgets.
 
 use super::super::documents::{
     CampaignDocument, CampaignState, ChargedCampaign, Counts, EventDocument, EventKind, MARKS,

@@ -1,4 +1,4 @@
-//! Clicks, conversions and views.
+//! MongoDB access of clicks, conversions and views.
 
 use super::super::documents::EventDocument;
 use crate::{app::App, error::Result, mongo::prelude::*};

@@ -1,4 +1,4 @@
-//! What is remembered of visitors.
+//! MongoDB access of the profiles of visitors, which frequency caps need.
 
 use super::super::documents::{
     Cap, ProfileDocument, ProfileView, SEEN, Seen, SeenView, StoredProfile, ZoneAd,

@@ -1,4 +1,4 @@
-//! Zones, and the copies of ads in them.
+//! MongoDB access of zones and of the copies of ads in them.
 
 use super::super::documents::{CampaignDocument, ZoneDocument, ZoneHead};
 use crate::{flow::Bounds, graphql::prelude::*, mongo::prelude::*};

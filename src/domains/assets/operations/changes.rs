@@ -1,4 +1,4 @@
-//! Edits, changes of tags, and deletions; and the removal of blobs that no asset names any more.
+//! Edits assets, changes their tags and deletes them. Removes blobs that no asset names any more.
 
 use mongodb::bson::oid::ObjectId;
 

@@ -1,4 +1,4 @@
-//! Detects what a file is by its first bytes; the client's statements about it aren't reliable.
+//! Detects the media type of a file by its first bytes, because what the client states about it isn't reliable.
 
 use std::io::Cursor;
 

@@ -1,4 +1,5 @@
-//! Receives files, whose beginning is examined before anything is written. Derives names and slugs of files.
+//! Receives files. The beginning of a file is examined before anything is written. Names and slugs are derived from the
+//! file.
 
 use std::time::{Duration, Instant};
 

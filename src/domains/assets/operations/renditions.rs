@@ -1,8 +1,8 @@
-//! Pictures in smaller sizes. A rendition is made when somebody asks for it first, and named by the asset from then on.
+//! Pictures in smaller sizes. A rendition is made at the first request for it. From then on the asset names it.
 //!
-//! Its blob is written within one attempt, which also commits it: until then no asset names the blob, and the search
-//! for unnamed blobs leaves blobs alone whose id is younger than `asset_stall_seconds`. Of two attempts the first one
-//! that commits is kept; the other one removes its blob.
+//! The blob of a rendition is written and committed within one attempt. Until the commit no asset names the blob. So
+//! the search for unnamed blobs leaves blobs alone whose id is younger than `asset_stall_seconds`. Of two attempts, the
+//! first one that commits keeps its blob. The other one removes its own.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! What a cart holds as a basket: reserved stock, which returns to the shelf.
+//! A cart as a basket: its outbox, and the return of its reserved stock when the cart is closed or checked out.
 
 use super::super::{
     MAX_CHANGES,

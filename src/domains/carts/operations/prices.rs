@@ -1,4 +1,5 @@
-//! Prices that changed since lines were added.
+//! Changed prices: which lines of a cart have another price than their product has now, and the mutation that accepts
+//! the present prices.
 
 use futures_util::future::try_join_all;
 

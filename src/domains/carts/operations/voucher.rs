@@ -1,4 +1,4 @@
-//! The voucher of a cart: it is applied and removed by one guarded update of the cart.
+//! Applies a voucher to a cart and removes it. Each is one guarded update of the cart.
 
 use super::{
     super::{

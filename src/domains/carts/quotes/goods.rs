@@ -1,4 +1,4 @@
-//! What is quoted: the lines of a cart, each less its part of the discount.
+//! The goods that a quote is for: the lines of a cart, each less its part of the voucher's discount.
 
 use super::super::documents::{CartDocument, total};
 use crate::graphql::scalars::CurrencyCode;

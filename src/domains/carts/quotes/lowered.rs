@@ -1,9 +1,9 @@
 //! Tax and discount of an order whose lines are raised and lowered.
 //!
-//! Goods of an order are of two kinds: those from which the discount is taken off, and those that were added at their full
-//! price. If a line is lowered, what was added to it goes first. Then what was added to other lines takes the place of its
-//! discounted goods, with their discount. Only then are fewer goods discounted. The tax follows the goods: that on goods
-//! which become discounted is lowered in proportion to their price.
+//! An order has goods with a discount, and goods that were added later at their full price. If a line is lowered, the
+//! goods that were added to it are removed first. If more is removed, goods that were added to other lines take over
+//! the discount of the removed goods. The discount of the order is lowered only if there are no such goods. The tax
+//! follows the goods: if goods get a discount, the tax on them is lowered in proportion to their price.
 
 use super::documents::{Charges, FullPrice, LineTax, share};
 

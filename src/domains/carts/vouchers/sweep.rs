@@ -1,9 +1,9 @@
-//! The sweep of vouchers: it releases reservations whose checkout didn't decide, and drops marks that no repeat can meet
-//! any more.
+//! The sweep of vouchers releases reservations whose checkout didn't decide. It drops marks that no repeat needs any
+//! more.
 //!
-//! The orders' sweep has run before. A reservation of a checkout that it could not finish stays. A cart that is COMPLETE
-//! although its voucher is still reserved was completed by a gateway of a version without vouchers; its reservation is
-//! spent here.
+//! The sweep of orders runs before this one. If it could not finish a checkout, the reservation of that checkout stays.
+//! A cart that is COMPLETE although its voucher is still reserved was completed by a gateway of a version without
+//! vouchers; its reservation is spent here.
 
 use super::{
     documents::{MarkState, Uses, VoucherCustomerDocument, VoucherDocument, VoucherMark},

@@ -1,9 +1,11 @@
-//! Checks of lines that aren't imported, for `--dry-run`.
+//! Checks lines as an import would, without importing them, for `--dry-run`.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
     hash::BuildHasher,
 };
+
+use futures_util::future::try_join_all;
 
 use super::{
     super::{
@@ -11,9 +13,13 @@ use super::{
         operations::{check_variants, full_slugs, taken_slug},
         store::{self, Present, SLUGS},
     },
-    BATCH, Found, ImportProduct, Refused, checked, is_being_removed, misfit, named, variants,
+    BATCH, Found, ImportProduct, Refused, checked, images, is_being_removed, misfit, named,
+    variants,
 };
-use crate::graphql::{prelude::*, refusals::AnyRefusal};
+use crate::{
+    domains::images::ImageRef,
+    graphql::{prelude::*, refusals::AnyRefusal},
+};
 
 /// What earlier lines of a file would have claimed. It has digests only, since a file may have millions of lines. That two of
 /// these have one digest is unlikely.
@@ -48,9 +54,11 @@ pub async fn check(
         let (paths, people) = named(batch);
         let (found, existing) =
             tokio::try_join!(Found::read(app, &paths, &people), Existing::read(app, batch))?;
-        answers.extend(batch.iter().map(|line| {
+        let images = batch.iter().map(|line| existing.check_images(app, line));
+        let images = try_join_all(images).await?;
+        answers.extend(batch.iter().zip(images).map(|(line, images)| {
             let imported = checked(app, line, &found)?;
-            existing.check(line, &imported.pricing, earlier)
+            existing.check(line, &imported.pricing, images, earlier)
         }));
     }
     Ok(answers)
@@ -72,14 +80,37 @@ impl Existing {
         Ok(Self { products, claims })
     }
 
-    /// Whether the product of the line takes it, with these prices.
+    /// The product of a line, if it is there.
+    fn product(&self, line: &ImportProduct) -> Option<&Present> {
+        self.products.iter().find(|own| own.sku == line.sku)
+    }
+
+    /// The images that the product of a line would have, or the refusal of those of the line.
+    async fn check_images(
+        &self,
+        app: &App,
+        line: &ImportProduct,
+    ) -> Result<Result<Vec<ImageRef>, InvalidInput>> {
+        let own = self.product(line).map_or(&[][..], |own| &own.images);
+        match images::stored(line) {
+            Ok(Some(images)) => {
+                let checked = images::check(app, own, &images).await?;
+                Ok(checked.map(|()| images))
+            }
+            Ok(None) => Ok(Ok(own.to_vec())),
+            Err(refusal) => Ok(Err(refusal)),
+        }
+    }
+
+    /// Whether the product of the line takes it, with these prices and images.
     fn check(
         &self,
         line: &ImportProduct,
         pricing: &Pricing,
+        images: Result<Vec<ImageRef>, InvalidInput>,
         earlier: &mut Earlier,
     ) -> Result<(), Refused> {
-        let own = self.products.iter().find(|own| own.sku == line.sku);
+        let own = self.product(line);
         if own.is_some_and(|own| own.deleted_at.is_some()) {
             return Err(is_being_removed().into());
         }
@@ -93,7 +124,9 @@ impl Existing {
                 .map_err(|refusal| InvalidInput::new("slug", refusal.message))
                 .map_err(Refused::in_part)?;
         }
-        check_variants(own, pricing.retail, &variants(line)?).map_err(Refused::in_part)
+        let images = images.map_err(Refused::in_part)?;
+        let stored = own.map_or(&[][..], |own| &own.variants);
+        check_variants(stored, &images, pricing.retail, &variants(line)?).map_err(Refused::in_part)
     }
 
     fn check_slug(&self, own: Option<&Present>, sku: &str, slug: &str) -> Result<(), AnyRefusal> {

@@ -1,5 +1,5 @@
-//! The steps that follow every change of a product: checking its copies again, and writing its works to the
-//! people.
+//! The two steps that follow every change of a product. The first one checks its copies again, the second one writes
+//! its works to the people.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,17 +1,16 @@
-//! Variants of the lines of an import.
+//! Imports the variants in the lines of an import, or checks them for `--dry-run`.
 
 use async_graphql::MaybeUndefined;
 
 use super::{
     super::{
         documents::{ProductDocument, Variant},
-        import::Present,
         store::{NotChanged, VARIANTS, products},
         types::AddVariantInput,
     },
     variants::{add, difference, stored_options, unfit, update},
 };
-use crate::graphql::prelude::*;
+use crate::{domains::images::ImageRef, graphql::prelude::*};
 
 /// A variant of a line, with its position.
 type Placed<'a> = (usize, &'a AddVariantInput);
@@ -120,13 +119,14 @@ fn is_same(own: &Variant, line: &AddVariantInput) -> bool {
         && (image.is_none() || image == own.image.as_deref())
 }
 
-/// Checks that a product, which may be new, takes the variants of a line at this retail price, as [`import_variants`] does.
+/// Checks that a product with these stored variants and images takes the variants of a line at this retail price, as
+/// [`import_variants`] does.
 pub(in super::super) fn check_variants(
-    own: Option<&Present>,
+    stored: &[Variant],
+    images: &[ImageRef],
     retail: i64,
     variants: &[AddVariantInput],
 ) -> Result<(), InvalidInput> {
-    let (stored, images) = own.map_or((&[][..], &[][..]), |own| (&own.variants, &own.images));
     let is_new = |(_, line): &Placed<'_>| {
         !stored.iter().any(|own| own.sku == *line.sku && is_same(own, line))
     };

@@ -1,4 +1,4 @@
-//! Slugs of products, and suggestions while somebody types.
+//! Slugs of products, and the suggestions for a text that is being typed.
 
 use std::sync::Arc;
 

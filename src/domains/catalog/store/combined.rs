@@ -1,4 +1,5 @@
-//! The combined filter of the list of products: one condition is a range of an index, the others are checked.
+//! The combined filter of the list of products. One of its conditions is a range of an index, and the others are
+//! checked for each product of that range.
 
 use super::{
     super::types::{

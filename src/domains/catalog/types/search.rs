@@ -1,4 +1,4 @@
-//! Suggestions while somebody types, keys of a product, and the input of its slug.
+//! GraphQL types of suggestions, of the keys of a product, and of the input of its slug.
 
 use std::sync::Arc;
 

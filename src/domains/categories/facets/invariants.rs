@@ -1,4 +1,4 @@
-//! The facets compared with a recount, for `docgate check`.
+//! Compares the facets with a recount, for `docgate check`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,12 @@
-//! Facets: how many products a category and everything below it have, by type, price, contributor and property, in one
-//! document beside the category.
+//! Facets: the numbers of products in a category and everything below it, by type, price, contributor and property.
+//! They are in one document beside the category, so that a page reads them at once.
 //!
 //! [`counted`] describes how they follow the products: the document is recounted after products that have the mark
 //! [`FacetMark`](counted::FacetMark) have changed.
 //!
-//! Facets are keyed by the path, because products have the paths of their categories. A change of a product touches the facets
-//! of every path that the product may be counted under, those that it left too. A category that moves takes its new paths into
-//! its products, and the same update marks them: their facets follow below both paths.
+//! Facets are keyed by the path, because products have the paths of their categories. A change of a product touches the
+//! facets of every path under which the product is or was counted. If a category moves, its products get its new paths,
+//! and the same update marks them. So the facets of the old and of the new paths are recounted.
 //!
 //! # Lag
 //!

@@ -1,4 +1,4 @@
-//! Content as a branch of its tree: the stages of updates that follow from its place.
+//! Content as a node of its tree: where it may be, and the stages of updates that derive its paths and feeds.
 
 use super::{super::store, ContentType, Detail, NodeDocument};
 use crate::{

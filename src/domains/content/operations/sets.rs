@@ -1,4 +1,4 @@
-//! Changes of tags and access: these are sets, and their changes need no version.
+//! Changes the tags and the access of content. Both are sets, so a change needs no version.
 
 use super::{
     super::{

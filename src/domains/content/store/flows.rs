@@ -1,4 +1,4 @@
-//! Writes of work that continues after an answer.
+//! Writes of the steps that follow after an answer: former versions, former paths, due editions and deletions.
 
 use super::super::documents::{NodeDocument, RevisionDocument};
 use crate::{app::App, error::Result, mongo::prelude::*};

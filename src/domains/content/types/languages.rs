@@ -1,4 +1,4 @@
-//! Content in several languages: the input, what is shown to a reader, and the list of translations.
+//! Content in several languages: its input, the choice of a language for a reader, and the list of translations.
 
 use std::iter;
 

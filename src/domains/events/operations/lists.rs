@@ -1,4 +1,4 @@
-//! Lists and counts of events, over the months that they cross.
+//! Lists and counts of events. A list or a count can cross several months, each of which is a collection.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! What characters and places consist of: things, the characters at a place, exits, and the copy of a place.
+//! The parts of characters and places: things, the characters at a place, exits, and the copy of a place.
 
 use async_graphql::Enum;
 

@@ -1,4 +1,5 @@
-//! What all actions of players have in common: who acts, whether the op was made before, and the rules of the parts as they were read.
+//! The common part of all actions of players. It finds the character that acts, recognises repeats, and checks the
+//! rules of the parts as they were read.
 
 use super::{
     super::{

@@ -1,4 +1,4 @@
-//! What players do with their characters.
+//! The actions of players with their characters: picking up, dropping, giving, walking, buying and selling.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! Characters are created and deleted.
+//! Creates and deletes characters.
 
 use super::{
     super::{

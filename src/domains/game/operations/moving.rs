@@ -1,5 +1,6 @@
-//! Moves: things, gold and characters go from one document to another. They are flows with a
-//! [decision](crate::flow::decision), which has the steps, their guards and why they are safe. Here are their statements.
+//! Moves take things, gold and characters from one document to another. They are flows with a
+//! [decision](crate::flow::decision), whose module describes the steps, their guards and why they are safe. This module
+//! makes the statements of these steps.
 
 use futures_util::future::try_join_all;
 

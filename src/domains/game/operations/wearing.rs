@@ -1,5 +1,5 @@
-//! Changes within one inventory: what is worn, and what lies in which container. Each is one guarded update of the
-//! character as it was read, and a repeat changes nothing.
+//! Changes within one inventory: putting things on and off, and moving them into and out of containers. Each is one
+//! guarded update of the character as it was read, and a repeat changes nothing.
 
 use super::{
     super::{

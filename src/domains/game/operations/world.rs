@@ -1,4 +1,4 @@
-//! What the game's master does: places, items, things, and changes of attributes.
+//! The operations of the game's master: places, items, things, and changes of attributes.
 
 use super::{
     super::{

@@ -1,4 +1,4 @@
-//! The end of a part of a move: what was taken is given, or undone.
+//! Writes that end the part of one document in a move. They give what was taken, or undo the taking.
 
 use super::{
     super::documents::{CharacterState, Holder, HolderKind, Mark, RoomCopy, STRONGEST},

@@ -1,9 +1,9 @@
-//! The part of one document in a move: what is taken from it, and what is reserved. `ends` has the giving and undoing of
-//! both.
+//! Writes that begin the part of one document in a move. They take things from it, or reserve room in it. `ends` has
+//! the writes that end it.
 //!
 //! A thing that is taken stays where it is, with `leaving`; its copy at the receiver has `arriving`. Both name the try
-//! of the move. Giving removes what leaves and clears `arriving`, undoing removes what arrives and clears `leaving`. The
-//! same goes for the characters at a place. So room is reserved and kept without a counter.
+//! of the move. Giving removes the things that leave and clears `arriving`. Undoing removes the things that arrive and
+//! clears `leaving`. The same is done with the characters at a place. So room is reserved and kept without a counter.
 
 use super::{
     super::documents::{

@@ -1,4 +1,4 @@
-//! Counts hits: of calls, of calls with an idempotency key, and of imports.
+//! Counts hits: those of calls with or without an idempotency key, and those of imports.
 
 use mongodb::bson::DateTime;
 

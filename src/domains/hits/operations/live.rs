@@ -1,4 +1,4 @@
-//! Tells subscribers of a page that hits were counted: by the change hub, and at most once a second.
+//! Notifies subscribers of a page of new hits, by the change hub and at most once a second.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,7 +1,10 @@
-//! The bound on what one user sends. Recipients are counted, so a message to many uses up as much as many messages. Each
-//! recipient takes a part of an hour; the times of all that are counted may together reach an hour ahead. (It is the
-//! generic cell rate algorithm, on the server's clock.) So a user who has sent nothing for an hour may write to all
-//! `message_recipients_per_hour` at once, and others to as many as the time since allows, whichever gateways they use.
+//! Limits how many recipients a user writes to in an hour. A message counts once for each of its recipients, so one
+//! message to many users counts as many messages do.
+//!
+//! The limit is the generic cell rate algorithm, on the server's clock. Each recipient takes a part of an hour, and the
+//! sum of these parts may reach at most one hour ahead of the present. So a user who has sent nothing for an hour may
+//! write to all `message_recipients_per_hour` at once. Another user may write to as many as the time since the last
+//! messages allows. The limit holds over all gateways.
 
 use mongodb::bson::DateTime;
 

@@ -1,4 +1,4 @@
-//! The stock of the products of a list, by one command for all of them.
+//! Reads the stock of all products of a list by one command.
 
 use async_graphql::ID;
 use futures_util::future::try_join_all;

@@ -1,5 +1,5 @@
-//! Sold reservations are forgotten in lots: one write of the stock document removes those of many carts. A SKU that is
-//! seldom sold has no full lots, and its reservations are left to the sweep of carts.
+//! Removes sold reservations from the stock document in lots: one write removes those of many carts. A SKU that is
+//! seldom sold has no full lots. Its reservations are left to the sweep of carts.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! What the charges of an order can be.
+//! The invariant of the charges of an order.
 
 use crate::domains::orders::documents::OrderDocument;
 

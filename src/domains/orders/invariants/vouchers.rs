@@ -1,4 +1,4 @@
-//! The rule that vouchers and orders agree.
+//! The invariant that vouchers and orders agree.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Prices and vouchers at the checkout, and the discount of an order.
+//! The check of prices and the step of the voucher at the checkout, and the discount of an order.
 
 use super::{
     super::{

@@ -1,4 +1,4 @@
-//! Orders by number, and merchants' lists.
+//! Reads of orders: by number, and in the lists of merchants.
 
 use super::{
     super::{

@@ -1,4 +1,4 @@
-//! The outbox of orders: its entries are applied, settled, and removed later.
+//! Applies the entries in the outbox of an order, settles them, and removes them later.
 
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
-//! The subscription to new orders. The change hub only tells that an order was inserted. Which orders are new follows from a
-//! read of those of the last time: an order has the time of its checkout's attempt, and it is inserted at most two grace
-//! periods later. So each pass reads from that long before the pass before it, and leaves out what was sent.
+//! The subscription to new orders.
+//!
+//! The change hub tells only that an order was inserted. So each pass reads the recent orders, and leaves out those
+//! that it has sent. An order has the time of its checkout's attempt, and is inserted at most two grace periods later.
+//! Therefore a pass reads the orders from two grace periods before the previous pass on.
 
 use std::{collections::HashSet, mem, sync::Arc, vec};
 

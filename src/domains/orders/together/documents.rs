@@ -1,4 +1,4 @@
-//! Stored documents of what was bought together.
+//! Stored documents of the products that were bought together.
 
 use super::super::documents::OrderDocument;
 use crate::{domains::carts::CartLine, mongo::prelude::*};

@@ -1,4 +1,4 @@
-//! What was bought together, compared with a recount, for `docgate check`.
+//! Compares the products that were bought together with a recount, for `docgate check`.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,14 +1,16 @@
-//! What was bought together with a product or its variants, in one document beside it with the product's SKU as its key.
+//! Counts which products were bought together. Each product has one document with these counts, under the product's
+//! SKU. Orders of its variants are counted as orders of the product.
 //!
-//! [`counted`] describes how it follows the orders: the document is recounted after orders with the mark [`Recount`] have
-//! changed.
+//! [`counted`] describes how the counts follow the orders: the document is recounted after orders with the mark
+//! [`Recount`] have changed.
 //!
-//! - The insert of an order and each commit that changes what it counts for set its mark in the same write: another state,
-//!   a line that is removed or added again, the removal of the order. Every commit raises the revision of the order, which is the
-//!   guard of the removal of the mark.
+//! - The insert of an order sets its mark in the same write. So does each commit that changes the counts: a change of
+//!   the state, a line that is removed or added again, and the removal of the order. Every commit raises the revision
+//!   of the order, which is the guard of the removal of the mark.
 //! - The change of an order touches all its products.
-//! - A product is counted once it has been dirty for `bought_together_seconds`. A count reads the newest [`store::WINDOW`] orders
-//!   of it and its variants. It keeps the [`store::OTHERS`] most frequent other products that are in two orders or more.
+//! - A product is counted once it has been dirty for `bought_together_seconds`. A count reads the newest
+//!   [`store::WINDOW`] orders of it and its variants. It keeps the [`store::OTHERS`] most frequent other products that
+//!   are in two orders or more.
 //!
 //! An order counts while it is `PLACED`, for the lines that have pieces. So a cancelled order doesn't count, and the
 //! cancellation takes it back. A return lowers the lines, so a line that came back wholly doesn't count either.

@@ -1,4 +1,4 @@
-//! Every MongoDB call of what was bought together.
+//! Every MongoDB call of the products that were bought together.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What merchants send and see of refunds of shipping.
+//! GraphQL types of refunds of shipping.
 
 use super::{super::documents::OrderDocument, Order, OrderNotOpen};
 use crate::{domains::carts::quotes::MAX_AMOUNT, graphql::prelude::*};

@@ -1,4 +1,4 @@
-//! What clients see of shipments, returns and notes, and the filters of lists of orders.
+//! Shipments, returns and notes as clients see them, and the filters of lists of orders.
 
 use async_graphql::{Enum, InputObject, OneofObject, SimpleObject};
 

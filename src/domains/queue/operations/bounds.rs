@@ -9,10 +9,10 @@
 //!
 //! A slow count makes the pauses longer, so that counting takes a small part of MongoDB's time.
 //!
-//! So what one gateway adds exceeds the bound at most by the jobs that were claimed in the moment of a count, which may
-//! miss them. Gateways learn of each other's jobs by counting. Together they may exceed the bound: each by a hundredth of
-//! it, or by what it adds in one interval if that is more. `retryDeadJobs` isn't refused because of a bound, and jobs of
-//! docgate itself aren't counted.
+//! A count may miss jobs that are claimed at the same moment. One gateway alone exceeds a bound at most by the number
+//! of these jobs. Several gateways learn of each other's jobs only by counting, so together they may exceed a bound
+//! further. Each gateway exceeds it at most by a hundredth of the bound or by the jobs that it adds in one interval,
+//! whichever is more. `retryDeadJobs` isn't refused because of a bound, and jobs of docgate itself aren't counted.
 
 use std::{
     collections::HashMap,

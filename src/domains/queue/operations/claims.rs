@@ -1,4 +1,4 @@
-//! Claims, and what a worker does with them.
+//! Claims jobs for workers, and completes, fails and renews their claims.
 
 use std::{collections::HashSet, time::Duration};
 

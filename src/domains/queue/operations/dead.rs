@@ -1,4 +1,4 @@
-//! Dead letters: how they are listed, made available again, and bounded.
+//! Lists dead letters, makes them available again, and keeps their number within its bounds.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Tells waiting workers of jobs that become available: by the change hub, and by a slow poll, because
-//! a job also becomes available by the passing of time.
+//! Notifies waiting workers of available jobs. The change hub tells of jobs that were added. A slow poll finds those
+//! that became available because time has passed.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! Runs of the roll-up. The head of the room says why they are right.
+//! Runs of the roll-up. The head of the room's `mod.rs` explains why no session is missed or counted twice.
 
 use std::{collections::BTreeSet, time::Duration};
 

@@ -1,14 +1,14 @@
-//! Users with so many followers that their posts aren't delivered. The news of each follower merge the posts in when they are
-//! read. Marks on a reader's own edges tell which of these users the reader follows.
+//! Handles users with so many followers that their posts aren't delivered. Their posts are merged into a follower's
+//! news when the news are read. Marks on the reader's edges tell which of these users the reader follows.
 //!
 //! Delivery ends in two steps. First the user has `marking`: new edges get the mark, and jobs put it on the others. Posts
 //! are still delivered. Once all edges have the mark, the user has `mergedAt`, and from then on posts are merged in. So each
 //! post is either delivered to all followers, or all followers' edges were marked before it was created.
 //!
-//! A new edge to a user with neither may be added while the marking begins. So it gets the mark and `due`, and then the
-//! user is read again. Either this read finds the marking, or the edge is older than the marking and its jobs find
-//! the edge. A job removes `due` when it marks an edge, and an edge without `due` keeps its mark. A mark on an edge to a user
-//! whose posts are delivered does no harm: it costs the reader one command, which finds no posts.
+//! A marking may begin while a new edge to the user is added. So the edge gets the mark and `due`, and then the user is
+//! read again. Either this read finds the marking, or the edge is older than the marking, and the jobs of the marking
+//! find the edge. A job removes `due` when it marks an edge, and an edge without `due` keeps its mark. A mark on an
+//! edge to a user whose posts are delivered does no harm: it costs the reader one command, which finds no posts.
 //!
 //! `mergedAt` is never removed: the posts of a user who has fewer followers again are still merged in.
 

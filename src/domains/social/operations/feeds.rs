@@ -1,6 +1,8 @@
-//! Reads of feeds. A feed is read page by page, the newest first, and one or two pages are enough for most lists. Reads of
-//! several callers share the commands for these. A page covers a time; posts that news merge in are put among the copies of
-//! the page that covers their time. What the caller may see is decided at each read.
+//! Reads feeds. A feed is read page by page, the newest first, and one or two pages are enough for most lists. Reads of
+//! several callers share their commands.
+//!
+//! A page covers a time. Posts that are merged into news are put among the copies of the page that covers their time.
+//! Each read decides which posts the caller may see.
 
 use std::{
     cmp::Reverse,

@@ -1,5 +1,6 @@
 //! Votes in polls. A vote is a document that exists once for each user and poll. The number of votes on the post is
-//! raised to the number of these documents, and is never lowered. So a count can be repeated, and one that is late changes nothing.
+//! raised to the number of these documents, and is never lowered. So a count can be repeated, and a late count changes
+//! nothing.
 
 use super::{
     super::{

@@ -1,4 +1,4 @@
-//! The subscription to news: which documents it watches.
+//! The subscription to news, and the documents that it watches.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Bookings, and the receipts of those that were checked out.
+//! Stored documents of bookings, and of the receipts of those that were checked out.
 
 use async_graphql::Enum;
 

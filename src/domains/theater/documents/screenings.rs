@@ -1,4 +1,4 @@
-//! Screenings: the seats of one evening, and who has them.
+//! Stored documents of screenings: the seats of one evening, and who has them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Bookings as [baskets]: they hold seats.
+//! Bookings as [baskets]: they hold seats, and give them back when they are closed.
 
 use futures_util::future::join_all;
 

@@ -1,4 +1,5 @@
-//! Changes of bookings. Those of their states are the ones of all [baskets].
+//! Writes that add and drop the seats of bookings. The writes that change the state of a booking are those of all
+//! [baskets].
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Writes of the seats of a screening: hold, free and sell. Those of one moment share a command, and usually a statement,
-//! as the reserves of a SKU do.
+//! Writes of the seats of a screening: hold, free and sell. Writes of one moment share a command, and usually a
+//! statement, as the reserves of a SKU do.
 
 use super::{
     super::documents::{SWEEP_AT, ScreeningDocument, SweptScreening},

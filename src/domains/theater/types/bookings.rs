@@ -1,4 +1,4 @@
-//! Bookings and receipts.
+//! GraphQL types of bookings and receipts.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Screenings, and the map of their seats.
+//! GraphQL types of screenings and of the map of their seats.
 
 use async_graphql::{Enum, SimpleObject};
 

@@ -1,4 +1,4 @@
-//! Theaters and their seat plans.
+//! GraphQL types of theaters and their seat plans.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The topics with subscribers in this gateway. Each is followed by one tailable cursor.
+//! Follows the topics that have subscribers in this gateway. Each is followed by one tailable cursor.
 
 use std::{
     collections::{HashMap, VecDeque},

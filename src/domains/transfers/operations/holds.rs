@@ -1,10 +1,10 @@
-//! Payments of checkouts without a claim. The payer's money is held under the checkout's tag before the cart decides. The
-//! payment is inserted after it, as COMMITTED, and is credited by the attempt that inserted it.
+//! Payments of checkouts without a claim. The payer's money is held under the checkout's tag before the cart decides.
+//! After the decision the payment is inserted as COMMITTED, and is credited by the attempt that inserted it.
 //!
-//! The payer's mark stays longer than the merchant's. A repeat of the checkout that has read the cart before the
-//! decision may still be about to hold the money under the same tag, and nothing would release that: the tag has decided.
-//! So the claim on the payment ends one grace period later than the checkout. Only another claim removes the mark, and
-//! such a repeat is past its deadline then.
+//! The payer's mark stays longer than the merchant's. A repeat of the checkout may have read the cart before the
+//! decision. It may still hold the money under the same tag, and nothing would release that hold, because the tag has
+//! decided. So the claim on the payment ends one grace period later than the checkout. Only another claim removes the
+//! mark, and such a repeat is past its deadline then.
 
 use mongodb::bson::DateTime;
 

@@ -1,0 +1,126 @@
+//! The categories and people that the lines of an import name.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{documents::Contributor, store::CONTRIBUTORS, types::CATEGORIES},
+    ImportProduct,
+};
+use crate::{
+    domains::{
+        categories::{self, CategoryCopy},
+        people::{self, PersonName, operations::WORKS},
+    },
+    graphql::prelude::*,
+};
+
+/// A contributor, named by either id or key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportContributor {
+    /// Global id of the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person_id: Option<ID>,
+    /// Key under which the person was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person_key: Option<String>,
+    /// Role, such as `author`.
+    pub role: Slug,
+}
+
+impl ImportContributor {
+    /// The field that names the person, and the person's `_id`.
+    fn person(&self) -> Result<(&'static str, String), InvalidInput> {
+        const ID_FIELD: &str = "personId";
+        const KEY_FIELD: &str = "personKey";
+        match (&self.person_id, &self.person_key) {
+            // An id of another kind is treated like one that doesn't exist.
+            (Some(id), None) => Ok((ID_FIELD, input::id(NodeKind::PERSON, id).unwrap_or_default())),
+            (None, Some(key)) => Ok((KEY_FIELD, people::import::id_of(KEY_FIELD, key)?)),
+            _ => Err(InvalidInput::new(
+                ID_FIELD,
+                "exactly one of `personId` and `personKey` is required",
+            )),
+        }
+    }
+}
+
+/// The paths of categories and the `_id`s of people that lines name, each once.
+pub(super) fn named(lines: &[ImportProduct]) -> (Vec<String>, Vec<String>) {
+    let paths: BTreeSet<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
+    let contributors = lines.iter().flat_map(|line| line.contributors.iter().flatten());
+    let people: BTreeSet<String> =
+        contributors.filter_map(|one| Some(one.person().ok()?.1)).collect();
+    (Vec::from_iter(paths), Vec::from_iter(people))
+}
+
+/// The records that the products of a batch copy.
+pub(super) struct Found {
+    categories: Vec<CategoryCopy>,
+    people: Vec<PersonName>,
+}
+
+impl Found {
+    pub(super) async fn read(app: &App, paths: &[String], people: &[String]) -> Result<Self> {
+        let categories = async {
+            if paths.is_empty() {
+                return Ok(Vec::new());
+            }
+            categories::operations::copies_at(app, paths).await
+        };
+        let (categories, people) =
+            tokio::try_join!(categories, people::operations::names(app, people))?;
+        Ok(Self { categories, people })
+    }
+
+    /// Whether no copied record has changed.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        fn versions(found: &Found) -> BTreeSet<(&str, i64)> {
+            found.people.iter().map(|person| (person.id.as_str(), person.version)).collect()
+        }
+        self.categories == other.categories && versions(self) == versions(other)
+    }
+
+    /// The copies of the categories at these paths, each once.
+    pub(super) fn categories(&self, paths: &[String]) -> Result<Vec<CategoryCopy>, InvalidInput> {
+        input::at_most("categories", paths, CATEGORIES)?;
+        let mut categories: Vec<CategoryCopy> = Vec::new();
+        for (position, path) in paths.iter().enumerate() {
+            let copy = self.categories.iter().find(|copy| copy.path == *path);
+            let copy = copy.ok_or_else(|| {
+                let field = format!("categories.{position}");
+                InvalidInput::new(&field, format!("there is no category {path:?}"))
+            })?;
+            if !categories.iter().any(|other| other.id == copy.id) {
+                categories.push(copy.clone());
+            }
+        }
+        Ok(categories)
+    }
+
+    /// The contributors as the product stores them, each once.
+    pub(super) fn contributors(
+        &self,
+        lines: &[ImportContributor],
+    ) -> Result<Vec<Contributor>, InvalidInput> {
+        input::at_most("contributors", lines, CONTRIBUTORS)?;
+        let mut contributors: Vec<Contributor> = Vec::new();
+        for (position, line) in lines.iter().enumerate() {
+            let above = format!("contributors.{position}");
+            let (field, id) = line.person().map_err(|invalid| invalid.below(&above))?;
+            let invalid = |reason: String| InvalidInput::new(&format!("{above}.{field}"), reason);
+            let person = self.people.iter().find(|person| person.id == id);
+            let person = person.ok_or_else(|| invalid("there is no such person".to_owned()))?;
+            if person.works >= WORKS {
+                return Err(invalid(format!("has {WORKS} works already")));
+            }
+            let contributor = Contributor::of(person, &line.role);
+            if !contributors.contains(&contributor) {
+                contributors.push(contributor);
+            }
+        }
+        Ok(contributors)
+    }
+}

@@ -10,7 +10,7 @@ use super::{
     reader::Source,
 };
 use crate::cli::columns::{Column, Misfit, ProductRows, Rows, is_of, orphan};
-use text::{cells, is_open, most};
+use text::{Quotes, cells, most};
 
 /// The rows of a file with a header.
 pub(super) struct CsvRows {
@@ -101,7 +101,9 @@ impl CsvRows {
             Line::Text(text) => text,
             other => return Ok(Some((number, Row::Other(other)))),
         };
-        while is_open(&text, self.separator) {
+        let mut quotes = Quotes::of(self.separator);
+        let mut is_open = quotes.are_open_after(&text);
+        while is_open {
             let end = self.lines.end().to_owned();
             let more = match self.lines.next()? {
                 Some(Line::Text(more)) if text.len() + more.len() < MAX_LENGTH => more,
@@ -114,6 +116,7 @@ impl CsvRows {
             // A line break in a cell stays as it is written.
             text.push_str(&end);
             text.push_str(&more);
+            is_open = quotes.are_open_after(&more);
         }
         Ok(Some((number, self.row(&text))))
     }
@@ -318,6 +321,17 @@ mod tests {
         let found = of_products(&format!("s,Shirt,shirt,1,1,EUR,s.m,size,M\n{fewer}"));
         let [(2, shirt)] = &found[..] else { panic!("one line") };
         assert_eq!(shirt.row_of("variants[3].sku"), Some(5));
+    }
+
+    #[test]
+    fn no_row_hides_behind_a_carriage_return() {
+        let found = rows("key,name\na,A\rb,B\nc,\"C\rC\"\nd,D\r").expect("rows");
+        let [(2, Line::Bad(why)), (3, quoted), (4, last)] = &found[..] else { panic!("{found:?}") };
+        assert!(why.contains("carriage return"), "{why}");
+        assert_eq!((quoted, last), (&person("c", "C\rC"), &person("d", "D")));
+        for text in ["key,name\ra,A\rb,B\r", "key,name\ra,A\nb,B\n"] {
+            assert!(rows(text).is_err_and(|why| why.contains("carriage return")), "{text:?}");
+        }
     }
 
     #[test]

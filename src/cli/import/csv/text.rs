@@ -10,19 +10,33 @@ pub(super) fn most(header: &str) -> u8 {
     SEPARATORS.into_iter().rev().max_by_key(|separator| count(*separator)).unwrap_or(b',')
 }
 
-/// Whether a quoted cell goes on behind the end of the text. A quote begins one only at the start of a cell.
-pub(super) fn is_open(text: &str, separator: u8) -> bool {
-    let (mut is_quoted, mut is_start) = (false, true);
-    let mut bytes = text.bytes().peekable();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' if is_quoted => is_quoted = bytes.next_if_eq(&b'"').is_some(),
-            b'"' if is_start => is_quoted = true,
-            _ => {}
-        }
-        is_start = !is_quoted && byte == separator;
+/// Reads the quotes of a row line by line.
+pub(super) struct Quotes {
+    separator: u8,
+    is_quoted: bool,
+    is_start: bool,
+}
+
+impl Quotes {
+    /// Before the first line.
+    pub(super) fn of(separator: u8) -> Self {
+        Self { separator, is_quoted: false, is_start: true }
     }
-    is_quoted
+
+    /// Whether a quoted cell goes on behind the end of this line, which follows those before it. A quote begins one only at
+    /// the start of a cell.
+    pub(super) fn are_open_after(&mut self, line: &str) -> bool {
+        let mut bytes = line.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'"' if self.is_quoted => self.is_quoted = bytes.next_if_eq(&b'"').is_some(),
+                b'"' if self.is_start => self.is_quoted = true,
+                _ => {}
+            }
+            self.is_start = !self.is_quoted && byte == self.separator;
+        }
+        self.is_quoted
+    }
 }
 
 /// The cells of a row.
@@ -33,9 +47,14 @@ pub(super) fn cells(row: &str, separator: u8) -> Result<Vec<String>, String> {
         .delimiter(separator)
         .buffer_capacity(row.len().clamp(64, 1 << 16))
         .from_reader(row.as_bytes());
-    match reader.records().next() {
-        None => Ok(Vec::new()),
-        Some(Ok(record)) => Ok(record.iter().map(str::to_owned).collect()),
-        Some(Err(fault)) => Err(format!("isn't CSV: {fault}")),
+    let mut records = reader.records();
+    match (records.next(), records.next()) {
+        (None, _) => Ok(Vec::new()),
+        (Some(Ok(record)), None) => Ok(record.iter().map(str::to_owned).collect()),
+        (Some(Err(fault)), _) => Err(format!("isn't CSV: {fault}")),
+        // Lines end with a line feed, but the parser also ends rows at a carriage return.
+        (Some(Ok(_)), Some(_)) => Err("has a carriage return outside of quotes: lines end with \
+                                       a line feed, with or without a carriage return before it"
+            .to_owned()),
     }
 }

@@ -124,7 +124,8 @@ where
         return Err(CurrencyMismatch::new(cart, own).into());
     }
     if goods < voucher.minimum {
-        return Err(VoucherRefused::new(code, VoucherFault::BelowMinimum).into());
+        let minimum = Money::new(voucher.minimum, voucher.currency);
+        return Err(VoucherRefused::below(code, minimum).into());
     }
     let terms = voucher.terms();
     // The same rules as at the checkout, under a tag that has no mark.

@@ -14,6 +14,7 @@ mod shipping_refunds;
 mod taken_back;
 mod tax_included;
 mod variants;
+mod voucher_list;
 mod vouchers;
 
 use mongodb::bson::doc;

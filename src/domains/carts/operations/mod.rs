@@ -19,7 +19,7 @@ pub use voucher::{apply_voucher, remove_voucher};
 pub use super::{
     addresses::operations::{my_addresses, remove_address, save_address},
     quotes::operations::{remove_shipping_method, set_shipping_method, shipping_methods},
-    vouchers::operations::{create_voucher, end_voucher, voucher},
+    vouchers::operations::{create_voucher, end_voucher, list_vouchers, voucher},
 };
 use super::{
     documents::{CartDocument, CartState},

@@ -4,8 +4,8 @@ use super::{
     documents::{AppliedVoucher, Uses, VoucherCustomerDocument, VoucherDocument, VoucherHold},
     store::{self, NotDone, NotReserved, vouchers},
     types::{
-        CreateVoucherInput, CreateVoucherResult, EndVoucherInput, EndVoucherResult, VoucherFault,
-        VoucherRefused, normal_code,
+        CreateVoucherInput, CreateVoucherResult, EndVoucherInput, EndVoucherResult, Voucher,
+        VoucherFault, VoucherRefused, normal_code,
     },
 };
 use crate::{
@@ -103,6 +103,19 @@ pub async fn end_voucher(
 pub async fn voucher(cx: Cx<'_>, code: &str) -> Result<Option<VoucherDocument>> {
     let Some(code) = normal_code(code) else { return Ok(None) };
     vouchers(&cx).get_settled(&code).await
+}
+
+/// All vouchers, newest first.
+///
+/// # Errors
+/// An argument is invalid, or the read failed.
+pub async fn list_vouchers(cx: Cx<'_>, paging: Paging) -> Result<Connection<Voucher>> {
+    let (list, keys) = ("vouchers".to_owned(), vec![("createdAt", -1), ("_id", -1)]);
+    let page = Page::new(&cx, Order { list, keys }, paging)?;
+    let found = store::list_newest(&cx, &page).await?;
+    let values =
+        |voucher: &VoucherDocument| vec![voucher.created_at.into(), (&voucher.code).into()];
+    Ok(page.connection(found, values, Voucher::from))
 }
 
 /// The terms of a voucher for a cart with this currency and this sum of its lines, if the customer can use it as it is now.

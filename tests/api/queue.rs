@@ -3,6 +3,7 @@
 mod bounds;
 mod commands;
 mod cuts;
+mod listed;
 mod retries;
 mod several;
 mod workers;

@@ -18,6 +18,16 @@ pub fn bounds<B: Basket>(app: &App) -> Bounds {
     app.bounds().remembering(B::MOST_OPS)
 }
 
+/// The owner's most recently changed active basket. The collection of each kind has the index `owner_modified`.
+///
+/// # Errors
+/// The read failed.
+pub async fn find_active_of<B: Basket>(app: &App, owner: &str) -> Result<Option<B>> {
+    let filter = doc! { "owner": owner, "state": State::Active };
+    let sort = doc! { "modifiedAt": -1, "_id": -1 };
+    baskets(app).first(List { filter, sort, hint: Some("owner_modified"), ..List::default() }).await
+}
+
 /// A page of the baskets in `state` that were last changed at `from` or later and before `before`, least recently changed
 /// first.
 pub(super) async fn list_untouched<B: Basket>(

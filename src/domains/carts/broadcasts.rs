@@ -10,6 +10,7 @@ broadcasts! {
         find "outbox.at" = "sweep: stock that is still to be returned",
     }
     "vouchers" {
+        find "createdAt" = "list: all vouchers, newest first",
         find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
     }
     "voucherCustomers" {

@@ -42,6 +42,10 @@ queries! {
     ) by merchant: Option<Voucher> =
         operations::voucher(cx(context), &code).await?.map(Voucher::from),
 
+    /// All vouchers, newest first, each with what was used of it. Those that have expired or were ended are among them.
+    vouchers(context) by merchant: Connection<Voucher> =
+        operations::list_vouchers(cx(context), paging(context)?).await?,
+
     /// The caller's saved addresses, at most 20. Nobody else sees them.
     my_addresses(context) by signed_in: Vec<SavedAddress> = {
         let book = operations::my_addresses(cx(context)).await?;

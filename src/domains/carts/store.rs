@@ -24,13 +24,6 @@ pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<()> {
     carts(app).for_each(each).await
 }
 
-/// The owner's most recently changed active cart.
-pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<CartDocument>> {
-    let filter = doc! { "owner": owner, "state": CartState::Active };
-    let sort = doc! { "modifiedAt": -1, "_id": -1 };
-    carts(app).first(List { filter, sort, hint: Some("owner_modified"), ..List::default() }).await
-}
-
 /// Sets `owner` on an active cart that has none.
 pub(super) fn own(app: &App, id: &str, owner: &str) -> Guarded<CartDocument> {
     let guard = doc! { "_id": id, "state": CartState::Active, "owner": null };

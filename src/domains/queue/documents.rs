@@ -182,16 +182,16 @@ impl Stored for JobDocument {
     const COLLECTION: &'static str = "jobs";
     // Finished jobs are in none of the indexes that claims read or that a unique key is checked by.
     const INDEXES: &'static [Index] = &[
-        Index::of("ready", "ready.queue ready.rank _id", "ready.queue", "claims"),
+        Index::of("ready", "ready.queue ready.rank _id", "ready.queue", "claims; queues"),
         Index::of(
             "due",
             "queue due state",
             "due",
-            "ends of delays and leases; the numbers of delayed and claimed jobs",
+            "ends of delays and leases; the numbers of delayed and claimed jobs; queues",
         ),
         Index::unique_of("unique", "unique", "the live job of a unique key"),
         Index::unique_of("slot", "claim.slot", "the jobs that a call has claimed"),
-        Index::of("dead", "queue deadAt _id", "deadAt", "dead letters"),
+        Index::of("dead", "queue deadAt _id", "deadAt", "dead letters; queues"),
         Index::of(
             "ready_by",
             "by ready.queue",

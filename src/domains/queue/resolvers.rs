@@ -29,6 +29,11 @@ queries! {
         context,
         #[graphql(desc = "Name of the queue.")] queue: String,
     ) by operator: QueueStats = operations::queue_stats(cx(context), queue).await?,
+
+    /// The queues with their numbers of jobs by state, in the order of their names. A queue that has only completed jobs, or
+    /// none, isn't listed, and neither are the queues of docgate itself.
+    queues(context) by operator: Connection<QueueStats> =
+        operations::queues(cx(context), paging(context)?).await?,
 }
 
 mutations! {

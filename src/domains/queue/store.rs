@@ -55,11 +55,29 @@ pub(super) async fn list_due(app: &App, queue: &str, limit: i64) -> Result<Vec<J
     heads(app, List { filter, sort, limit, hint: Some("due"), ..List::default() }).await
 }
 
-/// The first queue after `after`, in the order of names, that has DELAYED or CLAIMED jobs.
-pub(super) async fn next_queue_with_due(app: &App, after: &str) -> Result<Option<String>> {
-    let filter = doc! { "queue": { "$gt": after }, "due": any_time() };
-    let sort = doc! { "queue": 1 };
-    let read = List { filter, sort, limit: 1, hint: Some("due"), ..List::default() };
+/// The next queue, in the order of names, that has jobs of a state other than DONE; DELAYED and CLAIMED jobs count as one
+/// state. It is the first one beyond `beyond`, or at an end of the order. `is_backward` reverses the order.
+pub(super) async fn next_queue(
+    app: &App,
+    state: JobState,
+    beyond: Option<Bson>,
+    is_backward: bool,
+) -> Result<Option<String>> {
+    let (field, of_state, hint) = match state {
+        JobState::Ready => ("ready.queue", Document::new(), "ready"),
+        JobState::Delayed | JobState::Claimed => ("queue", doc! { "due": any_time() }, "due"),
+        JobState::Dead => ("queue", doc! { "deadAt": any_time() }, "dead"),
+        JobState::Done => return Ok(None),
+    };
+    let condition = match beyond {
+        Some(beyond) if is_backward => doc! { "$lt": beyond },
+        Some(beyond) => doc! { "$gt": beyond },
+        None => doc! { "$gt": "" },
+    };
+    let mut filter = doc! { field: condition };
+    filter.extend(of_state);
+    let sort = doc! { field: if is_backward { -1 } else { 1 } };
+    let read = List { filter, sort, limit: 1, hint: Some(hint), ..List::default() };
     Ok(heads(app, read).await?.pop().map(|job| job.queue))
 }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::{
+    documents::JobState,
     operations::{promote, remove_surplus, revive_own},
     store,
 };
@@ -34,10 +35,10 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 }
 
 async fn promote_all(app: &App) -> Result<u64> {
-    let (mut total, mut queue) = (0, String::new());
-    while let Some(next) = store::next_queue_with_due(app, &queue).await? {
-        total += promote(app, &next).await?;
-        queue = next;
+    let (mut total, mut last) = (0, None);
+    while let Some(queue) = store::next_queue(app, JobState::Delayed, last, false).await? {
+        total += promote(app, &queue).await?;
+        last = Some(queue.into());
     }
     Ok(total)
 }

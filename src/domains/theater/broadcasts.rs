@@ -13,6 +13,7 @@ broadcasts! {
         find "sweepAt" = "sweep: holds of seats, and marks of refunds",
     }
     "bookings" {
+        find "owner" = "list: the booking of its owner",
         find "state" = "sweep: idle bookings, and flows that were cut",
         find "outbox.at" = "sweep: seats that are still to be released",
     }

@@ -84,6 +84,11 @@ queries! {
         #[graphql(desc = "Global id of the booking.")] id: ID,
     ): Option<Booking> = operations::booking(cx(context), &id).await?.map(Booking::from),
 
+    /// The caller's active booking, on whatever device it was opened. If there are several, the one that was changed last.
+    /// Null if there is none; `openBooking` opens one. A booking that was opened without a token isn't found.
+    my_booking(context) by signed_in: Option<Booking> =
+        operations::my_booking(cx(context)).await?.map(Booking::from),
+
     /// A receipt by its global id. Null if it doesn't exist or isn't visible to the caller. A receipt is visible to its
     /// owner and to merchants; a receipt of a checkout without signing in is visible to everyone who knows its id.
     ///

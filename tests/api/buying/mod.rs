@@ -14,6 +14,7 @@ mod shipping_refunds;
 mod taken_back;
 mod tax_included;
 mod variants;
+mod voucher_list;
 mod vouchers;
 
 use mongodb::bson::doc;
@@ -50,7 +51,7 @@ async fn apply(client: &Client, cart: &str, code: &str, op: Option<&str>) -> Val
     let apply = format!(
         "mutation($input: ApplyVoucherInput!) {{ applyVoucher(input: $input) {{ __typename \
          ... on Cart {{ {CART} }} ... on UserError {{ code message }} \
-         ... on NotFound {{ what }} ... on VoucherRefused {{ voucherCode fault }} }} }}"
+         ... on NotFound {{ what }} ... on VoucherRefused {{ voucherCode fault minimum {{ minorUnits currency }} }} }} }}"
     );
     let input = json!({ "cartId": cart, "code": code, "idempotencyKey": op });
     client.field(&apply, json!({ "input": input })).await

@@ -26,6 +26,19 @@ fn import(gateway: &Gateway, lines: &[Value]) -> (i32, String) {
     (code, out + &said)
 }
 
+/// The same is optional in a place of an import and in one that a master creates.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_needs_no_description() {
+    let gateway = Gateway::start().await;
+    let master = gateway.master();
+    let input = json!({ "title": "A garden", "idempotencyKey": "op" });
+    let id = master.made("createPlace", input.clone()).await;
+    assert_eq!(master.made("createPlace", input).await, id);
+    let query = "query($id: ID!) { place(id: $id) { title description } }";
+    let place = master.field(query, json!({ "id": id })).await;
+    assert_eq!(place, json!({ "title": "A garden", "description": "" }));
+}
+
 fn world() -> Vec<Value> {
     vec![
         json!({ "item": { "key": "hat", "name": "wizard's hat", "price": 40, "slots": ["HEAD"] } }),

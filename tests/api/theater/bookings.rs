@@ -6,10 +6,10 @@ use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
 use super::{
-    alter, assert_map, booking, cancelling, check_out, hall, hold, holding, holding_seats, open,
-    releasing, said, screening_in, stored, theater,
+    BOOKING, alter, assert_map, booking, cancelling, check_out, hall, hold, holding, holding_seats,
+    open, releasing, said, screening_in, stored, theater,
 };
-use crate::support::{Client, Gateway, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, commands, proxy::Cut, short_bounds};
 
 const OPEN: &str = "mutation($input: OpenBookingInput!) { openBooking(input: $input) {
     __typename ... on Booking { id state expiresAt } ... on UserError { code message }
@@ -70,6 +70,43 @@ async fn a_booking_with_an_owner_is_for_its_owner_and_services() {
     }
     assert_map(&gateway, &screening, &["hhAA"]).await;
     gateway.assert_sound().await;
+}
+
+/// The caller's active booking.
+async fn mine(client: &Client) -> Value {
+    client.field(&format!("{{ myBooking {{ {BOOKING} }} }}"), json!({})).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ones_own_booking_is_found_again() {
+    let gateway = Gateway::start().await;
+    let screening = hall(&gateway, &["AAAA"]).await;
+    let (phone, laptop) = (gateway.shopper("ann"), gateway.shopper("ann"));
+    assert_eq!(mine(&laptop).await, Value::Null);
+    let first = holding_seats(&phone, &screening, &[("A", 1)]).await;
+    let found = mine(&laptop).await;
+    assert_eq!(found["id"], json!(first), "{found:#}");
+    assert_eq!(found["holds"][0]["seats"][0]["number"], 1, "{found:#}");
+    let read = laptop.explained("{ myBooking { id } }", json!({})).await;
+    assert_eq!(commands(&read), ["find bookings"]);
+
+    // Of several the one that changed last, whichever was opened last.
+    let second = open(&laptop).await;
+    assert_eq!(mine(&phone).await["id"], json!(second));
+    assert_eq!(said(&hold(&phone, &first, &screening, &[("A", 2)]).await), "Booking");
+    assert_eq!(mine(&laptop).await["id"], json!(first));
+    // Others' bookings, those without an owner and closed ones are none.
+    open(&gateway.anonymous()).await;
+    for stranger in [gateway.shopper("bob"), gateway.merchant(), gateway.service()] {
+        assert_eq!(mine(&stranger).await, Value::Null);
+    }
+    for closed in [&first, &second] {
+        assert_eq!(mine(&laptop).await["id"], json!(closed));
+        phone.does(cancelling(closed)).await;
+    }
+    assert_eq!(mine(&laptop).await, Value::Null);
+    let nobody = gateway.anonymous().error_code("{ myBooking { id } }", json!({})).await;
+    assert_eq!(nobody, "UNAUTHENTICATED");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,7 +19,7 @@ pub use voucher::{apply_voucher, remove_voucher};
 pub use super::{
     addresses::operations::{my_addresses, remove_address, save_address},
     quotes::operations::{remove_shipping_method, set_shipping_method, shipping_methods},
-    vouchers::operations::{create_voucher, end_voucher, voucher},
+    vouchers::operations::{create_voucher, end_voucher, list_vouchers, voucher},
 };
 use super::{
     documents::{CartDocument, CartState},
@@ -76,7 +76,7 @@ pub async fn cart(cx: Cx<'_>, id: &str) -> Result<Option<CartDocument>> {
 
 /// The most recently changed active cart of the caller.
 pub async fn my_cart(cx: Cx<'_>) -> Result<Option<CartDocument>> {
-    store::find_active_of(&cx, cx.requester.subject()?).await
+    baskets::find_active_of(&cx, cx.requester.subject()?).await
 }
 
 /// Makes the caller the owner of an active cart without one. A repeat is safe without an idempotency key: a

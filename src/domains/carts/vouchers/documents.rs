@@ -37,7 +37,8 @@ document! {
         pub spent: i64,
         /// Number of uses that were spent.
         pub spent_uses: i64,
-        /// Reservations, and recent steps.
+        /// Reservations, and recent steps. The list for merchants leaves them out.
+        #[serde(default)]
         pub marks: Vec<VoucherMark>,
         /// Subject who created it.
         pub created_by: String,
@@ -49,6 +50,7 @@ document! {
         pub created_at: DateTime,
         pub v: Version<1>,
     } in "vouchers" {
+        plain("newest", "-createdAt -_id", "vouchers"),
         // Most vouchers have no marks, and so no key in it.
         of_field("marks_at", "marks.at", "the sweep of reservations, and of marks that aren't needed any more"),
     }

@@ -4,8 +4,8 @@ use super::{
     documents::{AppliedVoucher, Uses, VoucherCustomerDocument, VoucherDocument, VoucherHold},
     store::{self, NotDone, NotReserved, vouchers},
     types::{
-        CreateVoucherInput, CreateVoucherResult, EndVoucherInput, EndVoucherResult, VoucherFault,
-        VoucherRefused, normal_code,
+        CreateVoucherInput, CreateVoucherResult, EndVoucherInput, EndVoucherResult, Voucher,
+        VoucherFault, VoucherRefused, normal_code,
     },
 };
 use crate::{
@@ -105,6 +105,19 @@ pub async fn voucher(cx: Cx<'_>, code: &str) -> Result<Option<VoucherDocument>> 
     vouchers(&cx).get_settled(&code).await
 }
 
+/// All vouchers, newest first.
+///
+/// # Errors
+/// An argument is invalid, or the read failed.
+pub async fn list_vouchers(cx: Cx<'_>, paging: Paging) -> Result<Connection<Voucher>> {
+    let (list, keys) = ("vouchers".to_owned(), vec![("createdAt", -1), ("_id", -1)]);
+    let page = Page::new(&cx, Order { list, keys }, paging)?;
+    let found = store::list_newest(&cx, &page).await?;
+    let values =
+        |voucher: &VoucherDocument| vec![voucher.created_at.into(), (&voucher.code).into()];
+    Ok(page.connection(found, values, Voucher::from))
+}
+
 /// The terms of a voucher for a cart with this currency and this sum of its lines, if the customer can use it as it is now.
 /// `now` is the server's time. The checkout decides again.
 pub(in super::super) async fn usable<U>(
@@ -124,7 +137,8 @@ where
         return Err(CurrencyMismatch::new(cart, own).into());
     }
     if goods < voucher.minimum {
-        return Err(VoucherRefused::new(code, VoucherFault::BelowMinimum).into());
+        let minimum = Money::new(voucher.minimum, voucher.currency);
+        return Err(VoucherRefused::below(code, minimum).into());
     }
     let terms = voucher.terms();
     // The same rules as at the checkout, under a tag that has no mark.

@@ -10,6 +10,13 @@ pub(super) fn vouchers(app: &App) -> Collection<VoucherDocument> {
     app.collection()
 }
 
+/// A page of all vouchers, without their marks: a voucher can have thousands, and clients see none.
+pub(super) async fn list_newest(app: &App, page: &Page) -> Result<Vec<VoucherDocument>> {
+    let filter = doc! { "createdAt": { "$gt": DateTime::from_millis(0) } };
+    let projection = Some(doc! { "marks": 0 });
+    vouchers(app).list(List { projection, hint: Some("newest"), ..page.list(filter) }).await
+}
+
 /// Why nothing is reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotReserved {

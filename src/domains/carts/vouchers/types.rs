@@ -209,11 +209,13 @@ refusal! {
         pub voucher_code: String,
         /// Why it can't be used.
         pub fault: VoucherFault,
+        /// Least sum of the lines of a cart, if `fault` is `BELOW_MINIMUM`; otherwise null.
+        pub minimum: Option<Money>,
     }
 }
 
 impl VoucherRefused {
-    /// The voucher with this code can't be used because of this fault.
+    /// The voucher with this code can't be used because of this fault. [`Self::below`] names the minimum of the voucher.
     pub fn new(code: &str, fault: VoucherFault) -> Self {
         let reason = match fault {
             VoucherFault::NotYetValid => "can't be used yet",
@@ -223,6 +225,16 @@ impl VoucherRefused {
             VoucherFault::BelowMinimum => "takes a cart that is worth more",
             VoucherFault::SignInRequired => "takes a customer who is signed in",
         };
-        Self::because(format!("the voucher {code} {reason}"), code.to_owned(), fault)
+        Self::because(format!("the voucher {code} {reason}"), code.to_owned(), fault, None)
+    }
+
+    /// The lines of the cart are worth less than this minimum of the voucher.
+    pub fn below(code: &str, minimum: Money) -> Self {
+        let message = format!(
+            "the voucher {code} takes a cart whose lines are worth at least {} minor units of {}",
+            minimum.minor_units,
+            minimum.currency.code()
+        );
+        Self::because(message, code.to_owned(), VoucherFault::BelowMinimum, Some(minimum))
     }
 }

@@ -31,7 +31,7 @@ pub async fn create_place(
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createPlace"], input.idempotency_key.as_ref(), &*input);
     let CreatePlaceInput { title, description, is_shop, gold, .. } = input.into_inner();
-    let gold = gold.map_or(0, |gold| gold.0);
+    let (description, gold) = (description.unwrap_or_default(), gold.map_or(0, |gold| gold.0));
     let place = fresh_place(op, title, description, is_shop.unwrap_or(false), gold, Vec::new());
     if places(&cx).insert(place.clone()).await.decided()?.is_some() {
         return Ok(place);

@@ -48,8 +48,8 @@ input! {
     pub struct CreatePlaceInput {
         /// Title, 1 to 100 characters.
         pub title: String where text(NAME),
-        /// Description, up to 2,000 characters.
-        pub description: String where text(TEXT),
+        /// Description, up to 2,000 characters. Default: none.
+        pub description: Option<String> where optional(text(TEXT)),
         /// Whether things are sold and bought here. Default: they aren't.
         pub is_shop: Option<bool>,
         /// Gold of the shop, up to 10^12. Default: none.

@@ -4,6 +4,7 @@ mod bounds;
 mod claims;
 mod dead;
 mod line;
+mod queues;
 mod turns;
 mod wake;
 mod work;
@@ -13,18 +14,18 @@ pub use claims::{claim_job, complete_job, fail_job, heartbeat_job};
 pub(super) use dead::{MAX_RETRIED, remove_surplus, revive_own};
 pub use dead::{dead_jobs, retry_dead_jobs};
 pub(super) use line::promote;
+pub use queues::{queue_stats, queues};
 pub use wake::job_available;
 pub use work::{Handled, Handler, Limits, Work, run};
 
 use std::ops::RangeInclusive;
 
-use futures_util::future::try_join_all;
 use mongodb::bson::DateTime;
 
 use super::{
     documents::{JobDocument, JobState, Place, rank, unique},
     store,
-    types::{EnqueueInput, EnqueueResult, JobExists, QueueStats},
+    types::{EnqueueInput, EnqueueResult, JobExists},
 };
 use crate::graphql::prelude::*;
 
@@ -34,8 +35,6 @@ pub(super) const PAYLOAD: usize = 65_536;
 pub(super) const PRIORITY: RangeInclusive<i64> = 0..=9;
 /// Default number of attempts.
 const ATTEMPTS: i32 = 5;
-/// The largest number that is counted.
-const COUNTED: u64 = 100_000;
 /// The queues of docgate itself begin with this.
 const OWN: &str = "docgate.";
 
@@ -219,19 +218,4 @@ impl JobDocument {
             v: crate::mongo::Version,
         }
     }
-}
-
-/// The numbers of a queue.
-///
-/// # Errors
-/// `BadInput` that names the argument.
-pub async fn queue_stats(cx: Cx<'_>, queue: String) -> Result<QueueStats> {
-    check_queue("queue", &queue)?;
-    let states = [JobState::Ready, JobState::Delayed, JobState::Claimed, JobState::Dead];
-    let count = |state| store::count(&cx, &queue, state, COUNTED);
-    let counts = try_join_all(states.map(count)).await?;
-    let number =
-        |at: usize| Long(counts.get(at).and_then(|count| i64::try_from(*count).ok()).unwrap_or(0));
-    let (ready, delayed, claimed, dead) = (number(0), number(1), number(2), number(3));
-    Ok(QueueStats { queue, ready, delayed, claimed, dead })
 }

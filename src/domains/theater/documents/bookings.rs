@@ -41,6 +41,7 @@ document! {
         plain("state_modified", "state modifiedAt _id",
             "the sweeps of idle bookings and of flows that were cut"),
         of_field("outbox_at", "outbox.at", "the sweep of seats that are still to be released"),
+        of("owner_modified", "owner state -modifiedAt -_id", "owner", "myBooking"),
         expiry("expires_at", "expiresAt", "the removal of bookings that were cancelled or have expired"),
     }
 

@@ -100,3 +100,8 @@ pub async fn booking(cx: Cx<'_>, id: &str) -> Result<Option<BookingDocument>> {
     let Ok(id) = input::id(NodeKind::BOOKING, id) else { return Ok(None) };
     Ok(bookings(&cx).get(&id).await?.filter(|booking| may_use(booking, cx.requester)))
 }
+
+/// The most recently changed active booking of the caller.
+pub async fn my_booking(cx: Cx<'_>) -> Result<Option<BookingDocument>> {
+    baskets::find_active_of(&cx, cx.requester.subject()?).await
+}

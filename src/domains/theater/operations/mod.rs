@@ -7,7 +7,7 @@ mod screenings;
 mod seats;
 mod theaters;
 
-pub use bookings::{booking, cancel_booking, open_booking};
+pub use bookings::{booking, cancel_booking, my_booking, open_booking};
 pub(super) use checkout::SaleOfSeats;
 pub use checkout::checkout_booking;
 pub(super) use receipts::carry_on;

@@ -326,7 +326,7 @@ fn cache_control(max_age: Duration, caller: &Caller) -> HeaderValue {
 }
 
 fn not_acceptable() -> ErrorResponse {
-    let reason = "must include application/json, application/graphql-response+json, or for \
-                  subscriptions text/event-stream or multipart/mixed;subscriptionSpec=1.0";
+    let reason = "must include application/json or application/graphql-response+json; a subscription, which no \
+                  batch can contain, needs text/event-stream or multipart/mixed;subscriptionSpec=1.0";
     (StatusCode::NOT_ACCEPTABLE, Error::bad_input("accept", reason))
 }

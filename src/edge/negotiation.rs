@@ -55,9 +55,10 @@ impl Accepted {
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let mut values = headers.get_all(ACCEPT).iter().peekable();
         if values.peek().is_none() {
-            return Self { single: Some(Format::Json), stream: None };
+            return Self { single: Some(Format::Json), stream: Some(Stream::Events) };
         }
         let (mut accepted, mut best) = (Self::default(), 0.0);
+        let mut is_any = false;
         let ranges = values.filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(','));
         for range in ranges {
             let mut parts = range.split(';').map(str::trim);
@@ -84,6 +85,7 @@ impl Accepted {
             if single.is_some() && quality > best {
                 (accepted.single, best) = (single, quality);
             }
+            is_any |= name == "*/*";
             match name.as_str() {
                 "multipart/mixed" if is_subscription_spec => {
                     accepted.stream = Some(Stream::Multipart);
@@ -94,6 +96,7 @@ impl Accepted {
                 _ => {}
             }
         }
+        accepted.stream = accepted.stream.or(is_any.then_some(Stream::Events));
         accepted
     }
 }

@@ -8,6 +8,8 @@
 //! - `tokens`: the tokens of a document, for limits that are checked before it is parsed
 //! - [`caching`]: how long a response may be cached
 //! - [`types`]: the types of the schema, read from its SDL
+//! - `values`: what is wrong with the value of an argument or a variable
+//! - `near`: names that are similar to a misspelt one
 //! - [`keys`]: whether a mutation is called with an idempotency key
 //! - `merging`: checks that fields with the same response key can be merged
 //! - `typename`: adds an aliased `__typename` wherever the concrete type isn't known statically
@@ -22,10 +24,12 @@ mod document;
 mod flatten;
 pub mod keys;
 mod merging;
+mod near;
 pub mod prepared;
 pub mod preparing;
 mod shape;
 mod tokens;
 mod typename;
 pub mod types;
+mod values;
 pub mod wording;

@@ -16,6 +16,7 @@ use super::{
     document::{Operation, PreparedDocument},
     shape,
     types::{Types, root},
+    values::Values,
 };
 use crate::error::Error;
 
@@ -90,17 +91,28 @@ impl PreparedOperation {
         request.set_parsed_query(ExecutableDocument { operations, fragments });
     }
 
-    /// Checks the values of the variables by their declared types.
+    /// Checks the values of the variables by their declared types. With `suggests` the message lists names of the
+    /// schema.
     ///
     /// # Errors
-    /// `BadInput`, which names a variable whose value isn't of its type.
-    pub fn check_variables(&self, types: &Types, variables: &Variables) -> Result<(), Error> {
+    /// `BadInput`, which names the part of a variable that isn't of its type.
+    pub fn check_variables(
+        &self,
+        types: &Types,
+        variables: &Variables,
+        suggests: bool,
+    ) -> Result<(), Error> {
         let Some(invalid) = types.invalid_variable(self.definition(), variables) else {
             return Ok(());
         };
         let VariableDefinition { name, var_type, .. } = invalid;
-        let reason = format!("isn't a value of type {}", var_type.node);
-        Err(Error::bad_input(format!("variables.{}", name.node), reason))
+        let path = format!("variables.{}", name.node);
+        let values = Values { types, variables: None, suggests };
+        let given = variables.get(&name.node).cloned().map(Value::into_value);
+        let fault = given.and_then(|value| values.fault(&path, &var_type.node, &value));
+        Err(fault.unwrap_or_else(|| {
+            Error::bad_input(path, format!("isn't a value of type {}", var_type.node))
+        }))
     }
 
     /// Whether it is a subscription.

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use async_graphql::{
     Positioned, Value, Variables,
+    indexmap::{IndexMap, IndexSet},
     parser::types::{
         BaseType, FieldDefinition, InputObjectType, OperationDefinition, OperationType,
         ServiceDocument, Type, TypeKind, TypeSystemDefinition, VariableDefinition,
@@ -31,11 +32,11 @@ pub struct Types {
 
 /// A type of variables other than a scalar.
 #[derive(Debug)]
-enum Input {
-    Enum(HashSet<String>),
+pub(super) enum Input {
+    Enum(IndexSet<String>),
     Object {
         /// The type of each field, and whether the field may be omitted.
-        fields: HashMap<String, (Type, bool)>,
+        fields: IndexMap<String, (Type, bool)>,
         /// Whether exactly one non-null field is required (`@oneOf`).
         one_of: bool,
     },
@@ -94,23 +95,26 @@ impl Types {
         self.arguments.get(&[of, field, argument].map(str::to_owned))
     }
 
-    /// The names of the fields of which a value needs exactly one, at a path within a value of this type; `None` if
-    /// there is no such rule.
-    pub(super) fn choices<'p>(
-        &self,
-        ty: &Type,
-        path: impl Iterator<Item = &'p str>,
-    ) -> Option<Vec<&str>> {
-        let mut of = named(ty);
-        // The index of an element changes nothing: the type's name is that of the element.
-        for step in path.filter(|step| step.parse::<usize>().is_err()) {
-            let Some(Input::Object { fields, .. }) = self.inputs.get(of) else { return None };
-            of = named(&fields.get(step)?.0);
-        }
-        let Some(Input::Object { fields, one_of: true }) = self.inputs.get(of) else { return None };
-        let mut names: Vec<_> = fields.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        Some(names)
+    /// The names of the arguments of a field.
+    pub(super) fn arguments_of(&self, of: &str, field: &str) -> impl Iterator<Item = &str> {
+        let is_of = move |names: &&[String; 3]| names[0] == of && names[1] == field;
+        self.arguments.keys().filter(is_of).map(|names| names[2].as_str())
+    }
+
+    /// An enum or input object.
+    pub(super) fn input(&self, name: &str) -> Option<&Input> {
+        self.inputs.get(name)
+    }
+
+    /// The names of the enums, input objects and scalars of the specification.
+    pub(super) fn input_names(&self) -> impl Iterator<Item = &str> {
+        let scalars = ["Boolean", "Float", "ID", "Int", "String"];
+        self.inputs.keys().map(String::as_str).chain(scalars)
+    }
+
+    /// The names of the objects, interfaces and unions.
+    pub(super) fn composite_names(&self) -> impl Iterator<Item = &str> {
+        self.fields.keys().map(String::as_str)
     }
 
     /// Seconds for which a response with this field may be cached, by its `@cacheControl`.
@@ -263,7 +267,7 @@ fn ages(fields: &[Positioned<FieldDefinition>]) -> HashMap<String, u32> {
     fields.iter().filter_map(age).collect()
 }
 
-fn input_fields(object: &InputObjectType) -> HashMap<String, (Type, bool)> {
+fn input_fields(object: &InputObjectType) -> IndexMap<String, (Type, bool)> {
     let fields = object.fields.iter().map(|field| {
         let (name, ty) = (field.node.name.node.to_string(), field.node.ty.node.clone());
         let optional = ty.nullable || field.node.default_value.is_some();

@@ -1,27 +1,25 @@
-//! What the schema adds to the library's messages about an invalid document.
+//! What the schema adds to the library's messages about an invalid document, and the errors that the library misses.
 
-use async_graphql::{
-    Pos, ServerError,
-    parser::types::{Selection, SelectionSet},
-};
+use async_graphql::{Pos, ServerError, Variables, parser::types::SelectionSet};
 
 use super::{
+    near::nearest,
     prepared::PreparedOperation,
     types::{Types, named, root},
+    values::{Argument, Values, add_arguments},
 };
+use crate::error::Error;
 
-/// The library's messages for an input of which exactly one field is required.
-const ONE_OF: [&str; 2] = [
-    "Oneof input objects requires have exactly one field",
-    "Oneof Input Objects require that exactly one field must be supplied and that field must not be null",
-];
+/// Number of errors of a document, from the first one, for which a similar name is looked for.
+const SUGGESTED: usize = 20;
 
-/// Removes repeated errors, names the fields of an input of which one is required, and, with `suggests`, suggests a
-/// field for a misspelt one.
+/// Removes repeated errors, names the part of an argument that is invalid and what is expected there, and, with
+/// `suggests`, suggests a name for a misspelt one.
 pub fn improve(
     errors: &mut Vec<ServerError>,
     types: &Types,
     operation: &PreparedOperation,
+    variables: &Variables,
     suggests: bool,
 ) {
     let mut seen: Vec<(String, Vec<Pos>)> = Vec::new();
@@ -31,84 +29,89 @@ pub fn improve(
         seen.push(one);
         is_new
     });
-    for error in errors {
-        let message = &error.message;
-        let better = one_of(message, &error.locations, types, operation)
-            .or_else(|| suggestion(message, types).filter(|_| suggests));
-        if let Some(better) = better {
+    let arguments = operation.arguments(types);
+    let values = Values { types, variables: Some(variables), suggests };
+    for (nth, error) in errors.iter_mut().enumerate() {
+        if error.message.starts_with("Invalid value for argument ") {
+            let at = error.locations.first();
+            let argument = arguments.iter().find(|argument| Some(&argument.at) == at);
+            if let (Some(invalid), Some(at)) =
+                (argument.and_then(|argument| values.error(argument)), at)
+            {
+                *error = located(invalid, *at);
+            }
+        } else if suggests
+            && nth < SUGGESTED
+            && let Some(better) = suggestion(error, types, operation)
+        {
             error.message = better;
         }
     }
 }
 
-/// `Invalid value for argument "by.category", exactly one of …`.
-fn one_of(
-    message: &str,
-    locations: &[Pos],
+/// Adds the errors of invalid literals that the library takes for valid: a scalar instead of an input object, a number
+/// beyond its range, and any in an object with a variable that isn't given.
+pub fn add_invalid_literals(
+    errors: &mut Vec<ServerError>,
     types: &Types,
     operation: &PreparedOperation,
-) -> Option<String> {
-    let start = ONE_OF.iter().find_map(|end| message.strip_suffix(end))?;
-    let path = start.split('"').nth(1)?;
-    let choices = locations.first().and_then(|at| {
-        let mut selections = operation.selections();
-        let argument = selections.find_map(|(set, of)| argument_at(*at, set, of, types))?;
-        types.choices(argument, path.split('.').skip(1))
-    });
-    let which = choices.map_or_else(|| "its fields".to_owned(), |names| names.join(", "));
-    Some(format!("{start}exactly one of {which} is required, and not null"))
+    suggests: bool,
+) {
+    let values = Values { types, variables: None, suggests };
+    let mut arguments = operation.arguments(types);
+    arguments.retain(|argument| !errors.iter().any(|error| error.locations.contains(&argument.at)));
+    arguments.sort_unstable_by_key(|argument| argument.at);
+    let invalid = arguments
+        .iter()
+        .filter_map(|argument| values.error(argument).map(|error| located(error, argument.at)));
+    errors.extend(invalid);
 }
 
-/// The type of the argument whose name is at this position of the document.
-fn argument_at<'a>(
-    at: Pos,
-    set: &SelectionSet,
-    of: &str,
-    types: &'a Types,
-) -> Option<&'a async_graphql::parser::types::Type> {
-    set.items.iter().find_map(|selection| match &selection.node {
-        Selection::Field(field) => {
-            let name = &field.node.name.node;
-            let mut arguments = field.node.arguments.iter();
-            if let Some((argument, _)) = arguments.find(|(argument, _)| argument.pos == at) {
-                return types.argument(of, name, &argument.node);
-            }
-            let of = named(types.field(of, name)?);
-            argument_at(at, &field.node.selection_set.node, of, types)
+fn located(error: Error, at: Pos) -> ServerError {
+    async_graphql::Error::from(error).into_server_error(at)
+}
+
+fn suggestion(error: &ServerError, types: &Types, operation: &PreparedOperation) -> Option<String> {
+    let message = &error.message;
+    let near = if let Some(rest) = message.strip_prefix("Unknown field \"") {
+        let (field, rest) = rest.split_once("\" on type \"")?;
+        let (of, rest) = rest.split_once("\".")?;
+        if types.field(of, "nodes").is_some_and(|nodes| types.field(named(nodes), field).is_some())
+        {
+            let message = message.strip_suffix(rest)?;
+            return Some(format!("{message} It is in \"nodes {{ … }}\"."));
         }
-        Selection::InlineFragment(fragment) => {
-            let condition = fragment.node.type_condition.as_ref();
-            let of = condition.map_or(of, |condition| condition.node.on.node.as_str());
-            argument_at(at, &fragment.node.selection_set.node, of, types)
-        }
-        Selection::FragmentSpread(_) => None,
-    })
-}
-
-/// The library suggests no field whose letters are transposed, such as `titel` for `title`.
-fn suggestion(message: &str, types: &Types) -> Option<String> {
-    let rest = message.strip_prefix("Unknown field \"")?;
-    let (field, of) = rest.split_once("\" on type \"")?;
-    let of = of.strip_suffix("\".")?;
-    let mut near: Vec<_> = types.fields_of(of).filter(|name| is_transposed(name, field)).collect();
-    near.sort_unstable();
-    let names = near.first()?;
-    Some(format!("{message} Did you mean \"{names}\"?"))
-}
-
-/// Whether the names differ in two adjacent letters only, which are transposed.
-fn is_transposed(left: &str, right: &str) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let Some(at) = left.iter().zip(right).position(|(one, other)| one != other) else {
-        return false;
+        nearest(field, types.fields_of(of)).filter(|_| rest.is_empty())?
+    } else if let Some(rest) = message.strip_prefix("Unknown argument \"") {
+        let (argument, rest) = rest.split_once("\" on field \"")?;
+        let (field, rest) = rest.split_once("\" of type \"")?;
+        let of = rest.strip_suffix("\".")?;
+        nearest(argument, types.arguments_of(of, field))?
+    } else {
+        let name = message.strip_prefix("Unknown type \"")?.strip_suffix('"')?;
+        let mut variables =
+            operation.definitions().flat_map(|operation| &operation.variable_definitions);
+        let is_variable = variables.any(|variable| error.locations.contains(&variable.pos));
+        let near = if is_variable {
+            nearest(name, types.input_names())
+        } else {
+            nearest(name, types.composite_names())
+        };
+        return Some(format!("{message}. Did you mean \"{}\"?", near?));
     };
-    match (left.get(at..), right.get(at..)) {
-        (Some([a, b, left @ ..]), Some([c, d, right @ ..])) => a == d && b == c && left == right,
-        _ => false,
-    }
+    Some(format!("{message} Did you mean \"{near}\"?"))
 }
 
 impl PreparedOperation {
+    /// The arguments of the fields of the document's operations and fragments.
+    fn arguments<'a>(&'a self, types: &'a Types) -> Vec<Argument<'a>> {
+        let mut all = Vec::new();
+        for (set, of) in self.selections() {
+            add_arguments(types, set, of, &mut all);
+        }
+        all
+    }
+
     /// The selections of the document's operations and fragments, each with the type that they are of.
     fn selections(&self) -> impl Iterator<Item = (&SelectionSet, &str)> {
         let operations =
@@ -117,18 +120,5 @@ impl PreparedOperation {
             (&fragment.selection_set.node, fragment.type_condition.node.on.node.as_str())
         });
         operations.chain(fragments)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_transposed;
-
-    #[test]
-    fn transposed_letters_are_recognised() {
-        assert!(is_transposed("title", "titel") && is_transposed("sku", "ksu"));
-        for other in ["title", "titl", "tilte ", "tleti", ""] {
-            assert!(!is_transposed("title", other), "{other}");
-        }
     }
 }

@@ -148,12 +148,19 @@ impl GatewaySchema {
             [error] if operation.is_subscription() => error.message == VALID_SUBSCRIPTION,
             _ => was_executed(&checked),
         };
-        if !is_valid {
-            wording::improve(&mut checked.errors, &self.types, &operation, self.suggests);
+        let (types, suggests) = (&self.types, self.suggests);
+        if is_valid {
+            checked = Response::default();
+        } else {
+            let errors = &mut checked.errors;
+            wording::improve(errors, types, &operation, &request.variables, suggests);
+        }
+        wording::add_invalid_literals(&mut checked.errors, types, &operation, suggests);
+        if !checked.errors.is_empty() {
             return Err(self.complete(Some(&operation), checked, false));
         }
         // The library doesn't look at a variable in an object whose other variables aren't all given.
-        let variables = operation.check_variables(&self.types, &request.variables);
+        let variables = operation.check_variables(types, &request.variables, suggests);
         let added = variables.and_then(|()| self.operations.add(&self.types, &request, &operation));
         let operation = added.map_err(|error| {
             let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());

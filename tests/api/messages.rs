@@ -33,20 +33,15 @@ async fn an_invalid_document_is_told_in_plain_words() {
         ),
         (
             "{ comment(by: {}) { id } }",
-            "Invalid value for argument \"by\", exactly one of id, slug is required, and not null"
-                .to_owned(),
+            "by: exactly one of id, slug is required, and not null".to_owned(),
         ),
         (
             "{ products(by: {priceBetween: {min: 1, max: 2, currency: \"eur\"}}) { nodes { sku } } }",
-            format!(
-                "Invalid value for argument \"by.priceBetween.currency\", expected type \"CurrencyCode\": {currency}"
-            ),
+            format!("by.priceBetween.currency: must be of type CurrencyCode: {currency}"),
         ),
         (
             "mutation { openAccount(input: {currency: \"ABC\"}) { __typename } }",
-            format!(
-                "Invalid value for argument \"input.currency\", expected type \"CurrencyCode\": {currency}"
-            ),
+            format!("input.currency: must be of type CurrencyCode: {currency}"),
         ),
     ] {
         assert_eq!(messages(&anyone, query, json!({})).await, [message], "{query}");
@@ -61,12 +56,96 @@ async fn the_fields_of_which_one_is_required_are_named() {
     let by_variable =
         "query($c: CategoryFilter!) { products(by: {category: $c}) { nodes { sku } } }";
     let in_fragment = "{ ...F } fragment F on Query { products(by: {category: {subtree: null}}) { nodes { sku } } }";
-    let start = "Invalid value for argument \"by.category\", exactly one of ";
+    let start = "by.category: exactly one of ";
     for query in [nested, by_variable, in_fragment] {
         let messages = messages(&anyone, query, json!({ "c": {} })).await;
         let message = messages.first().expect("a message");
         assert!(message.starts_with(start) && message.contains("subtree"), "{query}: {messages:?}");
         assert_eq!(messages.len(), 1, "{query}: {messages:?}");
+    }
+}
+
+/// The message and the field of the only error of a request.
+async fn refusal(client: &Client, query: &str, variables: Value) -> (String, Value) {
+    let answer = client.run(query, variables).await;
+    let errors = answer["errors"].as_array().unwrap_or_else(|| panic!("errors: {answer:#}"));
+    assert_eq!(errors.len(), 1, "{query}: {answer:#}");
+    assert!(answer["data"].is_null(), "{query}: {answer:#}");
+    assert_eq!(errors[0]["extensions"]["code"], "BAD_USER_INPUT", "{query}: {answer:#}");
+    let message = errors[0]["message"].as_str().expect("a message").to_owned();
+    (message, errors[0]["extensions"]["field"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_of_another_shape_is_refused_before_any_field_runs() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let open =
+        "a: openAccount(input: {currency: \"EUR\", idempotencyKey: \"half1\"}) { __typename }";
+    let save = "b: saveAddress(input: {label: \"x\", address: \"Ringstr. 5\"}) { __typename }";
+    let half = format!("mutation {{ {open} {save} }}");
+    for (query, field, reason) in [
+        (half.as_str(), "input.address", "must be an object of type ShippingAddressInput, with "),
+        (
+            "{ products(by: {text: \"shirt\"}) { nodes { sku } } }",
+            "by.text",
+            "must be an object of type TextFilter, with query",
+        ),
+        (
+            "{ category(by: \"/music\") { id } }",
+            "by",
+            "must be an object of type CategoryBy, with exactly one of ",
+        ),
+        (
+            "{ products(by: {property: [1]}) { nodes { sku } } }",
+            "by.property.0",
+            "must be an object of type PropertyInput",
+        ),
+        (
+            "{ products(by: {property: 1}) { nodes { sku } } }",
+            "by.property",
+            "must be an object of type PropertyInput",
+        ),
+        (
+            "query($l: LocaleTag) { products(by: {text: {query: null, language: $l}}) { nodes { sku } } }",
+            "by.text.query",
+            "must not be null: it is of type String!",
+        ),
+        (
+            "{ products(by: {where: {order: CHEAP}}) { nodes { sku } } }",
+            "by.where.order",
+            "enumeration type \"ProductOrder\" does not contain the value \"CHEAP\": its values are ",
+        ),
+        (
+            "mutation { addCartLine(input: {cartID: \"a\"}) { __typename } }",
+            "input.cartID",
+            "unknown field of type AddCartLineInput. Did you mean \"cartId\"?",
+        ),
+    ] {
+        let (message, at) = refusal(&anyone, query, json!({})).await;
+        assert!(message.starts_with(&format!("{field}: {reason}")), "{query}: {message}");
+        assert_eq!(at, field, "{query}");
+    }
+    let query = "query($b: ProductsBy!) { products(by: $b) { nodes { sku } } }";
+    let (message, at) = refusal(&anyone, query, json!({ "b": { "text": "shirt" } })).await;
+    assert!(message.starts_with("variables.b.text: must be an object of type "), "{message}");
+    assert_eq!(at, "variables.b.text");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_similar_name_is_suggested() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    for (query, end) in [
+        (
+            "{ products(by: {text: {query: \"a\"}}, frist: 3) { nodes { sku } } }",
+            "Did you mean \"first\"?",
+        ),
+        ("{ product(sku: \"a\") { ... on Albun { sku } } }", "Did you mean \"Album\"?"),
+        ("{ myAccounts { id } }", "\"AccountConnection\". It is in \"nodes { … }\"."),
+    ] {
+        let messages = messages(&anyone, query, json!({})).await;
+        assert!(messages.iter().any(|message| message.ends_with(end)), "{query}: {messages:?}");
     }
 }
 
@@ -90,6 +169,9 @@ async fn names_are_not_suggested_without_introspection() {
     let messages =
         messages(&gateway.anonymous(), "{ product(sku: \"a\") { titel } }", json!({})).await;
     assert_eq!(messages, ["Unknown field \"titel\" on type \"Product\"."]);
+    let query = "{ category(by: \"/music\") { id } }";
+    let (message, _) = refusal(&gateway.anonymous(), query, json!({})).await;
+    assert_eq!(message, "by: must be an object of type CategoryBy");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -37,7 +37,7 @@ pub(crate) fn is_valid(scalar: &str, value: &Value) -> bool {
 }
 
 /// What the values of a scalar look like, for messages.
-pub(super) fn values(scalar: &str) -> Option<&'static str> {
+pub(crate) fn values(scalar: &str) -> Option<&'static str> {
     Some(match scalar {
         "Int" => "a 32-bit integer",
         "Long" => "a 64-bit integer, as a number or a string",

@@ -39,6 +39,18 @@ async fn answers_come_as_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_accepts_everything_gets_a_subscription_as_events() {
+    let gateway = Gateway::start().await;
+    stock(&gateway, "a", 1).await;
+    let response = gateway.anonymous().stream("*/*", STOCK, json!({ "sku": "a" })).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream; charset=utf-8");
+    let mut events = crate::support::live::Chunks::events(response);
+    assert_eq!(events.next().await.expect("a sign of life"), ":");
+    assert_eq!(available(&next(events.event().await)), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn queries_and_mutations_come_as_one_event() {
     let gateway = Gateway::start().await;
     crate::shop::stocked(&gateway, "a", 100, 5).await;

@@ -8,7 +8,7 @@ use super::{
     failure::{Failure, sentence},
     logging,
     options::{Source, on_database},
-    terminal,
+    preconditions, terminal,
 };
 use crate::{
     app::App,
@@ -28,7 +28,7 @@ use crate::{
 ///     docgate check
 ///     docgate check --repair
 ///
-/// Exit codes: 0 if every rule holds, 1 if one is broken.
+/// Exit codes: 0 if every rule holds, 1 if one is broken, 3 if the database has none of docgate's collections.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Check {
@@ -64,6 +64,7 @@ impl Check {
         logging::begin(config.log_format, logging::TOOL)?;
         let checked = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
+            preconditions::database_is_in_use(&app).await?;
             if self.repair {
                 sweep(&app).await?;
                 repair(&app).await?;

@@ -17,6 +17,8 @@ mod logging;
 mod migrate;
 mod options;
 mod person;
+mod preconditions;
+mod private_files;
 mod progress;
 mod schema;
 mod seed;

@@ -41,6 +41,13 @@ impl Source {
         })
     }
 
+    /// The configuration of a command that runs flows as a gateway does, and checks no tokens.
+    pub(super) fn flows(&self) -> Result<Config, Faults> {
+        Config::load_for_flows(self.config.as_deref(), self, |config| {
+            [domains::setting_faults(config), domains::faults(config)].concat()
+        })
+    }
+
     /// The configuration of a gateway with `flags`, including a check of the files that it names.
     pub(super) fn served(&self, flags: impl Serialize) -> Result<Config, Faults> {
         Config::load_with(self.config.as_deref(), flags, |config| {

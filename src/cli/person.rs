@@ -1,9 +1,9 @@
 //! `docgate person`.
 
 use std::{
-    fs::File,
+    fs,
     io::{self, BufWriter, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -15,7 +15,7 @@ use super::{
     failure::Failure,
     logging,
     options::{Source, on_database},
-    terminal,
+    preconditions, private_files, terminal,
 };
 use crate::{
     app::App,
@@ -69,13 +69,16 @@ pub(super) struct What {}
 ///     docgate person export 0b7c1f
 ///     docgate person export 0b7c1f --out 0b7c1f.jsonl
 ///
-/// Exit codes: 0 if the export is complete, also if nothing was found.
+/// A file of --out must not exist. Nobody but you can read it, and there is none if nothing was found or the export fails.
+///
+/// Exit codes: 0 if the export is complete, also if nothing was found; 2 if the file exists, 3 if the database has none of
+/// docgate's collections. Rooms that are switched off aren't searched; the command names those with collections.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Export {
     /// Subject of the person's tokens.
     subject: String,
-    /// Write to this file instead of stdout.
+    /// Write to this new file instead of stdout.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -90,10 +93,12 @@ impl Export {
         let mut output = Output::open(self.out)?;
         let exported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
+            preconditions::database_is_in_use(&app).await?;
             persons::export(&app, subject, |room, collection, field, value| {
                 output.write(room, collection, field, &value)
             })
             .await?;
+            warn_of_unsearched(&app).await?;
             output.finish()
         });
         let count = exported.await?;
@@ -108,16 +113,27 @@ struct Output {
     name: String,
     to: BufWriter<Box<dyn Write>>,
     lines: u64,
+    /// The file, as long as it isn't complete.
+    incomplete: Option<PathBuf>,
 }
 
 impl Output {
     fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
         let name = path.as_ref().map_or_else(|| "stdout".into(), |path| path.display().to_string());
-        let to: Box<dyn Write> = match path {
-            Some(path) => Box::new(File::create(path).map_err(|fault| unwritten(&name, &fault))?),
+        let to: Box<dyn Write> = match &path {
+            Some(path) => Box::new(Self::create(path, &name)?),
             None => Box::new(io::stdout()),
         };
-        Ok(Self { name, to: BufWriter::new(to), lines: 0 })
+        Ok(Self { name, to: BufWriter::new(to), lines: 0, incomplete: path })
+    }
+
+    fn create(path: &Path, name: &str) -> Result<fs::File, Failure> {
+        private_files::create_new(path).map_err(|fault| match fault.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Failure::usage(format!("{name} exists")).with_hint("name a new file")
+            }
+            _ => unwritten(name, &fault),
+        })
     }
 
     fn write(
@@ -147,8 +163,32 @@ impl Output {
 
     fn finish(&mut self) -> Result<u64, Failure> {
         self.to.flush().map_err(|fault| unwritten(&self.name, &fault))?;
+        if self.lines > 0 {
+            self.incomplete = None;
+        }
         Ok(self.lines)
     }
+}
+
+impl Drop for Output {
+    /// Removes a file that has nothing, or a part.
+    fn drop(&mut self) {
+        if let Some(path) = &self.incomplete {
+            let _gone = fs::remove_file(path);
+        }
+    }
+}
+
+/// Names the rooms that weren't searched although the database has collections of theirs.
+async fn warn_of_unsearched(app: &App) -> Result<(), Failure> {
+    let rooms = persons::unsearched(app).await?;
+    if !rooms.is_empty() {
+        terminal::remark(format_args!(
+            "not searched, because they are switched off (rooms) and have collections: {}",
+            rooms.join(", ")
+        ));
+    }
+    Ok(())
 }
 
 fn unwritten(name: &str, fault: &io::Error) -> Failure {
@@ -174,7 +214,10 @@ fn unwritten(name: &str, fault: &io::Error) -> Failure {
 ///     docgate person erase 0b7c1f --dry-run
 ///     docgate person erase 0b7c1f --yes
 ///
-/// Exit codes: 0 if nothing is left, 1 if something is being changed: repeat the command in a minute.
+/// Rooms that are switched off aren't searched; the command names those with collections.
+///
+/// Exit codes: 0 if nothing is left, 1 if something is being changed: repeat the command in a minute; 3 if the database has
+/// none of docgate's collections.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Erase {
@@ -196,7 +239,7 @@ pub(super) struct Erase {
 impl Erase {
     async fn run(self) -> Result<ExitCode, Failure> {
         // The ids of flows depend on the gateways' secret.
-        let config = if self.dry_run { self.source.database()? } else { self.source.gateway()? };
+        let config = if self.dry_run { self.source.database()? } else { self.source.flows()? };
         logging::begin(config.log_format, logging::TOOL)?;
         let subject = checked(&self.subject)?;
         if !self.dry_run && !self.yes {
@@ -205,9 +248,14 @@ impl Erase {
         }
         let done = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
+            preconditions::database_is_in_use(&app).await?;
             if self.dry_run {
                 let counts = persons::look(&app, subject).await?;
                 print(&counts, "would be erased or changed");
+                if !counts.is_empty() {
+                    terminal::say(BY_OPERATIONS);
+                }
+                warn_of_unsearched(&app).await?;
                 return Ok(true);
             }
             app.refresh_versions().await?;
@@ -215,11 +263,16 @@ impl Erase {
             app.tasks().close();
             app.tasks().wait().await;
             report(&erased);
+            warn_of_unsearched(&app).await?;
             Ok(erased.waits.is_empty())
         });
         Ok(if done.await? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
+
+/// Why the counts of a dry run can be higher than those of the erasure.
+const BY_OPERATIONS: &str = "Some of these documents are changed by operations that end comments, carts and the like. The \
+                             erasure reports them by what has ended.";
 
 fn checked(subject: &str) -> Result<&str, Failure> {
     if subject.is_empty() || subject.contains('\0') {
@@ -240,7 +293,9 @@ fn print(counts: &[Count], what: &str) {
 
 fn report(erased: &Erased) {
     for (kind, number) in &erased.ended {
-        terminal::say(format_args!("{number} {kind} ended"));
+        // The names of the kinds are regular plurals.
+        let ended = terminal::counted(*number, kind.strip_suffix('s').unwrap_or(kind), kind);
+        terminal::say(format_args!("{ended} ended"));
     }
     if erased.is_empty() || !erased.counts.is_empty() {
         print(&erased.counts, "erased or changed");

@@ -19,15 +19,13 @@ use super::{
     failure::Failure,
     gateway, logging,
     options::{Source, on_database},
+    preconditions,
 };
 use crate::{
     app::App,
-    domains::{
-        is_on,
-        queue::{
-            JobDocument,
-            operations::{Handled, Limits, Work as Queue, check_name, run},
-        },
+    domains::queue::{
+        JobDocument,
+        operations::{Handled, Limits, Work as Queue, check_name, run},
     },
     graphql::node_id::NodeKind,
 };
@@ -77,9 +75,7 @@ impl Work {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.gateway()?;
         logging::begin(config.log_format, logging::GATEWAY)?;
-        if !is_on(&config, "queue") {
-            return Err(Failure::usage("the room queue is switched off"));
-        }
+        preconditions::room_is_on(&config, "queue")?;
         for name in &self.queue {
             check_name(name).map_err(|fault| Failure::usage(format!("--queue: {fault}")))?;
         }

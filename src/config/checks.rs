@@ -41,7 +41,8 @@ impl Config {
     }
 
     /// Faults of the other settings that a gateway needs, without those of rooms, each as a sentence.
-    pub(super) fn faults(&self) -> Vec<String> {
+    /// Those of the keys for tokens are left out if no tokens are checked.
+    pub(super) fn faults(&self, checks_tokens: bool) -> Vec<String> {
         let mut faults = Vec::new();
         let mut demand = |holds: bool, fault: &str| {
             if !holds {
@@ -52,7 +53,9 @@ impl Config {
             self.secret.len() >= 32,
             "secret needs 32 bytes or more: set DOCGATE_SECRET to a long random text and keep it",
         );
-        self.demand_of_tokens(&mut demand);
+        if checks_tokens {
+            self.demand_of_tokens(&mut demand);
+        }
         demand(
             oxilangtag::LanguageTag::parse(self.site_locale.as_str()).is_ok(),
             "site_locale isn't a BCP 47 language tag",

@@ -60,7 +60,7 @@ impl Config {
         further: impl FnOnce(&Self) -> Vec<String>,
     ) -> Result<Self, Faults> {
         let (config, mut faults, sources) = read::read(file, own)?;
-        let found = [config.database_faults(), config.faults(), further(&config)].concat();
+        let found = [config.database_faults(), config.faults(true), further(&config)].concat();
         faults.extend(found.iter().map(|fault| sources.told(fault)));
         if !refused.is_empty() {
             let (_, _, given) = read::read(file, ())?;
@@ -81,6 +81,21 @@ impl Config {
     ) -> Result<Self, Faults> {
         let (config, mut faults, sources) = read::read(file, flags)?;
         let found = [config.database_faults(), further(&config)].concat();
+        faults.extend(found.iter().map(|fault| sources.told(fault)));
+        config.without(faults)
+    }
+
+    /// Like [`Self::load_with`], for a command that runs flows and checks no tokens: keys for tokens may be missing.
+    ///
+    /// # Errors
+    /// As [`Self::load_with`].
+    pub fn load_for_flows(
+        file: Option<&Path>,
+        flags: impl Serialize,
+        further: impl FnOnce(&Self) -> Vec<String>,
+    ) -> Result<Self, Faults> {
+        let (config, mut faults, sources) = read::read(file, flags)?;
+        let found = [config.database_faults(), config.faults(false), further(&config)].concat();
         faults.extend(found.iter().map(|fault| sources.told(fault)));
         config.without(faults)
     }

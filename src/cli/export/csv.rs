@@ -1,7 +1,6 @@
 //! `docgate export csv`.
 
 use std::{
-    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -17,7 +16,7 @@ use crate::{
         failure::Failure,
         logging,
         options::{Source, on_database},
-        terminal,
+        preconditions, private_files, terminal,
     },
     domains::{catalog, inventory, people},
 };
@@ -40,7 +39,10 @@ use crate::{
 ///     docgate export csv products products.csv
 ///     docgate export csv stock --separator ';' --bom stock.csv
 ///
-/// Exit codes: 0 if the export is complete.
+/// Nobody but you can read the file.
+///
+/// Exit codes: 0 if the export is complete, 2 if the room of the rows is switched off, 3 if the database has none of
+/// docgate's collections.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(in crate::cli) struct Csv {
@@ -75,29 +77,42 @@ pub(in crate::cli) fn separator(given: char) -> Result<u8, Failure> {
 }
 
 impl Csv {
+    /// Name of the room that has the rows.
+    fn room(&self) -> &'static str {
+        match self.rows {
+            Rows::Products => "catalog",
+            Rows::Stock => "inventory",
+            Rows::People => "people",
+        }
+    }
+
     pub(in crate::cli) async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
         let separator = separator(self.separator)?;
+        preconditions::room_is_on(&config, self.room())?;
         let file = self.file.as_ref().filter(|file| *file != Path::new("-"));
         let name = file.map_or_else(|| "stdout".into(), |file| file.display().to_string());
         let unwritten = |fault: &dyn std::fmt::Display| {
             Failure::trouble(format!("can't write {name}: {fault}"))
         };
-        let mut output: Box<dyn Write> = match file {
-            Some(file) => Box::new(File::create(file).map_err(|fault| unwritten(&fault))?),
-            None => Box::new(io::stdout()),
-        };
-        if self.bom {
-            output.write_all("\u{feff}".as_bytes()).map_err(|fault| unwritten(&fault))?;
-        }
-        let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(output);
         let columns = self.rows.columns();
         let is_there = |column: &Column| !(self.without_images && column.names_images());
-        let header = columns.iter().filter(|column| is_there(column)).map(|column| column.name);
-        writer.write_record(header).map_err(|fault| unwritten(&fault))?;
         let exported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
+            preconditions::database_is_in_use(&app).await?;
+            let mut output: Box<dyn Write> = match file {
+                Some(file) => {
+                    Box::new(private_files::create(file).map_err(|fault| unwritten(&fault))?)
+                }
+                None => Box::new(io::stdout()),
+            };
+            if self.bom {
+                output.write_all("\u{feff}".as_bytes()).map_err(|fault| unwritten(&fault))?;
+            }
+            let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(output);
+            let header = columns.iter().filter(|column| is_there(column)).map(|column| column.name);
+            writer.write_record(header).map_err(|fault| unwritten(&fault))?;
             let (mut count, mut failed) = (0_u64, None);
             let each = |mut line: Value| {
                 if failed.is_some() {

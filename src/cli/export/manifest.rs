@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs,
     io::{self, Write},
     path::Path,
 };
@@ -18,7 +18,7 @@ use super::{
     packing::Compression,
 };
 use crate::{
-    cli::failure::Failure,
+    cli::{failure::Failure, private_files},
     mongo::snapshot::{CollectionKind, Described},
 };
 
@@ -106,7 +106,7 @@ impl Manifest {
         let next = folder.join(format!("{NAME}.new"));
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        let mut file = File::create(&next)?;
+        let mut file = private_files::create(&next)?;
         file.write_all(&text)?;
         file.sync_all()?;
         fs::rename(&next, folder.join(NAME))

@@ -24,6 +24,7 @@ use super::{
     failure::{Failure, sentence},
     gateway, logging,
     options::{Source, on_database},
+    private_files,
     progress::{self, BYTES_PER_SECOND},
     terminal,
 };
@@ -45,7 +46,7 @@ use packing::{Compression, Packed};
 /// whatever gateways write meanwhile; only capped collections, which hold the messages of topics, are
 /// read shortly after it. `docgate import --restore` restores the export.
 ///
-/// The folder must be empty or not exist. The manifest is written last: an export without it is
+/// The folder must be empty or not exist. Nobody but you can read the files, nor a folder that the command creates. The manifest is written last: an export without it is
 /// incomplete. An interrupted export can't be continued.
 ///
 /// MongoDB keeps the documents of a moment for minSnapshotHistoryWindowInSeconds, 300 by default. An
@@ -136,7 +137,7 @@ pub(super) fn parts(placement: &Placement) -> Vec<Part> {
 
 /// Creates the folder, or checks that it is empty.
 fn prepare(folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|fault| failed(folder, &fault))?;
+    private_files::create_folder(folder).map_err(|fault| failed(folder, &fault))?;
     let first = fs::read_dir(folder).map_err(|fault| failed(folder, &fault))?.next();
     if first.is_some() {
         return Err(Failure::usage(format!("{} isn't empty", folder.display()))
@@ -276,7 +277,7 @@ struct Output {
 
 impl Output {
     fn create(path: &Path) -> io::Result<Self> {
-        let (file, digest) = (File::create(path)?, Sha256::new());
+        let (file, digest) = (private_files::create(path)?, Sha256::new());
         Ok(Self { file, digest, documents: 0, size: 0, bytes: 0 })
     }
 

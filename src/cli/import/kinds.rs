@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 use super::{faults::Fault, lines::Line};
 use crate::{
     app::App,
-    cli::terminal,
+    cli::{failure::Failure, preconditions, terminal},
+    config::Config,
     domains::{
         catalog, categories, comments, game, inventory, inventory::operations::Booked, people,
     },
@@ -82,6 +83,26 @@ impl Kind {
             Self::Discussions => "discussions",
             Self::World => "world",
         }
+    }
+
+    /// Names of the rooms that its lines are about.
+    pub(super) fn rooms(self) -> &'static [&'static str] {
+        match self {
+            Self::Categories => &["categories"],
+            Self::People => &["people"],
+            Self::Products => &["catalog"],
+            Self::Stock => &["inventory"],
+            Self::Discussions => &["comments", "catalog"],
+            Self::World => &["game"],
+        }
+    }
+
+    /// Checks that its rooms are switched on.
+    ///
+    /// # Errors
+    /// One is switched off.
+    pub(super) fn demand_rooms(self, config: &Config) -> Result<(), Failure> {
+        self.rooms().iter().try_for_each(|room| preconditions::room_is_on(config, room))
     }
 
     /// So many objects in the lines.

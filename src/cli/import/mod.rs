@@ -32,6 +32,7 @@ use super::{
     failure::Failure,
     gateway, logging,
     options::{Source, on_database},
+    preconditions,
     progress::{self, BYTES_PER_SECOND},
     terminal,
 };
@@ -84,6 +85,7 @@ impl Import {
             Some(What::Csv(csv)) => return csv.run().await,
         };
         let config = options.source.database()?;
+        kind.demand_rooms(&config)?;
         if kind == Kind::Discussions && config.secret.is_empty() {
             return Err(Failure::usage(
                 "discussions are imported with the secret of the gateways, by which a review is known \
@@ -115,6 +117,7 @@ impl Csv {
             Rows::Stock => Kind::Stock,
             Rows::People => Kind::People,
         };
+        kind.demand_rooms(&config)?;
         let lines = options.lines()?;
         let bytes_read = lines.bytes_read();
         let mut lines = CsvRows::open(lines, *rows, separator).map_err(|fault| match fault {
@@ -140,6 +143,7 @@ impl Options {
         let errors = Errors::open(self.errors.as_deref(), self.resume)?;
         let imported = on_database(config, async |database| {
             let app = App::new(config.clone(), database);
+            preconditions::indexes_exist(&app, kind.rooms()).await?;
             let length = std::fs::metadata(&self.file).map(|file| file.len()).ok();
             let bar = progress::bytes(length, BYTES_PER_SECOND);
             app.refresh_versions().await?;

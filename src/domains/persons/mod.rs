@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 pub use documents::ErasureDocument;
 
-use super::{ROOMS, Room, documents as documented, shards, switched_on};
+use super::{ROOMS, Room, documents as documented, shards, switched_off, switched_on};
 use crate::{
     graphql::prelude::*,
     mongo::personal::{self, Found, Holds, Personal, Position, Searched},
@@ -212,6 +212,28 @@ pub async fn export<E: From<Error>>(
     Ok(())
 }
 
+/// The rooms that are switched off although the database has collections of theirs that hold subjects. Neither an export nor
+/// an erasure searches them.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn unsearched(app: &App) -> Result<Vec<&'static str>> {
+    let there = app.placement().collections().await?;
+    let (placed, declared) = (shards::collections(), declarations());
+    let exists = |personal: &Personal| {
+        placed
+            .iter()
+            .filter(|one| one.name == personal.collection)
+            .any(|one| there.iter().any(|(group, name)| *group == one.group && one.is(name)))
+    };
+    let has_subjects = |room: &&'static str| {
+        declared
+            .iter()
+            .any(|(of, personal)| of == room && personal.subjects().is_some() && exists(personal))
+    };
+    Ok(switched_off(app.config()).into_iter().filter(has_subjects).collect())
+}
+
 /// What an erasure would find. It changes nothing.
 ///
 /// # Errors
@@ -280,7 +302,8 @@ pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased
             }
             if left > 0 {
                 let name = searched.name();
-                erasing.waits.push(format!("{name}: {left} documents are being changed"));
+                let are = if left == 1 { "document is" } else { "documents are" };
+                erasing.waits.push(format!("{name}: {left} {are} being changed"));
             }
             note(&mut counts, searched.name(), changed);
         }

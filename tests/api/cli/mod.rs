@@ -10,6 +10,7 @@ mod fetching;
 mod import;
 mod midnight;
 mod person;
+mod preconditions;
 mod versions;
 mod whole_shop;
 

@@ -1,0 +1,89 @@
+//! Files and folders for personal data: nobody but their owner can read them.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions},
+    io,
+    path::Path,
+};
+
+/// Opens a file for writing, and empties it if it exists. Pipes and devices stay as they are.
+///
+/// # Errors
+/// It can't be created, or it belongs to somebody else.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    let file = options().create(true).truncate(false).open(path)?;
+    if file.metadata()?.is_file() {
+        // Before anything is written: the file may be one that others could read.
+        restrict(&file)?;
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
+/// Creates a file.
+///
+/// # Errors
+/// `AlreadyExists`, or it can't be created.
+pub(super) fn create_new(path: &Path) -> io::Result<File> {
+    options().create_new(true).open(path)
+}
+
+/// Creates a folder and the missing ones above it. An existing folder stays as it is.
+///
+/// # Errors
+/// It can't be created.
+pub(super) fn create_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[cfg(unix)]
+fn restrict(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+fn restrict(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, io::Write as _, os::unix::fs::PermissionsExt as _};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("it exists").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn files_and_folders_are_their_owners() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let below = folder.path().join("a/b");
+        create_folder(&below).expect("created");
+        create_folder(&below).expect("it may exist");
+        assert_eq!(mode(&below), 0o700);
+        let file = below.join("file");
+        fs::write(&file, "more than before").expect("written");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("set");
+        create(&file).expect("opened").write_all(b"new").expect("written");
+        assert_eq!((mode(&file), fs::read_to_string(&file).expect("read")), (0o600, "new".into()));
+        assert!(create_new(&file).is_err(), "it exists");
+        let other = below.join("other");
+        create_new(&other).expect("created");
+        assert_eq!(mode(&other), 0o600);
+        create(Path::new("/dev/null")).expect("a device stays as it is");
+    }
+}

@@ -24,12 +24,12 @@ fn distance(left: &str, right: &str) -> usize {
         let mut next = vec![row + 1];
         for (at, other) in right.iter().enumerate() {
             let replaced = last[at] + usize::from(one != *other);
-            let mut least = replaced.min(last[at + 1] + 1).min(next[at] + 1);
+            let mut fewest = replaced.min(last[at + 1] + 1).min(next[at] + 1);
             if at > 0 && former == Some(*other) && right[at - 1] == one {
                 let transposed: &Vec<usize> = &before;
-                least = least.min(transposed[at - 1] + 1);
+                fewest = fewest.min(transposed[at - 1] + 1);
             }
-            next.push(least);
+            next.push(fewest);
         }
         before = std::mem::replace(&mut last, next);
         former = Some(one);

@@ -49,7 +49,7 @@ pub async fn connect_watching(
     options.sdam_event_handler = Some(EventHandler::callback(move |event| {
         if let SdamEvent::TopologyDescriptionChanged(change) = event {
             let servers = change.new_description.servers();
-            let mut types = servers.values().map(|server| server.server_type());
+            let mut types = servers.values().map(mongodb::ServerInfo::server_type);
             let are_outside = !servers.is_empty() && types.all(|of| of == ServerType::RsGhost);
             sender.send_replace(are_outside);
         }

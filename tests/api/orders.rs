@@ -609,6 +609,7 @@ async fn cut_at_any_command_a_line_is_raised_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_worker_that_was_overtaken_gives_nothing_twice() {
     let base = Gateway::with(short_bounds).await;
+    let patient = base.patient_sibling().await;
     let flows = [
         (cancel_query(), json!({}), ("CANCELLED", 350)),
         (adjust_query(), json!({ "sku": "a", "quantity": 5 }), ("PLACED", 550)),
@@ -618,11 +619,10 @@ async fn a_slow_worker_that_was_overtaken_gives_nothing_twice() {
     for (query, input, expected) in &flows {
         next += 1;
         let undisturbed = subject(&base, next).await;
-        let gateway = base.sibling_behind_proxy().await;
-        gateway.proxy.as_ref().expect("a proxy").record();
-        send(&gateway, &undisturbed, query, input.clone()).await;
-        settled(&gateway).await;
-        let commands = gateway.proxy.as_ref().expect("a proxy").seen();
+        let commands = cuts::sent(&patient, async |gateway| {
+            send(gateway, &undisturbed, query, input.clone()).await;
+        });
+        let commands = commands.await;
         for (at, seen) in commands.iter().enumerate() {
             next += 1;
             let own = subject(&base, next).await;

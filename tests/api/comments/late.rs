@@ -240,7 +240,8 @@ async fn what_isnt_settled_yet_is_among_the_newest() {
 async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
     let base = Gateway::with(|config| {
         few_rooms(config);
-        config.flow_run_millis = 20_000;
+        // The first post is held while ten others are made.
+        config.flow_run_millis = 60_000;
     })
     .await;
     let on = discussed(&base, "a", "PER_DOCUMENT").await;

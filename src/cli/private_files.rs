@@ -58,7 +58,7 @@ fn restrict(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::{fs, io::Write as _, os::unix::fs::PermissionsExt as _};
 

@@ -30,7 +30,7 @@ pub async fn checkout_booking(
     let scope = [&*input.booking_id, "checkoutBooking"];
     let op = &cx.op(&scope, input.idempotency_key.as_ref(), &input.payment);
     let call = Call { cx, id: &input.booking_id, op, payment: Payment::from(&input.payment) };
-    checkout::check_out::<SaleOfSeats>(&call, |new, _booking| Ok(checkout_of(new))).await
+    Box::pin(checkout::check_out::<SaleOfSeats>(&call, |new, _booking| Ok(checkout_of(new)))).await
 }
 
 /// The stored checkout.

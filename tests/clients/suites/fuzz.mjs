@@ -62,11 +62,12 @@ export async function run(checks) {
     "--no-color",
   ];
   const env = { ...process.env, SCHEMATHESIS_HOOKS: "hooks", PYTHONPATH: join(here, "fuzz"), PYTHONDONTWRITEBYTECODE: "1" };
-  const how = { cwd: folder, env, maxBuffer: 1 << 26, timeout: 300_000 };
+  const how = { cwd: folder, env, maxBuffer: 1 << 26, timeout: 900_000 };
   // That a check failed is in the report.
-  const { stdout, stderr } = await promisify(execFile)(schemathesis, options, how).catch((fault) => fault);
+  const { stdout, stderr, killed } = await promisify(execFile)(schemathesis, options, how).catch((fault) => fault);
   writeFileSync(join(folder, "said.txt"), `${stdout}${stderr}`);
   await gateway.end("SIGKILL");
+  if (killed) throw new Error(`schemathesis didn't end in ${how.timeout / 1_000} seconds`);
   if (!existsSync(report)) throw new Error(`schemathesis wrote no report:\n${stdout}${stderr}`);
   for (const { name, failure } of cases(readFileSync(report, "utf8"))) {
     await checks.check(`\`${name}\``, async () => {

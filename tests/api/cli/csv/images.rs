@@ -133,7 +133,7 @@ async fn rows_without_images_leave_them_and_those_with_images_replace_them() {
     let both = [one.clone(), two.clone()];
     assert_eq!(import(&format!("{tie}{one}\n,,,,,,{two}\n")).await, both);
     assert_eq!(import(&format!("{tie}\n")).await, both);
-    assert_eq!(import(&format!("{tie}{two}\n")).await, [two.clone()]);
+    assert_eq!(import(&format!("{tie}{two}\n")).await, std::slice::from_ref(&two));
     // An image whose asset is gone stays, so that an import of an export changes nothing.
     gateway.raw("assetEntries").delete_many(doc! {}).await.expect("deleted");
     let copy = shop.file("copy.csv", &shop.export("products"));

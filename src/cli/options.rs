@@ -65,8 +65,8 @@ impl Source {
 /// How long commands other than `serve` wait for the primary.
 pub(super) const PRIMARY_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Waits for the primary, runs `work` on the database and closes the client. Ends at once if the servers are in no replica
-/// set: somebody has to initiate it.
+/// Waits for the primary, runs `work` on the database and closes the client. Ends after two seconds if the servers are in
+/// no replica set: somebody has to initiate it.
 pub(super) async fn on_database<T>(
     config: &Config,
     work: impl AsyncFnOnce(Database) -> Result<T, Failure>,

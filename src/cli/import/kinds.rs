@@ -135,8 +135,8 @@ impl Kind {
         })
     }
 
-    /// Imports lines; the results have the same order. It is idempotent. `begun` is kept between the tries of the same lines;
-    /// the first one sets it.
+    /// Imports lines; the results have the same order. It is idempotent. `first_try` is kept between the tries of the same
+    /// lines; the first one sets it.
     ///
     /// # Errors
     /// MongoDB doesn't answer. Some of the lines may have been stored.
@@ -144,7 +144,7 @@ impl Kind {
         self,
         app: &App,
         lines: &[(u64, Line)],
-        begun: &mut Option<DateTime>,
+        first_try: &mut Option<DateTime>,
     ) -> Result<Vec<LineResult>, Error> {
         match self {
             Self::Categories => import_categories(app, lines).await,
@@ -155,7 +155,7 @@ impl Kind {
                 import_batch(lines, async |all: &[_]| catalog::import::import(app, all).await).await
             }
             Self::Stock => {
-                let import = async |all: &[_]| inventory::import::import(app, all, begun).await;
+                let import = async |all: &[_]| inventory::import::import(app, all, first_try).await;
                 import_batch(lines, import).await
             }
             Self::Discussions => {

@@ -258,12 +258,12 @@ impl RunningImport {
 
     async fn import_batch(&mut self, batch: Batch) -> Result<(), Failure> {
         let Batch { lines, last, digest } = batch;
-        let (mut tries, mut begun) = (1, None);
+        let (mut tries, mut first_try) = (1, None);
         let results = loop {
             let results = if self.is_dry {
                 self.kind.check(&self.app, &lines, &mut self.earlier).await
             } else {
-                self.kind.import(&self.app, &lines, &mut begun).await
+                self.kind.import(&self.app, &lines, &mut first_try).await
             };
             match results {
                 Ok(results) => break results,

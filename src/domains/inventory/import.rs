@@ -44,7 +44,7 @@ const AT_ONCE: usize = 48;
 /// Imports `lines`. Returns for each of them, in their order, when it was booked, or why it was refused. Receipts of one
 /// SKU are booked in the order of their lines, so that the first one of a name counts.
 ///
-/// `begun` is the server time at which the first try of these lines began, which the first try sets. A later try returns
+/// `first_try` is the server time at which the first try of these lines began, which the first try sets. A later try returns
 /// `Booked::Now` for what an earlier one has booked.
 ///
 /// # Errors
@@ -52,11 +52,11 @@ const AT_ONCE: usize = 48;
 pub async fn import(
     app: &App,
     lines: &[ImportStock],
-    begun: &mut Option<DateTime>,
+    first_try: &mut Option<DateTime>,
 ) -> Result<Vec<Result<Booked, InvalidInput>>> {
-    let earlier_try = *begun;
+    let earlier_try = *first_try;
     if earlier_try.is_none() {
-        *begun = Some(app.begin().await?.now());
+        *first_try = Some(app.begin().await?.now());
     }
     let mut skus: BTreeMap<&str, Vec<(usize, &ImportStock)>> = BTreeMap::new();
     for (position, line) in lines.iter().enumerate() {

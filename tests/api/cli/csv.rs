@@ -47,6 +47,27 @@ impl Shop {
         self.run(&arguments)
     }
 
+    /// Asserts that an import of products, and a dry run before it, import one product and report these lines and columns.
+    /// `others` counts what isn't imported as a whole.
+    fn assert_faults(&self, file: &str, others: &str, expected: &[(i64, &str)]) {
+        for (how, done) in [("--dry-run", "would be imported"), ("--allow-errors", "imported")] {
+            let errors = self.path("errors");
+            let (_, out, said) = self.import("products", file, &[how, "--errors", &errors]);
+            assert_eq!(out, format!("1 product {done}, {others}\n"), "{said}");
+            let errors = fs::read_to_string(errors).expect("a file");
+            let errors: Vec<Value> =
+                errors.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+            let faults: Vec<_> = errors
+                .iter()
+                .map(|error| {
+                    let column = error["field"].as_str().unwrap_or_default();
+                    (error["line"].as_i64().expect("a line"), column)
+                })
+                .collect();
+            assert_eq!(faults, expected, "{how}: {errors:#?}");
+        }
+    }
+
     fn export(&self, what: &str) -> String {
         let (code, out, said) = self.run(&["export", "csv", what]);
         assert_eq!(code, 0, "{said}");

@@ -1,7 +1,5 @@
 //! Images of products in CSV files.
 
-use std::fs;
-
 use docgate::graphql::node_id::NodeKind;
 use futures_util::TryStreamExt;
 use mongodb::bson::{Document, doc};
@@ -187,21 +185,7 @@ async fn faults_of_images_name_line_and_column() {
         (11, "image"),
         (13, "imageAlternativeText"),
     ];
-    for (how, done) in [("--dry-run", "would be imported"), ("--allow-errors", "imported")] {
-        let errors = shop.path("errors");
-        let (_, out, said) = shop.import("products", &file, &[how, "--errors", &errors]);
-        assert_eq!(out, format!("1 product {done}, 2 in part, 6 lines skipped\n"), "{said}");
-        let errors = fs::read_to_string(errors).expect("a file");
-        let errors: Vec<Value> =
-            errors.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        let faults: Vec<_> = errors
-            .iter()
-            .map(|error| (error["line"].as_i64().expect("a line"), error["field"].as_str()))
-            .collect();
-        let expected: Vec<_> =
-            expected.iter().map(|(line, column)| (*line, Some(*column))).collect();
-        assert_eq!(faults, expected, "{how}: {errors:#?}");
-    }
+    shop.assert_faults(&file, "2 in part, 6 lines skipped", &expected);
     let products = shop.documents("products").await;
     let found: Vec<_> = products
         .iter()

@@ -1,10 +1,7 @@
 //! Variants in CSV files of products.
 
-use std::fs;
-
 use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::{Document, doc};
-use serde_json::Value;
 
 use super::{super::database, Shop};
 
@@ -135,21 +132,7 @@ async fn faults_of_variants_name_line_and_column() {
         (19, "option2Name"),
         (20, "option1Value"),
     ];
-    for (how, done) in [("--dry-run", "would be imported"), ("--allow-errors", "imported")] {
-        let errors = shop.path("errors");
-        let (_, out, said) = shop.import("products", &file, &[how, "--errors", &errors]);
-        assert_eq!(out, format!("1 product {done}, 2 in part, 8 lines skipped\n"), "{said}");
-        let errors = fs::read_to_string(errors).expect("a file");
-        let errors: Vec<Value> =
-            errors.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        let faults: Vec<_> = errors
-            .iter()
-            .map(|error| (error["line"].as_i64().expect("a line"), error["field"].as_str()))
-            .collect();
-        let expected: Vec<_> =
-            expected.iter().map(|(line, column)| (*line, Some(*column))).collect();
-        assert_eq!(faults, expected, "{how}: {errors:#?}");
-    }
+    shop.assert_faults(&file, "2 in part, 8 lines skipped", &expected);
     // What was refused for a variant is imported but for that variant.
     let products = shop.documents("products").await;
     let skus: Vec<&str> = products.iter().filter_map(|one| one.get_str("_id").ok()).collect();

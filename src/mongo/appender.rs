@@ -130,8 +130,7 @@ impl Appender {
                 Err(error) => Err(same_error(error)),
             };
             first += count;
-            // Sending fails if the caller no longer waits.
-            let _gone = answer.send((own, shared));
+            answer.send((own, shared));
         }
     }
 }

@@ -24,13 +24,11 @@ use std::{
 
 use futures_util::FutureExt;
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::{
-    sync::oneshot,
-    time::{interval, sleep, timeout},
-};
+use tokio::time::{interval, sleep, timeout};
 use tracing::{Instrument as _, Span};
 
 use super::{
+    answers::{Receiver, Sender, channel},
     driver::REPLY_TIMEOUT,
     queue::Queue,
     scheduling::{OpenLane, is_limited, open_after_poll},
@@ -78,17 +76,14 @@ pub(super) struct Item<S: Source> {
     /// Value of the item.
     pub(super) value: S::Value,
     /// Receives the answer.
-    pub(super) answer: oneshot::Sender<S::Answer>,
+    pub(super) answer: Sender<S::Answer>,
     span: ItemSpan,
 }
 
-/// The receiver of an item's answer.
-type Receiver<S> = oneshot::Receiver<<S as Source>::Answer>;
-
 impl<S: Source> Item<S> {
     /// An item, and the receiver of its answer.
-    fn new(value: S::Value, span: &ItemSpan) -> (Self, Receiver<S>) {
-        let (answer, receiver) = oneshot::channel();
+    fn new(value: S::Value, span: &ItemSpan) -> (Self, Receiver<S::Answer>) {
+        let (answer, receiver) = channel();
         (Self { value, answer, span: span.clone() }, receiver)
     }
 }
@@ -155,7 +150,11 @@ impl<S: Source> Batcher<S> {
 
     /// Queues an item. If the queue is ready for another command, a lane is opened: at once, or at the end of
     /// the current poll of [`batched`](super::batched).
-    fn enqueue(self: &Arc<Self>, value: S::Value, span: &ItemSpan) -> Result<Receiver<S>, Error> {
+    fn enqueue(
+        self: &Arc<Self>,
+        value: S::Value,
+        span: &ItemSpan,
+    ) -> Result<Receiver<S::Answer>, Error> {
         let (item, receiver) = Item::new(value, span);
         let mut queue = self.queue();
         queue.demand_room(S::MAX_QUEUE)?;
@@ -176,7 +175,7 @@ impl<S: Source> Batcher<S> {
         self: &Arc<Self>,
         value: S::Value,
         span: &ItemSpan,
-    ) -> Result<Receiver<S>, Error> {
+    ) -> Result<Receiver<S::Answer>, Error> {
         let (item, receiver) = Item::new(value, span);
         let mut queue = self.queue();
         queue.demand_room(S::MAX_QUEUE)?;
@@ -335,13 +334,13 @@ impl<S: Source> OpenLane for Batcher<S> {
     }
 }
 
-async fn received<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {
+async fn received<A>(answer: Receiver<A>) -> Result<A, Error> {
     let received = if is_limited() {
         answer.await
     } else {
         timeout(REPLY_TIMEOUT, answer).await.map_err(Error::unavailable)?
     };
-    received.map_err(|_dropped| Error::internal("a batch ended without an answer"))
+    received.ok_or_else(|| Error::internal("a batch ended without an answer"))
 }
 
 /// Calls `send_overdue` at intervals until `owner` is dropped.

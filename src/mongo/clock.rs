@@ -124,7 +124,7 @@ impl Source for Hello {
         let read = |reply: Document| reply.get_datetime("localTime").copied();
         let now = reply.and_then(|reply| read(reply).map_err(|_| malformed("no localTime")));
         for Item { answer, .. } in batch {
-            let _gone = answer.send(now.clone());
+            answer.send(now.clone());
         }
     }
 

@@ -222,8 +222,7 @@ impl Source for Counter {
         let failed = self.send_all(sums.documents).await;
         for (answer, positions) in callers {
             let fault = positions.iter().find_map(|position| failed.get(position));
-            // Sending fails if the caller no longer waits.
-            let _gone = answer.send(fault.map_or(Ok(()), |fault| Err(Arc::clone(fault))));
+            answer.send(fault.map_or(Ok(()), |fault| Err(Arc::clone(fault))));
         }
     }
 

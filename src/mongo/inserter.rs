@@ -115,8 +115,7 @@ impl Inserter {
                             Err(error) => Outcome::Unknown(error),
                         },
                     };
-                    // Sending fails if the caller no longer waits.
-                    let _gone = answer.send((outcome, shared));
+                    answer.send((outcome, shared));
                 }
             }
             // One document has spoilt the command, and none was inserted.
@@ -127,7 +126,7 @@ impl Inserter {
             }
             Err(error) => {
                 for Item { answer, .. } in part {
-                    let _gone = answer.send((Outcome::Unknown(same_error(&error)), shared));
+                    answer.send((Outcome::Unknown(same_error(&error)), shared));
                 }
             }
         }

@@ -51,6 +51,7 @@
 //! - [`observe`]: the commands that a request sent
 //! - [`explain`]: execution statistics of a read
 
+mod answers;
 mod appender;
 mod batcher;
 mod bulk;

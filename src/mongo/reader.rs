@@ -11,6 +11,7 @@ use mongodb::{
 use tracing::Span;
 
 use super::{
+    answers::send_all,
     batcher::{Item, Source},
     clock::Clock,
     driver::{Raw, as_document, record_batched},
@@ -67,12 +68,8 @@ impl Source for Reader {
             fetched.clone().map(|now| Read { found: documents(), now })
         };
         let answers: Vec<_> = batch.iter().map(of_item).collect();
-        // The items of a request follow each other in the batch. In their order, a request that waits for several is woken
-        // when all of them are answered, or nearly so, and doesn't look at the others in vain.
-        for (Item { answer, .. }, read) in batch.into_iter().zip(answers) {
-            // Sending fails if the caller no longer waits.
-            let _gone = answer.send((read, shared));
-        }
+        let callers = batch.into_iter().map(|item| item.answer);
+        send_all(callers.zip(answers.into_iter().map(|read| (read, shared))));
     }
 
     fn span(&self, traced: &[ItemSpan], count: usize) -> Span {

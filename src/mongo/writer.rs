@@ -198,8 +198,7 @@ impl Source for Writer {
             alone.extend(self.send_all(each).await.into_iter().flatten());
         }
         for Item { value, answer, .. } in alone {
-            // Sending fails if the caller no longer waits.
-            let _gone = answer.send(value.send().await);
+            answer.send(value.send().await);
         }
     }
 
@@ -286,8 +285,7 @@ impl Writer {
 
 /// Answers the caller of a write of a shared command.
 fn answer(item: Item<Writer>, outcome: Outcome<After>, shared: SharedCommand) {
-    // Sending fails if the caller no longer waits.
-    let _gone = item.answer.send(Sent { outcome, command: UPDATE, shared });
+    item.answer.send(Sent { outcome, command: UPDATE, shared });
 }
 
 /// The outcome of a statement, for one of the writes that were combined into it.

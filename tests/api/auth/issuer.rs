@@ -32,7 +32,7 @@ use super::{
     signers::{EC_384, RSA_1024, Signer},
     status,
 };
-use crate::support::{Gateway, http};
+use crate::support::{Gateway, http, until};
 
 /// What is answered to whoever asks for the keys.
 #[derive(Clone)]
@@ -144,15 +144,6 @@ async fn answer_elsewhere(State(published): State<Arc<Published>>) -> String {
     match &*published.answer.lock().expect("whole") {
         Answer::Elsewhere(keys) => set(keys),
         _ => String::new(),
-    }
-}
-
-/// Waits for what must come.
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(20);
-    while !holds().await {
-        assert!(Instant::now() < patience, "{what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

@@ -129,9 +129,13 @@ impl Running {
         address.split_whitespace().next().expect("an address").to_owned()
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let kill = Command::new("kill").args([&format!("-{name}"), &pid]).status();
+        let kill = Command::new("kill").args([format!("-{name}"), self.id().to_string()]).status();
         assert!(kill.expect("kill runs").success());
     }
 

@@ -6,7 +6,7 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use flate2::{Compression, write::GzEncoder};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{analyst, day, list, months};
 use crate::{
     cli::{Running, done, on},
-    support::{Gateway, fresh_name, start_mongod},
+    support::{Gateway, fresh_name, start_mongod, until},
 };
 
 /// A gateway on a database, and a folder for logs.
@@ -130,15 +130,6 @@ fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text.as_bytes()).expect("written");
     encoder.finish().expect("finished")
-}
-
-/// Waits until something holds.
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !holds().await {
-        assert!(Instant::now() < end, "{what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -373,7 +364,7 @@ async fn an_import_that_was_killed_goes_on_and_doubles_nothing() {
         let day = day(&place.gateway, 2);
         let file = place.file("access.log", lines(&day, 0..200_000).as_bytes());
         let running = Running::start(place.command(&[&file], &[]));
-        until("it never gets anywhere", async || place.position().await > 0).await;
+        until("a position", async || place.position().await > 0).await;
         running.signal(signal);
         if signal == "INT" {
             let said = running.says("interrupted");
@@ -402,7 +393,7 @@ async fn hits_and_views_of_an_import_that_was_killed_count_once() {
     for _ in 0..3 {
         let before = place.position().await;
         let running = Running::start(place.command(&[&file], &into));
-        until("it never gets anywhere", async || place.position().await > before).await;
+        until("a position", async || place.position().await > before).await;
         running.signal("KILL");
     }
     let (code, _, said) = place.import(&[&file], &into);

@@ -17,7 +17,7 @@ use super::{enqueue, enqueued, operator, stats};
 use crate::{
     cli::{Running, on},
     metrics::Samples,
-    support::{Gateway, proxy::Cut, token},
+    support::{Gateway, proxy::Cut, token, until},
 };
 
 const AVAILABLE: &str = "subscription { jobAvailable(queue: \"mail\") { queue } }";
@@ -42,15 +42,6 @@ fn work(queue: &str, handler: &Handler) -> Work {
 
 const LIMITS: Limits = Limits { jobs: 4, lease: Duration::from_secs(30) };
 
-/// Waits until `is_so`.
-async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so().await {
-        assert!(begin.elapsed() < Duration::from_secs(20), "it didn't come about");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn own_workers_share_fairly_and_stop_gracefully() {
     let gateway = Gateway::start().await;
@@ -70,7 +61,7 @@ async fn own_workers_share_fairly_and_stop_gracefully() {
     let queues = vec![work("long", &handler), work("short", &handler)];
     let (app, stopped) = (gateway.app.clone(), stop.clone());
     let running = tokio::spawn(async move { run(&app, queues, LIMITS, stopped).await });
-    eventually(async || stats(&gateway, "long").await == [0; 4]).await;
+    until("all jobs are done", async || stats(&gateway, "long").await == [0; 4]).await;
     stop.cancel();
     tokio::time::timeout(Duration::from_secs(5), running)
         .await
@@ -107,10 +98,10 @@ async fn own_workers_wake_up_without_polling_and_try_again() {
         let added = add(&gateway.app, op(), NewJob::own("feeds", "a".into())).await;
         assert!(matches!(added.expect("an outcome"), Added::Job(_) | Added::Before(_)));
     }
-    eventually(async || calls.load(Ordering::SeqCst) == 1).await;
+    until("the first call", async || calls.load(Ordering::SeqCst) == 1).await;
     let job = gateway.raw("jobs").find_one(mongodb::bson::doc! {}).await.expect("read");
     assert_eq!(job.expect("a job").get_str("queue").expect("a name"), "docgate.feeds");
-    eventually(async || calls.load(Ordering::SeqCst) == 2).await;
+    until("the second call", async || calls.load(Ordering::SeqCst) == 2).await;
     stop.cancel();
     running.await.expect("no panic");
     let done = mongodb::bson::doc! { "state": "DONE", "attempts": 2 };
@@ -160,12 +151,12 @@ async fn a_worker_that_cannot_renew_its_lease_stops_its_work() {
     let running =
         tokio::spawn(async move { run(&app, vec![work("mail", &handler)], limits, stopped).await });
     enqueued(&gateway, "mail", "a").await;
-    eventually(async || begun.load(Ordering::SeqCst) == 1).await;
+    until("the job has begun", async || begun.load(Ordering::SeqCst) == 1).await;
     // MongoDB is silent from now on.
     let since = Instant::now();
     proxy.count_only(|seen| seen.collection == "jobs");
     proxy.cut_all_from(0, Cut::Hold);
-    eventually(async || ended.load(Ordering::SeqCst) == 1).await;
+    until("the job has ended", async || ended.load(Ordering::SeqCst) == 1).await;
     let took = since.elapsed();
     assert!(took > Duration::from_millis(500) && took < Duration::from_secs(8), "{took:?}");
     stop.cancel();
@@ -232,7 +223,7 @@ async fn a_command_is_a_worker() {
     enqueued(&gateway, "mail", "$(good)").await;
     enqueued(&gateway, "print", "fine").await;
     enqueue(&gateway, json!({ "queue": "mail", "payload": "bad", "maxAttempts": 1 })).await;
-    eventually(async || {
+    until("both are done", async || {
         stats(&gateway, "mail").await == [0, 0, 0, 1] && stats(&gateway, "print").await == [0; 4]
     })
     .await;

@@ -480,6 +480,18 @@ impl FailPoint {
     }
 }
 
+/// Waits until something holds. A busy machine may take a while, so the bound is generous.
+///
+/// # Panics
+/// It doesn't hold within two minutes; `what` names it.
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !holds().await {
+        assert!(Instant::now() < end, "not in time: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// A name that no other test has.
 pub fn fresh_name() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,15 +1,11 @@
 //! Exports that are cut or changed, databases that aren't empty, and restores that are cut.
 
-use std::{
-    fs,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path};
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{DateTime, Document, doc};
 
 use super::{Drill, Running, contents, database, finished, fresh_name, with_few_rooms};
-use crate::support::FailPoint;
+use crate::support::{FailPoint, until};
 
 /// A database with some documents in collections of its own.
 async fn filled(count: i32) -> String {
@@ -134,22 +130,28 @@ async fn a_restore_that_was_cut_is_continued_with_the_same_export_only() {
     assert_eq!(drill.export(&own, "whole", "gzip").await.0, 0);
     assert_eq!(drill.export(&own, "again", "gzip").await.0, 0);
     let restored = database(&target).await;
-    // Each of its 40 inserts takes so long that the signal comes before the last one, also on a busy machine.
+    // Its 40 inserts, of which four run at once, take so long that the signal comes before the last one, also on a busy
+    // machine.
     let slow = doc! {
         "failCommands": ["insert"], "namespace": format!("{target}.many"),
-        "blockConnection": true, "blockTimeMS": 500,
+        "blockConnection": true, "blockTimeMS": 2_000,
     };
     let slow = FailPoint::on(&restored, doc! { "times": 10_000 }, slow).await;
     for signal in ["KILL", "INT"] {
-        let before = restored.collection::<Document>("many").estimated_document_count().await;
-        let before = before.expect("a count");
         let running = Running::start(drill.restoring("whole", &target));
-        let until = Instant::now() + Duration::from_secs(60);
+        // Until it holds the marker, inserts of the restore before may still end.
+        let marker = restored.collection::<Document>("docgate_restore");
+        let mine = doc! { "process": i64::from(running.id()), "until": { "$gt": DateTime::now() } };
+        until("the marker", async || {
+            marker.find_one(mine.clone()).await.expect("a marker").is_some()
+        })
+        .await;
         let many = restored.collection::<Document>("many");
-        while many.estimated_document_count().await.expect("a count") <= before {
-            assert!(Instant::now() < until, "it never gets anywhere");
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        let before = many.estimated_document_count().await.expect("a count");
+        until("an insert", async || {
+            many.estimated_document_count().await.expect("a count") > before
+        })
+        .await;
         running.signal(signal);
         if signal == "INT" {
             let said = running.says("interrupted");

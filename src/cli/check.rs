@@ -36,8 +36,9 @@ pub(super) struct Check {
     /// discussions store about their comments (their number, the newest, the rating), the time by which the
     /// sweep finds stock, the marks by which news find authors whose posts are merged in, the totals of reports,
     /// the hits of each day in the documents of months, the numbers, stages and SKUs of orders of earlier
-    /// versions, the facets of categories, what was bought together, and the attributes by which files of
-    /// earlier versions are found. Damaged smaller pictures are removed. Gateways may keep running. A flow can
+    /// versions, the reserved and the remaining amounts of vouchers, the facets of categories, what was bought
+    /// together, and the attributes by which files of earlier versions are found. Damaged smaller pictures are
+    /// removed, and missing indexes of the collections of months are built. Gateways may keep running. A flow can
     /// only be finished some time after its last write: between two passes of the sweeps the command waits for
     /// twice the sum of flow_run_millis, flow_command_millis and flow_skew_millis, and a second. So it takes at
     /// least 33 seconds with the default settings.

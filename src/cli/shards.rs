@@ -37,6 +37,7 @@ pub(super) enum Shards {
 ///   1. docgate shards plan --presplit > shards.js    before there are documents
 ///   2. mongosh 'mongodb://router/' shards.js         creates the collections and spreads them
 ///   3. docgate indexes apply                         builds the indexes of the gateway
+///   4. docgate migrate                               puts the newest versions of documents in force
 ///
 /// With --presplit, the collections are divided at once into chunks on all shards. That is possible only
 /// for collections without documents. Without it, the plan also builds the index of each shard key, which

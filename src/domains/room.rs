@@ -21,6 +21,7 @@ use crate::{
     invariants::Report,
     mongo::{
         Group, Stored,
+        derived::Derived,
         indexes::{Declared, Index},
         migrations::{Position, Step, Upgrade, newest},
         personal::Personal,
@@ -131,6 +132,8 @@ pub struct Documented {
     pub shape: Shape,
     /// The indexes of the collection.
     pub indexes: &'static [Index],
+    /// The field that every update derives, if there is one.
+    pub derived: fn(&Config) -> Option<Derived>,
     /// The upgrades of a document.
     pub upgrades: &'static [Upgrade],
     /// Upgrades the next documents after a position, at most this many.
@@ -158,6 +161,7 @@ pub(crate) const fn documented<T: Stored + Described>() -> Documented {
         collection: T::COLLECTION,
         shape: T::SHAPE,
         indexes: T::INDEXES,
+        derived: T::derived,
         upgrades: T::UPGRADES,
         upgrade_next: |app, position, limit| {
             Box::pin(async move { app.collection::<T>().upgrade_next(position, limit).await })

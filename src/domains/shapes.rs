@@ -1,11 +1,12 @@
 //! Writes the documentation of stored documents from their declarations.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::Documented;
 use crate::{
     config::Config,
     mongo::{
+        derived::Derived,
         indexes::{Index, Kind},
         shape::{Content, Field, Shape, value_name},
     },
@@ -22,8 +23,10 @@ are data. The column *since* tells the version from which every document has the
 field is absent from documents that have no value of it. [MIGRATIONS.md](MIGRATIONS.md) describes versions and upgrades.
 
 Documents carry their version as `v`. Those of `assets.files` carry it as `metadata.v`, because the format of GridFS leaves \
-no other place. Chunks of files (`assets.chunks`) are in the format of every driver and have no version. Every collection \
-also has an index on `_id`.
+no other place. Chunks of files (`assets.chunks`) are in the format of every driver and have no version.
+
+Every collection also has an index on `_id`. In the keys of the others, `-` is a descending order, `^10` a weight in a text \
+index, `@` a point of a plane, and `%` a point on the globe.
 ";
 
 /// The documentation of all documents, as Markdown.
@@ -56,7 +59,10 @@ fn describe(text: &mut String, documents: &Documented, room: &str) {
     let not_decoded = (2..)
         .zip(*upgrades)
         .flat_map(|(version, upgrade)| upgrade.fields.iter().map(move |field| (version, *field)));
-    for (version, field) in not_decoded {
+    let derived =
+        (documents.derived)(&Config::default()).map(|Derived { field, .. }| (since(field), field));
+    let unread: BTreeSet<_> = derived.into_iter().chain(not_decoded).collect();
+    for (version, field) in unread {
         if !has_field(shape, field) {
             let _written = writeln!(text, "| `{field}` | derived, not read | {version} | |");
         }

@@ -19,7 +19,7 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || missing "python3
 
 old=${ROLLOUT_OLD:-$target/rollout/docgate-$commit}
 if [[ ! -x $old ]]; then
-    git cat-file -e "$commit^{commit}" 2>/dev/null || skip "commit $commit isn't in this clone (is it shallow?)"
+    git cat-file -e "$commit^{commit}" 2>/dev/null || missing "commit $commit isn't in this clone (is it shallow?)"
     source=$target/rollout/source
     rm -rf "$source" && mkdir -p "$source"
     git archive "$commit" | tar -x -C "$source"

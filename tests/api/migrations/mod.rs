@@ -11,7 +11,10 @@ use docgate::{
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::Gateway;
+use crate::{
+    assets,
+    support::{Gateway, http},
+};
 
 /// Collections, and documents of their first version.
 const OLD: [(&str, &str); 3] = [
@@ -195,6 +198,28 @@ async fn a_document_of_a_newer_version_is_refused_and_stays_as_it_is() {
     let stored = one(&gateway, "statsDaily", day("/newer", "2024-01-01")).await;
     assert_eq!(stored.len(), counts.len());
     assert!(counts.iter().all(|(field, value)| stored.get(field) == Some(value)), "{stored}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_a_newer_version_is_refused_and_stays_as_it_is() {
+    let gateway = Gateway::start().await;
+    let sent = assets::file("it.txt", "text/plain", "what it says");
+    let asset = assets::uploaded(&gateway, json!({ "slug": "it", "access": [] }), &sent).await;
+    let any = || doc! { "_id": { "$exists": true } };
+    let files = gateway.raw("assets.files");
+    let newer = doc! { "$set": { "metadata.v": 9, "of the future": true } };
+    assert_eq!(files.update_one(any(), newer).await.expect("updated").matched_count, 1);
+    let stored = one(&gateway, "assets.files", any()).await;
+
+    let url = format!("http://{}/assets/it", gateway.address);
+    let answer = http().get(url).send().await.expect("an answer");
+    assert!(answer.status().is_server_error(), "{}", answer.status());
+    let delete = "mutation($id: ID!) { deleteAsset(input: { assetId: $id }) { __typename } }";
+    let editor = assets::editor(&gateway);
+    let deleted = editor.field(delete, json!({ "id": asset["id"] })).await;
+    assert_eq!(deleted["__typename"], "DeletedAsset");
+    assert_eq!(one(&gateway, "assets.files", any()).await, stored, "it isn't marked for removal");
+    assert_eq!(gateway.raw("assets.chunks").count_documents(any()).await.expect("a count"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

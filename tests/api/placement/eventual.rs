@@ -1,5 +1,7 @@
 //! Three members, one of which applies nothing for a while.
 
+use std::time::{Duration, Instant};
+
 use docgate::config::Consistency;
 use mongodb::{
     bson::{Document, doc},
@@ -19,6 +21,11 @@ const LIST: &str = "query($by: ProductsBy!, $consistency: Consistency) {
 const BOTH: &str = "query($sku: ID!) {
     strong: product(sku: $sku, consistency: STRONG) { pricing { retail { minorUnits } } }
     eventual: product(sku: $sku, consistency: EVENTUAL) { pricing { retail { minorUnits } } } }";
+/// The default of `eventual_staleness_seconds`, the least that MongoDB permits.
+const BOUND: Duration = Duration::from_secs(90);
+/// Time after which a member that applies nothing isn't chosen any more. The driver asks the members every ten seconds how far
+/// they are.
+const AFTER_BOUND: Duration = Duration::from_secs(115);
 /// Number of reads of which one at least must reach the secondary that lags. Each reaches one of two by chance.
 const READS: usize = 300;
 
@@ -113,4 +120,23 @@ async fn an_eventual_read_may_be_old_and_a_strong_one_or_a_flow_never_is() {
     }
     gateway.sweep().await;
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_that_lags_beyond_the_bound_serves_no_reads() {
+    let members = Members::steady().await;
+    let gateway = Gateway::over_members(&members, |_| {}).await;
+    let ann = gateway.shopper("ann");
+    gateway.product("a", 100, "EUR").await;
+    copied_everywhere(&gateway).await;
+    let lagging = members.let_one_lag().await;
+    let since = Instant::now();
+    gateway.reprice("a", 200).await;
+    assert!(become_old(&ann, "a", Some("EVENTUAL")).await, "no secondary serves eventual reads");
+    assert!(since.elapsed() < BOUND, "too slow to tell");
+    tokio::time::sleep(AFTER_BOUND.saturating_sub(since.elapsed())).await;
+    for _ in 0..READS / 10 {
+        assert_eq!(prices(&ann, "a", Some("EVENTUAL")).await, [200, 200], "the member is too old");
+    }
+    lagging.catch_up().await;
 }

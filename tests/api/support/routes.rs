@@ -1,5 +1,6 @@
 //! Checks that the commands of gateways could be routed on a sharded cluster: that each names the shard key of its
-//! collection, or is a listed broadcast. The driver reports every command before it sends it.
+//! collection, or is a listed broadcast. It also checks that each write of a core collection waits for a majority of the
+//! members. The driver reports every command before it sends it.
 //!
 //! A gateway that has sent another command fails its test when it is dropped. With `TEST_ROUTES=FILE` in the
 //! environment nothing fails: each such kind of commands is appended to the file as a line of
@@ -13,7 +14,10 @@ use std::{
     thread,
 };
 
-use docgate::domains::{broadcasts::listed, shards};
+use docgate::{
+    domains::{broadcasts::listed, shards},
+    mongo::Group,
+};
 use mongodb::{
     bson::{Bson, Document},
     event::{EventHandler, command::CommandEvent},
@@ -62,7 +66,7 @@ impl Drop for Routes {
         assert!(
             unlisted.is_empty() || thread::panicking(),
             "commands name neither the shard key of their collection nor are they listed in \
-             broadcasts.rs of the room: {unlisted:#?}"
+             broadcasts.rs of the room, or they don't wait for a majority: {unlisted:#?}"
         );
     }
 }
@@ -232,6 +236,18 @@ fn paths(document: &Document, above: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+/// Whether a command writes documents.
+fn is_write(command: &Document) -> bool {
+    const WRITES: [&str; 4] = ["insert", "update", "delete", "findAndModify"];
+    command.keys().next().is_some_and(|name| WRITES.contains(&name.as_str()))
+}
+
+/// Whether a command is answered when a majority of the members has its writes.
+fn waits_for_majority(command: &Document) -> bool {
+    let concern = command.get_document("writeConcern");
+    concern.is_ok_and(|concern| concern.get_str("w") == Ok("majority"))
+}
+
 /// What a router would refuse of a command: its kinds that no list can permit.
 pub fn refusals(command: &Document) -> BTreeSet<String> {
     let mut found = faults(command);
@@ -255,6 +271,10 @@ fn faults(command: &Document) -> BTreeSet<String> {
     else {
         return BTreeSet::from([format!("\"{collection}\": no room declares this collection")]);
     };
+    if placed.group == Group::Core && is_write(command) && !waits_for_majority(command) {
+        let kind = format!("\"{collection}\" {{ {} }}", statements[0].command);
+        return BTreeSet::from([format!("{kind} {UNLISTABLE}: it has to wait for a majority")]);
+    }
     let Some(key) = placed.shard_key.field() else { return BTreeSet::new() };
     let is_routed = |filter: &Selection| filter.equal.contains(key);
     let fault = |Statement { command, filter, needs_key, is_single }: Statement<'_>| {

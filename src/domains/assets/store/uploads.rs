@@ -197,19 +197,27 @@ pub(crate) async fn find_blob(app: &App, id: ObjectId) -> Result<Option<BlobDocu
     blobs(app).first(List { filter: doc! { "_id": id }, ..List::default() }).await
 }
 
+/// The field of a blob's version.
+const VERSION: &str = "metadata.v";
+
+/// Condition: the version of a blob isn't newer than the one that is known.
+fn known() -> Document {
+    doc! { "$not": { "$gt": 1 } }
+}
+
 /// Retires a blob that readers could see: it stays until the last download that may have begun is over. Returns
 /// `false` if it was retired before or is gone.
 pub(crate) async fn retire(app: &App, id: ObjectId) -> Result<bool> {
     let transfer = Duration::from_secs(app.config().asset_transfer_seconds);
     let longest = millis(transfer.saturating_add(app.bounds().grace_period()));
-    let kept = doc! { "_id": id, "metadata.removeAfter": { "$exists": false } };
+    let kept = doc! { "_id": id, "metadata.removeAfter": { "$exists": false }, VERSION: known() };
     let set = doc! { "metadata.removeAfter": { "$add": ["$$NOW", longest] } };
     blobs(app).set(kept, set).held().await
 }
 
 /// Removes the document of a blob, after its chunks.
 pub(crate) async fn remove_blob(app: &App, id: ObjectId) -> Outcome<()> {
-    blobs(app).remove(doc! { "_id": id }).await
+    blobs(app).remove(doc! { "_id": id, VERSION: known() }).await
 }
 
 /// The blobs in this range of ids that have a document, in order.

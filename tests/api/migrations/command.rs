@@ -1,6 +1,6 @@
 //! `docgate migrate`, as operators run it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, doc};
 
@@ -135,4 +135,16 @@ async fn one_that_was_cut_is_continued_by_a_repeat() {
     assert_eq!(code, 0, "{told}");
     assert_eq!(told.trim(), format!("statsDaily: {} upgraded to version 2", DAYS - done));
     assert_eq!(with_version(&gateway, 2).await, DAYS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_upgrades_no_more_in_a_second_than_it_may() {
+    let gateway = Gateway::start().await;
+    insert_days(&gateway, 400).await;
+    let since = Instant::now();
+    let (code, told, said) = migrate(&gateway, &["statsDaily", "--per-second", "100"]).await;
+    assert_eq!(code, 0, "{told}{said}");
+    // The first of them need not wait.
+    assert!(since.elapsed() > Duration::from_secs(3), "{:?}", since.elapsed());
+    assert_eq!(with_version(&gateway, 2).await, 400);
 }

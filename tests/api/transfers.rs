@@ -9,7 +9,9 @@ use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands, fresh_name, key, pages_both_ways, short_bounds};
+use crate::support::{
+    Client, Gateway, commands, fresh_name, key, pages_both_ways, short_bounds, until,
+};
 
 const OPEN: &str = "mutation($input: OpenAccountInput!) { openAccount(input: $input) {
     __typename ... on Account { id currency state balance { minorUnits } }
@@ -82,16 +84,13 @@ pub(crate) async fn balance(gateway: &Gateway, account: &str) -> i64 {
 
 /// Closes an account, once what has just arrived is settled.
 pub(crate) async fn close(client: &Client, account: &str) {
-    for _ in 0..100 {
+    until("the account is empty", async || {
         let closed = client.field(CLOSE, json!({ "id": account })).await;
-        if closed["__typename"] == "Account" {
-            assert_eq!(closed["state"], "CLOSED");
-            return;
-        }
-        assert_eq!(closed["code"], "ACCOUNT_NOT_EMPTY", "{closed}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("the account never becomes empty");
+        let is_closed = closed["state"] == "CLOSED";
+        assert!(is_closed || closed["code"] == "ACCOUNT_NOT_EMPTY", "{closed}");
+        is_closed
+    })
+    .await;
 }
 
 /// A page looks at what it returns, and at most also at what its cursor stands on.

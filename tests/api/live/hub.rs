@@ -7,7 +7,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::json;
 
 use super::{MOMENT, STOCK, available, set, stock};
-use crate::support::{Gateway, Turn, token};
+use crate::support::{Gateway, Turn, token, until};
 
 /// How many change streams the gateway has open on a collection.
 pub async fn change_streams(gateway: &Gateway, collection: &str) -> usize {
@@ -66,13 +66,8 @@ async fn all_subscribers_of_a_collection_share_one_change_stream() {
     tokio::time::sleep(MOMENT).await;
     assert_eq!(change_streams(&gateway, "inventory").await, 2);
     drop((sockets, events, parts, there));
-    for _ in 0..100 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        if change_streams(&gateway, "inventory").await == 0 {
-            return;
-        }
-    }
-    panic!("nobody listens, and the stream is open");
+    let is_closed = async || change_streams(&gateway, "inventory").await == 0;
+    until("the stream that nobody follows is closed", is_closed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

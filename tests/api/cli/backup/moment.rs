@@ -6,7 +6,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use docgate::{
@@ -26,7 +25,7 @@ use super::{
 use crate::{
     cli::versions::assert_versions,
     shop,
-    support::{Gateway, fresh_name, http, key},
+    support::{Gateway, fresh_name, http, key, until},
     transfers,
 };
 
@@ -60,9 +59,7 @@ impl Busy {
 
     /// Waits until it has begun.
     async fn begun(&self) {
-        while self.done.load(Ordering::Relaxed) < 5 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("it writes", async || self.done.load(Ordering::Relaxed) >= 5).await;
     }
 
     async fn end(self) -> u64 {

@@ -18,7 +18,9 @@ use crate::{
     shop::{
         ORDER, account, balance, cart, checkout, placed, settled, state, stock, stocked, stored,
     },
-    support::{Client, Gateway, commands, cuts, key, proxy::Cut, short_bounds},
+    support::{
+        Client, Gateway, all_nodes, commands, cuts, key, proxy::Cut, short_bounds, texts_of,
+    },
 };
 
 pub fn order_query() -> String {
@@ -238,22 +240,15 @@ async fn my_orders_come_newest_first_in_pages() {
     placed_orders.reverse();
     let query = "query($first: Int, $after: String) { myOrders(first: $first, after: $after) { \
         edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }";
-    let mut found = Vec::new();
     let mut after = json!(null);
-    loop {
-        let page = json!({ "first": 2, "after": after });
+    let found = all_nodes(json!({ "first": 2 }), async |page| {
         let response = shopper.explained(query, page).await;
         assert_eq!(commands(&response), ["find orders"], "{response:#}");
         let page = &response["data"]["myOrders"];
-        for edge in page["edges"].as_array().expect("edges") {
-            found.push(edge["node"]["id"].as_str().expect("an id").to_owned());
-        }
-        if page["pageInfo"]["hasNextPage"] == json!(false) {
-            break;
-        }
         after = page["pageInfo"]["endCursor"].clone();
-    }
-    assert_eq!(found, placed_orders);
+        page.clone()
+    });
+    assert_eq!(texts_of(&found.await, "id"), placed_orders);
     // The pages from the end, each in the order of the list.
     let query_back = "query($first: Int, $last: Int, $before: String) {
         myOrders(first: $first, last: $last, before: $before) {

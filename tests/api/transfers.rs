@@ -10,7 +10,8 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Gateway, commands, fresh_name, key, pages_both_ways, short_bounds, until,
+    Client, Gateway, all_nodes, commands, fresh_name, key, pages_both_ways, short_bounds, texts_of,
+    until,
 };
 
 const OPEN: &str = "mutation($input: OpenAccountInput!) { openAccount(input: $input) {
@@ -562,29 +563,18 @@ async fn lists_are_paged_by_index() {
     }
     open(&gateway.shopper("bert"), "EUR").await;
     assert_settled(&gateway).await;
-    let ids =
-        |nodes: &[Value]| -> Vec<Value> { nodes.iter().map(|node| node["id"].clone()).collect() };
-    assert_eq!(ids(&pages_both_ways(&anna, "myAccounts(", "id").await), mine);
+    assert_eq!(texts_of(&pages_both_ways(&anna, "myAccounts(", "id").await, "id"), mine);
 
     let service = gateway.service();
-    let mut seen = Vec::new();
-    let mut after = json!(null);
-    loop {
-        let variables = json!({ "state": "DONE", "first": 2, "after": after });
-        let response = service.explained(TRANSFERS, variables).await;
+    let seen = all_nodes(json!({ "state": "DONE", "first": 2 }), async |page| {
+        let response = service.explained(TRANSFERS, page).await;
         let figures = &response["extensions"]["docgate"]["commands"][0];
         assert_looked_at_one_page(figures);
-        let page = &response["data"]["transfers"];
-        for edge in page["edges"].as_array().expect("a list") {
-            seen.push(edge["node"]["id"].as_str().expect("an id").to_owned());
-        }
-        if page["pageInfo"]["hasNextPage"] == false {
-            break;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+        response["data"]["transfers"].clone()
+    })
+    .await;
     assert_eq!(seen.len(), 5);
-    assert_eq!(ids(&pages_both_ways(&service, "transfers(state: DONE,", "id").await), seen);
+    assert_eq!(pages_both_ways(&service, "transfers(state: DONE,", "id").await, seen);
     let none = service.field(TRANSFERS, json!({ "state": "PENDING" })).await;
     assert_eq!(none["edges"], json!([]));
 }

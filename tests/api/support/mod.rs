@@ -9,6 +9,7 @@ pub mod faults;
 pub mod live;
 mod matrix;
 pub mod members;
+mod pages;
 pub mod proxy;
 pub mod raw;
 pub mod recorded;
@@ -45,10 +46,11 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use client::{Client, commands, pages_both_ways};
+pub use client::{Client, commands};
 use direct::in_time;
 pub use fail_point::{FailPoint, Turn};
 use members::Members;
+pub use pages::{all_nodes, nodes, pages_both_ways, texts_of};
 use proxy::Proxy;
 use routes::Routes;
 

@@ -66,7 +66,7 @@ fn money(order: &Value) -> (i64, i64, i64) {
 }
 
 /// Two products, a shopper's purse and an order of both: 3 of `a` at 100, 1 of `b` at 50.
-async fn shop(gateway: &Gateway) -> (Client, String, String) {
+pub async fn shop(gateway: &Gateway) -> (Client, String, String) {
     stocked(gateway, "a", 100, 100).await;
     stocked(gateway, "b", 50, 100).await;
     let shopper = gateway.shopper("ann");
@@ -528,13 +528,13 @@ async fn an_order_is_followed_as_it_changes() {
 }
 
 /// An order to be cut at, and who pays.
-struct Subject {
-    shopper: String,
-    purse: String,
-    order: String,
+pub struct Subject {
+    pub shopper: String,
+    pub purse: String,
+    pub order: String,
 }
 
-async fn subject(gateway: &Gateway, n: usize) -> Subject {
+pub async fn subject(gateway: &Gateway, n: usize) -> Subject {
     if n == 1 {
         stocked(gateway, "a", 100, 100_000).await;
         stocked(gateway, "b", 50, 100_000).await;

@@ -10,8 +10,8 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Gateway, all_nodes, commands, fresh_name, key, pages_both_ways, short_bounds, texts_of,
-    until,
+    Client, Gateway, all_nodes, commands, fresh_name, key, pages_both_ways, settled, short_bounds,
+    texts_of, until,
 };
 
 const OPEN: &str = "mutation($input: OpenAccountInput!) { openAccount(input: $input) {
@@ -113,7 +113,7 @@ pub(crate) fn order(
 
 /// Waits until what goes on behind answers is done, and proves that nothing is left over.
 async fn assert_settled(gateway: &Gateway) {
-    settle(gateway).await;
+    settled(gateway).await;
     gateway.assert_sound().await;
 }
 
@@ -133,14 +133,6 @@ pub(crate) fn nth_currency(n: usize) -> &'static str {
     GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW \
     KWD KYD KZT LAK LBP LKR LRD LSL LYD";
     CURRENCIES.split(' ').nth(n).expect("a currency")
-}
-
-/// Waits until what goes on behind answers is done.
-pub(crate) async fn settle(gateway: &Gateway) {
-    gateway.app.tasks().close();
-    let done = tokio::time::timeout(Duration::from_secs(30), gateway.app.tasks().wait()).await;
-    done.expect("nothing goes on for ever");
-    gateway.app.tasks().reopen();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -685,7 +677,7 @@ async fn an_op_that_is_sent_many_times_at_once_moves_once() {
         client.field(TRANSFER, order(&from, &to, 10, Some("op")))
     });
     assert_one_arrived(&futures_util::future::join_all(sends).await);
-    settle(&sibling).await;
+    settled(&sibling).await;
     assert_settled(&gateway).await;
     assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (990, 10));
     // With another input at the same time one of the two is a conflict.

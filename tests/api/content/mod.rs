@@ -11,7 +11,7 @@ mod writes;
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, all_nodes, nodes, texts_of};
+use crate::support::{Client, Gateway, all_nodes, nodes, settled, texts_of};
 
 const CONTENT: &str = "
     __typename
@@ -146,23 +146,12 @@ async fn listed(client: &Client, by: Value) -> Vec<String> {
     all
 }
 
-/// Everything but the leases, which come and go.
-async fn contents(
-    gateway: &Gateway,
-) -> std::collections::BTreeMap<String, Vec<mongodb::bson::Document>> {
-    let mut all = gateway.snapshot().await;
-    all.remove("leases");
-    all
-}
-
 /// Asks for what must be refused with this type, and proves that nothing changed.
 async fn refused(gateway: &Gateway, field: &str, input: Value, with: &str) -> Value {
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
-    gateway.app.tasks().reopen();
-    let before = contents(gateway).await;
+    settled(gateway).await;
+    let before = gateway.contents().await;
     let answer = ask(gateway, field, input).await;
     assert_eq!(answer["__typename"], with, "{answer:#}");
-    assert_eq!(contents(gateway).await, before);
+    assert_eq!(gateway.contents().await, before);
     answer
 }

@@ -48,6 +48,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use client::{Client, commands};
 use direct::in_time;
+pub use direct::settled;
 pub use fail_point::{FailPoint, Turn};
 use members::Members;
 pub use pages::{all_nodes, nodes, pages_both_ways, texts_of};
@@ -338,6 +339,13 @@ impl Gateway {
         for (name, found) in of_each(&self.database, &names, &whole).await.expect("documents") {
             all.entry(name).or_default().push(found.get_document("document").expect("one").clone());
         }
+        all
+    }
+
+    /// Every document but the leases, which come and go.
+    pub async fn contents(&self) -> BTreeMap<String, Vec<Document>> {
+        let mut all = self.snapshot().await;
+        all.remove("leases");
         all
     }
 

@@ -11,7 +11,7 @@ use super::{
     ACCOUNT, CANCEL, DEPOSIT, REVERSE, STATUS, TRANSFER, WITHDRAW, assert_settled, balance, fund,
     nth_currency, open, order,
 };
-use crate::support::{Client, Gateway, cuts, key, proxy::Cut, short_bounds, until};
+use crate::support::{Client, Gateway, cuts, key, proxy::Cut, settled, short_bounds, until};
 
 /// A transfer of 30 out of 100, to be sent by someone of one's own.
 #[derive(Debug)]
@@ -214,7 +214,7 @@ async fn a_reversal_that_is_cut_anywhere_comes_back_once() {
 /// Writes what a gateway leaves that died: the transfer in `state`, with its debit.
 async fn left_behind(gateway: &Gateway, n: usize, state: &str) -> Sending {
     let sending = Sending::prepare(gateway, n).await;
-    super::settle(gateway).await;
+    settled(gateway).await;
     let Sending { subject, from, to } = &sending;
     let id = gateway.app.ids().op(&[subject, "transfer"], Some("op"), &()).id;
     let long_ago = DateTime::from_millis(0);

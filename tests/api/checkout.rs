@@ -18,7 +18,7 @@ use crate::{
         account, add, balance, cart, checkout, checkout_input, checkout_query, count, settled,
         state, stock, stocked, stored, try_checkout,
     },
-    support::{Gateway, cuts, key, proxy::Cut, short_bounds},
+    support::{Gateway, cuts, key, proxy::Cut, short_bounds, until},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -274,13 +274,8 @@ async fn of_sixty_four_shoppers_one_gets_the_last_unit() {
 
 /// Waits until the cart is complete, which happens behind the answer.
 async fn complete(gateway: &Gateway, cart: &str) {
-    for _ in 0..200 {
-        if state(gateway, "carts", cart).await == "COMPLETE" {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("{cart} is {}", state(gateway, "carts", cart).await);
+    let is_complete = async || state(gateway, "carts", cart).await == "COMPLETE";
+    until("the cart is complete", is_complete).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use std::{
 use futures_util::future::join_all;
 use mongodb::{Database, bson::doc};
 
-use crate::support::{Gateway, fresh_name, http, start_mongod};
+use crate::support::{Gateway, fresh_name, http, start_mongod, until};
 
 async fn ready(gateway: &Gateway) -> (u16, Duration) {
     let since = Instant::now();
@@ -45,11 +45,7 @@ async fn readiness_follows_the_primary_within_its_bound() {
     let live = http().get(format!("http://{}/health/live", gateway.address)).send().await;
     assert_eq!(live.expect("an answer").status().as_u16(), 200);
     signal("CONT");
-    let since = Instant::now();
-    while ready(&gateway).await.0 != 200 {
-        assert!(since.elapsed() < Duration::from_secs(20), "it never gets ready again");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until("it is ready again", async || ready(&gateway).await.0 == 200).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ use crate::{
         Client, Gateway, commands,
         cuts::{self, Way},
         proxy::Cut,
-        short_bounds,
+        settled, short_bounds,
     },
 };
 
@@ -457,9 +457,7 @@ async fn who_hangs_up_is_counted() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     proxy.heal();
     proxy.release().await;
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
-    gateway.app.tasks().reopen();
+    settled(&gateway).await;
     record(&service, &[hit("/a", "2024-01-01T10:00:00Z")]).await;
     assert_eq!(report(&gateway, "/a", "2024-01-01", "2024-01-01", "HOUR").await.0, 6);
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::{
     cli::{Running, on},
     shop::{add, cart, stocked},
-    support::{Gateway, fresh_name, http, now_seconds, short_bounds},
+    support::{Gateway, fresh_name, http, now_seconds, short_bounds, until},
 };
 
 /// Samples by name and labels, as they are written.
@@ -196,13 +196,7 @@ async fn a_client_that_hangs_up_is_told_from_one_that_was_answered() {
     assert!(gave_up.expect_err("no answer in that time").is_timeout());
     point.off().await;
     let gone = "docgate_operations_total{type=\"query\",field=\"stock\",outcome=\"gone\"}";
-    for _ in 0..50 {
-        if Samples::of(&gateway).await.get(gone) > 0.0 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("nobody noticed");
+    until("it is noticed", async || Samples::of(&gateway).await.get(gone) > 0.0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -276,13 +270,9 @@ async fn connections_are_counted() {
     assert_is(samples.get("docgate_mongodb_connections_created_total"), open + closed);
     assert!(samples.get("docgate_mongodb_checkout_duration_seconds_count") >= 2.0);
     // Given back once the answers were read, which may be a moment later.
-    for _ in 0..50 {
-        if Samples::of(&gateway).await.get("docgate_mongodb_connections_in_use") == 0.0 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("a connection is never given back");
+    let in_use = "docgate_mongodb_connections_in_use";
+    let are_back = async || Samples::of(&gateway).await.get(in_use) == 0.0;
+    until("every connection is given back", are_back).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -301,17 +291,13 @@ async fn subscriptions_and_change_streams_are_told_while_they_are_open() {
         "docgate_operations_total{type=\"subscription\",field=\"stockChanged\",outcome=\"ok\"}";
     assert_is(open.get(began), 1.0);
     drop(live);
-    for _ in 0..100 {
+    until("it is told no more", async || {
         let samples = Samples::of(&gateway).await;
-        if samples.get("docgate_subscriptions{field=\"stockChanged\"}") == 0.0
+        samples.get("docgate_subscriptions{field=\"stockChanged\"}") == 0.0
             && samples.get("docgate_change_stream_subscribers{collection=\"inventory\"}") == 0.0
-        {
-            assert_is(samples.get(began), 1.0);
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("it is told for ever");
+    })
+    .await;
+    assert_is(Samples::of(&gateway).await.get(began), 1.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -370,12 +356,8 @@ async fn the_wait_of_a_subscription_for_its_first_event_does_not_count() {
         samples.get(&format!("docgate_operation_duration_seconds_{part}{{{labels}}}"))
     };
     // It counts as accepted without an event.
-    for _ in 0..100 {
-        if of(&Samples::of(&gateway).await, "count") >= 1.0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let is_counted = async || of(&Samples::of(&gateway).await, "count") >= 1.0;
+    until("it is counted", is_counted).await;
     let before = Samples::of(&gateway).await;
     assert_is(of(&before, "count"), 1.0);
     let accepted = of(&before, "sum");

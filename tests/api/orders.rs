@@ -18,7 +18,9 @@ use crate::{
     shop::{
         ORDER, account, balance, cart, checkout, placed, settled, state, stock, stocked, stored,
     },
-    support::{Client, Gateway, commands, cuts, key, proxy::Cut, short_bounds},
+    support::{
+        Client, Gateway, all_nodes, commands, cuts, key, proxy::Cut, short_bounds, texts_of,
+    },
 };
 
 pub fn order_query() -> String {
@@ -64,7 +66,7 @@ fn money(order: &Value) -> (i64, i64, i64) {
 }
 
 /// Two products, a shopper's purse and an order of both: 3 of `a` at 100, 1 of `b` at 50.
-async fn shop(gateway: &Gateway) -> (Client, String, String) {
+pub async fn shop(gateway: &Gateway) -> (Client, String, String) {
     stocked(gateway, "a", 100, 100).await;
     stocked(gateway, "b", 50, 100).await;
     let shopper = gateway.shopper("ann");
@@ -238,22 +240,15 @@ async fn my_orders_come_newest_first_in_pages() {
     placed_orders.reverse();
     let query = "query($first: Int, $after: String) { myOrders(first: $first, after: $after) { \
         edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }";
-    let mut found = Vec::new();
     let mut after = json!(null);
-    loop {
-        let page = json!({ "first": 2, "after": after });
+    let found = all_nodes(json!({ "first": 2 }), async |page| {
         let response = shopper.explained(query, page).await;
         assert_eq!(commands(&response), ["find orders"], "{response:#}");
         let page = &response["data"]["myOrders"];
-        for edge in page["edges"].as_array().expect("edges") {
-            found.push(edge["node"]["id"].as_str().expect("an id").to_owned());
-        }
-        if page["pageInfo"]["hasNextPage"] == json!(false) {
-            break;
-        }
         after = page["pageInfo"]["endCursor"].clone();
-    }
-    assert_eq!(found, placed_orders);
+        page.clone()
+    });
+    assert_eq!(texts_of(&found.await, "id"), placed_orders);
     // The pages from the end, each in the order of the list.
     let query_back = "query($first: Int, $last: Int, $before: String) {
         myOrders(first: $first, last: $last, before: $before) {
@@ -533,13 +528,13 @@ async fn an_order_is_followed_as_it_changes() {
 }
 
 /// An order to be cut at, and who pays.
-struct Subject {
-    shopper: String,
-    purse: String,
-    order: String,
+pub struct Subject {
+    pub shopper: String,
+    pub purse: String,
+    pub order: String,
 }
 
-async fn subject(gateway: &Gateway, n: usize) -> Subject {
+pub async fn subject(gateway: &Gateway, n: usize) -> Subject {
     if n == 1 {
         stocked(gateway, "a", 100, 100_000).await;
         stocked(gateway, "b", 50, 100_000).await;

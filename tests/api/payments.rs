@@ -22,8 +22,8 @@ use docgate::{
 use serde_json::{Value, json};
 
 use crate::{
-    support::{Gateway, cuts, direct::in_time, key, proxy::Cut, short_bounds},
-    transfers::{balance, close, fund, nth_currency, open, settle},
+    support::{Gateway, cuts, direct::in_time, key, proxy::Cut, settled, short_bounds},
+    transfers::{balance, close, fund, nth_currency, open},
 };
 
 fn euros(minor_units: i64) -> Money {
@@ -75,7 +75,7 @@ async fn sweep(gateway: &Gateway) {
 
 /// Payments without orders break the orders' invariants; those of the money must hold.
 async fn assert_sound(gateway: &Gateway) {
-    settle(gateway).await;
+    settled(gateway).await;
     let report = in_time(async || {
         let mut report = Report::default();
         transfers_room::invariants::check(&gateway.app, &mut report).await.map(|()| report)
@@ -92,7 +92,7 @@ async fn aftermath(gateway: &Gateway) {
 async fn payer(gateway: &Gateway, money: i64) -> String {
     let account = open(&gateway.shopper("payer"), "EUR").await;
     fund(gateway, &account, money).await;
-    settle(gateway).await;
+    settled(gateway).await;
     account
 }
 
@@ -352,7 +352,7 @@ async fn an_authorisation_that_is_cut_anywhere_sets_aside_once() {
         async |gateway, n| {
             let account = open(&gateway.shopper("payer"), nth_currency(n)).await;
             fund(gateway, &account, 100).await;
-            settle(gateway).await;
+            settled(gateway).await;
             (Paying { id: format!("payment-{n}"), account }, n)
         },
         async |gateway, (paying, n): &(Paying, usize)| {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     catalog::{change, create, person, product, thing},
-    support::{Client, Gateway, commands, cuts, proxy::Seen, short_bounds},
+    support::{Client, Gateway, all_nodes, commands, cuts, proxy::Seen, short_bounds, texts_of},
 };
 
 const CREATE: &str = "mutation($input: CreatePersonInput!) { createPerson(input: $input) {
@@ -25,22 +25,12 @@ const PEOPLE: &str = "
             pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }";
 
 async fn names(client: &Client, start: Value, first: i32) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut after = Value::Null;
-    loop {
-        let variables = json!({ "start": start, "first": first, "after": after });
-        let response = client.explained(PEOPLE, variables).await;
+    let found = all_nodes(json!({ "start": start, "first": first }), async |page| {
+        let response = client.explained(PEOPLE, page).await;
         assert_eq!(commands(&response), ["find people"], "{response:#}");
-        let page = &response["data"]["people"];
-        let edges = page["edges"].as_array().expect("edges");
-        found.extend(
-            edges.iter().map(|edge| edge["node"]["name"].as_str().expect("a name").to_owned()),
-        );
-        if page["pageInfo"]["hasNextPage"] == false {
-            return found;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+        response["data"]["people"].clone()
+    });
+    texts_of(&found.await, "name")
 }
 
 #[tokio::test(flavor = "multi_thread")]

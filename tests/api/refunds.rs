@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    orders::{adjust, cancel, cancel_query, delete, order_query},
-    shop::{account, balance, count, placed, settled, state, stock, stocked},
+    orders::{Subject, adjust, cancel, cancel_query, delete, order_query, shop, subject},
+    shop::{balance, count, placed, settled, state, stock},
     support::{Client, Gateway, cuts, short_bounds},
 };
 
@@ -51,22 +51,10 @@ async fn deposit(gateway: &Gateway, account: &str, amount: i64) {
     pass(gateway, "deposit", "DepositInput", account, amount).await;
 }
 
-/// A shopper, a purse of 1000, and an order of 3 of `a` at 100 and 1 of `b` at 50; the merchant's
-/// account has the 350.
-async fn sold(gateway: &Gateway) -> (Client, String, String) {
-    stocked(gateway, "a", 100, 100).await;
-    stocked(gateway, "b", 50, 100).await;
-    let shopper = gateway.shopper("ann");
-    let purse = account(gateway, "ann", 1_000).await;
-    let order = placed(&shopper, &purse, &[("a", 3), ("b", 1)]).await;
-    settled(gateway).await;
-    (shopper, purse, order)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_order_says_what_is_due_until_the_merchant_has_it() {
     let gateway = Gateway::with(short_bounds).await;
-    let (shopper, purse, order) = sold(&gateway).await;
+    let (shopper, purse, order) = shop(&gateway).await;
     let till = till(&gateway).await;
     withdraw(&gateway, &till, 350).await;
     settled(&gateway).await;
@@ -107,7 +95,7 @@ async fn a_cancelled_order_says_what_is_due_until_the_merchant_has_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lowered_line_is_refunded_once_the_merchant_has_the_money() {
     let gateway = Gateway::with(short_bounds).await;
-    let (shopper, purse, order) = sold(&gateway).await;
+    let (shopper, purse, order) = shop(&gateway).await;
     let till = till(&gateway).await;
     withdraw(&gateway, &till, 350).await;
     settled(&gateway).await;
@@ -145,7 +133,7 @@ async fn a_lowered_line_is_refunded_once_the_merchant_has_the_money() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_several_refunds_those_are_made_that_can_be() {
     let gateway = Gateway::with(short_bounds).await;
-    let (shopper, purse, order) = sold(&gateway).await;
+    let (shopper, purse, order) = shop(&gateway).await;
     // A second payment, of 200.
     adjust(&shopper, &order, "a", 5, "up").await;
     let other = placed(&shopper, &purse, &[("b", 2)]).await;
@@ -184,7 +172,7 @@ async fn of_several_refunds_those_are_made_that_can_be() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refund_reaches_an_account_that_was_closed_or_is_full() {
     let gateway = Gateway::with(short_bounds).await;
-    let (shopper, purse, order) = sold(&gateway).await;
+    let (shopper, purse, order) = shop(&gateway).await;
     let open = "mutation { openAccount(input: { currency: \"EUR\", largestBalance: 100 }) { \
         ... on Account { id } } }";
     let small = shopper.field(open, json!({})).await["id"].as_str().expect("an id").to_owned();
@@ -210,24 +198,11 @@ async fn a_refund_reaches_an_account_that_was_closed_or_is_full() {
 }
 
 /// An order of 350, whose money has left the merchant's account.
-struct Subject {
-    shopper: String,
-    purse: String,
-    order: String,
-}
-
-async fn subject(gateway: &Gateway, n: usize) -> Subject {
-    if n == 1 {
-        stocked(gateway, "a", 100, 100_000).await;
-        stocked(gateway, "b", 50, 100_000).await;
-    }
-    let shopper = format!("shopper-{n}");
-    let purse = account(gateway, &shopper, 1_000).await;
-    let order = placed(&gateway.shopper(&shopper), &purse, &[("a", 3), ("b", 1)]).await;
-    settled(gateway).await;
+async fn unfunded(gateway: &Gateway, n: usize) -> Subject {
+    let subject = subject(gateway, n).await;
     withdraw(gateway, &till(gateway).await, 350).await;
     settled(gateway).await;
-    Subject { shopper, purse, order }
+    subject
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -235,7 +210,7 @@ async fn cut_at_any_command_what_is_due_is_paid_once_the_merchant_has_it() {
     let paid = RefCell::new(HashSet::new());
     cuts::everywhere_apart(
         short_bounds,
-        subject,
+        unfunded,
         async |gateway, subject: &Subject| {
             let input = json!({ "input": { "orderId": subject.order, "idempotencyKey": "op" } });
             let client = gateway.shopper(&subject.shopper);

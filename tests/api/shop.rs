@@ -8,6 +8,7 @@ use std::{
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
+pub use crate::support::settled;
 use crate::support::{Client, Gateway, key};
 
 pub const ORDER: &str = "id cartId state lines { sku quantity unitPrice { minorUnits } total { minorUnits } } \
@@ -173,11 +174,4 @@ pub async fn state(gateway: &Gateway, collection: &str, id: &str) -> String {
 pub async fn count(gateway: &Gateway, collection: &str) -> u64 {
     let collection = gateway.database.collection::<Document>(collection);
     collection.count_documents(doc! {}).await.expect("counted")
-}
-
-/// Waits for what goes on behind the answers.
-pub async fn settled(gateway: &Gateway) {
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
-    gateway.app.tasks().reopen();
 }

@@ -10,7 +10,7 @@ use std::{
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, TOKEN_SECRET, http, mongod_port};
+use crate::support::{Client, Gateway, TOKEN_SECRET, http, mongod_port, until};
 
 const CARTS: usize = 48;
 
@@ -58,14 +58,11 @@ pub async fn serve(gateway: &Gateway, port: u16) -> Process {
     let child = command(gateway, port).arg("serve").spawn().expect("the binary starts");
     let process = Process(child);
     let ready = format!("http://127.0.0.1:{port}/health/ready");
-    let since = Instant::now();
-    while since.elapsed() < Duration::from_secs(30) {
-        if http().get(&ready).send().await.is_ok_and(|answer| answer.status().is_success()) {
-            return process;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("the gateway never got ready");
+    until("the gateway is ready", async || {
+        http().get(&ready).send().await.is_ok_and(|answer| answer.status().is_success())
+    })
+    .await;
+    process
 }
 
 pub fn check(gateway: &Gateway, port: u16) -> bool {
@@ -172,19 +169,11 @@ async fn a_gateway_killed_in_a_storm_of_checkouts_leaves_nothing_half_done() {
     assert!(answered < CARTS, "the storm was over before the gateway was killed");
 
     process = serve(&gateway, port).await;
-    let since = Instant::now();
-    while !check(&gateway, port) {
-        assert!(since.elapsed() < Duration::from_secs(40), "the sweeps don't mend it");
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
+    until("the sweeps have mended it", async || check(&gateway, port)).await;
 
     let repeats = carts.iter().map(|cart| repeat(&client, cart, &account));
     let orders: BTreeSet<String> = join_all(repeats).await.into_iter().collect();
     assert_eq!(orders.len(), CARTS);
-    let since = Instant::now();
-    while !check(&gateway, port) {
-        assert!(since.elapsed() < Duration::from_secs(40), "the repeats broke something");
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
+    until("the repeats break nothing", async || check(&gateway, port)).await;
     drop(process);
 }

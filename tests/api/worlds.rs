@@ -4,7 +4,7 @@
 use std::{
     net::TcpListener,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use futures_util::future::join_all;
@@ -14,7 +14,7 @@ use crate::{
     elections::acknowledged,
     game::{World, arrows, born, carried, descriptions, endow, mint, mutation, seen},
     storm::{check, serve},
-    support::{Gateway, members::Members},
+    support::{Gateway, members::Members, until},
     theater::{assert_map, hall, holding, open},
 };
 
@@ -155,11 +155,7 @@ async fn a_killed_gateway_moves_no_gold_and_holds_no_seat_twice() {
         process = serve(&gateway, port).await;
     };
     scene.play_all(&gateway, &url, kill).await;
-    let since = Instant::now();
-    while !check(&gateway, port) {
-        assert!(since.elapsed() < Duration::from_secs(40), "the sweeps don't mend it");
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
+    until("the sweeps have mended it", async || check(&gateway, port)).await;
     drop(process);
     gateway.sweep().await;
     scene.assert_acknowledged(&gateway).await;

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     metrics::Samples,
-    support::{Gateway, commands, proxy::Cut},
+    support::{Gateway, commands, proxy::Cut, until},
 };
 
 /// A document of these tests.
@@ -126,22 +126,14 @@ where
     let mut held = Vec::new();
     for call in ahead {
         held.push(tokio::spawn(call));
-        while proxy.seen().len() < held.len() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("the call is held", async || proxy.seen().len() >= held.len()).await;
     }
     let count = u32::try_from(calls.len()).expect("some calls");
     let queued: Vec<_> = calls.into_iter().map(tokio::spawn).collect();
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let until = Instant::now() + Duration::from_secs(20);
-    loop {
-        let samples = Samples::of(gateway).await;
-        let waiting = samples.get("docgate_writes_waiting{collection=\"tallies\"}");
-        if waiting >= f64::from(count) {
-            break;
-        }
-        assert!(Instant::now() < until, "{waiting} of {count} calls wait for a shared command");
-    }
+    let waiting = "docgate_writes_waiting{collection=\"tallies\"}";
+    let all_wait = async || Samples::of(gateway).await.get(waiting) >= f64::from(count);
+    until("all calls wait for a shared command", all_wait).await;
     match way {
         Some(way) => proxy.cut(0, way),
         None => proxy.heal(),

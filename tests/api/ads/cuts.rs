@@ -9,7 +9,7 @@ use super::{
 use crate::support::{
     Client, Gateway,
     cuts::{self, Case},
-    short_bounds,
+    short_bounds, until,
 };
 
 /// Sends a mutation whose answer may get lost.
@@ -169,12 +169,8 @@ async fn a_redirect_that_is_cut_anywhere_counts_its_click_once() {
             let response = get(gateway, &format!("/ads/click/{token}")).await;
             assert_eq!(response.status(), 302, "command {at} {way:?}");
             // What goes on behind the answer of the repeat.
-            for _ in 0..100 {
-                if counts(gateway, id).await["clicks"] == json!(1) {
-                    break;
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            }
+            let is_counted = async || counts(gateway, id).await["clicks"] == json!(1);
+            until("the click is counted", is_counted).await;
             let found = counts(gateway, id).await;
             let spent = &found["spentThousandths"];
             assert_eq!((&found["clicks"], spent), (&json!(1), &json!(10_000)), "{at} {way:?}");

@@ -9,8 +9,6 @@ mod privacy;
 mod routes;
 mod serving;
 
-use std::time::Duration;
-
 use docgate::app::rfc3339;
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
@@ -152,12 +150,4 @@ pub async fn request(gateway: &Gateway, method: reqwest::Method, path: &str) -> 
     let client = http_builder().redirect(reqwest::redirect::Policy::none()).build();
     let url = format!("http://{}{path}", gateway.address);
     client.expect("a client").request(method, url).send().await.expect("an answer")
-}
-
-/// Waits for what goes on behind answers.
-pub async fn settled(gateway: &Gateway) {
-    gateway.app.tasks().close();
-    let waited = tokio::time::timeout(Duration::from_secs(10), gateway.app.tasks().wait()).await;
-    waited.expect("background work ends");
-    gateway.app.tasks().reopen();
 }

@@ -5,10 +5,8 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{
-    CLICK, counts, get, launch, number, plan, record, request, serve, settled, with, zone,
-};
-use crate::support::{Gateway, key, short_bounds};
+use super::{CLICK, counts, get, launch, number, plan, record, request, serve, with, zone};
+use crate::support::{Gateway, key, settled, short_bounds};
 
 /// A header of a response.
 fn header<'a>(response: &'a reqwest::Response, name: &str) -> &'a str {

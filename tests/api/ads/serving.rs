@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::{
     PAUSE, SERVE, SITE, at, campaign, change, counts, launch, number, plan, publisher, serve,
-    settled, stored_ads, with, zone,
+    stored_ads, with, zone,
 };
-use crate::support::{Gateway, commands, key, proxy::Cut};
+use crate::support::{Gateway, commands, key, proxy::Cut, settled};
 
 const EXPLAIN: &str = "query($zone: String!, $visitor: String, $keywords: [String!], $count: Int) {
     explainAds(site: \"site.example\", zone: $zone, visitor: $visitor, keywords: $keywords, count: $count) {

@@ -4,7 +4,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{ask, editor, file, lists::slugs, parent, send_file, uploaded};
-use crate::support::Gateway;
+use crate::support::{Gateway, all_nodes, texts_of};
 
 /// A TIFF structure with these entries in its first directory and those of Exif and GPS, as EXIF has it.
 fn tiff(first: &[Entry], exif: &[Entry], gps: &[Entry]) -> Vec<u8> {
@@ -286,22 +286,16 @@ async fn walked(client: &crate::support::Client, condition: Value) -> Vec<String
     let query = "query($by: AssetsBy!, $after: String) { assets(by: $by, first: 3, after: $after) {
         nodes { slug } pageInfo { hasNextPage endCursor } } }";
     let by = json!({ "attributes": { "all": [condition] } });
-    let (mut found, mut after) = (Vec::new(), Value::Null);
-    loop {
-        let response = client.explained(query, json!({ "by": by, "after": after })).await;
+    let found = all_nodes(json!({ "by": by }), async |page| {
+        let response = client.explained(query, page).await;
         let sent = &response["extensions"]["docgate"]["commands"];
         assert_eq!(sent.as_array().map(Vec::len), Some(1), "{response:#}");
         let figure = |name: &str| sent[0][name].as_i64().unwrap_or_else(|| panic!("{response:#}"));
         assert_eq!(figure("docsExamined"), figure("returned"), "{response:#}");
         assert!(figure("keysExamined") <= figure("returned") + 1, "{response:#}");
-        let page = &response["data"]["assets"];
-        let nodes = page["nodes"].as_array().expect("nodes");
-        found.extend(nodes.iter().map(|node| node["slug"].as_str().expect("a slug").to_owned()));
-        if page["pageInfo"]["hasNextPage"] == false {
-            return found;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+        response["data"]["assets"].clone()
+    });
+    texts_of(&found.await, "slug")
 }
 
 #[tokio::test(flavor = "multi_thread")]

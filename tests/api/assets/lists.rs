@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ask, editor, file, parent, uploaded};
-use crate::support::{Client, Gateway, commands};
+use crate::support::{Client, Gateway, all_nodes, commands, texts_of};
 
 const ASSETS: &str = "query($by: AssetsBy!, $first: Int, $after: String) {
     assets(by: $by, first: $first, after: $after) {
@@ -14,11 +14,8 @@ const AUDIENCES: i64 = 3;
 
 /// Slugs of a list, page by page, each one command that looks at little more than it returns.
 pub(super) async fn slugs(client: &Client, by: &Value, first: i32) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut after = Value::Null;
-    loop {
-        let variables = json!({ "by": by, "first": first, "after": after });
-        let response = client.explained(ASSETS, variables).await;
+    let found = all_nodes(json!({ "by": by, "first": first }), async |page| {
+        let response = client.explained(ASSETS, page).await;
         assert_eq!(commands(&response), ["find assetEntries"], "{response:#}");
         let sent = &response["extensions"]["docgate"]["commands"][0];
         if by.get("attributes").is_none() {
@@ -28,14 +25,9 @@ pub(super) async fn slugs(client: &Client, by: &Value, first: i32) -> Vec<String
                 ["docsExamined", "returned"].map(|figure| sent[figure].as_i64().expect("a figure"));
             assert!(examined < returned + 2 * AUDIENCES, "{response:#}");
         }
-        let page = &response["data"]["assets"];
-        let nodes = page["nodes"].as_array().expect("nodes");
-        found.extend(nodes.iter().map(|node| node["slug"].as_str().expect("a slug").to_owned()));
-        if page["pageInfo"]["hasNextPage"] == false {
-            return found;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+        response["data"]["assets"].clone()
+    });
+    texts_of(&found.await, "slug")
 }
 
 #[tokio::test(flavor = "multi_thread")]

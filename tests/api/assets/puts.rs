@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 
 use super::{Door, counts, editor, let_time_pass, noise, parent};
-use crate::support::{Gateway, http, key};
+use crate::support::{Gateway, http, key, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_put_and_put_again() {
@@ -128,22 +128,10 @@ async fn a_put_that_is_cut_leaves_what_was_there() {
     stream.write_all(&noise(1_500_000)).await.expect("sent");
     let id = key(made.body["id"].as_str().expect("an id"));
     let is_under_way = async || super::stored(&gateway, &id).await.get("upload").is_some();
-    let pause = || tokio::time::sleep(std::time::Duration::from_millis(100));
-    for _ in 0..100 {
-        if is_under_way().await {
-            break;
-        }
-        pause().await;
-    }
-    assert!(is_under_way().await);
+    until("the upload is under way", &is_under_way).await;
     drop(stream);
-    for _ in 0..100 {
-        if !is_under_way().await && counts(&gateway).await == [1, 1, 1] {
-            break;
-        }
-        pause().await;
-    }
-    assert_eq!(counts(&gateway).await, [1, 1, 1]);
+    let is_undone = async || !is_under_way().await && counts(&gateway).await == [1, 1, 1];
+    until("the upload is undone", is_undone).await;
     assert_eq!(Door::open(&gateway).bytes("/it", &[]).await, (200, b"first".to_vec()));
     let put = door.put("/it", b"second".to_vec(), &[]).await;
     assert_eq!((put.status, &put.body["length"]), (200, &json!(6)));

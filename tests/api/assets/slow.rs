@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{BOUNDARY, Door, counts, editor, file, noise, send_file, uploaded, with_file};
-use crate::support::{Client, Gateway, short_bounds};
+use crate::support::{Client, Gateway, short_bounds, until};
 
 /// A request that is sent bit by bit.
 pub(super) struct Slow {
@@ -65,12 +65,7 @@ async fn a_beginning_that_comes_slowly_is_no_stalled_upload() {
     tokio::time::sleep(Duration::from_secs(6)).await;
     // More than what is looked at: it is begun now.
     slow.send(&rest[..300_000]).await;
-    for _ in 0..50 {
-        if counts(&gateway).await[0] == 1 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("the upload is begun", async || counts(&gateway).await[0] == 1).await;
     let swept =
         docgate::background::sweep_room(&gateway.app, &docgate::domains::assets::ROOM).await;
     assert_eq!(swept.expect("a sweep"), 0);

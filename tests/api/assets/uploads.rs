@@ -16,7 +16,7 @@ use super::{
     BOUNDARY, CHUNK, Door, ask, blob_of, bson_id, counts, editor, file, form, mutation, noise,
     parent, send_file, send_form, stored, uploaded, with_file,
 };
-use crate::support::{Client, Gateway, http, key, short_bounds};
+use crate::support::{Client, Gateway, http, key, short_bounds, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_becomes_an_asset_that_any_tool_reads() {
@@ -240,7 +240,7 @@ async fn a_client_that_hangs_up_leaves_nothing() {
         with_file("uploadAsset", json!({ "slug": "cut" }), &file("a", "x/y", noise(5_000_000)));
     for cut in [body.len() / 2, body.len() - 10, 700_000] {
         hang_up(&client, &body, cut).await;
-        until(&gateway, [0, 0, 0]).await;
+        until("nothing is left", async || counts(&gateway).await == [0, 0, 0]).await;
         assert_eq!(Door::open(&gateway).get("/cut", &[]).await.status(), 404);
     }
     // The same again, as a whole.
@@ -265,17 +265,6 @@ async fn hang_up(client: &Client, body: &[u8], cut: usize) {
     tokio::time::sleep(Duration::from_millis(300)).await;
 }
 
-/// Waits until so many documents are left.
-async fn until(gateway: &Gateway, wanted: [u64; 3]) {
-    for _ in 0..100 {
-        if counts(gateway).await == wanted {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{:?} is left, not {wanted:?}", counts(gateway).await);
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_goes_silent_is_given_up() {
     let gateway = Gateway::with(|config| config.receive_millis = 500).await;
@@ -296,7 +285,7 @@ async fn a_client_that_goes_silent_is_given_up() {
     let read = stream.read(&mut answer).await.expect("an answer");
     let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
     assert!(answer.contains("wasn't received in time"), "{answer}");
-    until(&gateway, [0, 0, 0]).await;
+    until("nothing is left", async || counts(&gateway).await == [0, 0, 0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,12 +1,10 @@
 //! Carts that can't be finished don't hold up those behind them.
 
-use std::time::Duration;
-
 use docgate::{background, domains};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::RESERVE;
-use crate::support::{Gateway, key, short_bounds};
+use crate::support::{Gateway, key, short_bounds, until};
 
 /// More than one command of the sweep reads.
 const MANY: i64 = 101;
@@ -45,20 +43,17 @@ async fn carts_behind_many_that_cant_be_finished_are_finished() {
     let change = doc! { "$set": { "outbox": [due("nowhere", 10_000)] } };
     carts.update_one(doc! { "_id": key(&owing) }, change).await.expect("changed");
 
-    for _ in 0..300 {
+    until("the sweep gets there", async || {
         // The pass fails for those that can't be finished.
         let _failed = background::sweep_room(&gateway.app, &domains::carts::ROOM).await;
         let (closed, settled) =
             (gateway.cart_document(&closing).await, gateway.cart_document(&owing).await);
         let is_settled = settled.get_array("outbox").is_ok_and(Vec::is_empty);
-        if closed.get("state") == Some(&Bson::from("CANCELLED")) && is_settled {
-            assert_eq!(gateway.available("a").await, 10);
-            let left = doc! { "state": { "$in": ["CANCELLING", "EXPIRING"] } };
-            let left = carts.count_documents(left).await.expect("counted");
-            assert_eq!(left, u64::try_from(2 * MANY).expect("a number"));
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("the sweep never gets there");
+        closed.get("state") == Some(&Bson::from("CANCELLED")) && is_settled
+    })
+    .await;
+    assert_eq!(gateway.available("a").await, 10);
+    let left = doc! { "state": { "$in": ["CANCELLING", "EXPIRING"] } };
+    let left = carts.count_documents(left).await.expect("counted");
+    assert_eq!(left, u64::try_from(2 * MANY).expect("a number"));
 }

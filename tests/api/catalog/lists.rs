@@ -5,7 +5,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{category, change, create, person};
-use crate::support::{Client, Gateway, commands};
+use crate::support::{Client, Gateway, all_nodes, commands, nodes, texts_of};
 
 const LIST: &str = "
     query($by: ProductsBy!, $first: Int, $after: String, $last: Int, $before: String) {
@@ -15,47 +15,45 @@ const LIST: &str = "
         }
     }";
 
-/// A page of a list: its SKUs, and what is known of the pages beside it.
-pub(super) async fn page(client: &Client, arguments: Value) -> (Vec<String>, Value) {
+/// A page of a list.
+async fn connection(client: &Client, arguments: Value) -> Value {
     let response = client.explained(LIST, arguments).await;
     assert!(response.get("errors").is_none(), "{response:#}");
     assert_eq!(commands(&response).len(), 1, "a page is one command");
-    let page = &response["data"]["products"];
-    let edges = page["edges"].as_array().expect("edges");
-    let skus = edges.iter().map(|edge| edge["node"]["sku"].as_str().expect("a SKU").to_owned());
-    (skus.collect(), page["pageInfo"].clone())
+    response["data"]["products"].clone()
+}
+
+/// A page of a list: its SKUs, and what is known of the pages beside it.
+pub(super) async fn page(client: &Client, arguments: Value) -> (Vec<String>, Value) {
+    let page = connection(client, arguments).await;
+    (texts_of(&nodes(&page), "sku"), page["pageInfo"].clone())
 }
 
 /// All SKUs of a list, page by page.
 pub(super) async fn skus(client: &Client, by: &Value, first: i32) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut after = Value::Null;
-    loop {
-        let (skus, info) = page(client, json!({ "by": by, "first": first, "after": after })).await;
-        assert!(skus.len() <= usize::try_from(first).expect("a size"));
-        assert_eq!(info["hasPreviousPage"], !found.is_empty());
-        found.extend(skus);
-        if info["hasNextPage"] == false {
-            return found;
-        }
-        after = info["endCursor"].clone();
-    }
+    all_skus(client, by, first, ["first", "after", "hasPreviousPage"]).await
 }
 
 /// All SKUs of a list, page by page from its end.
 pub(super) async fn skus_from_the_end(client: &Client, by: &Value, last: i32) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut before = Value::Null;
-    loop {
-        let (skus, info) = page(client, json!({ "by": by, "last": last, "before": before })).await;
-        assert!(skus.len() <= usize::try_from(last).expect("a size"));
-        assert_eq!(info["hasNextPage"], !found.is_empty());
-        found.splice(0..0, skus);
-        if info["hasPreviousPage"] == false {
-            return found;
-        }
-        before = info["startCursor"].clone();
-    }
+    all_skus(client, by, last, ["last", "before", "hasNextPage"]).await
+}
+
+/// `behind` tells whether the list goes on where the page was begun.
+async fn all_skus(
+    client: &Client,
+    by: &Value,
+    size: i32,
+    [from, cursor, behind]: [&str; 3],
+) -> Vec<String> {
+    let found = all_nodes(json!({ "by": by, from: size }), async |arguments| {
+        let is_first = arguments.get(cursor).is_none();
+        let page = connection(client, arguments).await;
+        assert!(nodes(&page).len() <= usize::try_from(size).expect("a size"));
+        assert_eq!(page["pageInfo"][behind], !is_first);
+        page
+    });
+    texts_of(&found.await, "sku")
 }
 
 /// The list is this, whatever the size of its pages, from either end.

@@ -1,7 +1,5 @@
 //! Suggestions that callers share, and that a gateway keeps.
 
-use std::time::{Duration, Instant};
-
 use futures_util::future::join_all;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
@@ -9,7 +7,7 @@ use serde_json::{Value, json};
 use super::{album, create, person, thing};
 use crate::{
     metrics::Samples,
-    support::{Client, Gateway, commands},
+    support::{Client, Gateway, commands, until},
 };
 
 const PRODUCTS: &str = "query($text: String!, $first: Int! = 10) {
@@ -142,17 +140,6 @@ async fn a_caller_that_hangs_up_leaves_the_answer_to_the_others() {
         let name = "docgate_mongodb_commands_total{collection=\"products\",command=\"find\",outcome=\"ok\"}";
         Samples::of(&gateway).await.get(name)
     };
-    let until = async |holds: &dyn Fn(f64, f64) -> bool| {
-        let begin = Instant::now();
-        loop {
-            let others = answered(&gateway, "shared").await + answered(&gateway, "kept").await;
-            if holds(answered(&gateway, "read").await, others) {
-                return;
-            }
-            assert!(begin.elapsed() < Duration::from_secs(30), "nobody asks");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
     let before = sent().await;
     let slow = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 1_000 };
     let point = gateway.fail_point(doc! { "times": 1 }, slow).await;
@@ -161,9 +148,11 @@ async fn a_caller_that_hangs_up_leaves_the_answer_to_the_others() {
         tokio::spawn(async move { anyone.field(PRODUCTS, json!({ "text": "supreme" })).await })
     };
     let first = ask();
-    until(&|read, _| read >= 1.0).await;
+    until("the first one asks", async || answered(&gateway, "read").await >= 1.0).await;
     let second = ask();
-    until(&|_, others| others >= 1.0).await;
+    let joined =
+        async || answered(&gateway, "shared").await + answered(&gateway, "kept").await >= 1.0;
+    until("the second one asks", joined).await;
     first.abort();
     assert_eq!(skus(&second.await.expect("no panic")), ["als"]);
     point.off().await;

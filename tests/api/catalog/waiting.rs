@@ -1,7 +1,5 @@
 //! Deletions of products that wait for reserved stock don't hold up those behind them.
 
-use std::time::Duration;
-
 use docgate::{
     background,
     domains::{
@@ -16,7 +14,7 @@ use super::{
     create, product, thing,
     variants::{added, variant},
 };
-use crate::support::{Gateway, short_bounds};
+use crate::support::{Gateway, short_bounds, until};
 
 /// More than one command of the sweep reads.
 const MANY: i64 = 105;
@@ -26,20 +24,17 @@ async fn stored(gateway: &Gateway, collection: &str, id: &str) -> Option<Documen
     gateway.raw(collection).find_one(doc! { "_id": id }).await.expect("read")
 }
 
-/// Sweeps until the condition holds, for half a minute at most.
+/// Sweeps until the condition holds.
 async fn swept_until(gateway: &Gateway, holds: impl AsyncFn() -> bool) {
-    for _ in 0..300 {
+    until("the sweep gets there", async || {
         // No cart stands behind the reservations, and the sweep of carts would find that.
         let is_swept = |name: &str| ["catalog", "categories", "inventory"].contains(&name);
         let rooms = ROOMS.iter().copied().filter(|room| is_swept(room.name));
         // A pass that ran out of time is followed by another one.
         let _passed = background::sweep_each(&gateway.app, rooms).await;
-        if holds().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("the sweep never gets there");
+        holds().await
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,14 +19,7 @@ const FACETS: &str = "query($path: String!) { category(by: { path: $path }) { fa
 
 /// Lets the sweep of categories follow what changed.
 pub(crate) async fn follow(gateway: &Gateway) {
-    let rooms = || ROOMS.iter().copied().filter(|room| room.name == "categories");
-    for _ in 0..20 {
-        let swept = in_time(async || background::sweep_each(&gateway.app, rooms()).await).await;
-        if swept.finished == 0 {
-            return;
-        }
-    }
-    panic!("the sweep never comes to an end");
+    gateway.sweep_whole_room(&domains::categories::ROOM).await;
 }
 
 async fn facets(gateway: &Gateway, path: &str) -> Value {

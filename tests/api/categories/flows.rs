@@ -6,7 +6,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{by_id, copied, music, mutation, plant, put_product};
-use crate::support::{Gateway, cuts, short_bounds};
+use crate::support::{Gateway, cuts, settled, short_bounds};
 
 /// A part of the tree that one case has for itself.
 struct Part {
@@ -173,8 +173,7 @@ async fn what_takes_longer_than_a_run_goes_on_behind_the_answer() {
     };
     assert_eq!(outbox().await, 1, "it isn't done yet");
     slow.off().await;
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
+    settled(&gateway).await;
     assert_eq!(outbox().await, 0);
     assert_eq!(by_id(&gateway, leaf).await["breadcrumbs"][0]["name"], "Renamed");
     gateway.assert_sound().await;

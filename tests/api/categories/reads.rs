@@ -5,7 +5,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{FIELDS, ask, music, plant, put_product};
-use crate::support::{Gateway, commands};
+use crate::support::{Gateway, all_nodes, commands, texts_of};
 
 const MENU: &str = "query($path: String!, $first: Int, $after: String) {
     categories(parentPath: $path, first: $first, after: $after) {
@@ -187,26 +187,19 @@ async fn a_menu_is_answered_from_the_index_alone() {
         ask(&gateway.merchant(), "addTranslation", input).await;
     }
     let profile = Profile::start(&gateway).await;
-    let mut slugs = Vec::new();
-    let mut after = Value::Null;
-    loop {
-        let page = json!({ "path": "/music", "first": 2, "after": after });
+    let found = all_nodes(json!({ "path": "/music", "first": 2 }), async |page| {
         let response = gateway.anonymous().explained(MENU, page).await;
         assert_eq!(commands(&response), ["find categories"]);
-        let menu = &response["data"]["categories"];
-        for node in menu["nodes"].as_array().expect("nodes") {
-            slugs.push(node["slug"].as_str().expect("a slug").to_owned());
-            let own = format!("/music/{}", node["slug"].as_str().expect("a slug"));
-            assert_eq!(node["path"], own);
-            let german = node["names"].as_array().expect("names").len() == 2;
-            assert_eq!(node["name"].as_str().expect("a name").ends_with("Deutsch"), german);
-        }
-        after = menu["pageInfo"]["endCursor"].clone();
-        if menu["pageInfo"]["hasNextPage"] == false {
-            break;
-        }
+        response["data"]["categories"].clone()
+    })
+    .await;
+    for node in &found {
+        let own = format!("/music/{}", node["slug"].as_str().expect("a slug"));
+        assert_eq!(node["path"], own);
+        let german = node["names"].as_array().expect("names").len() == 2;
+        assert_eq!(node["name"].as_str().expect("a name").ends_with("Deutsch"), german);
     }
-    assert_eq!(slugs, ["blues", "folk", "jazz", "rock", "soul"]);
+    assert_eq!(texts_of(&found, "slug"), ["blues", "folk", "jazz", "rock", "soul"]);
     let finds = profile.stop("categories").await;
     assert_eq!(finds.len(), 3);
     for find in finds {
@@ -280,20 +273,13 @@ async fn both_lists_are_read_from_the_end() {
 }
 
 async fn walk(gateway: &Gateway, path: &str, itself: bool, first: i32) -> Vec<String> {
-    let mut paths = Vec::new();
-    let mut after = Value::Null;
-    loop {
-        let page = json!({ "path": path, "self": itself, "first": first, "after": after });
+    let pages = json!({ "path": path, "self": itself, "first": first });
+    let found = all_nodes(pages, async |page| {
         let response = gateway.anonymous().explained(SUBTREE, page).await;
         assert_eq!(commands(&response), ["find categories"], "{response:#}");
-        let found = &response["data"]["categorySubtree"];
-        let nodes = found["nodes"].as_array().expect("nodes");
-        paths.extend(nodes.iter().map(|node| node["path"].as_str().expect("a path").to_owned()));
-        after = found["pageInfo"]["endCursor"].clone();
-        if found["pageInfo"]["hasNextPage"] == false {
-            return paths;
-        }
-    }
+        response["data"]["categorySubtree"].clone()
+    });
+    texts_of(&found.await, "path")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use docgate::{
 };
 use serde_json::{Value, json};
 
-use super::{ask, by_id, contents, copied, music, mutation, plant, put_product, refused};
+use super::{ask, by_id, copied, music, mutation, plant, put_product, refused};
 use crate::support::{Gateway, key};
 use docgate::graphql::node_id::NodeKind;
 
@@ -41,7 +41,7 @@ async fn a_creation_says_what_it_refuses() {
     let idempotency_key = json!({ "slug": "new", "names": english, "idempotencyKey": "" });
     refused(&gateway, "createCategory", idempotency_key, "InvalidInput").await;
 
-    let before = contents(&gateway).await;
+    let before = gateway.contents().await;
     let create = mutation("createCategory");
     for (slug, locale) in
         [("New", "en"), ("a/b", "en"), ("", "en"), ("new", "$set"), ("new", "a.b")]
@@ -54,7 +54,7 @@ async fn a_creation_says_what_it_refuses() {
     assert_eq!(gateway.anonymous().error_code(&create, input.clone()).await, "UNAUTHENTICATED");
     assert_eq!(gateway.shopper("one").error_code(&create, input.clone()).await, "FORBIDDEN");
     assert_eq!(gateway.user("e", &["editor"]).error_code(&create, input).await, "FORBIDDEN");
-    assert_eq!(contents(&gateway).await, before);
+    assert_eq!(gateway.contents().await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,12 +118,12 @@ async fn huge_texts_are_refused() {
     let huge = "x".repeat(16 << 20);
     let input = json!({ "categoryId": music, "locale": "en", "name": huge });
     refused(&gateway, "renameCategory", input, "InvalidInput").await;
-    let before = contents(&gateway).await;
+    let before = gateway.contents().await;
     let input = json!({ "input": { "categoryId": huge } });
     let gone = gateway.merchant().field(&mutation("deleteCategory"), input).await;
     assert_eq!(gone["__typename"], "NotFound");
     assert!(gone.to_string().len() < 1_000, "of a huge id only the beginning is repeated");
-    assert_eq!(contents(&gateway).await, before);
+    assert_eq!(gateway.contents().await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -315,10 +315,10 @@ async fn an_import_can_be_repeated() {
     }
     assert_eq!(bring("/music/jazz", "Jazz").await.expect("imported"), Imported::Changed);
     gateway.assert_sound().await;
-    let before = contents(&gateway).await;
+    let before = gateway.contents().await;
     for path in ["/film/noir", "/", "music", "/music/jazz/"] {
         assert!(matches!(bring(path, "a name").await, Err(Error::BadInput { .. })), "{path}");
     }
     assert!(matches!(bring("/new", "").await, Err(Error::BadInput { .. })));
-    assert_eq!(contents(&gateway).await, before);
+    assert_eq!(gateway.contents().await, before);
 }

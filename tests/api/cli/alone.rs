@@ -3,7 +3,6 @@
 use std::{
     net::TcpListener,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use docgate::managed;
@@ -14,10 +13,7 @@ use mongodb::{
 use tempfile::TempDir;
 
 use super::{done, on};
-use crate::support::fresh_name;
-
-/// How long a mongod may take to start.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{fresh_name, until};
 
 /// A mongod that is killed with the test.
 struct Mongod {
@@ -64,11 +60,10 @@ impl Mongod {
 
     /// Waits until it says this of itself.
     async fn until(&self, what: &str, says: impl Fn(&Document) -> bool) {
-        let (admin, since) = (self.admin().await, Instant::now());
-        while !admin.run_command(doc! { "hello": 1 }).await.is_ok_and(|hello| says(&hello)) {
-            assert!(since.elapsed() < PATIENCE, "{what}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let admin = self.admin().await;
+        let holds =
+            async || admin.run_command(doc! { "hello": 1 }).await.is_ok_and(|hello| says(&hello));
+        until(what, holds).await;
     }
 
     /// Runs a command of docgate on it: what it says when it fails.

@@ -10,6 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Running, ask, ask_with, docgate, done, versions::assert_versions};
+use crate::support::until;
 
 fn demo(data: &Path, more: &[&str]) -> Command {
     of_size("120", data, more)
@@ -133,14 +134,11 @@ async fn jobs_are_done(address: &str, admin: &str) {
     let query = "{ previews: queueStats(queue: \"previews\") { ready claimed }
         invoices: queueStats(queue: \"invoices\") { ready claimed } }";
     let mut seen = HashSet::new();
-    for _ in 0..100 {
+    until("jobs are done", async || {
         seen.insert(ask(address, Some(admin), query).await["data"].to_string());
-        if seen.len() >= 3 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(300)).await;
-    }
-    panic!("nothing is done: {seen:#?}");
+        seen.len() >= 3
+    })
+    .await;
 }
 
 /// Sites are viewed as long as the demo runs, so its charts move.
@@ -163,15 +161,8 @@ async fn charts_move(address: &str, admin: &str) {
     };
     for chart in ["hits", "views"] {
         let (since, before) = seen(chart, None).await;
-        let mut moved = false;
-        for _ in 0..240 {
-            moved = seen(chart, Some(&since)).await.1 > before;
-            if moved {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-        assert!(moved, "the {chart} have moved");
+        let has_moved = async || seen(chart, Some(&since)).await.1 > before;
+        until(&format!("the {chart} have moved"), has_moved).await;
     }
 }
 
@@ -230,25 +221,10 @@ async fn a_demos_cut_flows_are_finished_before_its_users_eyes() {
     assert!(times.iter().all(|time| time.starts_with(&last_year)), "{answer}");
 
     let ends = ["EXPIRED", "CANCELLED", "COMPLETE", "CANCELLED"];
-    let mut now = Vec::new();
-    for _ in 0..120 {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        now = states(&address, shopper, &flows).await;
-        if now == ends {
-            break;
-        }
-    }
-    assert_eq!(now, ends);
+    let have_ended = async || states(&address, shopper, &flows).await == ends;
+    until("the flows have ended", have_ended).await;
     // Its people write as long as it runs.
-    let mut moved = false;
-    for _ in 0..240 {
-        moved = newest().await["id"] != seeded["id"];
-        if moved {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-    assert!(moved, "the shopper's news have moved");
+    until("the shopper's news have moved", async || newest().await["id"] != seeded["id"]).await;
     charts_move(&address, admin).await;
     let check = docgate(&["check", "--mongodb-uri", &uri, "--database", "docgate_demo"]);
     let (code, says, said) = done(check);

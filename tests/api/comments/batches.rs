@@ -1,6 +1,6 @@
 //! Posts that share commands, each with another fate.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, future::join_all};
 use mongodb::bson::doc;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{discussed, few_rooms, migrate, mutation, shown, texts};
 use crate::{
     metrics::Samples,
-    support::{Gateway, key, proxy::Cut},
+    support::{Gateway, key, proxy::Cut, until},
 };
 
 /// What happens to a post while its commit waits.
@@ -172,15 +172,6 @@ const HELD: usize = 2;
 /// Number of posts whose commits wait for these.
 const WAITING: usize = 30;
 
-/// Waits until the condition holds.
-async fn wait_until(what: &str, condition: impl AsyncFn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
-    while !condition().await {
-        assert!(Instant::now() < until, "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 /// Posts thirty comments on one product while the commits of two others are held, so that one command commits them.
 /// `way` is what happens to that command. With `aborts`, the comment 7, which is one of the thirty, is aborted before.
 /// Returns the types of the answers, and how often the product was written.
@@ -206,14 +197,14 @@ async fn posts_on_one_product(way: Option<Cut>, aborts: bool) -> (Vec<Option<Str
     let mut calls = Vec::new();
     for number in 0..HELD {
         calls.push(post(number));
-        wait_until("the commit is held", async || proxy.seen().len() > number).await;
+        until("the commit is held", async || proxy.seen().len() > number).await;
     }
     calls.extend((HELD..HELD + WAITING).map(post));
     let waiting = async || {
         let samples = Samples::of(&gateway).await;
         samples.get("docgate_writes_waiting{collection=\"products\"}") > 29.5
     };
-    wait_until("thirty commits wait for a shared command", waiting).await;
+    until("thirty commits wait for a shared command", waiting).await;
     if aborts {
         abort(&base, &on, "text 7").await;
     }

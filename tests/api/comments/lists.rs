@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     content,
-    support::{Gateway, commands, cuts, now_seconds, token_with},
+    support::{Gateway, all_nodes, commands, cuts, now_seconds, token_with},
 };
 
 /// A small tree: each comment's text is the way to it.
@@ -302,22 +302,16 @@ async fn an_author_finds_own_comments_in_every_layout() {
         [(&anna, Value::Null), (&anna, json!("anna")), (&moderator, json!("anna"))]
     {
         for first in [1, 5, 12] {
-            let (mut found, mut after) = (Vec::new(), Value::Null);
-            loop {
-                let variables = json!({ "author": author, "first": first, "after": after });
-                let response = client.explained(query, variables).await;
+            let pages = json!({ "author": author, "first": first });
+            let found = all_nodes(pages, async |page| {
+                let response = client.explained(query, page).await;
                 let mut sent = commands(&response);
                 sent.sort();
                 // Both lists, and what of the products may be seen.
                 assert_eq!(sent, ["find authoredComments", "find comments", "find products"]);
-                let page = &response["data"]["commentsBy"];
-                let edges = page["edges"].as_array().expect("edges");
-                found.extend(edges.iter().map(|edge| edge["node"].clone()));
-                if page["pageInfo"]["hasNextPage"] == false {
-                    break;
-                }
-                after = page["pageInfo"]["endCursor"].clone();
-            }
+                response["data"]["commentsBy"].clone()
+            })
+            .await;
             assert_eq!(of_texts(&found), expected, "{first}");
             assert!(found.iter().all(|one| one["author"]["id"] == "anna"));
         }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use docgate::config::Config;
 
-use crate::support::{self, Client, Gateway, commands, key};
+use crate::support::{self, Client, Gateway, all_nodes, commands, key, nodes};
 
 pub const LAYOUTS: [&str; 3] = ["PER_DOCUMENT", "PAGED", "EMBEDDED"];
 
@@ -108,8 +108,8 @@ pub fn stored_id(comment_id: &str) -> String {
 /// store while the discussion moves. A list of a comment takes the comment too, and where pages of comments are
 /// short, two may be too few.
 pub async fn all(client: &Client, field: &str, variables: Value, first: i32) -> Vec<Value> {
-    let forwards = read(client, field, &variables, first, false).await;
-    let backwards = read(client, field, &variables, first, true).await;
+    let forwards = read(client, field, &variables, first, "first").await;
+    let backwards = read(client, field, &variables, first, "last").await;
     assert_eq!(forwards, backwards, "{field}");
     forwards
 }
@@ -119,13 +119,9 @@ async fn read(
     field: &str,
     variables: &Value,
     size: i32,
-    is_backward: bool,
+    from: &str,
 ) -> Vec<Value> {
-    let (paging, page_info) = if is_backward {
-        ("last: $size, before: $cursor", "more: hasPreviousPage cursor: startCursor")
-    } else {
-        ("first: $size, after: $cursor", "more: hasNextPage cursor: endCursor")
-    };
+    let paging = "first: $first, after: $after, last: $last, before: $before";
     let is_of_comment = field.starts_with("comment(");
     let own = if is_of_comment {
         "$commentId: ID!"
@@ -134,35 +130,27 @@ async fn read(
     };
     let (field, end) = (field.replace("PAGING", paging), if is_of_comment { "}" } else { "" });
     let query = format!(
-        "query({own}, $size: Int, $cursor: String) {{ {field} {{
-            edges {{ node {{ ...C }} }} pageInfo {{ {page_info} }} }} {end} }} {COMMENT}"
+        "query({own}, $first: Int, $after: String, $last: Int, $before: String) {{ {field} {{
+            edges {{ node {{ ...C }} }}
+            pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} {end} }} {COMMENT}"
     );
-    let mut found = Vec::new();
-    let mut cursor = Value::Null;
-    loop {
-        let mut variables = variables.clone();
-        variables["size"] = json!(size);
-        variables["cursor"] = cursor;
+    let mut variables = variables.clone();
+    variables[from] = json!(size);
+    let found = all_nodes(variables, async |variables| {
         let response = client.explained(&query, variables).await;
         assert!(response.get("errors").is_none(), "{response:#}");
         let data = &response["data"];
         let page = if is_of_comment { &data["comment"]["page"] } else { &data["comments"] };
-        let edges = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}"));
         let sent = commands(&response);
         for read in ["find products", "find comments", "find commentPages"] {
             let most = if is_of_comment || read == "find commentPages" { 2 } else { 1 };
             let times = sent.iter().filter(|one| *one == read).count();
             assert!(times <= most, "{sent:?}");
         }
-        assert!(edges.len() <= usize::try_from(size).expect("a size"));
-        let nodes = edges.iter().map(|edge| edge["node"].clone());
-        let at = if is_backward { 0 } else { found.len() };
-        found.splice(at..at, nodes);
-        if page["pageInfo"]["more"] == false {
-            return found;
-        }
-        cursor = page["pageInfo"]["cursor"].clone();
-    }
+        assert!(nodes(page).len() <= usize::try_from(size).expect("a size"));
+        page.clone()
+    });
+    found.await
 }
 
 const COMMENTS: &str =
@@ -173,7 +161,7 @@ const SUBTHREAD: &str = "comment(by: { id: $commentId }) { page: subthread(PAGIN
 /// Texts of all comments by time.
 pub async fn texts(gateway: &Gateway, on: &str) -> Vec<String> {
     let variables = json!({ "subjectId": on });
-    of_texts(&read(&gateway.anonymous(), COMMENTS, &variables, 100, false).await)
+    of_texts(&read(&gateway.anonymous(), COMMENTS, &variables, 100, "first").await)
 }
 
 pub fn of_texts(comments: &[Value]) -> Vec<String> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{LAYOUTS, does, id_of, of_texts, open, post, posted};
 use crate::{
     content,
-    support::{Client, Gateway, commands, key},
+    support::{Client, Gateway, all_nodes, commands, key, nodes},
 };
 
 const BY: &str = "query($author: ID, $first: Int, $after: String) {
@@ -20,18 +20,12 @@ const ENTITIES: &str = "_entities(representations: [{ __typename: \"Page\", id: 
 
 /// Texts of someone's comments as that client sees them. Each page is as long as was asked for, but for the last.
 async fn by(client: &Client, author: &str, first: usize) -> Vec<String> {
-    let (mut found, mut after) = (Vec::new(), Value::Null);
-    loop {
-        let variables = json!({ "author": author, "first": first, "after": after });
-        let page = client.field(BY, variables).await;
-        let edges = page["edges"].as_array().expect("edges");
-        found.extend(of_texts(&edges.iter().map(|edge| edge["node"].clone()).collect::<Vec<_>>()));
-        if page["pageInfo"]["hasNextPage"] == false {
-            return found;
-        }
-        assert_eq!(edges.len(), first);
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+    let found = all_nodes(json!({ "author": author, "first": first }), async |page| {
+        let page = client.field(BY, page).await;
+        assert!(nodes(&page).len() == first || page["pageInfo"]["hasNextPage"] == false);
+        page
+    });
+    of_texts(&found.await)
 }
 
 /// Pages that are seen by everyone, by analysts, later, and by editors alone, each discussed in that layout.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{at, by_id, create, draft, editor, id, mutation, publish, put, version};
-use crate::support::{Gateway, cuts, short_bounds};
+use crate::support::{Gateway, cuts, settled, short_bounds};
 
 /// Sends a mutation that may be cut; an answer must be content or an error that invites to try again.
 async fn send(gateway: &Gateway, field: &str, input: Value) {
@@ -155,9 +155,7 @@ async fn a_client_that_hangs_up_cuts_nothing() {
     });
     tokio::time::sleep(std::time::Duration::from_millis(15)).await;
     moving.abort();
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
-    gateway.app.tasks().reopen();
+    settled(&gateway).await;
     gateway.sweep().await;
     gateway.assert_sound().await;
     let moved = at(&gateway.anonymous(), "/diary/entry-0").await["path"] == "/diary/entry-0";

@@ -100,18 +100,18 @@ async fn a_time_that_is_past_moves_nothing_back() {
     assert_eq!(second["publishedAt"], first["publishedAt"]);
     assert!(second["updatedAt"].as_str() > first["updatedAt"].as_str(), "{second}");
     assert_eq!(published["updatedAt"], second["updatedAt"], "answered as it is seen");
-    let before = super::contents(&gateway).await;
+    let before = gateway.contents().await;
     publish(&gateway, &edited, Some(past)).await;
     publish(&gateway, &edited, None).await;
-    assert!(super::contents(&gateway).await == before, "a repeat changes nothing");
+    assert!(gateway.contents().await == before, "a repeat changes nothing");
     // Where nothing was shown it is the place in feeds, and that once only.
     let old = create(&gateway, draft("PAGE", "old", None)).await;
     publish(&gateway, &old, Some(past)).await;
     let seen = at(&anyone, "/old").await;
     assert_eq!((&seen["publishedAt"], &seen["updatedAt"]), (&json!(past), &json!(past)));
-    let before = super::contents(&gateway).await;
+    let before = gateway.contents().await;
     publish(&gateway, &old, Some(past)).await;
-    assert!(super::contents(&gateway).await == before, "a repeat changes nothing");
+    assert!(gateway.contents().await == before, "a repeat changes nothing");
     let pages = listed_by(&anyone, &json!({ "type": "PAGE" }), 10).await;
     assert_eq!(pages, ["/page", "/old"]);
     gateway.assert_sound().await;
@@ -146,14 +146,14 @@ async fn while_a_deletion_is_tried_nobody_hears_that_it_is_gone() {
     let mark = vec![doc! { "$set": { "deleting": { "by": "x", "at": "$$NOW" } } }];
     let own = doc! { "_id": key(id(&folder)) };
     nodes(&gateway).update_one(own.clone(), mark.clone()).await.expect("marked");
-    let before = super::contents(&gateway).await;
+    let before = gateway.contents().await;
     for (field, input) in &inputs {
         let said = editor(&gateway).run(&mutation(field), json!({ "input": input })).await;
         let error = &said["errors"][0]["extensions"];
         assert_eq!((&error["code"], &error["retryable"]), (&json!("UNAVAILABLE"), &json!(true)));
         assert_eq!(at(&gateway.anonymous(), "/folder").await["title"], "folder");
     }
-    assert!(super::contents(&gateway).await == before);
+    assert!(gateway.contents().await == before);
     // Who has the lock knows that the deletion is over.
     let into = json!({ "contentId": page, "parentId": id(&folder) });
     assert_eq!(ask(&gateway, "moveContent", into).await["path"], "/folder/page");

@@ -11,7 +11,7 @@ mod writes;
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway};
+use crate::support::{Client, Gateway, all_nodes, nodes, settled, texts_of};
 
 const CONTENT: &str = "
     __typename
@@ -113,11 +113,8 @@ const LIST: &str = "query($by: ContentsBy!, $first: Int, $after: String) {
 /// Paths of a list, a page of `first` after the other. Each page is one command that looks at no more
 /// than it returns; for who has roles, at the first of each range as well.
 async fn listed_by(client: &Client, by: &Value, first: usize) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut after = Value::Null;
-    loop {
-        let arguments = json!({ "by": by, "first": first, "after": after });
-        let response = client.explained(LIST, arguments).await;
+    let found = all_nodes(json!({ "by": by, "first": first }), async |page| {
+        let response = client.explained(LIST, page).await;
         assert!(response.get("errors").is_none(), "{response:#}");
         let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
         // Pictures are read side by side.
@@ -126,24 +123,18 @@ async fn listed_by(client: &Client, by: &Value, first: usize) -> Vec<String> {
         let figure = |name: &str| -> u64 {
             sent.iter().map(|read| read[name].as_u64().expect("a figure")).sum()
         };
+        let found = &response["data"]["contents"];
         if by.get("text").is_none() {
-            let page =
-                response["data"]["contents"]["edges"].as_array().expect("edges").len() as u64;
-            let more = u64::from(response["data"]["contents"]["pageInfo"]["hasNextPage"] == true);
+            let more = u64::from(found["pageInfo"]["hasNextPage"] == true);
+            let page = nodes(found).len() as u64;
             let (looked_at, roles) = (figure("docsExamined"), client.token.is_some());
             let ranges = if roles { 6 } else { 0 };
             let fits = (page + more..=page + more + ranges).contains(&looked_at);
             assert!(fits, "{by}: {sent:#?}");
         }
-        let page = &response["data"]["contents"];
-        for edge in page["edges"].as_array().expect("edges") {
-            found.push(edge["node"]["path"].as_str().expect("a path").to_owned());
-        }
-        if page["pageInfo"]["hasNextPage"] == false {
-            return found;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+        found.clone()
+    });
+    texts_of(&found.await, "path")
 }
 
 /// The list, which is the same whatever the size of its pages.
@@ -155,23 +146,12 @@ async fn listed(client: &Client, by: Value) -> Vec<String> {
     all
 }
 
-/// Everything but the leases, which come and go.
-async fn contents(
-    gateway: &Gateway,
-) -> std::collections::BTreeMap<String, Vec<mongodb::bson::Document>> {
-    let mut all = gateway.snapshot().await;
-    all.remove("leases");
-    all
-}
-
 /// Asks for what must be refused with this type, and proves that nothing changed.
 async fn refused(gateway: &Gateway, field: &str, input: Value, with: &str) -> Value {
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
-    gateway.app.tasks().reopen();
-    let before = contents(gateway).await;
+    settled(gateway).await;
+    let before = gateway.contents().await;
     let answer = ask(gateway, field, input).await;
     assert_eq!(answer["__typename"], with, "{answer:#}");
-    assert_eq!(contents(gateway).await, before);
+    assert_eq!(gateway.contents().await, before);
     answer
 }

@@ -4,7 +4,7 @@ use atom_syndication::Feed;
 use serde_json::{Value, json};
 
 use super::{ask, at, create, draft, editor, listed, listed_by, publish, put};
-use crate::support::{Gateway, commands, http};
+use crate::support::{Gateway, all_nodes, commands, http, texts_of};
 
 /// A picture of one grey pixel, in PNG.
 pub(super) const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
@@ -96,20 +96,12 @@ async fn galleries_and_tags_show_pictures_with_everything_else_in_one_order() {
 
 /// Paths of a list, page by page.
 async fn paths(gateway: &Gateway, by: Value, first: i32) -> Vec<String> {
-    let (mut found, mut after) = (Vec::new(), Value::Null);
-    loop {
-        let arguments = json!({ "by": by, "first": first, "after": after });
-        let response = gateway.anonymous().explained(super::LIST, arguments).await;
+    let found = all_nodes(json!({ "by": by, "first": first }), async |page| {
+        let response = gateway.anonymous().explained(super::LIST, page).await;
         assert_eq!(commands(&response).len(), 2, "{response:#}");
-        let page = &response["data"]["contents"];
-        let edges = page["edges"].as_array().expect("edges").iter();
-        let path = |edge: &Value| edge["node"]["path"].as_str().expect("a path").to_owned();
-        found.extend(edges.map(path));
-        if page["pageInfo"]["hasNextPage"] == false {
-            return found;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+        response["data"]["contents"].clone()
+    });
+    texts_of(&found.await, "path")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,14 +1,12 @@
 //! What readers see: by path and id, in feeds, by text; when, and who.
 
-use std::time::Duration;
-
 use mongodb::bson::{self, DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
     SEEN, ask, at, by_id, create, draft, editor, id, listed, listed_by, publish, put, site,
 };
-use crate::support::{Client, Gateway, commands, cuts};
+use crate::support::{Client, Gateway, commands, cuts, until};
 
 /// So many milliseconds from the gateway's next question for the server's clock on.
 async fn moment(gateway: &Gateway, millis: i64) -> String {
@@ -141,12 +139,7 @@ async fn a_feed_across_a_publish_time() {
         let own = doc! { "metadata.path": format!("/blog/{slug}") };
         nodes.update_one(own, doc! { "$set": times }).await.expect("written");
     }
-    let seen = async {
-        while at(&anyone, "/blog/new").await == Value::Null {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), seen).await.expect("it is published");
+    until("it is published", async || at(&anyone, "/blog/new").await != Value::Null).await;
     assert!(moment(&gateway, 0).await >= soon, "not before its time");
     for (by, all) in &feeds {
         assert_eq!(listed_by(&anyone, by, 10).await, shown(2, *all), "{by}");

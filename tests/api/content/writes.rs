@@ -77,10 +77,10 @@ async fn of_two_editors_with_one_nonce_one_wins_and_the_other_gets_the_current_t
     // What was said again is answered again, as long as nobody came between.
     let first = edit(won[0], "second");
     let second = ask(&gateway, "editContent", first.clone()).await;
-    let before = super::contents(&gateway).await;
+    let before = gateway.contents().await;
     let again = ask(&gateway, "editContent", first).await;
     assert_eq!(again["draft"]["version"], second["draft"]["version"]);
-    let after = super::contents(&gateway).await;
+    let after = gateway.contents().await;
     assert_eq!(before["nodeRevisions"], after["nodeRevisions"]);
     gateway.sweep().await;
     gateway.assert_sound().await;
@@ -212,9 +212,9 @@ async fn what_is_moved_is_found_by_the_paths_that_it_had() {
     let input = json!({ "contentId": blog, "parentId": de, "slug": "tagebuch" });
     let moved = ask(&gateway, "moveContent", input.clone()).await;
     assert_eq!(moved["path"], "/de/tagebuch");
-    let before = super::contents(&gateway).await;
+    let before = gateway.contents().await;
     assert_eq!(ask(&gateway, "moveContent", input).await["path"], "/de/tagebuch");
-    assert!(super::contents(&gateway).await == before, "a repeat changes nothing");
+    assert!(gateway.contents().await == before, "a repeat changes nothing");
     let entry = at(&anyone, "/de/tagebuch/one").await;
     assert_eq!((entry["id"].as_str(), &entry["redirectedFrom"]), (Some(&*one), &Value::Null));
     let query = "query($path: String!) { content(by: { path: $path }) { id path redirectedFrom } }";
@@ -342,7 +342,7 @@ async fn what_holds_something_isnt_deleted() {
 }
 
 async fn contents_of(gateway: &Gateway) -> (usize, usize) {
-    let all = super::contents(gateway).await;
+    let all = gateway.contents().await;
     let count = |name: &str| all.get(name).map_or(0, Vec::len);
     (count("nodes"), count("nodeRevisions"))
 }
@@ -434,10 +434,10 @@ async fn bad_input_names_its_field_and_changes_nothing() {
         refused(&gateway, "editContent", odd, "InvalidInput").await["field"],
         "input.version"
     );
-    let before = super::contents(&gateway).await;
+    let before = gateway.contents().await;
     let input = json!({ "input": { "contentId": id(&page) } });
     let deletion = mutation("deleteContent");
     assert_eq!(gateway.anonymous().error_code(&deletion, input.clone()).await, "UNAUTHENTICATED");
     assert_eq!(gateway.merchant().error_code(&deletion, input).await, "FORBIDDEN");
-    assert!(super::contents(&gateway).await == before);
+    assert!(gateway.contents().await == before);
 }

@@ -7,7 +7,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{LOG, day, event, list, log, logged, settled};
-use crate::support::{Gateway, proxy::Cut};
+use crate::support::{Gateway, proxy::Cut, until};
 
 const DURABILITIES: [&str; 4] = ["UNACKNOWLEDGED", "ACKNOWLEDGED", "JOURNALED", "MAJORITY"];
 
@@ -95,16 +95,11 @@ async fn without_mongodb_a_caller_is_told_and_never_waits_for_good() {
     settled(&gateway).await;
     proxy.heal();
     // The client looks for the server again.
-    let mut is_back = false;
-    for _ in 0..40 {
+    until("the server is back", async || {
         let input = json!({ "input": { "events": [event("/back", &at)] } });
-        is_back = gateway.service().run(LOG, input).await.get("errors").is_none();
-        if is_back {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(250)).await;
-    }
-    assert!(is_back);
+        gateway.service().run(LOG, input).await.get("errors").is_none()
+    })
+    .await;
     assert!(list(&gateway, json!({ "path": "/away" })).await.is_empty());
 }
 

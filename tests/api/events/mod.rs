@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway};
+use crate::support::{self, Client, Gateway};
 
 pub(super) const LOG: &str = "mutation($input: LogEventsInput!) { logEvents(input: $input) {
     __typename ... on EventsLogged { count durability isAcknowledged caveat failures { index field reason } }
@@ -61,9 +61,7 @@ pub(super) async fn months(gateway: &Gateway) -> Vec<String> {
 
 /// Waits for what goes on behind answers, and until a majority has it.
 pub(super) async fn settled(gateway: &Gateway) {
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
-    gateway.app.tasks().reopen();
+    support::settled(gateway).await;
     gateway.raw("settled").insert_one(doc! {}).await.expect("inserted");
 }
 

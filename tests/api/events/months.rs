@@ -3,10 +3,10 @@
 use docgate::domains;
 use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{LIST, analyst, day, event, list, log, logged, months};
-use crate::support::Gateway;
+use crate::support::{Gateway, all_nodes, texts_of};
 
 /// Midnight of the first day of the month before the last one, and of the one after it.
 fn two_months(gateway: &Gateway) -> [String; 2] {
@@ -66,31 +66,10 @@ async fn a_list_crosses_months_both_ways() {
             edges { cursor node { at } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }";
     let client = analyst(&gateway);
     for size in [1, 2, 4, 100] {
-        for (from, end, more, is_backward) in [
-            (["first", "after"], "endCursor", "hasNextPage", false),
-            (["last", "before"], "startCursor", "hasPreviousPage", true),
-        ] {
-            let (mut found, mut cursor) = (Vec::new(), Value::Null);
-            loop {
-                let page = client.field(query, json!({ from[0]: size, from[1]: cursor })).await;
-                let edges = page["edges"].as_array().expect("edges");
-                let mut of_page: Vec<_> = edges
-                    .iter()
-                    .map(|edge| edge["node"]["at"].as_str().expect("a time").to_owned())
-                    .collect();
-                if is_backward {
-                    of_page.reverse();
-                }
-                found.extend(of_page);
-                if page["pageInfo"][more] == false {
-                    break;
-                }
-                cursor = page["pageInfo"][end].clone();
-            }
-            if is_backward {
-                found.reverse();
-            }
-            assert_eq!(found, newest_first, "{size} {from:?}");
+        for from in ["first", "last"] {
+            let pages = json!({ from: size });
+            let found = all_nodes(pages, async |page| client.field(query, page).await);
+            assert_eq!(texts_of(&found.await, "at"), newest_first, "{size} {from}");
         }
     }
     // A range begins with its first time, and ends before its last one.

@@ -9,7 +9,7 @@ use crate::support::{
     cuts::{self, Case},
     key,
     proxy::Cut,
-    short_bounds,
+    short_bounds, until,
 };
 
 /// A thing is dropped, and picked up and dropped again before it has left the first time. It stays one thing.
@@ -31,12 +31,8 @@ async fn a_thing_that_returns_before_its_leaving_is_finished_stays_one() {
     });
     proxy.reached().await;
     let sibling = gateway.sibling().await;
-    for _ in 0..200 {
-        if scene.things(&sibling, &scene.hall).await == ["stone"] {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    let is_there = async || scene.things(&sibling, &scene.hall).await == ["stone"];
+    until("the stone is in the hall", is_there).await;
     let player = sibling.player(&scene.player);
     let picked = player.plays("pickUp", input.clone()).await;
     assert_eq!(descriptions(&picked["inventory"]), ["stone"], "{picked:#}");

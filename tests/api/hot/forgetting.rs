@@ -6,7 +6,7 @@ use mongodb::bson::Bson;
 
 use crate::{
     shop::{account, add, cart, checkout, settled, state, stock, stocked, stored},
-    support::{Client, Gateway, key, proxy::Cut, short_bounds},
+    support::{Client, Gateway, key, proxy::Cut, short_bounds, until},
 };
 
 /// Number of reservations of one SKU that are forgotten by one write.
@@ -49,13 +49,8 @@ async fn sold(gateway: &Gateway, buyers: &[Buyer]) {
     join_all(buyers.iter().map(Buyer::buys)).await;
     for buyer in buyers {
         // What follows the answer may have to find the server again first.
-        for _ in 0..200 {
-            if state(gateway, "carts", &buyer.cart).await == "COMPLETE" {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        assert_eq!(state(gateway, "carts", &buyer.cart).await, "COMPLETE");
+        let is_complete = async || state(gateway, "carts", &buyer.cart).await == "COMPLETE";
+        until("the cart is complete", is_complete).await;
     }
     settled(gateway).await;
 }

@@ -7,7 +7,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::json;
 
 use super::{MOMENT, STOCK, available, set, stock};
-use crate::support::{Gateway, token};
+use crate::support::{Gateway, Turn, token, until};
 
 /// How many change streams the gateway has open on a collection.
 pub async fn change_streams(gateway: &Gateway, collection: &str) -> usize {
@@ -66,13 +66,8 @@ async fn all_subscribers_of_a_collection_share_one_change_stream() {
     tokio::time::sleep(MOMENT).await;
     assert_eq!(change_streams(&gateway, "inventory").await, 2);
     drop((sockets, events, parts, there));
-    for _ in 0..100 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        if change_streams(&gateway, "inventory").await == 0 {
-            return;
-        }
-    }
-    panic!("nobody listens, and the stream is open");
+    let is_closed = async || change_streams(&gateway, "inventory").await == 0;
+    until("the stream that nobody follows is closed", is_closed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,16 +122,17 @@ async fn following(gateway: &Gateway) -> crate::support::live::Socket {
 #[tokio::test(flavor = "multi_thread")]
 async fn where_the_stream_has_lost_its_place_subscribers_are_told() {
     let gateway = Gateway::start().await;
+    let turn = Turn::take().await;
     let mut socket = following(&gateway).await;
     // ChangeStreamHistoryLost
     let lost = doc! { "failCommands": ["getMore"], "errorCode": 286 };
-    let point = gateway.fail_point(doc! { "times": 1 }, lost.clone()).await;
+    let point = gateway.fail_point_in(turn, doc! { "times": 1 }, lost.clone()).await;
     let next = socket.next("1").await;
     assert_eq!(available(&next), 1, "also where nothing is new");
     assert_eq!(next["extensions"]["docgate"], json!({ "reset": true }));
-    point.off().await;
+    let turn = point.off().await;
     // Changes while there is no stream.
-    let point = gateway.fail_point(doc! { "times": 1 }, lost).await;
+    let point = gateway.fail_point_in(turn, doc! { "times": 1 }, lost).await;
     set(&gateway, "a", 2).await;
     let mut next = socket.next("1").await;
     if next.get("extensions").is_none() {
@@ -156,17 +152,18 @@ async fn where_the_stream_has_lost_its_place_subscribers_are_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn where_the_stream_breaks_and_goes_on_nothing_is_lost() {
     let gateway = Gateway::start().await;
+    let turn = Turn::take().await;
     let mut socket = following(&gateway).await;
     // Not now, also not when it is opened again: as in an election.
     let away = doc! { "failCommands": ["getMore", "aggregate"], "errorCode": 11_602 };
-    let point = gateway.fail_point(doc! { "times": 3 }, away).await;
+    let point = gateway.fail_point_in(turn, doc! { "times": 3 }, away).await;
     tokio::time::sleep(2 * MOMENT).await;
     set(&gateway, "a", 2).await;
     let next = socket.next("1").await;
     assert_eq!((available(&next), next.get("extensions")), (2, None));
-    point.off().await;
+    let turn = point.off().await;
     let cut = doc! { "failCommands": ["getMore"], "closeConnection": true };
-    let point = gateway.fail_point(doc! { "times": 1 }, cut).await;
+    let point = gateway.fail_point_in(turn, doc! { "times": 1 }, cut).await;
     tokio::time::sleep(2 * MOMENT).await;
     set(&gateway, "a", 3).await;
     let next = socket.next("1").await;

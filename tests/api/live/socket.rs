@@ -13,7 +13,7 @@ use super::{MOMENT, STOCK, available, set, short_token, stock};
 use crate::support::{
     Gateway,
     live::{Socket, TRANSPORT},
-    now_seconds, token, token_with,
+    now_seconds, token, token_with, until,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -321,13 +321,8 @@ async fn a_mutation_goes_on_whose_socket_was_cut() {
         gateway.anonymous().field(asked, json!({})).await["available"].clone()
     };
     assert_eq!(standing().await, 5, "it was cut before it wrote");
-    for _ in 0..50 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        if standing().await == 7 {
-            return point.off().await;
-        }
-    }
-    panic!("it was given up with its socket");
+    until("it goes on without its socket", async || standing().await == 7).await;
+    point.off().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use mongodb::bson::{Document, doc};
 use super::{day, insert_old, one, record, version};
 use crate::{
     cli::{Running, done, on},
-    support::Gateway,
+    support::{Gateway, until},
 };
 
 /// Runs the command on the gateway's database.
@@ -121,11 +121,7 @@ async fn one_that_was_cut_is_continued_by_a_repeat() {
     insert_days(&gateway, DAYS).await;
     let slow = ["migrate", "statsDaily", "--per-second", "200"];
     let running = Running::start(on(gateway.database.name(), &slow));
-    let mut done = 0;
-    while done == 0 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        done = with_version(&gateway, 2).await;
-    }
+    until("it upgrades", async || with_version(&gateway, 2).await > 0).await;
     running.signal("TERM");
     let code = tokio::task::spawn_blocking(|| running.ends()).await.expect("it ends");
     assert_eq!(code, 3);

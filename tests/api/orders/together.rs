@@ -28,14 +28,7 @@ fn prompt_and_short(config: &mut Config) {
 /// Lets the sweep of orders follow what changed.
 async fn follow(gateway: &Gateway) {
     settled(gateway).await;
-    let rooms = || ROOMS.iter().copied().filter(|room| room.name == "orders");
-    for _ in 0..20 {
-        let swept = in_time(async || background::sweep_each(&gateway.app, rooms()).await).await;
-        if swept.finished == 0 {
-            return;
-        }
-    }
-    panic!("the sweep never comes to an end");
+    gateway.sweep_whole_room(&domains::orders::ROOM).await;
 }
 
 /// Products for nothing, so that orders need no payment.

@@ -18,7 +18,7 @@ use crate::{
     events::{self, day, event},
     shop::{account, placed, stocked},
     social,
-    support::{Client, Gateway},
+    support::{Client, Gateway, until},
 };
 
 const HIT: &str = "mutation($hits: [HitInput!]!) { recordHits(input: { hits: $hits }) {
@@ -65,15 +65,8 @@ async fn ended(gateway: Gateway) {
 
 /// Asks until the answer is this one: a majority has a journalled write a little later.
 async fn becomes(client: &Client, query: &str, variables: Value, expected: Value) {
-    let since = Instant::now();
-    loop {
-        let answer = client.field(query, variables.clone()).await;
-        if answer == expected {
-            return;
-        }
-        assert!(since.elapsed() < Duration::from_secs(10), "{answer:#} isn't {expected:#}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let what = expected.to_string();
+    until(&what, async || client.field(query, variables.clone()).await == expected).await;
 }
 
 /// The database of a group, by the test's own client.

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{BLOCK, CIRCLE, CREATE_USER, UNBLOCK, circle, does, people, uncircle};
-use crate::support::{Client, Gateway, cuts, proxy::Seen};
+use crate::support::{Client, Gateway, all_nodes, cuts, proxy::Seen, texts_of};
 
 const USER: &str =
     "query($id: ID) { user(id: $id) { id userId name about version circles followerCount } }";
@@ -151,16 +151,10 @@ async fn followers_are_listed_page_by_page() {
         people(&gateway, &[fan]).await;
         circle(&gateway, fan, "star", "stars").await;
     }
-    let (mut found, mut after) = (Vec::new(), Value::Null);
-    loop {
-        let variables = json!({ "userId": "star", "first": 10, "after": after });
-        let page = gateway.shopper("star").field(FOLLOWERS, variables).await;
-        found.extend(subjects(&page));
-        if page["pageInfo"]["hasNextPage"] == false {
-            break;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+    let star = gateway.shopper("star");
+    let pages = json!({ "userId": "star", "first": 10 });
+    let found = all_nodes(pages, async |page| star.field(FOLLOWERS, page).await).await;
+    let mut found = texts_of(&found, "userId");
     found.sort();
     let mut fans = fans;
     fans.sort();

@@ -12,20 +12,14 @@ use super::{
     BLOCK, COMMENT, DELETE_POST, EDIT_POST, NEWS, UNBLOCK, VOTE, celebrities::celebrate, circle,
     deliver, does, incoming, news, people, posted, posted_with, texts, wall,
 };
-use crate::support::{Gateway, commands, cuts, key, proxy::Seen};
+use crate::support::{Gateway, all_nodes, commands, cuts, key, proxy::Seen, texts_of};
 
 /// Every page of the news, read with this page size.
 pub(super) async fn all_news(gateway: &Gateway, by: &str, month: Value, first: i32) -> Vec<String> {
-    let (mut found, mut after) = (Vec::new(), Value::Null);
-    loop {
-        let variables = json!({ "month": month, "first": first, "after": after });
-        let page = gateway.shopper(by).field(NEWS, variables).await;
-        found.extend(texts(&page));
-        if page["pageInfo"]["hasNextPage"] == false {
-            return found;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
-    }
+    let client = gateway.shopper(by);
+    let pages = json!({ "month": month, "first": first });
+    let found = all_nodes(pages, async |page| client.field(NEWS, page).await);
+    texts_of(&found.await, "text")
 }
 
 /// The pages of a user's news as they are stored: month, number, and number of copies.

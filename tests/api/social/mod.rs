@@ -9,8 +9,6 @@ mod feeds;
 mod posts;
 mod privacy;
 
-use std::time::{Duration, Instant};
-
 use docgate::background;
 use mongodb::{
     bson::{DateTime, doc},
@@ -19,7 +17,7 @@ use mongodb::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Client, Gateway};
+use crate::support::{Client, Gateway, until};
 
 const CREATE_USER: &str = "mutation($input: CreateUserInput!) { createUser(input: $input) {
     __typename ... on User { id userId name about version }
@@ -137,12 +135,7 @@ pub async fn bury(gateway: &Gateway) {
 pub async fn deliver(gateway: &Gateway) {
     let stop = CancellationToken::new();
     let working = tokio::spawn(background::work(gateway.app.clone(), stop.clone()));
-    let begin = Instant::now();
-    while pending(gateway).await > 0 {
-        let is_late = begin.elapsed() > Duration::from_secs(60);
-        assert!(!is_late, "the jobs never end: {:#?}", gateway.snapshot().await.remove("jobs"));
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the jobs are done", async || pending(gateway).await == 0).await;
     stop.cancel();
     working.await.expect("no panic");
 }

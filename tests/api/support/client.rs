@@ -177,36 +177,3 @@ pub fn commands(response: &Value) -> Vec<String> {
         })
         .collect()
 }
-
-/// Reads a list in pages of two, from its beginning and from its end, each page by one command. Both must show the
-/// same nodes in the same order, which are returned. `list` is the root field with its own arguments, such as
-/// `transfers(state: DONE`, and `node` selects the fields of a node.
-pub async fn pages_both_ways(client: &Client, list: &str, node: &str) -> Vec<Value> {
-    let query = format!(
-        "query($first: Int, $after: String, $last: Int, $before: String) {{
-            list: {list} first: $first, after: $after, last: $last, before: $before) {{
-                nodes {{ {node} }}
-                pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"
-    );
-    let [mut forward, mut backward] = [Vec::new(), Vec::new()];
-    for (from, end, more, found) in [
-        (["first", "after"], "endCursor", "hasNextPage", &mut forward),
-        (["last", "before"], "startCursor", "hasPreviousPage", &mut backward),
-    ] {
-        let mut cursor = Value::Null;
-        loop {
-            let response = client.explained(&query, json!({ from[0]: 2, from[1]: cursor })).await;
-            assert_eq!(commands(&response).len(), 1, "{response:#}");
-            let page = &response["data"]["list"];
-            found.push(page["nodes"].as_array().expect("nodes").clone());
-            if page["pageInfo"][more] == json!(false) {
-                break;
-            }
-            cursor = page["pageInfo"][end].clone();
-        }
-    }
-    backward.reverse();
-    let (forward, backward) = (forward.concat(), backward.concat());
-    assert_eq!(forward, backward, "{list}");
-    forward
-}

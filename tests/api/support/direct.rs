@@ -29,6 +29,18 @@ pub async fn in_time<T>(call: impl AsyncFn() -> Result<T, Error>) -> T {
     call().await.expect("an answer in time")
 }
 
+/// Waits until what goes on behind the answers of a gateway has ended.
+///
+/// # Panics
+/// It doesn't end within two minutes.
+pub async fn settled(gateway: &Gateway) {
+    let tasks = gateway.app.tasks();
+    tasks.close();
+    let ended = tokio::time::timeout(Duration::from_secs(120), tasks.wait()).await;
+    ended.expect("what goes on behind the answers ends");
+    tasks.reopen();
+}
+
 impl Gateway {
     /// What `docgate check` reports.
     pub async fn check(&self) -> Report {
@@ -53,5 +65,15 @@ impl Gateway {
     /// Runs the sweep of a room once. Returns how many flows it finished.
     pub async fn sweep_room(&self, room: &Room) -> u64 {
         in_time(async || background::sweep_room(&self.sweeper, room).await).await
+    }
+
+    /// Runs the sweep of a room until nothing is left to finish.
+    pub async fn sweep_whole_room(&self, room: &Room) {
+        for _ in 0..20 {
+            if self.sweep_room(room).await == 0 {
+                return;
+            }
+        }
+        panic!("the sweep never comes to an end");
     }
 }

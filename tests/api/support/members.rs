@@ -13,6 +13,8 @@ use mongodb::{
 };
 use tempfile::TempDir;
 
+use super::until;
+
 /// Starts a mongod, writes its process id, and kills it when the standard input ends: with the test, whatever ends it.
 const KEEP: &str =
     r#""$0" "$@" </dev/null >/dev/null 2>&1 & echo $!; cat >/dev/null; kill -9 $! 2>/dev/null"#;
@@ -100,12 +102,8 @@ impl Members {
         let binary = managed::find_or_provide(|_| {}).await.expect("a mongod");
         let folder = super::data_folder();
         let members: Vec<_> = (0..3).map(|n| Member::start(&binary, &folder, n)).collect();
-        let since = Instant::now();
         for member in &members {
-            while member.hello().await.is_none() {
-                assert!(since.elapsed() < PATIENCE, "a member doesn't start");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
+            until("a member starts", async || member.hello().await.is_some()).await;
         }
         let hosts = members.iter().enumerate().map(|(number, member)| {
             let number = i32::try_from(number).expect("a small number");

@@ -4,10 +4,12 @@ mod client;
 pub mod cuts;
 mod databases;
 pub mod direct;
+mod fail_point;
 pub mod faults;
 pub mod live;
 mod matrix;
 pub mod members;
+mod pages;
 pub mod proxy;
 pub mod raw;
 pub mod recorded;
@@ -44,9 +46,12 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use client::{Client, commands, pages_both_ways};
+pub use client::{Client, commands};
 use direct::in_time;
+pub use direct::settled;
+pub use fail_point::{FailPoint, Turn};
 use members::Members;
+pub use pages::{all_nodes, nodes, pages_both_ways, texts_of};
 use proxy::Proxy;
 use routes::Routes;
 
@@ -337,6 +342,13 @@ impl Gateway {
         all
     }
 
+    /// Every document but the leases, which come and go.
+    pub async fn contents(&self) -> BTreeMap<String, Vec<Document>> {
+        let mut all = self.snapshot().await;
+        all.remove("leases");
+        all
+    }
+
     /// The rooms that a sweep or a check can find something in: those that have documents, need a room that has some,
     /// or are needed by one. To look at all rooms took half of the commands of the tests. Rooms also make collections
     /// at run time, which aren't declared: if there is one, it is every room.
@@ -415,13 +427,6 @@ impl Gateway {
         let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
         assert!(broken.is_empty(), "{broken:#?}");
     }
-
-    /// Lets the server fail commands of this gateway as `data` says (the `data` of `failCommand`
-    /// without `appName`) until the guard is dropped with [`FailPoint::off`].
-    pub async fn fail_point(&self, mode: Document, mut data: Document) -> FailPoint {
-        data.insert("appName", &self.app_name);
-        FailPoint::on(&self.database, mode, data).await
-    }
 }
 
 /// What the pipeline makes of each of these collections, with the collection's name: one command for all of them.
@@ -453,31 +458,6 @@ async fn filled(database: &Database, names: &[String]) -> mongodb::error::Result
     let name = doc! { "$project": { "_id": 0, "is": { "$literal": 1 } } };
     let found = of_each(database, names, &[all, sorted, first, name]).await?;
     Ok(found.into_iter().map(|(name, _)| name).collect())
-}
-
-/// A fail point that is on.
-pub struct FailPoint {
-    admin: Database,
-    _lock: tokio::sync::MutexGuard<'static, ()>,
-}
-
-impl FailPoint {
-    /// Lets the server of a database fail the commands that `data` selects, by `appName` or `namespace`.
-    pub async fn on(database: &Database, mode: Document, data: Document) -> Self {
-        // There is one fail point per server: tests that use it go one after the other.
-        static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-        let lock = ONE.lock().await;
-        let admin = database.client().database("admin");
-        let set = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
-        admin.run_command(set).await.expect("the fail point is set");
-        Self { admin, _lock: lock }
-    }
-
-    /// Off again.
-    pub async fn off(self) {
-        let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
-        self.admin.run_command(off).await.expect("the fail point is off");
-    }
 }
 
 /// Waits until something holds. A busy machine may take a while, so the bound is generous.

@@ -12,7 +12,7 @@ use crate::{
     support::{
         Gateway,
         cuts::{self, Case},
-        short_bounds,
+        short_bounds, until,
     },
 };
 
@@ -187,13 +187,8 @@ async fn a_refund_survives_a_cut_at_every_command() {
 
 /// Waits until the booking is complete.
 async fn wait(gateway: &Gateway, Visit { who, booking: id, .. }: &Visit) {
-    for _ in 0..200 {
-        if booking(&gateway.shopper(who), id).await["state"] == "COMPLETE" {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    panic!("the booking doesn't become complete");
+    let is_complete = async || booking(&gateway.shopper(who), id).await["state"] == "COMPLETE";
+    until("the booking is complete", is_complete).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     create_screening, create_theater, id_of, in_millis, screening_input, theater, theater_input,
 };
-use crate::support::{Client, Gateway, commands, pages_both_ways};
+use crate::support::{Client, Gateway, all_nodes, commands, pages_both_ways};
 
 /// Theaters at these places, by name.
 async fn at(gateway: &Gateway, places: &[(&str, [f64; 2])]) {
@@ -49,21 +49,18 @@ async fn the_nearest_theaters_come_first() {
     ) { nodes { distance theater { name location { latitude longitude } } }
         pageInfo { hasNextPage endCursor } } }";
     let visitor = gateway.anonymous();
-    let (mut names, mut after, mut last) = (Vec::new(), Value::Null, -1.0);
-    loop {
-        let asked = json!({ "meters": 300_000, "first": 1, "after": after });
-        let response = visitor.explained(query, asked).await;
+    let found = all_nodes(json!({ "meters": 300_000, "first": 1 }), async |page| {
+        let response = visitor.explained(query, page).await;
         assert_eq!(commands(&response), ["aggregate theaters"], "{response:#}");
-        let page = &response["data"]["theatersNear"];
-        let node = &page["nodes"][0];
+        response["data"]["theatersNear"].clone()
+    })
+    .await;
+    let (mut names, mut last) = (Vec::new(), -1.0);
+    for node in &found {
         let distance = node["distance"].as_f64().expect("a distance");
         assert!(distance >= last, "{distance} after {last}");
         last = distance;
         names.push(node["theater"]["name"].as_str().expect("a name").to_owned());
-        if page["pageInfo"]["hasNextPage"] == json!(false) {
-            break;
-        }
-        after = page["pageInfo"]["endCursor"].clone();
     }
     names[..2].sort();
     assert_eq!(names, ["Berlin", "Berlin too", "Potsdam", "Hamburg"]);

@@ -5,7 +5,7 @@ mod elections;
 mod rings;
 mod sharing;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::{TryStreamExt, future::join_all};
 use mongodb::bson::{Document, doc};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     shop::fresh_key,
-    support::{Client, Gateway, live::Live},
+    support::{Client, Gateway, live::Live, until},
 };
 
 const CREATE: &str = "mutation($input: CreateTopicInput!) { createTopic(input: $input) {
@@ -132,11 +132,8 @@ async fn cursors(gateway: &Gateway) -> Vec<(String, i64)> {
 
 /// Waits until there are this many cursors.
 async fn has_cursors(gateway: &Gateway, count: usize) {
-    let since = Instant::now();
-    while cursors(gateway).await.len() != count {
-        assert!(since.elapsed() < Duration::from_secs(10), "{:?}", cursors(gateway).await);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let what = format!("{count} cursors are open");
+    until(&what, async || cursors(gateway).await.len() == count).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{Follower, created, cursors, has_cursors, publish, publish_numbers, published, texts};
-use crate::support::{Gateway, live::TRANSPORT};
+use crate::support::{Gateway, Turn, live::TRANSPORT};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_subscriber_is_told_how_much_it_missed() {
@@ -131,14 +131,16 @@ async fn broken_connections_cost_nothing() {
     let gateway = Gateway::start().await;
     created(&gateway, "prices", 1 << 20).await;
     let publisher = gateway.sibling().await;
+    let mut turn = Turn::take().await;
     let (mut follower, _) = Follower::new(&gateway.shopper("someone"), "prices", None).await;
     for round in 0..3 {
         let data = doc! { "failCommands": ["getMore", "find"], "closeConnection": true };
-        let broken = gateway.fail_point(doc! { "times": 6 }, data).await;
+        let broken = gateway.fail_point_in(turn, doc! { "times": 6 }, data).await;
         publish_numbers(&publisher, "prices", round * 50..round * 50 + 50).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
-        broken.off().await;
+        turn = broken.off().await;
     }
+    drop(turn);
     assert_eq!(follower.hear(150).await, texts(0..150));
     assert!(follower.missed.is_empty());
 }
@@ -148,9 +150,10 @@ async fn a_ring_that_laps_the_gateway_is_told() {
     let gateway = Gateway::start().await;
     created(&gateway, "prices", 8_192).await;
     let publisher = gateway.sibling().await;
+    let turn = Turn::take().await;
     let (mut follower, _) = Follower::new(&gateway.shopper("someone"), "prices", None).await;
     let data = doc! { "failCommands": ["getMore", "find"], "errorCode": 6 };
-    let broken = gateway.fail_point(doc! { "times": 10_000 }, data).await;
+    let broken = gateway.fail_point_in(turn, doc! { "times": 10_000 }, data).await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     publish_numbers(&publisher, "prices", 0..300).await;
     broken.off().await;

@@ -7,7 +7,10 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{Follower, created, publish_numbers, published, texts};
-use crate::{metrics::Samples, support::Gateway};
+use crate::{
+    metrics::Samples,
+    support::{Gateway, Turn},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_subscriber_gets_what_it_selects() {
@@ -97,10 +100,11 @@ async fn of_many_that_come_back_a_few_read_at_once() {
     let gateway = Gateway::with(|config| config.topic_window_bytes = 1 << 16).await;
     created(&gateway, "prices", 8 << 20).await;
     let client = gateway.shopper("someone");
+    let turn = Turn::take().await;
     let (first, _) = Follower::new(&client, "prices", None).await;
     publish_numbers(&gateway, "prices", 0..600).await;
     let data = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 20 };
-    let slow = gateway.fail_point(doc! { "times": 100_000 }, data).await;
+    let slow = gateway.fail_point_in(turn, doc! { "times": 100_000 }, data).await;
     let since = Instant::now();
     let came_back = (0..40).map(async |_| {
         let (mut again, mut heard) = Follower::new(&client, "prices", Some(&first.position)).await;

@@ -11,7 +11,7 @@ use super::{
     ACCOUNT, CANCEL, DEPOSIT, REVERSE, STATUS, TRANSFER, WITHDRAW, assert_settled, balance, fund,
     nth_currency, open, order,
 };
-use crate::support::{Client, Gateway, cuts, key, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, cuts, key, proxy::Cut, settled, short_bounds, until};
 
 /// A transfer of 30 out of 100, to be sent by someone of one's own.
 #[derive(Debug)]
@@ -77,13 +77,7 @@ async fn assert_done_once(base: &Gateway, sendings: &[Sending]) {
         let states = join_all(sendings.iter().map(|sending| sending.state(base))).await;
         states.iter().all(|state| state == "DONE")
     };
-    let all_done = async {
-        while !is_done().await {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-    };
-    let done = tokio::time::timeout(Duration::from_secs(30), all_done).await;
-    done.expect("the sweep settles them");
+    until("the sweeps have settled them", is_done).await;
     for (at, sending) in sendings.iter().enumerate() {
         assert_eq!(sending.balances(base).await, (70, 30), "{at}");
     }
@@ -220,7 +214,7 @@ async fn a_reversal_that_is_cut_anywhere_comes_back_once() {
 /// Writes what a gateway leaves that died: the transfer in `state`, with its debit.
 async fn left_behind(gateway: &Gateway, n: usize, state: &str) -> Sending {
     let sending = Sending::prepare(gateway, n).await;
-    super::settle(gateway).await;
+    settled(gateway).await;
     let Sending { subject, from, to } = &sending;
     let id = gateway.app.ids().op(&[subject, "transfer"], Some("op"), &()).id;
     let long_ago = DateTime::from_millis(0);

@@ -3,8 +3,8 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{OPEN, TRANSFER, close, fund, open, order, settle};
-use crate::support::{Client, Gateway, cuts, short_bounds};
+use super::{OPEN, TRANSFER, close, fund, open, order};
+use crate::support::{Client, Gateway, cuts, settled, short_bounds};
 
 const NAME: &str = "query($id: ID!) { account(id: $id) { name } }";
 const RENAME: &str = "mutation($input: RenameAccountInput!) { renameAccount(input: $input) {
@@ -88,7 +88,7 @@ async fn a_name_beside_transfers_changes_no_balance() {
     for done in join_all(moves).await {
         assert_eq!(done["__typename"], "Transfer", "{done:#}");
     }
-    settle(&gateway).await;
+    settled(&gateway).await;
     assert_eq!(super::balance(&gateway, &from).await, 80);
     assert_eq!(super::balance(&gateway, &to).await, 20);
     let name = name(&ann, &from).await;
@@ -138,7 +138,7 @@ async fn both_parties_see_what_a_transfer_is_for() {
     let nodes = seen["statement"]["nodes"].as_array().expect("entries");
     let purposes: Vec<_> = nodes.iter().map(|node| &node["transfer"]["purpose"]).collect();
     assert_eq!(purposes, [&json!("Rent, May"), &Value::Null], "the deposit has none");
-    settle(&gateway).await;
+    settled(&gateway).await;
     let before = gateway.snapshot().await;
     let long = "x".repeat(141);
     for unfit in ["", "a\nb", "a\u{0}", long.as_str()] {

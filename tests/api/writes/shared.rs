@@ -1,29 +1,18 @@
 //! What a response tells of the commands that its request shared with others.
 
-use std::time::{Duration, Instant};
-
 use futures_util::future::join_all;
 use serde_json::Value;
 
 use crate::{
     metrics::Samples,
     shop::{cart, stocked},
-    support::{Client, Gateway, proxy::Cut},
+    support::{Client, Gateway, proxy::Cut, until},
 };
 
 /// Number of callers whose reserves are held, each in a command of its own: no more commands are on their way at once.
 const HELD: usize = 2;
 /// Number of callers whose reserves wait for these, and are then sent by one command.
 const WAITING: usize = 5;
-
-/// Waits until the condition holds.
-async fn wait_until(what: &str, condition: impl AsyncFn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
-    while !condition().await {
-        assert!(Instant::now() < until, "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
 
 /// With how many others each write of the stock shared its command.
 fn shared(response: &Value) -> Vec<&Value> {
@@ -57,14 +46,14 @@ async fn callers_whose_writes_share_a_command_are_told_so() {
     let mut calls = Vec::new();
     for (number, cart) in carts[..HELD].iter().enumerate() {
         calls.push(add(cart));
-        wait_until("the reserve is held", async || proxy.seen().len() > number).await;
+        until("the reserve is held", async || proxy.seen().len() > number).await;
     }
     calls.extend(carts[HELD..].iter().map(add));
     let waiting = async || {
         let samples = Samples::of(&gateway).await;
         samples.get("docgate_writes_waiting{collection=\"inventory\"}") > 4.5
     };
-    wait_until("five reserves wait for a shared command", waiting).await;
+    until("five reserves wait for a shared command", waiting).await;
     proxy.heal();
     proxy.release().await;
     for (number, answer) in join_all(calls).await.into_iter().enumerate() {

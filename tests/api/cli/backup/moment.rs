@@ -6,7 +6,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use docgate::{
@@ -26,7 +25,7 @@ use super::{
 use crate::{
     cli::versions::assert_versions,
     shop,
-    support::{Gateway, fresh_name, http, key},
+    support::{Gateway, fresh_name, http, key, settled, until},
     transfers,
 };
 
@@ -60,9 +59,7 @@ impl Busy {
 
     /// Waits until it has begun.
     async fn begun(&self) {
-        while self.done.load(Ordering::Relaxed) < 5 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("it writes", async || self.done.load(Ordering::Relaxed) >= 5).await;
     }
 
     async fn end(self) -> u64 {
@@ -85,7 +82,7 @@ async fn a_restored_database_answers_as_the_exported_one() {
     let shown = nodes.iter().map(|(id, _)| decode(id).expect("a global id").0);
     assert_eq!(shown.collect::<BTreeSet<_>>(), kinds, "there is one of each kind");
     shop::stocked(&gateway, "other", 100, 10_000).await;
-    transfers::settle(&gateway).await;
+    settled(&gateway).await;
     assert_versions(&gateway.database).await;
     let own = gateway.address.to_string();
     let mut before = Vec::new();

@@ -1,9 +1,6 @@
 //! Two restores of one database at once.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
 
 use mongodb::{
     Database,
@@ -11,7 +8,7 @@ use mongodb::{
 };
 
 use super::{Drill, Running, contents, database, finished, fresh_name, with_few_rooms};
-use crate::support::FailPoint;
+use crate::support::{FailPoint, until};
 
 /// A database with the versions in force, and some documents in a collection of its own.
 async fn filled(count: i32) -> String {
@@ -42,12 +39,9 @@ async fn a_second_restore_is_refused_while_the_first_one_runs() {
     };
     let slow = FailPoint::on(&restored, doc! { "times": 10_000 }, slow).await;
     let first = Running::start(drill.restoring("whole", &target));
-    let (many, until) =
-        (restored.collection::<Document>("many"), Instant::now() + Duration::from_secs(60));
-    while many.estimated_document_count().await.expect("a count") == 0 {
-        assert!(Instant::now() < until, "it never gets anywhere");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let many = restored.collection::<Document>("many");
+    let has_begun = async || many.estimated_document_count().await.expect("a count") > 0;
+    until("the restore has begun", has_begun).await;
     let (code, out, said) = drill.restore("whole", &target).await;
     assert_eq!((code, out.as_str()), (3, ""), "{said}");
     assert!(
@@ -96,15 +90,13 @@ async fn a_restore_that_doesnt_answer_is_taken_over_and_ends() {
     let first = Running::start(drill.restoring("whole", &target));
     // As if another restore had taken it over.
     let markers = restored.collection::<Document>("docgate_restore");
-    let until = Instant::now() + Duration::from_secs(60);
     let begun = doc! { "_id": "restore", "unchecked": { "$exists": false } };
     let set = doc! { "$set": { "holder": "another" } };
-    while markers.update_one(begun.clone(), set.clone()).await.expect("an answer").matched_count
-        == 0
-    {
-        assert!(Instant::now() < until, "it never begins");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the restore has begun", async || {
+        let taken = markers.update_one(begun.clone(), set.clone()).await;
+        taken.expect("an answer").matched_count == 1
+    })
+    .await;
     let said = first.says("another restore has taken over");
     assert!(said.contains("ten seconds"), "{said}");
     assert_eq!(first.ends(), 3);

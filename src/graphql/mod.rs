@@ -9,7 +9,7 @@
 //! - [`cx`]: the context of an operation: the gateway and the caller
 //! - [`declared`]: declared inputs and results
 //! - [`bulk`]: declared inputs of which a call has many
-//! - [`fields`]: declared fields of objects, and of the root `Query`
+//! - [`fields`]: declared fields of objects, and of the roots `Query` and `Subscription`
 //! - [`interface`]: declared interfaces
 //! - [`object_of`]: object types that show a stored document
 //! - [`input`]: validation of arguments; each error names its field

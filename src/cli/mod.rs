@@ -13,6 +13,7 @@ mod gateway;
 mod help;
 mod import;
 mod indexes;
+mod input;
 mod logging;
 mod migrate;
 mod options;

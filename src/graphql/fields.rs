@@ -34,6 +34,19 @@
 //! Every field of a query may fail. `by` is its guard and the last line of its description. A field `with consistency` has
 //! the argument `consistency`: a secondary may serve the reads that its expression makes ([`crate::mongo::consistency`]).
 //! Only fields have it that nobody decides anything by.
+//!
+//! ```text
+//! subscriptions! {
+//!     /// Subscription fields.
+//!     pub struct InboxSubscription;
+//!
+//!     /// Each message that arrives at the caller.
+//!     message_arrived(context) by signed_in: Message =
+//!         operations::message_arrived(cx(context), Progress::of(context))?,
+//! }
+//! ```
+//!
+//! The expression of a subscription field is the stream of its events, each with its result.
 
 /// Declares the fields of an object type; see [`fields`](crate::graphql::fields).
 macro_rules! object {
@@ -137,6 +150,46 @@ macro_rules! queries {
     };
 }
 
+/// Declares the subscription fields of a room; see [`fields`](crate::graphql::fields).
+macro_rules! subscriptions {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident;
+        $(
+            $(#[$field_meta:meta])*
+            $field:ident(
+                $context:ident
+                $(, $(#[$argument_meta:meta])* $argument:ident: $argument_type:ty)* $(,)?
+            ) $(by $who:ident)?: $type:ty = $stream:expr,
+        )*
+    ) => {
+        $(#[$meta])*
+        #[derive(Default)]
+        pub struct $name;
+
+        #[async_graphql::Subscription]
+        impl $name {
+            $(
+                $(#[$field_meta])*
+                $(
+                    #[doc = ""]
+                    #[doc = $crate::graphql::requester::who!(text $who)]
+                    #[graphql(guard = $crate::graphql::requester::who!(guard $who))]
+                )?
+                async fn $field(
+                    &self,
+                    $context: &async_graphql::Context<'_>,
+                    $( $(#[$argument_meta])* $argument: $argument_type, )*
+                ) -> async_graphql::Result<
+                    impl futures_util::Stream<Item = async_graphql::Result<$type>> + use<>,
+                > {
+                    Ok($stream)
+                }
+            )*
+        }
+    };
+}
+
 /// The result of a query field, whose reads have the consistency that its call asks for. It is boxed, because the futures
 /// of the merged objects around it contain that of each field.
 macro_rules! found {
@@ -151,4 +204,4 @@ macro_rules! found {
     };
 }
 
-pub(crate) use {found, object, queries, shown};
+pub(crate) use {found, object, queries, shown, subscriptions};

@@ -9,7 +9,7 @@
 //! - [`cx`]: the context of an operation: the gateway and the caller
 //! - [`declared`]: declared inputs and results
 //! - [`bulk`]: declared inputs of which a call has many
-//! - [`fields`]: declared fields of objects, and of the root `Query`
+//! - [`fields`]: declared fields of objects, and of the roots `Query` and `Subscription`
 //! - [`interface`]: declared interfaces
 //! - [`object_of`]: object types that show a stored document
 //! - [`input`]: validation of arguments; each error names its field
@@ -20,6 +20,7 @@
 //! - [`shares`]: limits of the gateway, and the share of each client
 //! - [`shared`]: objects that many subscribers get, resolved once per operation
 //! - [`subscription`]: the state of one document after each change
+//! - [`watched`]: values that many subscribers follow, each read by one task
 //! - [`errors`]: conversion of errors for the client
 
 mod amounts;
@@ -44,6 +45,7 @@ pub mod shares;
 pub mod subscription;
 pub mod text;
 pub mod upload;
+pub mod watched;
 mod wording;
 
 use async_graphql::{Context, SelectionField};

@@ -7,7 +7,7 @@ pub(crate) use super::{
     codes::refusal,
     cx::{Cx, cx},
     declared::{Input, input, mutations, result},
-    fields::{object, queries},
+    fields::{object, queries, subscriptions},
     input::{self, TOP},
     node_id::NodeKind,
     page::{Connection, Order, Page, Paging, paging},

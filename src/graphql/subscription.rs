@@ -11,8 +11,15 @@ use std::{
 use async_graphql::{Context, ID, Response, Result, value};
 use futures_util::Stream;
 
-use super::cx::{Cx, cx};
-use crate::{error::Error, mongo::watch::NewChanges};
+use super::{
+    cx::{Cx, cx},
+    input,
+    node_id::NodeKind,
+};
+use crate::{
+    error::Error,
+    mongo::{Stored, watch::NewChanges},
+};
 
 /// What the sender of a subscription's responses has to know. It is part of the request's data: the subscription
 /// writes it, and the sender reads it.
@@ -66,6 +73,25 @@ pub type Read<D> =
         Cx<'a>,
         &'a ID,
     ) -> Pin<Box<dyn Future<Output = Result<Option<D>, Error>> + Send + 'a>>;
+
+/// Follows the document with this global id; see [`follow`]. If no document of this kind can have the id, the first read
+/// ends the stream.
+pub fn follow_node<D, T, K>(
+    context: &Context<'_>,
+    kind: NodeKind,
+    id: ID,
+    visible: fn(&T) -> K,
+    read: Read<D>,
+) -> impl Stream<Item = Result<T>> + use<D, T, K>
+where
+    D: Stored,
+    T: From<D> + Send,
+    K: PartialEq + Send,
+{
+    // No document has an empty `_id`.
+    let key = input::id(kind, &id).unwrap_or_default();
+    follow(context, (D::COLLECTION, key), id, visible, read)
+}
 
 /// Follows the document with this `_id` of a collection of the group `core`, which is read now and after each change. A response is
 /// sent if the `visible` part of the document differs from the previous one, or if changes may have been lost. If

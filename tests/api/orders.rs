@@ -1,5 +1,6 @@
 //! Orders after the checkout: seen, adjusted, cancelled, removed.
 
+mod check;
 pub mod fulfilment;
 mod lists;
 mod numbers;

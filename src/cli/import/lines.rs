@@ -4,10 +4,7 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read},
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::AtomicU64},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
@@ -15,7 +12,10 @@ use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::faults::Fault;
-use crate::cli::columns::Places;
+use crate::cli::{
+    columns::Places,
+    input::{Counted, Extent, read_line},
+};
 
 /// Maximum length of a line in bytes; a product with all fields is far below it.
 pub(super) const MAX_LENGTH: usize = 1 << 20;
@@ -90,8 +90,7 @@ impl Lines {
     /// The lines of an input, decompressed if it begins as a gzip stream.
     pub(super) fn of(input: impl Read + Send + 'static) -> io::Result<Self> {
         let bytes_read = Arc::new(AtomicU64::new(0));
-        let counted = Counted { input, bytes_read: Arc::clone(&bytes_read) };
-        let mut input = BufReader::with_capacity(1 << 16, counted);
+        let mut input = BufReader::with_capacity(1 << 16, Counted::new(input, &bytes_read));
         let is_gzip = input.fill_buf()?.starts_with(&GZIP);
         let input: Box<dyn BufRead + Send> = if is_gzip {
             Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(input)))
@@ -128,39 +127,18 @@ impl Lines {
 
     /// The next line; none at the end. A line that is too long is skipped without being buffered.
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
-        let mut text = Vec::new();
-        let mut length = 0;
-        loop {
-            let buffer = match self.input.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
-                Err(fault) => return Err(fault),
-            };
-            if buffer.is_empty() {
-                break;
-            }
-            let end = buffer.iter().position(|byte| *byte == b'\n');
-            let part = &buffer[..end.map_or(buffer.len(), |end| end + 1)];
-            self.digest.update(part);
-            length += part.len();
-            if length <= MAX_LENGTH {
-                text.extend_from_slice(part);
-            }
-            let used = part.len();
-            self.input.consume(used);
-            if end.is_some() {
-                break;
-            }
-        }
-        if length == 0 {
+        let (mut text, digest) = (Vec::new(), &mut self.digest);
+        let Extent { bytes, .. } =
+            read_line(&mut self.input, &mut text, MAX_LENGTH, |part| digest.update(part))?;
+        if bytes == 0 {
             return Ok(None);
         }
         self.count += 1;
-        Ok(Some(self.line(text, length)))
+        Ok(Some(self.line(text, bytes > MAX_LENGTH as u64)))
     }
 
-    fn line(&mut self, text: Vec<u8>, length: usize) -> Line {
-        if length > MAX_LENGTH {
+    fn line(&mut self, text: Vec<u8>, is_too_long: bool) -> Line {
+        if is_too_long {
             return Line::Bad(format!("is longer than {MAX_LENGTH} bytes"));
         }
         match String::from_utf8(text) {
@@ -184,20 +162,6 @@ impl Lines {
             }
         }
         Ok(self.digest() == digest)
-    }
-}
-
-/// Counts the bytes read.
-struct Counted<R> {
-    input: R,
-    bytes_read: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.input.read(buffer)?;
-        self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
-        Ok(read)
     }
 }
 

@@ -9,7 +9,11 @@ use super::{
     Basket, State,
     store::{self, BATCH, baskets},
 };
-use crate::{flow::Sweep, graphql::prelude::*};
+use crate::{
+    domains::persons::{self, Erasing},
+    flow::Sweep,
+    graphql::prelude::*,
+};
 
 /// Opens an empty basket. It belongs to the caller if there is a token; otherwise its id is the capability to use it. With
 /// an idempotency key the basket's `_id` is derived from it, so a repeat finds the same basket. A repeat doesn't open another
@@ -87,6 +91,34 @@ where
         Ok(Step::Done(close(&cx, &basket, &attempt).await?))
     })
     .await
+}
+
+/// Cancels the baskets of a person who is being erased, which gives back what they hold. One that is being checked out is
+/// left to the next run. `U` is the room's result of a cancellation.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn erase<B: Basket, U>(app: &App, erasing: &mut Erasing) -> Result<()>
+where
+    U: From<NotFound> + From<B::NotActive>,
+{
+    let requester = erasing.requester.clone();
+    let cx = Cx { app, requester: &requester };
+    for id in persons::ids(app, B::COLLECTION, "owner", &erasing.subject).await? {
+        let basket = baskets::<B>(app).get_settled(&id).await?;
+        if basket.is_none_or(|basket| basket.state().is_final()) {
+            continue;
+        }
+        match cancel::<B, U>(cx, &id).await {
+            Ok(_) => erasing.ends(B::COLLECTION),
+            Err(Stop::Failed(error)) => return Err(error),
+            // The flow that is going on closes it or gives it back.
+            Err(Stop::Refused(_)) => {
+                erasing.waits.push(format!("a {} is being checked out or closed", B::NAME));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Expires a basket if it is still idle, and gives back what it holds. Returns whether it was idle.

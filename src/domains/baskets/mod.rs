@@ -17,7 +17,7 @@
 //! outbox lists what it still has to give back. A room declares its type of baskets by [`basket!`], and gets from this
 //! module:
 //!
-//! - [`open`], [`begin`], [`cancel`] and the [`sweep`] of baskets that are idle or being closed;
+//! - [`open`], [`begin`], [`cancel`], [`erase`], and the [`sweep`] of baskets that are idle or being closed;
 //! - the guarded writes of each change of state (`store.rs`).
 //!
 //! The checkout is the module [`checkout`](super::checkout).
@@ -32,7 +32,7 @@ use std::fmt;
 
 use mongodb::bson::{Bson, DateTime, Document};
 
-pub use closing::{begin, cancel, may_use, open, sweep, sweep_untouched};
+pub use closing::{begin, cancel, erase, may_use, open, sweep, sweep_untouched};
 pub use store::{
     abort, active_as_read, baskets, bounds, complete, decide, find_active_of, freeze, list_decided,
     list_overdue, modified, now, pay, reactivate, settle,

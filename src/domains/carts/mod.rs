@@ -91,7 +91,7 @@ pub mod types;
 pub mod vouchers;
 
 use super::{
-    Room,
+    Room, baskets,
     nodes::node_type,
     room::{declared, documented, unmet},
 };
@@ -156,7 +156,9 @@ pub const ROOM: Room = Room {
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
-    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
+    erase: Some(|app, erasing| {
+        Box::pin(baskets::erase::<CartDocument, types::CancelCartResult>(app, erasing))
+    }),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app| Box::pin(vouchers::invariants::repair(app))),

@@ -1,10 +1,7 @@
 //! Resolvers: they translate between GraphQL and the operations of the carts.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::{operations, quotes::ShippingCharges, vouchers::Voucher};
-use crate::graphql::{prelude::*, subscription::follow};
+use crate::graphql::{prelude::*, subscription::follow_node};
 
 queries! {
     /// Query fields.
@@ -149,29 +146,26 @@ mutations! {
     cancel_cart(CancelCartInput) -> CancelCartResult;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct CartsSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct CartsSubscription;
 
-#[Subscription]
-impl CartsSubscription {
     /// A cart: the current state first, then each new state after a change. A change of a product's price is no change of
     /// the cart. The stream ends when the cart is removed or isn't visible to the caller any more, and at once if it isn't
     /// visible to the caller (see `cart`).
     ///
     /// Who: everyone.
-    async fn cart_changed(
-        &self,
-        context: &Context<'_>,
+    cart_changed(
+        context,
         #[graphql(desc = "Global id of the cart.")] cart_id: ID,
-    ) -> Result<impl Stream<Item = Result<Cart>> + use<>> {
-        // No cart has an empty `_id`: the first read ends the stream.
-        let of = ("carts", input::id(NodeKind::CART, &cart_id).unwrap_or_default());
+    ): Cart = {
         let visible = |cart: &Cart| {
             let shown = &cart.0;
             let parts = (shown.lines.clone(), shown.voucher.clone(), shown.quote.clone());
             (shown.state, shown.modified_at, parts)
         };
-        Ok(follow(context, of, cart_id, visible, |cx, id| Box::pin(operations::cart(cx, id))))
-    }
+        follow_node(context, NodeKind::CART, cart_id, visible, |cx, id| {
+            Box::pin(operations::cart(cx, id))
+        })
+    },
 }

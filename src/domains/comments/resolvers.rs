@@ -1,7 +1,6 @@
 //! Resolvers: they translate between GraphQL and the operations of comments.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::{Stream, StreamExt};
+use futures_util::StreamExt;
 
 use super::{operations, types::comment::Comments};
 use crate::graphql::{prelude::*, subscription::follow};
@@ -82,29 +81,26 @@ mutations! {
     review_product(ReviewProductInput) -> ReviewProductResult by signed_in;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct CommentsSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct CommentsSubscription;
 
-#[Subscription]
-impl CommentsSubscription {
     /// Comments on a product, on content or on an asset, from the time of the subscription on. If more than
     /// ten are posted before the client reads the next one, only the newest ten are sent. If there is no
     /// discussion, or it isn't visible to the caller, the stream ends at once.
     ///
     /// Who: everyone.
-    async fn comment_added(
-        &self,
-        context: &Context<'_>,
+    comment_added(
+        context,
         #[graphql(desc = "Global id of the product, content or asset that is discussed.")]
         subject_id: ID,
-    ) -> Result<impl Stream<Item = Result<LatestComment>> + use<>> {
+    ): LatestComment = {
         let of = operations::followed(&subject_id);
         let discussions = follow(context, of, subject_id, Discussion::newest, |cx, id| {
             Box::pin(operations::discussion(cx, id))
         });
         let mut before: Option<Discussion> = None;
-        Ok(discussions.flat_map(move |discussion| {
+        discussions.flat_map(move |discussion| {
             let added: Vec<_> = match discussion {
                 Ok(now) => {
                     let added = before.as_ref().map(|before| now.added_since(before));
@@ -114,6 +110,6 @@ impl CommentsSubscription {
                 Err(error) => vec![Err(error)],
             };
             futures_util::stream::iter(added)
-        }))
-    }
+        })
+    },
 }

@@ -1,17 +1,11 @@
 //! Resolvers: they translate between GraphQL and the operations of the game.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::operations;
-use crate::{
-    graphql::{
-        is_selected,
-        prelude::*,
-        shared::Shared,
-        subscription::{Progress, follow},
-    },
-    mongo::Stored as _,
+use crate::graphql::{
+    is_selected,
+    prelude::*,
+    shared::Shared,
+    subscription::{Progress, follow_node},
 };
 
 queries! {
@@ -103,42 +97,28 @@ mutations! {
     sell(SellInput) -> SellResult by player;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct GameSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct GameSubscription;
 
-#[Subscription]
-impl GameSubscription {
     /// A place: as it is now, then after changes, at most five times a second. The stream ends at once if there is no such
     /// place.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn place_changed(
-        &self,
-        context: &Context<'_>,
+    place_changed(
+        context,
         #[graphql(desc = "Global id of the place.")] place_id: ID,
-    ) -> Result<impl Stream<Item = Result<Shared<Place>>> + use<>> {
+    ) by signed_in: Shared<Place> = {
         let is_personal = is_selected(context, &["picture"]);
-        Ok(operations::place_changed(cx(context), &place_id, is_personal, Progress::of(context)))
-    }
+        operations::place_changed(cx(context), &place_id, is_personal, Progress::of(context))
+    },
 
     /// A character: as it is now, then each new state after a change of it or of its place. If changes come faster than the
     /// client reads, intermediate states are skipped. Visible to its player and to the game's masters; for others the
     /// stream ends at once.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn character_changed(
-        &self,
-        context: &Context<'_>,
+    character_changed(
+        context,
         #[graphql(desc = "Global id of the character.")] character_id: ID,
-    ) -> Result<impl Stream<Item = Result<Character>> + use<>> {
-        // No character has an empty `_id`: the first read ends the stream.
-        let key = input::id(NodeKind::CHARACTER, &character_id).unwrap_or_default();
-        let of = (super::CharacterDocument::COLLECTION, key);
-        Ok(follow(context, of, character_id, Character::face, |cx, id| {
+    ) by signed_in: Character =
+        follow_node(context, NodeKind::CHARACTER, character_id, Character::face, |cx, id| {
             Box::pin(operations::character(cx, id))
-        }))
-    }
+        }),
 }

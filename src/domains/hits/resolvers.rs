@@ -1,8 +1,5 @@
 //! Resolvers: they translate between GraphQL and the operations of hits.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::operations;
 use crate::graphql::{prelude::*, shared::Shared, subscription::Progress};
 
@@ -53,23 +50,16 @@ mutations! {
     record_hits(RecordHitsInput) -> RecordHitsResult by service;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct HitsSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct HitsSubscription;
 
-#[Subscription]
-impl HitsSubscription {
     /// Page views of a page today and within the last hour: at once, and again after more of them have been counted, at
     /// most once a second.
-    ///
-    /// Who: analyst.
-    #[graphql(guard = "Who::Role(Role::Analyst)")]
-    async fn hits_changed(
-        &self,
-        context: &Context<'_>,
+    hits_changed(
+        context,
         #[graphql(desc = "Site that is viewed, 1 to 200 characters.")] site: String,
         #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
-    ) -> Result<impl Stream<Item = Result<Shared<HitsChanged>>> + use<>> {
-        Ok(operations::hits_changed(cx(context), (&site, &page), Progress::of(context))?)
-    }
+    ) by analyst: Shared<HitsChanged> =
+        operations::hits_changed(cx(context), (&site, &page), Progress::of(context))?,
 }

@@ -1,8 +1,5 @@
 //! Resolvers: they translate between GraphQL and the operations of messages.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::operations;
 use crate::graphql::{prelude::*, subscription::Progress};
 
@@ -34,20 +31,11 @@ mutations! {
     mark_read(MarkReadInput) -> MarkReadResult by signed_in;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct InboxSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct InboxSubscription;
 
-#[Subscription]
-impl InboxSubscription {
     /// Each message that arrives at the caller from the time of the subscription on, in the order of arrival.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn message_arrived(
-        &self,
-        context: &Context<'_>,
-    ) -> Result<impl Stream<Item = Result<Message>> + use<>> {
-        Ok(operations::message_arrived(cx(context), Progress::of(context))?)
-    }
+    message_arrived(context) by signed_in: Message =
+        operations::message_arrived(cx(context), Progress::of(context))?,
 }

@@ -1,8 +1,5 @@
 //! Resolvers: they translate between GraphQL and the operations of the inventory.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::operations;
 use crate::graphql::{prelude::*, subscription::follow};
 
@@ -62,23 +59,20 @@ mutations! {
     delete_variant(DeleteVariantInput) -> DeleteVariantResult by merchant;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct InventorySubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct InventorySubscription;
 
-#[Subscription]
-impl InventorySubscription {
     /// Stock of a product or variant: the current state first, then each new state after a change. The stream ends when it
     /// is deleted. If changes come faster than the client reads, intermediate states are skipped.
     ///
     /// Who: everyone.
-    async fn stock_changed(
-        &self,
-        context: &Context<'_>,
+    stock_changed(
+        context,
         #[graphql(desc = "SKU of the product or variant.")] sku: ID,
-    ) -> Result<impl Stream<Item = Result<Stock>> + use<>> {
+    ): Stock = {
         let visible = |stock: &Stock| (stock.0.available, stock.0.sold, stock.0.received);
         let of = ("inventory", sku.0.clone());
-        Ok(follow(context, of, sku, visible, |cx, sku| Box::pin(operations::stock(cx.app, sku))))
-    }
+        follow(context, of, sku, visible, |cx, sku| Box::pin(operations::stock(cx.app, sku)))
+    },
 }

@@ -20,7 +20,7 @@ use crate::{
     domains::{
         carts::{self, CartState, quotes::Charges},
         inventory::{self, Reservation},
-        payments::{self, of_seats},
+        payments::{Books, of_seats},
     },
     error::Result,
     invariants::Report,
@@ -45,19 +45,10 @@ struct Orders {
     unsound: Vec<String>,
     /// Holder names of the orders with a raise or an outbox entry.
     raising: HashSet<String>,
-    /// Per payment, what orders and provider say of it.
-    books: HashMap<String, Books>,
+    /// Their payments.
+    books: Books,
     /// What orders have of vouchers.
     vouchers: Vouchers,
-}
-
-/// Comparison of a payment between its order and its provider.
-#[derive(Default)]
-struct Books {
-    /// Paid less refunded according to the order, minus the same according to the provider.
-    difference: i64,
-    /// Refunds still due. The provider may have paid them already.
-    due: i64,
 }
 
 /// Checks the orders against themselves, the carts, the stock and the payments.
@@ -73,7 +64,9 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     check_carts(app, &found, report).await?;
     check_stock(app, &mut found, report).await?;
     mem::take(&mut found.vouchers).check(app, &found.carts, report).await?;
-    check_payments(app, found, report).await
+    let rule = "orders: what was paid and refunded is what the provider captured and refunded, \
+                but for refunds that are due";
+    found.books.check(app, |payment| of_seats(payment).is_none(), rule, report).await
 }
 
 impl Orders {
@@ -122,8 +115,7 @@ impl Orders {
                 let (id, refunded) = (&order.id, payment.refunded);
                 self.broken.push(format!("order {id}: {due} due of {refunded} to be refunded"));
             }
-            let difference = payment.amount - payment.refunded;
-            self.books.insert(payment.id.clone(), Books { difference, due });
+            self.books.note(&payment.id, payment.amount - payment.refunded, due);
         }
     }
 }
@@ -184,25 +176,4 @@ async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Res
     })
     .await
     // If a product was removed together with its stock, only its orders are left.
-}
-
-/// Checks that the payments and refunds of the orders equal those of the provider.
-async fn check_payments(app: &App, orders: Orders, report: &mut Report) -> Result<()> {
-    let mut books = orders.books;
-    let has_records = payments::operations::for_each(app, |payment, amount| {
-        if of_seats(payment).is_none() {
-            books.entry(payment.to_owned()).or_default().difference -= amount;
-        }
-    })
-    .await?;
-    if has_records {
-        let rule = "orders: what was paid and refunded is what the provider captured and refunded, \
-                    but for refunds that are due";
-        let broken = books.iter().filter(|(_, own)| !(-own.due..=0).contains(&own.difference));
-        let broken = broken.map(|(payment, Books { difference, due })| {
-            format!("payment {payment}: differs by {difference}, {due} are due")
-        });
-        report.add(rule, broken);
-    }
-    Ok(())
 }

@@ -1,13 +1,10 @@
 //! Resolvers: they translate between GraphQL and the operations of orders.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::{operations, types::Order};
 use crate::graphql::{
     prelude::*,
     scalars::DateTime,
-    subscription::{Progress, follow},
+    subscription::{Progress, follow_node},
 };
 
 queries! {
@@ -106,41 +103,35 @@ mutations! {
     note_order(NoteOrderInput) -> NoteOrderResult by merchant;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct OrdersSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct OrdersSubscription;
 
-#[Subscription]
-impl OrdersSubscription {
     /// An order: the current state first, then each new state after a change. The stream ends when the order
     /// is deleted, and at once if the order isn't visible to the caller (see `order`).
     ///
     /// Who: everyone.
-    async fn order_changed(
-        &self,
-        context: &Context<'_>,
+    order_changed(
+        context,
         #[graphql(desc = "Global id of the order.")] order_id: ID,
-    ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
-        // No order has an empty `_id`: the first read ends the stream.
-        let of = ("orders", input::id(NodeKind::ORDER, &order_id).unwrap_or_default());
+    ): Order = {
         let visible = |order: &Order| (order.0.state, order.0.changed_at);
-        Ok(follow(context, of, order_id, visible, |cx, id| Box::pin(operations::order(cx, id))))
-    }
+        follow_node(context, NodeKind::ORDER, order_id, visible, |cx, id| {
+            Box::pin(operations::order(cx, id))
+        })
+    },
+
     /// Each order when it is placed. With `from`, the orders placed since then come first, oldest first, and some from shortly
     /// before, because an order may arrive later than one that was placed after it. A client that resumes gives the `placedAt`
     /// of the last order that it got, and skips orders that it knows.
-    ///
-    /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn order_placed(
-        &self,
-        context: &Context<'_>,
+    order_placed(
+        context,
         #[graphql(
             desc = "Time from which orders are sent. Default: only orders that are placed from now on."
         )]
         from: Option<DateTime>,
-    ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
+    ) by merchant: Order = {
         let from = from.map(|DateTime(from)| from);
-        Ok(operations::order_placed(cx(context), from, Progress::of(context)))
-    }
+        operations::order_placed(cx(context), from, Progress::of(context))
+    },
 }

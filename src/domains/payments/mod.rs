@@ -42,6 +42,7 @@
 //! that isn't such JSON or is larger than 64 KiB, is a fault of the set-up and is logged as such; the flow waits
 //! until it is corrected.
 
+mod books;
 mod http;
 mod ledger;
 pub mod operations;
@@ -52,6 +53,7 @@ use crate::{
     config::{PaymentProvider, is_web_address},
     graphql::scalars::Money,
 };
+pub use books::Books;
 
 /// A charge: what is to be paid, for what, and by which means.
 #[derive(Debug, Clone)]

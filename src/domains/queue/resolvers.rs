@@ -1,8 +1,5 @@
 //! Resolvers: they translate between GraphQL and the operations of the work queue.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::operations;
 use crate::graphql::{prelude::*, subscription::Progress};
 
@@ -68,23 +65,16 @@ mutations! {
     retry_dead_jobs(RetryDeadJobsInput) -> RetryDeadJobsResult by operator;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct QueueSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct QueueSubscription;
 
-#[Subscription]
-impl QueueSubscription {
     /// Tells that a queue has jobs to claim: at once if it has some, and again after more of them have become
     /// available. Jobs that become available while the client doesn't read have one message. Another worker may be
     /// faster, so `claimJob` may find none.
-    ///
-    /// Who: worker.
-    #[graphql(guard = "Who::Role(Role::Worker)")]
-    async fn job_available(
-        &self,
-        context: &Context<'_>,
+    job_available(
+        context,
         #[graphql(desc = "Name of the queue.")] queue: String,
-    ) -> Result<impl Stream<Item = Result<JobsAvailable>> + use<>> {
-        Ok(operations::job_available(cx(context), queue, Progress::of(context))?)
-    }
+    ) by worker: JobsAvailable =
+        operations::job_available(cx(context), queue, Progress::of(context))?,
 }

@@ -1,8 +1,5 @@
 //! Resolvers: they translate between GraphQL and the operations of people, posts and feeds.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::operations;
 use crate::graphql::prelude::*;
 
@@ -104,21 +101,12 @@ mutations! {
     vote_poll(VotePollInput) -> VotePollResult by signed_in;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct SocialSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct SocialSubscription;
 
-#[Subscription]
-impl SocialSubscription {
     /// The newest post in the caller's news: the one at the time of the subscription, and then each one that the client
     /// is in time for.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn news_changed(
-        &self,
-        context: &Context<'_>,
-    ) -> Result<impl Stream<Item = Result<NewsChanged>> + use<>> {
-        Ok(operations::news_changed(cx(context))?)
-    }
+    news_changed(context) by signed_in: NewsChanged =
+        operations::news_changed(cx(context))?,
 }

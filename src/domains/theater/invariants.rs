@@ -13,7 +13,7 @@ use crate::{
     app::App,
     domains::{
         baskets::Basket as _,
-        payments::{self, of_seats},
+        payments::{Books, of_seats},
     },
     error::Error,
     invariants::Report,
@@ -137,7 +137,7 @@ async fn check_receipts(
     report: &mut Report,
 ) -> Result<(), Error> {
     let (mut unowned, mut unsold) = (Vec::new(), Vec::new());
-    let mut books: HashMap<String, Books> = HashMap::new();
+    let mut books = Books::default();
     receipts(app)
         .for_each(|receipt| {
             let booking = bookings.remove(&receipt.booking_id);
@@ -156,7 +156,8 @@ async fn check_receipts(
         format!("screening {screening}: {seats:?} are sold, but receipt {receipt} hasn't them")
     }));
     report.add("theater: each sold seat is in one receipt", unsold);
-    check_payments(app, books, report).await
+    let rule = "theater: receipts equal what the provider captured and refunded";
+    books.check(app, |payment| of_seats(payment).is_some(), rule, report).await
 }
 
 /// How a receipt differs from its booking.
@@ -195,43 +196,12 @@ fn unequal_sales(receipt: &ReceiptDocument, is_sold: bool, taken: &mut Taken) ->
     broken
 }
 
-/// A payment, as its receipt and its provider have it.
-#[derive(Default)]
-struct Books {
-    /// Paid less refunded according to the receipt, minus the same according to the provider.
-    difference: i64,
-    /// A refund that is due. The provider may have paid it already.
-    due: i64,
-}
-
-fn note_payment(receipt: &ReceiptDocument, books: &mut HashMap<String, Books>) {
+fn note_payment(receipt: &ReceiptDocument, books: &mut Books) {
     let Some(payment) = &receipt.payment else { return };
-    let (difference, due) = match receipt.state {
+    let (kept, due) = match receipt.state {
         ReceiptState::Paid => (receipt.total, 0),
         ReceiptState::Cancelling => (0, receipt.total),
         ReceiptState::Cancelled => (0, 0),
     };
-    books.insert(payment.id.clone(), Books { difference, due });
-}
-
-/// Checks that the receipts equal the payments and refunds of the provider.
-async fn check_payments(
-    app: &App,
-    mut books: HashMap<String, Books>,
-    report: &mut Report,
-) -> Result<(), Error> {
-    let has_records = payments::operations::for_each(app, |payment, amount| {
-        if of_seats(payment).is_some() {
-            books.entry(payment.to_owned()).or_default().difference -= amount;
-        }
-    })
-    .await?;
-    if has_records {
-        let broken = books.iter().filter(|(_, own)| !(-own.due..=0).contains(&own.difference));
-        let broken = broken.map(|(payment, Books { difference, due })| {
-            format!("payment {payment}: differs by {difference}, {due} are due")
-        });
-        report.add("theater: receipts equal what the provider captured and refunded", broken);
-    }
-    Ok(())
+    books.note(&payment.id, kept, due);
 }

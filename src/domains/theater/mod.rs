@@ -68,7 +68,7 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room,
+    Room, baskets,
     nodes::node_type,
     room::{declared, documented, unmet},
 };
@@ -137,7 +137,9 @@ pub const ROOM: Room = Room {
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
-    erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
+    erase: Some(|app, erasing| {
+        Box::pin(baskets::erase::<BookingDocument, types::CancelBookingResult>(app, erasing))
+    }),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("theater")

@@ -1,10 +1,7 @@
 //! Resolvers: they translate between GraphQL and the operations of theaters.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::{operations, types::GeoPointInput};
-use crate::graphql::{prelude::*, scalars::DateTime, subscription::follow};
+use crate::graphql::{prelude::*, scalars::DateTime, subscription::follow_node};
 
 queries! {
     /// Query fields.
@@ -157,28 +154,22 @@ mutations! {
     cancel_receipt(CancelReceiptInput) -> CancelReceiptResult;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct TheaterSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct TheaterSubscription;
 
-#[Subscription]
-impl TheaterSubscription {
     /// A screening with the map of its seats: the current state first, then each new state after a change. The stream ends
     /// at once if there is no such screening. If changes come faster than the client reads, intermediate states are
     /// skipped.
     ///
     /// Who: everyone.
-    async fn seat_map_changed(
-        &self,
-        context: &Context<'_>,
+    seat_map_changed(
+        context,
         #[graphql(desc = "Global id of the screening.")] screening_id: ID,
-    ) -> Result<impl Stream<Item = Result<Screening>> + use<>> {
-        // No screening has an empty `_id`: the first read ends the stream.
-        let key = input::id(NodeKind::SCREENING, &screening_id).unwrap_or_default();
+    ): Screening = {
         let visible = |screening: &Screening| (screening.0.available, screening.0.taken.clone());
-        let of = ("screenings", key);
-        Ok(follow(context, of, screening_id, visible, |cx, id| {
+        follow_node(context, NodeKind::SCREENING, screening_id, visible, |cx, id| {
             Box::pin(operations::screening(cx.app, id))
-        }))
-    }
+        })
+    },
 }

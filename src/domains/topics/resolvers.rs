@@ -1,8 +1,5 @@
 //! Resolvers: they translate between GraphQL and the operations of topics.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::operations;
 use crate::graphql::{prelude::*, shared::Shared, subscription::Progress};
 
@@ -31,26 +28,22 @@ mutations! {
     delete_topic(DeleteTopicInput) -> DeleteTopicResult by service_or_operator;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct TopicsSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct TopicsSubscription;
 
-#[Subscription]
-impl TopicsSubscription {
     /// The messages of a topic. The first response comes at once, with the messages since the given position, or with
     /// none. Then each message is sent once, and in order. A subscriber that is too slow is told how many it missed.
     ///
     /// Who: everyone.
-    async fn topic(
-        &self,
-        context: &Context<'_>,
+    topic(
+        context,
         #[graphql(desc = "Name of the topic.")] name: String,
         #[graphql(
             desc = "Position after which to begin: `position` of a response, or the id of a message. Default: the present \
                     end of the topic."
         )]
         since: Option<String>,
-    ) -> Result<impl Stream<Item = Result<Shared<TopicMessages>>> + use<>> {
-        Ok(operations::topic(cx(context), name, since, Progress::of(context))?)
-    }
+    ): Shared<TopicMessages> =
+        operations::topic(cx(context), name, since, Progress::of(context))?,
 }

@@ -1,10 +1,7 @@
 //! Resolvers: they translate between GraphQL and the operations of accounts and transfers.
 
-use async_graphql::{Context, Result, Subscription};
-use futures_util::Stream;
-
 use super::operations;
-use crate::graphql::{prelude::*, subscription::follow};
+use crate::graphql::{prelude::*, subscription::follow_node};
 
 queries! {
     /// Query fields.
@@ -75,27 +72,18 @@ mutations! {
     reverse_transfer(ReverseTransferInput) -> ReverseTransferResult by service;
 }
 
-/// Subscription fields.
-#[derive(Default)]
-pub struct TransfersSubscription;
+subscriptions! {
+    /// Subscription fields.
+    pub struct TransfersSubscription;
 
-#[Subscription]
-impl TransfersSubscription {
     /// An account: the current state first, then each new state after a change of the balance or the state.
     /// If changes come faster than the client reads, intermediate states are skipped. Visible to the owner
     /// and to the role `service`; for others the stream ends at once.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn balance_changed(
-        &self,
-        context: &Context<'_>,
+    balance_changed(
+        context,
         #[graphql(desc = "Global id of the account.")] account_id: ID,
-    ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
-        // No account has an empty `_id`: the first read ends the stream.
-        let of = ("accounts", input::id(NodeKind::ACCOUNT, &account_id).unwrap_or_default());
-        Ok(follow(context, of, account_id, Account::face, |cx, id| {
+    ) by signed_in: Account =
+        follow_node(context, NodeKind::ACCOUNT, account_id, Account::face, |cx, id| {
             Box::pin(operations::account(cx, id))
-        }))
-    }
+        }),
 }

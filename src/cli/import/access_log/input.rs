@@ -10,10 +10,12 @@ use std::{
     },
 };
 
-use memchr::memchr;
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::export::packing::{BUFFER, Compression};
+use crate::cli::{
+    export::packing::{BUFFER, Compression},
+    input::{Counted, Extent, read_line},
+};
 
 /// Maximum length of a line in bytes.
 pub(super) const MAX_LENGTH: usize = 64 << 10;
@@ -32,7 +34,7 @@ pub(super) struct Progress {
     /// Of the logs before the current one.
     before: AtomicU64,
     /// Of the current one.
-    current: AtomicU64,
+    current: Arc<AtomicU64>,
 }
 
 impl Progress {
@@ -76,8 +78,7 @@ impl Log {
             }
             file.seek(SeekFrom::Start(offset))?;
         }
-        let counted = Counted { input: file, progress: Arc::clone(&self.progress) };
-        let input = BufReader::with_capacity(BUFFER, counted);
+        let input = BufReader::with_capacity(BUFFER, Counted::new(file, &self.progress.current));
         let mut lines = Lines { input: self.packing.unpacked(input)?, offset };
         if !self.is_plain() {
             lines.offset = 0;
@@ -90,8 +91,7 @@ impl Log {
 
 /// The lines of stdin.
 pub(super) fn stdin(progress: &Arc<Progress>) -> io::Result<Lines> {
-    let counted = Counted { input: io::stdin(), progress: Arc::clone(progress) };
-    let mut input = BufReader::with_capacity(BUFFER, counted);
+    let mut input = BufReader::with_capacity(BUFFER, Counted::new(io::stdin(), &progress.current));
     let packing = Compression::of(input.fill_buf()?);
     Ok(Lines { input: packing.unpacked(input)?, offset: 0 })
 }
@@ -123,24 +123,10 @@ impl Lines {
     /// Appends the next line to `line`, or what there is of it. `None` if there is nothing.
     pub(super) fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Option<Found>> {
         let at = self.offset;
-        loop {
-            let buffer = match self.input.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
-                Err(fault) => return Err(fault),
-            };
-            let end = memchr(b'\n', buffer);
-            let part = &buffer[..end.map_or(buffer.len(), |end| end + 1)];
-            let (used, room) = (part.len(), (MAX_LENGTH + 1).saturating_sub(line.len()));
-            line.extend_from_slice(&part[..used.min(room)]);
-            self.input.consume(used);
-            self.offset += used as u64;
-            if end.is_some() || used == 0 {
-                let is_whole = end.is_some();
-                let is_too_long = line.len() > MAX_LENGTH;
-                return Ok((self.offset > at).then_some(Found { at, is_whole, is_too_long }));
-            }
-        }
+        let Extent { bytes, is_whole } = read_line(&mut self.input, line, MAX_LENGTH + 1, |_| {})?;
+        self.offset += bytes;
+        let is_too_long = line.len() > MAX_LENGTH;
+        Ok((bytes > 0).then_some(Found { at, is_whole, is_too_long }))
     }
 
     /// Skips bytes, and shows them to `each`. Returns their number, which is smaller at the end.
@@ -188,20 +174,6 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 fn shown(hash: Sha256) -> String {
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
     BASE64.encode(&hash.finalize()[..12])
-}
-
-/// Counts the bytes read.
-struct Counted<R> {
-    input: R,
-    progress: Arc<Progress>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.input.read(buffer)?;
-        self.progress.current.fetch_add(read as u64, Ordering::Relaxed);
-        Ok(read)
-    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::cli::{
         packing::{BUFFER, Compression},
     },
     failure::Failure,
+    input::Counted,
 };
 
 /// Documents that are inserted together.
@@ -114,9 +115,8 @@ fn read_all(
 ) -> Result<(), Failure> {
     let file = File::open(path).map_err(|fault| unread(path, &fault))?;
     let bytes_read = Arc::new(AtomicU64::new(0));
-    let counted = Counted { file, bytes_read: Arc::clone(&bytes_read) };
     let mut input = compression
-        .unpacked(BufReader::with_capacity(BUFFER, counted))
+        .unpacked(BufReader::with_capacity(BUFFER, Counted::new(file, &bytes_read)))
         .map_err(|fault| unread(path, &fault))?;
     let (mut number, mut reported) = (0_u64, 0);
     let (mut line, mut documents, mut size) = (Vec::new(), Vec::new(), 0);
@@ -162,20 +162,6 @@ fn unread(path: &Path, fault: &io::Error) -> Failure {
             Failure::trouble(format!("{} is missing, and the manifest names it", path.display()))
         }
         _ => Failure::trouble(format!("can't read {}: {fault}", path.display())),
-    }
-}
-
-/// Counts the bytes read from a file.
-struct Counted {
-    file: File,
-    bytes_read: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
-        self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
-        Ok(read)
     }
 }
 

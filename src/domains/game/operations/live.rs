@@ -1,22 +1,17 @@
 //! Subscriptions to places. A crowded place has many followers, and changes often. One task for each place reads
 //! it after changes, at most five times a second, however many followers it has.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::Stream;
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 
 use super::super::{documents::PlaceDocument, store, types::Place};
-use crate::{
-    graphql::{prelude::*, shared::Shared, subscription::Progress},
-    mongo::watch::Changes,
+use crate::graphql::{
+    prelude::*,
+    shared::Shared,
+    subscription::Progress,
+    watched::{Watched, Watching},
 };
 
 /// Shortest time between two reads of a place.
@@ -36,88 +31,36 @@ enum Known {
     Place(Arc<PlaceDocument>, Shared<Place>),
 }
 
-/// The places that have followers in this gateway.
-#[derive(Default)]
-struct Watched(Mutex<HashMap<String, Arc<watch::Sender<Known>>>>);
-
-impl Watched {
-    /// Subscribes to a place, which is watched from then on.
-    fn subscribe(app: &App, place: String) -> watch::Receiver<Known> {
-        let watched = app.shared::<Self>();
-        let mut all = watched.all();
-        if let Some(known) = all.get(&place) {
-            return known.subscribe();
+/// Reads a place now and after changes.
+async fn watch_place(app: App, watching: Watching<String, Known>) {
+    let place = watching.key();
+    let mut changes = app.hub().watch::<PlaceDocument>(place.clone());
+    let mut is_reset = false;
+    loop {
+        let earliest = Instant::now() + PAUSE;
+        let found = store::places(&app).get(place).await;
+        let has_failed = found.is_err();
+        match found {
+            Ok(found) => {
+                // After an interruption the same version may have other content.
+                let is_told = std::mem::take(&mut is_reset);
+                watching.update(|known| known.replace(found, is_told));
+            }
+            Err(error) => tracing::warn!(
+                event = "place_unread",
+                place,
+                %error,
+                "a place couldn't be read for its followers; it is read again"
+            ),
         }
-        let (known, receiver) = watch::channel(Known::Nothing);
-        let known = Arc::new(known);
-        all.insert(place.clone(), Arc::clone(&known));
-        drop(all);
-        let changes = app.hub().watch::<PlaceDocument>(place.clone());
-        tokio::spawn(Arc::clone(&watched).watch(app.clone(), place, known, changes));
-        receiver
-    }
-
-    /// Reads a place now and after changes, until it has no followers.
-    async fn watch(
-        self: Arc<Self>,
-        app: App,
-        place: String,
-        known: Arc<watch::Sender<Known>>,
-        mut changes: Changes,
-    ) {
-        let mut is_reset = false;
         loop {
-            let earliest = Instant::now() + PAUSE;
-            let found = store::places(&app).get(&place).await;
-            let has_failed = found.is_err();
-            match found {
-                Ok(found) => {
-                    // After an interruption the same version may have other content.
-                    let is_told = std::mem::take(&mut is_reset);
-                    known.send_if_modified(|known| known.replace(found, is_told));
-                }
-                Err(error) => tracing::warn!(
-                    event = "place_unread",
-                    place,
-                    %error,
-                    "a place couldn't be read for its followers; it is read again"
-                ),
+            let Some(has_changed) = watching.wait(CHECK, changes.changed()).await else { return };
+            is_reset |= changes.take().is_reset;
+            if has_changed || has_failed {
+                break;
             }
-            loop {
-                let has_changed = tokio::select! {
-                    is_open = changes.changed() => {
-                        if !is_open {
-                            self.all().remove(&place);
-                            return;
-                        }
-                        is_reset |= changes.take().is_reset;
-                        true
-                    }
-                    () = sleep(CHECK) => false,
-                };
-                if !self.is_wanted(&place, &known) {
-                    return;
-                }
-                if has_changed || has_failed {
-                    break;
-                }
-            }
-            sleep_until(earliest).await;
         }
-    }
-
-    /// Whether the place has followers. If not, it is forgotten.
-    fn is_wanted(&self, place: &str, known: &watch::Sender<Known>) -> bool {
-        let mut all = self.all();
-        let is_wanted = known.receiver_count() > 0;
-        if !is_wanted {
-            all.remove(place);
-        }
-        is_wanted
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<watch::Sender<Known>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        sleep_until(earliest).await;
     }
 }
 
@@ -149,7 +92,7 @@ pub fn place_changed(
 ) -> impl Stream<Item = async_graphql::Result<Shared<Place>>> + use<> {
     // No place has an empty `_id`.
     let id = input::id(NodeKind::PLACE, id).unwrap_or_default();
-    let mut known = Watched::subscribe(cx.app, id);
+    let mut known = Watched::subscribe(cx.app, id, watch_place);
     async_stream::stream! {
         loop {
             let now = known.borrow_and_update().clone();

@@ -1,16 +1,9 @@
 //! Notifies subscribers of a page of new hits, by the change hub and at most once a second.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::Stream;
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
     super::{
@@ -21,7 +14,12 @@ use super::{
     reports::{Bucket, Plan, page_of},
 };
 use crate::{
-    graphql::{prelude::*, shared::Shared, subscription::Progress},
+    graphql::{
+        prelude::*,
+        shared::Shared,
+        subscription::Progress,
+        watched::{Watched, Watching},
+    },
     mongo::watch::Changes,
 };
 
@@ -46,84 +44,42 @@ struct Current {
     minutes: Vec<Bucket>,
 }
 
-/// The pages that have subscribers in this gateway. Each is watched by one task, however many subscribers it has.
-#[derive(Default)]
-struct Watched(Mutex<HashMap<PageDate, Arc<watch::Sender<Known>>>>);
-
-impl Watched {
-    /// Subscribes to a page, which is watched from then on.
-    fn subscribe(app: &App, page: PageDate) -> watch::Receiver<Known> {
-        let watched = app.shared::<Self>();
-        let mut all = watched.all();
-        if let Some(known) = all.get(&page) {
-            return known.subscribe();
+/// Reads a page at first, after changes of the documents of this day and the day before, and at midnight.
+async fn watch_page(app: App, watching: Watching<PageDate, Known>) {
+    let page = watching.key();
+    let (mut day, [mut changes, mut late]) = of_today(&app, page);
+    loop {
+        let earliest = Instant::now() + PAUSE;
+        let current = read(&app, page).await;
+        let has_failed = current.is_err();
+        match current {
+            Ok(current) => watching.update(|known| current.replace(known, page)),
+            Err(error) => tracing::warn!(
+                event = "hits_unread",
+                site = page.site,
+                page = page.page,
+                %error,
+                "the hits of a page couldn't be read"
+            ),
         }
-        let (known, receiver) = watch::channel(None);
-        let known = Arc::new(known);
-        all.insert(page.clone(), Arc::clone(&known));
-        drop(all);
-        tokio::spawn(watched.watch(app.clone(), page, known));
-        receiver
-    }
-
-    /// Reads a page at first, after changes of the documents of this day and the day before, and at midnight, until it has
-    /// no subscribers.
-    async fn watch(self: Arc<Self>, app: App, page: PageDate, known: Arc<watch::Sender<Known>>) {
-        let (mut day, [mut changes, mut late]) = of_today(&app, &page);
         loop {
-            let earliest = Instant::now() + PAUSE;
-            let current = read(&app, &page).await;
-            let has_failed = current.is_err();
-            match current {
-                Ok(current) => {
-                    known.send_if_modified(|known| current.replace(known, &page));
-                }
-                Err(error) => tracing::warn!(
-                    event = "hits_unread",
-                    site = page.site,
-                    page = page.page,
-                    %error,
-                    "the hits of a page couldn't be read"
-                ),
-            }
-            loop {
-                let (is_open, has_changed) = tokio::select! {
-                    is_open = changes.changed() => (is_open, true),
+            let changed = async {
+                tokio::select! {
+                    is_open = changes.changed() => is_open,
                     // Hits of the last minutes before midnight may come after it.
-                    is_open = late.changed() => (is_open, true),
-                    () = sleep(CHECK) => (true, false),
-                };
-                if !is_open {
-                    self.all().remove(&page);
-                    return;
+                    is_open = late.changed() => is_open,
                 }
-                if !self.is_wanted(&page, &known) {
-                    return;
-                }
-                let is_over = day != day_of(app.clock().timestamp_millis());
-                if is_over {
-                    (day, [changes, late]) = of_today(&app, &page);
-                }
-                if has_changed || is_over || has_failed {
-                    break;
-                }
+            };
+            let Some(has_changed) = watching.wait(CHECK, changed).await else { return };
+            let is_over = day != day_of(app.clock().timestamp_millis());
+            if is_over {
+                (day, [changes, late]) = of_today(&app, page);
             }
-            sleep_until(earliest).await;
+            if has_changed || is_over || has_failed {
+                break;
+            }
         }
-    }
-
-    /// Whether the page has subscribers. If not, it is forgotten.
-    fn is_wanted(&self, page: &PageDate, known: &watch::Sender<Known>) -> bool {
-        let mut all = self.all();
-        let is_wanted = known.receiver_count() > 0;
-        if !is_wanted {
-            all.remove(page);
-        }
-        is_wanted
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<PageDate, Arc<watch::Sender<Known>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        sleep_until(earliest).await;
     }
 }
 
@@ -186,7 +142,7 @@ pub(in super::super) fn hits_changed(
     (site, page): (&str, &str),
     progress: Arc<Progress>,
 ) -> Result<impl Stream<Item = async_graphql::Result<Shared<HitsChanged>>> + use<>> {
-    let mut known = Watched::subscribe(cx.app, page_of(site, page)?);
+    let mut known = Watched::subscribe(cx.app, page_of(site, page)?, watch_page);
     Ok(async_stream::stream! {
         loop {
             let shown = known.borrow_and_update().as_ref().map(|(_, shown)| shown.clone());

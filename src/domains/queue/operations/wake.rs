@@ -1,21 +1,20 @@
 //! Notifies waiting workers of available jobs. The change hub tells of jobs that were added. A slow poll finds those
 //! that became available because time has passed.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::Stream;
-use tokio::sync::watch;
 
 use super::{
     super::{JobDocument, store, types::JobsAvailable},
     check_queue, promote,
 };
 use crate::{
-    graphql::{prelude::*, subscription::Progress},
+    graphql::{
+        prelude::*,
+        subscription::Progress,
+        watched::{Watched, Watching},
+    },
     mongo::watch::Changes,
 };
 
@@ -37,67 +36,27 @@ struct Seen {
     news: u64,
 }
 
-/// The queues that have subscribers in this gateway. Each is watched by one task, however many subscribers it has.
-#[derive(Default)]
-struct Watched(Mutex<HashMap<String, Arc<watch::Sender<Seen>>>>);
-
-impl Watched {
-    /// Subscribes to a queue, which is watched from then on.
-    fn subscribe(app: &App, queue: &str) -> watch::Receiver<Seen> {
-        let watched = app.shared::<Self>();
-        let mut all = watched.all();
-        if let Some(seen) = all.get(queue) {
-            return seen.subscribe();
-        }
-        let (seen, receiver) = watch::channel(Seen::default());
-        let seen = Arc::new(seen);
-        all.insert(queue.to_owned(), Arc::clone(&seen));
-        drop(all);
-        tokio::spawn(watched.watch(app.clone(), queue.to_owned(), seen));
-        receiver
-    }
-
-    /// Looks at a queue at each message and each [`POLL`], until it has no subscribers.
-    async fn watch(self: Arc<Self>, app: App, queue: String, seen: Arc<watch::Sender<Seen>>) {
-        let mut changes = changes(&app, &queue);
-        while self.is_wanted(&queue, &seen) {
-            let new = changes.take();
-            match has_ready(&app, &queue).await {
-                Ok(is_ready) => {
-                    seen.send_if_modified(|known| {
-                        let has_news = new.count > 0 || new.is_reset || !known.is_ready;
-                        let is_changed = if is_ready { has_news } else { known.is_ready };
-                        known.news += u64::from(is_ready && has_news);
-                        known.is_ready = is_ready;
-                        is_changed
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(event = "queue_unread", queue, %error, "a queue couldn't be read");
-                }
-            }
-            tokio::select! {
-                is_open = changes.changed() => if !is_open {
-                    self.all().remove(&queue);
-                    return;
-                },
-                () = tokio::time::sleep(POLL) => {}
+/// Looks at a queue at each message and each [`POLL`].
+async fn watch_queue(app: App, watching: Watching<String, Seen>) {
+    let queue = watching.key();
+    let mut changes = changes(&app, queue);
+    loop {
+        let new = changes.take();
+        match has_ready(&app, queue).await {
+            Ok(is_ready) => watching.update(|known| {
+                let has_news = new.count > 0 || new.is_reset || !known.is_ready;
+                let is_changed = if is_ready { has_news } else { known.is_ready };
+                known.news += u64::from(is_ready && has_news);
+                known.is_ready = is_ready;
+                is_changed
+            }),
+            Err(error) => {
+                tracing::warn!(event = "queue_unread", queue, %error, "a queue couldn't be read");
             }
         }
-    }
-
-    /// Whether the queue has subscribers. If not, it is forgotten.
-    fn is_wanted(&self, queue: &str, seen: &watch::Sender<Seen>) -> bool {
-        let mut all = self.all();
-        let is_wanted = seen.receiver_count() > 0;
-        if !is_wanted {
-            all.remove(queue);
+        if watching.wait(POLL, changes.changed()).await.is_none() {
+            return;
         }
-        is_wanted
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<watch::Sender<Seen>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,7 +70,7 @@ pub fn job_available(
     progress: Arc<Progress>,
 ) -> Result<impl Stream<Item = async_graphql::Result<JobsAvailable>> + use<>> {
     check_queue("queue", &queue)?;
-    let mut seen = Watched::subscribe(cx.app, &queue);
+    let mut seen = Watched::subscribe(cx.app, queue.clone(), watch_queue);
     Ok(async_stream::stream! {
         let mut told = 0;
         loop {

@@ -19,7 +19,7 @@ const SUBJECT: usize = 128;
 pub async fn check(app: &App, lines: &[ImportComment]) -> Result<Vec<Result<(), InvalidInput>>> {
     let now = app.clock();
     let lines = stream::iter(lines.iter().enumerate());
-    let answers = lines.map(async |(position, line)| would_import(app, position, line, now).await);
+    let answers = lines.map(|(position, line)| would_import(app, position, line, now));
     answers.buffered(AT_ONCE).try_collect().await
 }
 

@@ -40,6 +40,9 @@ pub enum Error {
         /// The reason, in words that are safe to show.
         reason: Cow<'static, str>,
     },
+    /// What an argument of a subscription names doesn't exist, or isn't visible to the caller. Contains the message.
+    #[error("{0}")]
+    NotFound(String),
     /// The caller exceeded a rate or a limit; nothing was written. Contains the message.
     #[error("{0}")]
     RateLimited(Cow<'static, str>),
@@ -129,6 +132,7 @@ impl Error {
             }
             Self::Forbidden(_) => "FORBIDDEN",
             Self::BadInput { .. } => "BAD_USER_INPUT",
+            Self::NotFound(_) => "NOT_FOUND",
             Self::RateLimited(_) => "RATE_LIMITED",
             Self::TooComplex { .. } => "QUERY_TOO_COMPLEX",
             Self::Timeout(_) => "TIMEOUT",

@@ -60,8 +60,8 @@ const MAX_FAILED: u32 = 2;
 
 impl Check {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        // The ids of a flow depend on the gateway's secret, so a repair needs the whole configuration.
-        let config = if self.repair { self.source.gateway()? } else { self.source.database()? };
+        // The ids of a flow depend on the gateway's secret.
+        let config = if self.repair { self.source.flows()? } else { self.source.database()? };
         logging::begin(config.log_format, logging::TOOL)?;
         let checked = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);

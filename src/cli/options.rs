@@ -34,13 +34,6 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The configuration of a gateway.
-    pub(super) fn gateway(&self) -> Result<Config, Faults> {
-        Config::load_with(self.config.as_deref(), self, |config| {
-            [domains::setting_faults(config), domains::faults(config)].concat()
-        })
-    }
-
     /// The configuration of a command that runs flows as a gateway does, and checks no tokens.
     pub(super) fn flows(&self) -> Result<Config, Faults> {
         Config::load_for_flows(self.config.as_deref(), self, |config| {

@@ -73,7 +73,7 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let config = self.source.gateway()?;
+        let config = self.source.flows()?;
         logging::begin(config.log_format, logging::GATEWAY)?;
         preconditions::room_is_on(&config, "queue")?;
         for name in &self.queue {

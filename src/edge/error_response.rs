@@ -28,6 +28,7 @@ pub(super) fn with_status(error: Error) -> ErrorResponse {
         Error::BadInput { .. } | Error::TooComplex { .. } | Error::PersistedQueryNotFound => {
             StatusCode::BAD_REQUEST
         }
+        Error::NotFound(_) => StatusCode::NOT_FOUND,
         Error::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
         Error::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
         Error::Overloaded

@@ -132,7 +132,7 @@ impl<'a> Completion<'a> {
 
     fn collect(&self, set: &'a SelectionSet, of: &str, collected: &mut Collected<'a>) {
         for selection in &set.items {
-            if self.is_skipped(selection.node.directives()) {
+            if is_skipped(selection.node.directives(), |name| self.true_variables.contains(name)) {
                 continue;
             }
             match &selection.node {
@@ -165,18 +165,22 @@ impl<'a> Completion<'a> {
             }
         }
     }
+}
 
-    fn is_skipped(&self, directives: &[Positioned<Directive>]) -> bool {
-        directives.iter().any(|directive| {
-            let unless = match directive.node.name.node.as_str() {
-                "skip" => true,
-                "include" => false,
-                _ => return false,
-            };
-            let Some(condition) = directive.node.get_argument("if") else { return false };
-            let value = |name| Ok::<_, ()>(Value::Boolean(self.true_variables.contains(&name)));
-            let is_true = condition.node.clone().into_const_with(value) == Ok(Value::Boolean(true));
-            is_true == unless
-        })
-    }
+/// Whether `@skip` or `@include` leaves a selection out. `is_true` states which variables are true.
+pub(super) fn is_skipped(
+    directives: &[Positioned<Directive>],
+    is_true: impl Fn(&Name) -> bool,
+) -> bool {
+    directives.iter().any(|directive| {
+        let unless = match directive.node.name.node.as_str() {
+            "skip" => true,
+            "include" => false,
+            _ => return false,
+        };
+        let Some(condition) = directive.node.get_argument("if") else { return false };
+        let value = |name| Ok::<_, ()>(Value::Boolean(is_true(&name)));
+        let holds = condition.node.clone().into_const_with(value) == Ok(Value::Boolean(true));
+        holds == unless
+    })
 }

@@ -25,6 +25,7 @@ use super::{
     merging,
     typename::{TYPENAME_KEY, add_root_typename, add_typename},
     types::{Types, root},
+    values::{Argument, add_arguments},
 };
 use crate::error::Error;
 
@@ -37,6 +38,8 @@ pub(super) struct PreparedDocument {
     /// By name. The only operation, if it has no name, has the empty one.
     pub(super) operations: IndexMap<Name, Operation>,
     pub(super) fragments: HashMap<Name, Positioned<FragmentDefinition>>,
+    /// Variables that are fields of objects of which exactly one field is required.
+    pub(super) choices: Vec<Name>,
 }
 
 /// One operation of a document.
@@ -110,7 +113,25 @@ impl PreparedDocument {
             (name, Operation { definition, cost, max_age, is_static, is_unconditional })
         });
         let operations = operations.collect();
-        Some(Self { operations, fragments })
+        let mut document = Self { operations, fragments, choices: Vec::new() };
+        let arguments = document.arguments(types);
+        let choices = arguments.iter().flat_map(|argument| argument.choices(types));
+        document.choices = choices.cloned().collect();
+        Some(document)
+    }
+
+    /// The arguments of the fields of all operations and fragments.
+    pub(super) fn arguments<'a>(&'a self, types: &'a Types) -> Vec<Argument<'a>> {
+        let mut all = Vec::new();
+        for Operation { definition, .. } in self.operations.values() {
+            let OperationDefinition { ty, selection_set, .. } = &definition.node;
+            add_arguments(types, &selection_set.node, root(*ty), &mut all);
+        }
+        for fragment in self.fragments.values() {
+            let FragmentDefinition { type_condition, selection_set, .. } = &fragment.node;
+            add_arguments(types, &selection_set.node, &type_condition.node.on.node, &mut all);
+        }
+        all
     }
 
     /// Returns the document with flattened operations, which have at most `budget` selections in total. Queries
@@ -147,7 +168,7 @@ impl PreparedDocument {
             Ok((key.clone(), flattened))
         };
         let operations = self.operations.iter().map(flatten).collect::<Result<_, Error>>()?;
-        Ok(Self { operations, fragments })
+        Ok(Self { operations, fragments, choices: self.choices.clone() })
     }
 
     /// The index of the operation with the requested name. Without a name it is the only operation.

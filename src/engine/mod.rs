@@ -9,6 +9,7 @@
 //! - [`caching`]: how long a response may be cached
 //! - [`types`]: the types of the schema, read from its SDL
 //! - `values`: what is wrong with the value of an argument or a variable
+//! - `choices`: variables that are the one field which an object requires, and have no value
 //! - `near`: names that are similar to a misspelt one
 //! - [`keys`]: whether a mutation is called with an idempotency key
 //! - `merging`: checks that fields with the same response key can be merged
@@ -18,6 +19,7 @@
 //! - `completion`: completes the library's responses as the specification demands
 
 pub mod caching;
+mod choices;
 mod completion;
 pub mod cost;
 mod document;

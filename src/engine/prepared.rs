@@ -5,8 +5,8 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use async_graphql::{
     Name, Positioned, Request, ServerError, Value, Variables,
     parser::types::{
-        DocumentOperations, ExecutableDocument, Field, FragmentDefinition, OperationDefinition,
-        OperationType, Selection, SelectionSet, VariableDefinition,
+        DocumentOperations, ExecutableDocument, Field, OperationDefinition, OperationType,
+        Selection, SelectionSet, VariableDefinition,
     },
     text,
 };
@@ -55,11 +55,6 @@ impl PreparedOperation {
     /// All operations of the document.
     pub(super) fn definitions(&self) -> impl Iterator<Item = &OperationDefinition> {
         self.document.operations.iter().map(|(_, operation)| &operation.definition.node)
-    }
-
-    /// The fragments of the document.
-    pub(super) fn fragments(&self) -> impl Iterator<Item = &FragmentDefinition> {
-        self.document.fragments.values().map(|fragment| &fragment.node)
     }
 
     /// The operation, if it can be executed directly: only its variables depend on the request.

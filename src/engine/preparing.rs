@@ -119,8 +119,15 @@ impl PreparedOperations {
             let (variables, mut seen) = (&request.variables, Seen::default());
             self.measure(types, &document.fragments, operation, variables, &mut seen)?.cost
         };
-        let is_validated =
-            is_known && types.invalid_variable(&operation.node, &request.variables).is_none();
+        let is_null =
+            |name: &Name| request.variables.get(name).is_none_or(|value| *value == Value::Null);
+        let has_null_choice = || {
+            document.choices.iter().any(|name| is_declared(name) && is_null(name))
+                && !document.null_choices(types, index, &request.variables).is_empty()
+        };
+        let is_validated = is_known
+            && types.invalid_variable(&operation.node, &request.variables).is_none()
+            && !has_null_choice();
         // The flattened operation may not contain all variables and fragments of the client's document.
         let original = Some(&request.query).filter(|_| is_known && !is_validated);
         let original = original.and_then(|text| PreparedDocument::parse(types, text));

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use async_graphql::{
     Name, Pos, Value, Variables,
     indexmap::IndexMap,
-    parser::types::{BaseType, Selection, SelectionSet, Type},
+    parser::types::{BaseType, Field, Selection, SelectionSet, Type},
 };
 use async_graphql_value::Value as Literal;
 
@@ -35,7 +35,8 @@ pub(super) struct Argument<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
     pub(super) types: &'a Types,
-    /// The variables in literals. A variable that isn't there is taken for valid.
+    /// The variables in literals. A variable that isn't there is taken for valid, except where it is the one field that an
+    /// object requires.
     pub(super) variables: Option<&'a Variables>,
     /// Whether messages list names of the schema.
     pub(super) suggests: bool,
@@ -132,8 +133,10 @@ impl Values<'_> {
         match value {
             Literal::Null => true,
             Literal::Variable(name) => {
-                let value = self.variables.and_then(|variables| variables.get(name));
-                value.is_some_and(|value| *value == Value::Null)
+                let is_null = |variables: &Variables| {
+                    variables.get(name).is_none_or(|value| *value == Value::Null)
+                };
+                self.variables.is_some_and(is_null)
             }
             _ => false,
         }
@@ -171,6 +174,50 @@ fn clipped(name: &str) -> String {
     name.chars().take(LONGEST_NAME).collect()
 }
 
+impl<'a> Argument<'a> {
+    /// The variables that are fields of objects of which exactly one field is required.
+    pub(super) fn choices(&self, types: &Types) -> Vec<&'a Name> {
+        let mut names = Vec::new();
+        add_choices(types, self.ty, self.value, &mut names);
+        names
+    }
+}
+
+fn add_choices<'a>(types: &Types, ty: &Type, value: &'a Literal, names: &mut Vec<&'a Name>) {
+    match (&ty.base, value) {
+        (BaseType::List(inner), Literal::List(values)) => {
+            values.iter().for_each(|value| add_choices(types, inner, value, names));
+        }
+        (BaseType::List(inner), value) => add_choices(types, inner, value, names),
+        (BaseType::Named(of), Literal::Object(given)) => {
+            let Some(Input::Object { fields, one_of }) = types.input(of) else { return };
+            for (name, value) in given {
+                match (value, fields.get(name.as_str())) {
+                    (Literal::Variable(variable), _) if *one_of => names.push(variable),
+                    (value, Some((ty, _))) => add_choices(types, ty, value, names),
+                    (_, None) => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds the arguments of a field of the type `of`.
+pub(super) fn add_arguments_of<'a>(
+    types: &'a Types,
+    field: &'a Field,
+    of: &str,
+    all: &mut Vec<Argument<'a>>,
+) {
+    for (name, value) in &field.arguments {
+        if let Some(ty) = types.argument(of, &field.name.node, &name.node) {
+            let (at, name) = (name.pos, name.node.as_str());
+            all.push(Argument { at, name, ty, value: &value.node });
+        }
+    }
+}
+
 /// Adds the arguments of the fields of a selection.
 pub(super) fn add_arguments<'a>(
     types: &'a Types,
@@ -182,12 +229,7 @@ pub(super) fn add_arguments<'a>(
         match &selection.node {
             Selection::Field(field) => {
                 let field = &field.node;
-                for (name, value) in &field.arguments {
-                    if let Some(ty) = types.argument(of, &field.name.node, &name.node) {
-                        let (at, name) = (name.pos, name.node.as_str());
-                        all.push(Argument { at, name, ty, value: &value.node });
-                    }
-                }
+                add_arguments_of(types, field, of, all);
                 if let Some(ty) = types.field(of, &field.name.node) {
                     add_arguments(types, &field.selection_set.node, named(ty), all);
                 }

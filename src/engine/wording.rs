@@ -1,12 +1,12 @@
 //! What the schema adds to the library's messages about an invalid document, and the errors that the library misses.
 
-use async_graphql::{Pos, ServerError, Variables, parser::types::SelectionSet};
+use async_graphql::{Pos, ServerError, Variables};
 
 use super::{
     near::nearest,
     prepared::PreparedOperation,
-    types::{Types, named, root},
-    values::{Argument, Values, add_arguments},
+    types::{Types, named},
+    values::{Argument, Values},
 };
 use crate::error::Error;
 
@@ -29,7 +29,7 @@ pub fn improve(
         seen.push(one);
         is_new
     });
-    let arguments = operation.arguments(types);
+    let arguments = operation.document.arguments(types);
     let values = Values { types, variables: Some(variables), suggests };
     for (nth, error) in errors.iter_mut().enumerate() {
         if error.message.starts_with("Invalid value for argument ") {
@@ -50,15 +50,27 @@ pub fn improve(
 }
 
 /// Adds the errors of invalid literals that the library takes for valid: a scalar instead of an input object, a number
-/// beyond its range, and any in an object with a variable that isn't given.
+/// beyond its range, and any in an object with a variable that isn't given. Such a variable is invalid where it is the one
+/// field that an object requires.
 pub fn add_invalid_literals(
     errors: &mut Vec<ServerError>,
     types: &Types,
     operation: &PreparedOperation,
+    variables: &Variables,
     suggests: bool,
 ) {
-    let values = Values { types, variables: None, suggests };
-    let mut arguments = operation.arguments(types);
+    let literals = operation.document.arguments(types);
+    add_invalid(errors, literals, Values { types, variables: None, suggests });
+    let choices = operation.document.null_choices(types, operation.index, variables);
+    add_invalid(errors, choices, Values { types, variables: Some(variables), suggests });
+}
+
+/// Adds the errors of arguments, unless they have errors already.
+fn add_invalid(
+    errors: &mut Vec<ServerError>,
+    mut arguments: Vec<Argument<'_>>,
+    values: Values<'_>,
+) {
     arguments.retain(|argument| !errors.iter().any(|error| error.locations.contains(&argument.at)));
     arguments.sort_unstable_by_key(|argument| argument.at);
     let invalid = arguments
@@ -100,25 +112,4 @@ fn suggestion(error: &ServerError, types: &Types, operation: &PreparedOperation)
         return Some(format!("{message}. Did you mean \"{}\"?", near?));
     };
     Some(format!("{message} Did you mean \"{near}\"?"))
-}
-
-impl PreparedOperation {
-    /// The arguments of the fields of the document's operations and fragments.
-    fn arguments<'a>(&'a self, types: &'a Types) -> Vec<Argument<'a>> {
-        let mut all = Vec::new();
-        for (set, of) in self.selections() {
-            add_arguments(types, set, of, &mut all);
-        }
-        all
-    }
-
-    /// The selections of the document's operations and fragments, each with the type that they are of.
-    fn selections(&self) -> impl Iterator<Item = (&SelectionSet, &str)> {
-        let operations =
-            self.definitions().map(|operation| (&operation.selection_set.node, root(operation.ty)));
-        let fragments = self.fragments().map(|fragment| {
-            (&fragment.selection_set.node, fragment.type_condition.node.on.node.as_str())
-        });
-        operations.chain(fragments)
-    }
 }

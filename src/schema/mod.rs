@@ -155,7 +155,8 @@ impl GatewaySchema {
             let errors = &mut checked.errors;
             wording::improve(errors, types, &operation, &request.variables, suggests);
         }
-        wording::add_invalid_literals(&mut checked.errors, types, &operation, suggests);
+        let (errors, variables) = (&mut checked.errors, &request.variables);
+        wording::add_invalid_literals(errors, types, &operation, variables, suggests);
         if !checked.errors.is_empty() {
             return Err(self.complete(Some(&operation), checked, false));
         }

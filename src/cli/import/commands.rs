@@ -1,5 +1,7 @@
 //! The subcommands of `docgate import`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::{Options, access_log::AccessLog, restore::Restore};
@@ -171,14 +173,19 @@ pub(super) struct Discussions {
 ///     {"character": {"key": "ann", "owner": "subject-of-ann", "name": "Ann", "class": "wizard",
 ///                    "place": "hall", "gold": 10}}
 ///
-/// Example:
+/// Examples:
 ///     docgate import world world.jsonl
+///     docgate import world world.jsonl --ids ids.jsonl
 ///
 /// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
 /// import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct World {
+    /// Write the global ids of imported items and places to this file, one JSON object each, such as {"place": "hall", "id": "…"}.
+    /// Lines that were imported before are among them.
+    #[arg(long, value_name = "FILE")]
+    pub(super) ids: Option<PathBuf>,
     #[command(flatten)]
     pub(super) options: Options,
 }

@@ -1,16 +1,20 @@
 //! The progress of an import, and the lines that it skipped.
 
 use std::{
-    fs::{self, File, Metadata, TryLockError},
-    io::{self, BufWriter, Write},
-    os::unix::fs::MetadataExt as _,
+    fs::{self, File, TryLockError},
+    io,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{faults::Fault, kinds::Kind, lines::Line};
+use super::{
+    faults::Fault,
+    kinds::Kind,
+    lines::Line,
+    output::{Output, identity},
+};
 use crate::cli::{failure::Failure, terminal};
 
 /// Counts of the processed lines.
@@ -96,7 +100,6 @@ impl Lock {
 
 /// Whether an open file is the one at this path.
 fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |of: io::Result<Metadata>| of.ok().map(|of| (of.dev(), of.ino()));
     identity(file.metadata()) == identity(fs::metadata(path))
 }
 
@@ -211,7 +214,8 @@ impl Journal {
     }
 }
 
-fn failed(action: &str, path: &Path, fault: &io::Error) -> Failure {
+/// The failure to read, write or remove a file.
+pub(super) fn failed(action: &str, path: &Path, fault: &io::Error) -> Failure {
     Failure::trouble(format!("can't {action} {}: {fault}", path.display()))
 }
 
@@ -234,20 +238,15 @@ const MAX_SHOWN: u64 = 20;
 
 /// Output of lines that are skipped or imported in part.
 pub(super) struct Errors {
-    file: Option<(PathBuf, BufWriter<File>)>,
+    file: Option<Output>,
     noted: u64,
 }
 
 impl Errors {
     /// Writes the lines to a file, to which `resume` appends, or otherwise to stderr.
     pub(super) fn open(path: Option<&Path>, resume: bool) -> Result<Self, Failure> {
-        let open = |path: &Path| -> Result<_, Failure> {
-            let mut options = File::options();
-            options.create(true).write(true).append(resume).truncate(!resume);
-            let file = options.open(path).map_err(|fault| failed("write", path, &fault))?;
-            Ok((path.to_owned(), BufWriter::new(file)))
-        };
-        Ok(Self { file: path.map(open).transpose()?, noted: 0 })
+        let file = path.map(|path| Output::open(path, resume)).transpose()?;
+        Ok(Self { file, noted: 0 })
     }
 
     /// Reports a line that is skipped, or imported in part.
@@ -259,13 +258,13 @@ impl Errors {
         line: &Line,
     ) -> Result<(), Failure> {
         self.noted += 1;
-        if let Some((path, file)) = &mut self.file {
+        if let Some(file) = &mut self.file {
             let text = line.text();
             let Fault { field, reason } = fault;
             let entry = json!({
                 "line": number, "field": field, "reason": reason, "inPart": is_in_part, "text": text,
             });
-            return writeln!(file, "{entry}").map_err(|fault| failed("write", path, &fault));
+            return file.write(&entry);
         }
         if self.noted <= MAX_SHOWN {
             let rest = if is_in_part { " (the rest of the line is imported)" } else { "" };
@@ -276,10 +275,7 @@ impl Errors {
 
     /// Flushes the reports to the file.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
-        match &mut self.file {
-            Some((path, file)) => file.flush().map_err(|fault| failed("write", path, &fault)),
-            None => Ok(()),
-        }
+        self.file.as_mut().map_or(Ok(()), Output::flush)
     }
 
     /// Prints the number of lines that weren't printed.

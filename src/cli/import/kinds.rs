@@ -199,7 +199,7 @@ impl Kind {
                 import_batch(lines, async |all: &[_]| Ok(categories::import::check(all))).await
             }
             Self::Discussions => {
-                import_batch(lines, async |all: &[_]| Ok(comments::import::check(app, all))).await
+                import_batch(lines, async |all: &[_]| comments::import::check(app, all).await).await
             }
             Self::World => Err(Error::internal("lines of this kind can't be checked")),
         }

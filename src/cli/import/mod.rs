@@ -1,6 +1,7 @@
 //! `docgate import`.
 
 mod access_log;
+mod arguments;
 mod commands;
 mod csv;
 mod faults;
@@ -8,12 +9,11 @@ mod journal;
 mod kinds;
 mod lines;
 mod misfit;
+mod output;
 mod reader;
 mod restore;
 
 use std::{
-    io,
-    path::{Path, PathBuf},
     process::ExitCode,
     sync::{
         Arc,
@@ -22,7 +22,6 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
 use indicatif::ProgressBar;
 
 use self::csv::{CsvRows, Unusable};
@@ -31,45 +30,21 @@ use super::{
     export::csv::separator,
     failure::Failure,
     gateway, logging,
-    options::{Source, on_database},
+    options::on_database,
     preconditions,
     progress::{self, BYTES_PER_SECOND},
     terminal,
 };
 use crate::{app::App, config::Config, domains::catalog::import::Earlier};
+use arguments::Options;
 pub(super) use commands::Import;
-use commands::{Csv, What};
+use commands::{Csv, What, World};
 use faults::Fault;
 use journal::{Errors, Journal};
 use kinds::{Kind, LineResult};
-use lines::{Line, Lines};
+use lines::Line;
+use output::Output;
 use reader::Batch;
-
-#[derive(Debug, Args)]
-pub(super) struct Options {
-    /// The file, plain or gzipped; `-` is stdin.
-    file: PathBuf,
-    /// Continue after the last line that an interrupted import of this file completed.
-    #[arg(long)]
-    resume: bool,
-    /// File that records the progress until the import is completed [default: FILE.progress; none for stdin]. One import at
-    /// a time can use it.
-    #[arg(long, value_name = "FILE")]
-    progress: Option<PathBuf>,
-    /// Write lines that are skipped or imported in part to this file, one JSON object each with line, field, reason, inPart
-    /// and text.
-    #[arg(long, value_name = "FILE")]
-    errors: Option<PathBuf>,
-    /// Exit with 0 even if lines were skipped or imported in part.
-    #[arg(long)]
-    allow_errors: bool,
-    /// Check every line as the import would, by itself, and change nothing. Of what a line needs of earlier lines or has
-    /// in common with them, only slugs are looked at. Worlds can't be checked.
-    #[arg(long, conflicts_with_all = ["resume", "progress"])]
-    dry_run: bool,
-    #[command(flatten)]
-    source: Source,
-}
 
 impl Import {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
@@ -81,7 +56,7 @@ impl Import {
             Some(What::Products(products)) => (Kind::Products, products.options),
             Some(What::Stock(stock)) => (Kind::Stock, stock.options),
             Some(What::Discussions(discussions)) => (Kind::Discussions, discussions.options),
-            Some(What::World(world)) => (Kind::World, world.options),
+            Some(What::World(World { ids, options })) => (Kind::World, Options { ids, ..options }),
             Some(What::Csv(csv)) => return csv.run().await,
         };
         let config = options.source.database()?;
@@ -141,6 +116,7 @@ impl Options {
         (lines, bytes_read): (impl reader::Source, Arc<AtomicU64>),
     ) -> Result<ExitCode, Failure> {
         let errors = Errors::open(self.errors.as_deref(), self.resume)?;
+        let ids = self.ids.as_deref().map(|path| Output::open(path, self.resume)).transpose()?;
         let imported = on_database(config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::indexes_exist(&app, kind.rooms()).await?;
@@ -149,8 +125,18 @@ impl Options {
             app.refresh_versions().await?;
             let is_dry = self.dry_run;
             let (earlier, hint) = (Earlier::default(), None);
-            let mut work =
-                RunningImport { app, kind, columns, is_dry, earlier, journal, errors, bar, hint };
+            let mut work = RunningImport {
+                app,
+                kind,
+                columns,
+                is_dry,
+                earlier,
+                journal,
+                errors,
+                ids,
+                bar,
+                hint,
+            };
             work.run(lines, &bytes_read).await?;
             work.print_summary();
             let counts = work.journal.counts();
@@ -159,54 +145,6 @@ impl Options {
         let incomplete = imported.await?;
         let complaint = incomplete > 0 && !self.allow_errors;
         Ok(if complaint { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-    }
-
-    /// The journal of the progress. None is kept if nothing changes.
-    fn journal(&self, kind: &str, database: &str) -> Result<Journal, Failure> {
-        if self.dry_run {
-            return Journal::open(None, kind, database, false);
-        }
-        let is_stdin = self.is_stdin();
-        let beside = || {
-            let mut name = self.file.clone().into_os_string();
-            name.push(".progress");
-            PathBuf::from(name)
-        };
-        let path = self.progress.clone().or_else(|| (!is_stdin).then(beside));
-        Journal::open(path, kind, database, self.resume)
-    }
-
-    fn is_stdin(&self) -> bool {
-        self.file == Path::new("-")
-    }
-
-    /// The lines of the file.
-    fn lines(&self) -> Result<Lines, Failure> {
-        let lines =
-            if self.is_stdin() { Lines::of(std::io::stdin()) } else { Lines::of_file(&self.file) };
-        lines.map_err(|fault| self.unread(&fault))
-    }
-
-    fn unread(&self, fault: &io::Error) -> Failure {
-        Failure::trouble(format!("can't read {}: {fault}", self.file.display()))
-    }
-
-    /// Skips what an earlier import has completed.
-    fn skip(
-        &self,
-        journal: &Journal,
-        skip: impl FnOnce(u64, &str) -> io::Result<bool>,
-    ) -> Result<(), Failure> {
-        if journal.line() == 0 {
-            return Ok(());
-        }
-        if skip(journal.line(), journal.digest()).map_err(|fault| self.unread(&fault))? {
-            return Ok(());
-        }
-        Err(Failure::trouble(format!(
-            "{} isn't what it was when its import was cut: import it again without --resume",
-            self.file.display()
-        )))
     }
 }
 
@@ -221,6 +159,8 @@ struct RunningImport {
     earlier: Earlier,
     journal: Journal,
     errors: Errors,
+    /// The ids of what is imported.
+    ids: Option<Output>,
     bar: ProgressBar,
     /// How a file is imported that isn't what it should be.
     hint: Option<String>,
@@ -283,7 +223,10 @@ impl RunningImport {
         for ((number, line), result) in lines.iter().zip(results) {
             let counts = self.journal.counts_mut();
             match result {
-                LineResult::Imported => counts.imported += 1,
+                LineResult::Imported => {
+                    counts.imported += 1;
+                    self.ids.as_mut().map_or(Ok(()), |ids| ids.write_id(line))?;
+                }
                 LineResult::BookedBefore => counts.booked_before += 1,
                 LineResult::Blank => {}
                 LineResult::InPart(fault) => {
@@ -300,6 +243,7 @@ impl RunningImport {
             }
         }
         self.errors.flush()?;
+        self.ids.as_mut().map_or(Ok(()), Output::flush)?;
         self.journal.note(last, digest)
     }
 

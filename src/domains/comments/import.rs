@@ -21,16 +21,20 @@
 //! author at the same time has another origin. Marks of comments that an earlier attempt has left are removed
 //! by the sweep.
 
+mod checks;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{
     documents::{CommentDocument, Layout, Parent},
-    operations::{TEXT, begin_or_open, demand_depth, demand_room, review_id},
+    operations::{begin_or_open, demand_depth, demand_room, review_id},
     store::{self, DiscussionHandle},
 };
 use crate::{flow::lease::Lease, graphql::prelude::*, mongo::prelude::*};
+pub use checks::check;
+use checks::{checked, subject};
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -112,8 +116,6 @@ const AT_ONCE: usize = 16;
 const NAME: usize = 16;
 /// Lease of imports: only one runs at a time.
 const LOCK: &str = "comments.import";
-/// Maximum length of a subject, in bytes.
-const SUBJECT: usize = 128;
 
 /// Imports `lines`. Returns for each line, in the same order, why it was refused, if it was.
 ///
@@ -149,67 +151,6 @@ async fn import_batch(app: &App, lines: &[ImportComment]) -> Result<Vec<Result<(
     Ok(answers)
 }
 
-/// Checks lines as the import would, and changes nothing. That what they are about exists isn't checked.
-pub fn check(app: &App, lines: &[ImportComment]) -> Vec<Result<(), InvalidInput>> {
-    let now = app.clock();
-    let lines = lines.iter().enumerate();
-    lines.map(|(position, line)| checked(app, position, line, now).map(|_| ())).collect()
-}
-
-fn checked(
-    app: &App,
-    position: usize,
-    line: &ImportComment,
-    now: DateTime,
-) -> Result<Line, InvalidInput> {
-    let sku = input::key("sku", &line.sku)?;
-    let author = subject("author", &line.author)?;
-    if let Some(stars) = line.stars {
-        input::within("stars", stars.into(), 1..=5)?;
-    }
-    let invalid = |field, reason| Err(InvalidInput::new(field, reason));
-    let key = match (&line.key, line.stars) {
-        (Some(key), None) => ImportKey::Comment(input::key("key", key)?),
-        (None, Some(_)) if line.reply_to.is_some() => {
-            return invalid("replyTo", "isn't allowed for reviews");
-        }
-        (None, Some(_)) => ImportKey::Review(author.clone()),
-        (None, None) => {
-            let reason = "is missing: a comment is known by it, only reviews (`stars`) have none";
-            return invalid("key", reason);
-        }
-        (Some(_), Some(_)) => {
-            return invalid("key", "isn't allowed for reviews: each is identified by its author");
-        }
-    };
-    let reply_to = line.reply_to.as_ref().map(ImportKey::checked).transpose()?;
-    let at = checked_time(&line.at, now)?;
-    let text = input::text("text", &line.text, 1..=TEXT)?;
-    let origin = app.ids().op(&["importComment"], None, line).input;
-    let comment = ImportComment { sku, author, text, reply_to, ..line.clone() };
-    Ok(Line { position, key, at, origin, comment })
-}
-
-/// Checks a subject by the rules for subjects of tokens.
-fn subject(field: &str, subject: &str) -> Result<String, InvalidInput> {
-    if subject.is_empty() || subject.len() > SUBJECT {
-        return Err(InvalidInput::new(field, format!("takes 1 to {SUBJECT} bytes")));
-    }
-    Ok(subject.to_owned())
-}
-
-/// Parses a time that isn't in the future. Times before 1970 are refused: they would break the order of
-/// threads.
-fn checked_time(at: &str, now: DateTime) -> Result<DateTime, InvalidInput> {
-    let invalid = |reason| InvalidInput::new("at", reason);
-    let at = DateTime::parse_rfc3339_str(at)
-        .map_err(|_| invalid("takes a time such as 2024-05-01T12:00:00Z"))?;
-    if at > now || at.timestamp_millis() < 0 {
-        return Err(invalid("takes a time between 1970 and now"));
-    }
-    Ok(at)
-}
-
 /// Posts the lines of one product under the lease. Returns the positions of the lines that can't be used, each with the
 /// reason. Comments that were posted before stay.
 ///
@@ -221,23 +162,37 @@ async fn post_all(
     sku: &str,
     lines: Vec<Line>,
 ) -> Result<Vec<(usize, InvalidInput)>> {
-    let no_product = || Error::internal("products can't be discussed");
-    let parent = Parent::of(&NodeKind::PRODUCT.id(sku)).ok_or_else(no_product)?;
+    let parent = product(sku)?;
     let anyone = Requester::default();
     let cx = Cx { app, requester: &anyone };
     let unusable = match begin_or_open::<NotFound>(cx, &parent, Layout::PerDocument).await {
-        Ok((_, on)) if on.migration.is_some() => {
-            "has a discussion that is just moving to another layout"
-        }
-        Ok((_, on)) if on.layout != Layout::PerDocument => {
-            "has a discussion of another layout than PER_DOCUMENT: move it first"
-        }
-        Ok((_, on)) => return Bulk::post(attempt, &on, lines, parent.kind.seen_by(&anyone)).await,
-        Err(Stop::Refused(_)) => "there is no such product",
+        Ok((_, on)) => match closed(&on) {
+            Some(closed) => closed,
+            None => return Bulk::post(attempt, &on, lines, parent.kind.seen_by(&anyone)).await,
+        },
+        Err(Stop::Refused(_)) => NO_PRODUCT,
         Err(Stop::Failed(error)) => return Err(error),
     };
     let refused = |line: Line| (line.position, InvalidInput::new("sku", unusable));
     Ok(lines.into_iter().map(refused).collect())
+}
+
+/// The reason of a line whose product doesn't exist.
+const NO_PRODUCT: &str = "there is no such product";
+
+/// The discussed document of a SKU.
+fn product(sku: &str) -> Result<Parent> {
+    let none = || Error::internal("products can't be discussed");
+    Parent::of(&NodeKind::PRODUCT.id(sku)).ok_or_else(none)
+}
+
+/// The reason why a discussion takes no imports, if it takes none.
+fn closed(on: &DiscussionHandle<'_>) -> Option<&'static str> {
+    if on.migration.is_some() {
+        return Some("has a discussion that is just moving to another layout");
+    }
+    let is_other = on.layout != Layout::PerDocument;
+    is_other.then_some("has a discussion of another layout than PER_DOCUMENT: move it first")
 }
 
 /// Comments on one product that are posted together.

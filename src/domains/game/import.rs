@@ -92,6 +92,17 @@ impl ImportWorld {
         }
     }
 
+    /// Name of the field that holds the line, its key, and the global id of what it is stored as: of items and places.
+    pub fn id(&self) -> Option<(&'static str, &str, ID)> {
+        let (key, node) = match self {
+            Self::Item(line) => (&line.key, NodeKind::ITEM),
+            Self::Place(line) => (&line.key, NodeKind::PLACE),
+            Self::Exit(_) | Self::Character(_) => return None,
+        };
+        let id = id_of(self.kind(), "key", key).ok()?;
+        Some((self.kind(), key.as_str(), node.id(&id)))
+    }
+
     /// What no two lines that are imported at once may share.
     fn key(&self) -> (&str, Option<Direction>) {
         match self {

@@ -33,7 +33,8 @@ subscriptions! {
     pub struct TopicsSubscription;
 
     /// The messages of a topic. The first response comes at once, with the messages since the given position, or with
-    /// none. Then each message is sent once, and in order. A subscriber that is too slow is told how many it missed.
+    /// none. Then each message is sent once, and in order. A subscriber that is too slow is told how many it missed. A topic
+    /// that doesn't exist, or isn't visible to the caller, is the error `NOT_FOUND`. When the topic is deleted, the stream ends.
     ///
     /// Who: everyone.
     topic(

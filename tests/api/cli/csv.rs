@@ -286,3 +286,41 @@ async fn an_import_that_was_cut_goes_on_behind_its_last_row() {
     assert_eq!(shop.count("people").await, 200, "the first 500 aren't read again");
     assert!(!Path::new(&progress).exists());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_is_never_overwritten_by_what_is_told() {
+    let shop = Shop::new();
+    let rows = "sku,title,type,list,retail,currency\nA-1,One,album,1,2,EUR\n";
+    let file = shop.file("products.csv", rows);
+    let (linked, progress) = (shop.path("linked.csv"), shop.path("progress"));
+    std::os::unix::fs::symlink(&file, &linked).expect("a link");
+    for (errors, more, other) in [
+        (&file, &[][..], "FILE"),
+        (&linked, &[], "FILE"),
+        (&file, &["--dry-run"], "FILE"),
+        (&progress, &["--progress", progress.as_str()], "--progress"),
+        (&format!("{file}.progress"), &[], "--progress"),
+    ] {
+        let options: Vec<&str> =
+            ["--errors", errors].into_iter().chain(more.iter().copied()).collect();
+        let (code, out, said) = shop.import("products", &file, &options);
+        assert_eq!((code, out.as_str()), (2, ""), "{options:?}: {said}");
+        let told = format!("--errors is the same file as {other}: ");
+        assert!(said.contains(&told), "{options:?}: {said}");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), rows, "{options:?}");
+        assert!(!Path::new(&progress).exists(), "{options:?}");
+        assert!(!Path::new(&format!("{file}.progress")).exists(), "{options:?}");
+    }
+    // In both modes the file has the same lines.
+    let errors = shop.path("errors");
+    let told = |more: &[&str]| {
+        let options: Vec<&str> =
+            ["--errors", &errors].into_iter().chain(more.iter().copied()).collect();
+        let (code, _, said) = shop.import("products", &file, &options);
+        assert_eq!((code, said.as_str()), (1, ""));
+        fs::read_to_string(&errors).expect("a file")
+    };
+    let tried = told(&["--dry-run"]);
+    assert!(tried.contains("\"field\":\"retail\""), "{tried}");
+    assert_eq!(told(&[]), tried);
+}

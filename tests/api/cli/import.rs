@@ -95,10 +95,11 @@ fn gzip(text: &str) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_checks_every_line_and_changes_nothing() {
     let place = Place::new();
+    let stored = place.file("stored.jsonl", product(9).to_string().as_bytes());
+    assert_eq!(place.import("products", &stored, &[]).0, 0);
     let bad = r#"{"sku": "B", "categories": ["/nothing"], "pricing": {"list": 1, "retail": 1, "currency": "EUR"},
         "content": {"title": "B", "details": {"book": {}}}}"#.replace('\n', " ");
-    let review =
-        r#"{"sku": "S", "author": "eve", "at": "2024-06-01T10:00:00Z", "text": "good", "stars": "#;
+    let review = r#"{"sku": "IMP-9", "author": "eve", "at": "2024-06-01T10:00:00Z", "text": "good", "stars": "#;
     let cases = [
         (
             "categories",
@@ -133,7 +134,7 @@ async fn a_dry_run_checks_every_line_and_changes_nothing() {
     }
     let database = database(&place.name).await;
     for (collection, expected) in
-        [("categories", 2), ("people", 0), ("products", 0), ("comments", 0)]
+        [("categories", 2), ("people", 0), ("products", 1), ("comments", 0)]
     {
         let found = database.collection::<Document>(collection).count_documents(doc! {}).await;
         assert_eq!(found.expect("a count"), expected, "{collection}");
@@ -142,6 +143,36 @@ async fn a_dry_run_checks_every_line_and_changes_nothing() {
     let (code, _, said) = place.import("world", &file, &["--dry-run"]);
     assert!(code == 2 && said.contains("isn't possible"), "{said}");
     assert_eq!(place.import("people", &file, &["--dry-run", "--resume"]).0, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_of_discussions_looks_for_their_products() {
+    let place = Place::new();
+    let stored = place.file("stored.jsonl", product(1).to_string().as_bytes());
+    assert_eq!(place.import("products", &stored, &[]).0, 0);
+    let line = |sku: &str, key: &str| {
+        json!({ "sku": sku, "key": key, "author": "eve", "at": "2024-06-01T10:00:00Z", "text": "Good" })
+            .to_string()
+    };
+    let lines = [line("IMP-1", "a"), line("IMP-2", "b"), line("IMP-1", "c"), line("gone", "d")];
+    let file = place.file("lines.jsonl", lines.join("\n").as_bytes());
+    let products = database(&place.name).await.collection::<Document>("products");
+    let stored = async || products.find_one(doc! { "_id": "IMP-1" }).await.expect("an answer");
+    let before = stored().await.expect("the product");
+    let (code, out, tried) = place.import("discussions", &file, &["--dry-run"]);
+    let told = "2 comments and reviews would be imported, 2 lines skipped\n";
+    assert_eq!((code, out.as_str()), (1, told), "{tried}");
+    for line in ["line 2", "line 4"] {
+        let told = format!("{line}: sku: there is no such product");
+        assert!(tried.contains(&told), "{tried}");
+    }
+    assert_eq!(stored().await, Some(before), "a dry run opens no discussion");
+
+    let (code, out, said) = place.import("discussions", &file, &[]);
+    let told = "2 comments and reviews imported, 2 lines skipped\n";
+    assert_eq!((code, out.as_str()), (1, told), "{said}");
+    assert_eq!(said, tried);
+    assert!(place.is_sound().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -274,6 +274,9 @@ async fn broken_lines_are_told_with_their_numbers() {
     ] {
         assert!(said.contains(told), "{told} in {said}");
     }
+    // A log never gets what is told of it.
+    let (code, _, said) = place.import(&[&file], &["--errors", &file.display().to_string()]);
+    assert!(code == 2 && said.contains("--errors is the same file as FILE"), "{code}: {said}");
     place.gateway.raw("eventImports").delete_many(doc! {}).await.expect("removed");
     let errors = place.path("bad.jsonl");
     let (code, _, said) =

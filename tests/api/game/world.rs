@@ -26,6 +26,49 @@ fn import(gateway: &Gateway, lines: &[Value]) -> (i32, String) {
     (code, out + &said)
 }
 
+/// Masters can't list items and places: the import tells their ids.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_tells_the_ids_of_items_and_places() {
+    let gateway = Gateway::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (file, ids) = (path("world.jsonl"), path("ids.jsonl"));
+    let mut lines: Vec<String> = world().iter().map(Value::to_string).collect();
+    lines.push(json!({ "place": { "key": "no key", "title": "Nowhere" } }).to_string());
+    fs::write(&file, lines.join("\n")).expect("written");
+    let import = || {
+        let arguments = ["import", "world", &file, "--ids", &ids, "--allow-errors"];
+        let (code, _, said) = done(on(gateway.database.name(), &arguments));
+        assert_eq!(code, 0, "{said}");
+        let text = fs::read_to_string(&ids).expect("the file");
+        let told = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        told.collect::<Vec<Value>>()
+    };
+    let told = import();
+    let keys: Vec<_> =
+        told.iter().map(|line| (line["item"].as_str(), line["place"].as_str())).collect();
+    assert_eq!(
+        keys,
+        [
+            (Some("hat"), None),
+            (Some("bag"), None),
+            (Some("arrow"), None),
+            (None, Some("hall")),
+            (None, Some("garden")),
+        ]
+    );
+    let master = gateway.master();
+    let query =
+        "query($item: ID!, $place: ID!) { item(id: $item) { name } place(id: $place) { title } }";
+    let found = master.data(query, json!({ "item": told[1]["id"], "place": told[4]["id"] })).await;
+    assert_eq!(found, json!({ "item": { "name": "bag" }, "place": { "title": "A garden" } }));
+    assert_eq!(import(), told, "a repeat tells the same ids");
+    let arguments = ["import", "world", &file, "--ids", &file];
+    let (code, _, said) = done(on(gateway.database.name(), &arguments));
+    assert!(code == 2 && said.contains("--ids is the same file as FILE"), "{code}: {said}");
+    assert_eq!(fs::read_to_string(&file).expect("the file"), lines.join("\n"));
+}
+
 /// The same is optional in a place of an import and in one that a master creates.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_place_needs_no_description() {

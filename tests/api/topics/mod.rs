@@ -228,6 +228,11 @@ async fn roles_decide_who_creates_publishes_and_follows() {
     for name in ["secret", "nothing"] {
         let mut socket = gateway.session(None).await;
         socket.subscribe("1", FOLLOW, json!({ "name": name })).await;
+        let heard = socket.next("1").await;
+        let error = &heard["errors"][0];
+        assert_eq!(error["extensions"]["code"], "NOT_FOUND", "{heard:#}");
+        assert_eq!(error["message"], format!("there is no topic \"{name}\""), "{heard:#}");
+        assert!(heard["data"].is_null(), "{heard:#}");
         assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }), "{name}");
     }
 }

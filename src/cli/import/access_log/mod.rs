@@ -21,10 +21,13 @@ use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::super::{
-    failure::{Failure, sentence},
-    gateway, logging,
-    options::{Source, on_database},
+use super::{
+    super::{
+        failure::{Failure, sentence},
+        gateway, logging,
+        options::{Source, on_database},
+    },
+    output::demand_distinct,
 };
 use crate::{
     app::App,
@@ -88,6 +91,11 @@ impl AccessLog {
     pub(in super::super) async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.database()?;
         let into = self.check(&config)?;
+        if let Some(errors) = &self.errors {
+            for file in &self.files {
+                demand_distinct(&[("FILE", file.as_path()), ("--errors", errors.as_path())])?;
+            }
+        }
         logging::begin(config.log_format, logging::TOOL)?;
         let report = Report::open(self.errors.as_deref(), &self.files, self.follow)?;
         let origin = Origin { site: self.site.clone(), source: self.source_name.clone(), into };

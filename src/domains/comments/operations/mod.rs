@@ -77,7 +77,7 @@ pub(super) fn demand_room(discussion: &OpenDiscussion) -> Result<()> {
 }
 
 /// Begins an attempt by reading a document that the caller can see: its discussion, if one was opened.
-async fn read<'a, U: From<NotFound>>(
+pub(super) async fn read<'a, U: From<NotFound>>(
     cx: Cx<'a>,
     parent: &Parent,
 ) -> Result<(Attempt, Option<DiscussionHandle<'a>>), Stop<U>> {

@@ -11,6 +11,7 @@ use super::{
         store,
         types::TopicMessages,
     },
+    TOPIC,
     channel::{Channel, Channels, Reads, Signal},
     check_name, is_visible,
     window::{MOST, MOST_BYTES},
@@ -25,7 +26,8 @@ use crate::graphql::{
 /// Maximum number of characters of a position.
 const POSITION: usize = 64;
 
-/// Follows a topic. The first response comes at once: it has the messages since the position, or none.
+/// Follows a topic. The first response comes at once: it has the messages since the position, or none. If the topic doesn't
+/// exist, or isn't visible to the caller, the only response is the error `NotFound`.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
@@ -44,7 +46,10 @@ pub fn topic(
     Ok(async_stream::stream! {
         let topic = match super::ready(&app, &name).await {
             Ok(Some(topic)) if is_visible(&requester, &topic) => topic,
-            Ok(_) => return,
+            Ok(_) => {
+                yield Err(Error::NotFound(NotFound::given(TOPIC, &name).message).into());
+                return;
+            }
             Err(error) => {
                 yield Err(error.into());
                 return;

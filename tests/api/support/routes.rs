@@ -245,7 +245,7 @@ fn is_write(command: &Document) -> bool {
 /// Whether a command is answered when a majority of the members has its writes.
 fn waits_for_majority(command: &Document) -> bool {
     let concern = command.get_document("writeConcern");
-    concern.is_ok_and(|concern| concern.get_str("w") == Ok("majority"))
+    concern.is_ok_and(|concern| concern.get_str("w").is_ok_and(|w| w == "majority"))
 }
 
 /// What a router would refuse of a command: its kinds that no list can permit.

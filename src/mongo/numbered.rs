@@ -75,6 +75,7 @@ impl Session {
             "update": collection.name(),
             "updates": [{ "q": nothing, "u": change }],
             "maxTimeMS": millis(END_LIMIT),
+            "writeConcern": { "w": "majority" },
         })?;
         self.last += 1;
         self.send(collection, ending).await?;

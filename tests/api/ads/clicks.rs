@@ -95,6 +95,8 @@ async fn a_token_that_was_not_issued_is_refused() {
         panic!("six parts: {good}")
     };
     let another = if campaign == key(&id) { key(&other) } else { key(&id) };
+    let first = if impression.starts_with('A') { 'B' } else { 'A' };
+    let other_impression = format!("{first}{}", &impression[1..]);
     let later = (expires.parse::<i64>().expect("a number") + 1).to_string();
     let foreign =
         gateway.sibling_with(|config| config.secret = "another secret of thirty-two bytes".into());
@@ -108,7 +110,7 @@ async fn a_token_that_was_not_issued_is_refused() {
         format!("{impression}.{campaign}.2.{zone}.{expires}.{signature}"),
         format!("{impression}.{campaign}.{unit}.site~example:side.{expires}.{signature}"),
         format!("{impression}.{campaign}.{unit}.{zone}.{later}.{signature}"),
-        format!("A{}.{campaign}.{unit}.{zone}.{expires}.{signature}", &impression[1..]),
+        format!("{other_impression}.{campaign}.{unit}.{zone}.{expires}.{signature}"),
         format!("{impression}.{campaign}.{unit}.{zone}.{expires}.{}", &signature[1..]),
         format!("{impression}.{campaign}.{unit}.{zone}.{expires}."),
         format!("{impression}.{campaign}.0{unit}.{zone}.{expires}.{signature}"),

@@ -141,7 +141,7 @@ async fn a_restore_that_was_cut_is_continued_with_the_same_export_only() {
         let running = Running::start(drill.restoring("whole", &target));
         // Until it holds the marker, inserts of the restore before may still end.
         let marker = restored.collection::<Document>("docgate_restore");
-        let mine = doc! { "process": i64::from(running.id()), "until": { "$gt": DateTime::now() } };
+        let mine = doc! { "_id": "restore", "process": i64::from(running.id()), "until": { "$gt": DateTime::now() } };
         until("the marker", async || {
             marker.find_one(mine.clone()).await.expect("a marker").is_some()
         })

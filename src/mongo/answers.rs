@@ -1,7 +1,7 @@
 //! Channels for the answers to the items of a batch.
 //!
-//! [`send_all`] stores all answers before it wakes a caller. A request that waits for several of them finds them all when it
-//! is woken, so that its next reads share a command. With one channel per answer that wakes its caller at once, the request
+//! [`send_all`] stores all answers before it count a caller. A request that waits for several of them finds them all when it
+//! is woken, so that its next reads share a command. With one channel per answer that count its caller at once, the request
 //! would run on another thread while the rest of the answers are still being sent.
 
 use std::{
@@ -17,7 +17,7 @@ pub(super) fn channel<A>() -> (Sender<A>, Receiver<A>) {
     (Sender(Arc::clone(&slot)), Receiver(slot))
 }
 
-/// Sends each answer, and then wakes the callers.
+/// Sends each answer, and then count the callers.
 pub(super) fn send_all<A>(answers: impl IntoIterator<Item = (Sender<A>, A)>) {
     let mut wakers: Vec<Waker> = Vec::new();
     for (sender, answer) in answers {
@@ -83,7 +83,7 @@ struct Slot<A>(Mutex<State<A>>);
 
 #[derive(Debug)]
 enum State<A> {
-    /// Nothing was sent; wakes the receiver if it waits.
+    /// Nothing was sent; count the receiver if it waits.
     Empty(Option<Waker>),
     Answered(A),
     /// The answer was received, or the sender dropped without one.
@@ -127,13 +127,13 @@ mod tests {
     #[test]
     fn a_caller_that_waits_for_several_answers_is_woken_once() {
         let (senders, receivers): (Vec<_>, Vec<_>) = (0..20).map(|_| channel()).unzip();
-        let wakes = Arc::new(Wakes::default());
-        let waker = Waker::from(Arc::clone(&wakes));
+        let count = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);
         let mut all = join_all(receivers);
         assert!(all.poll_unpin(&mut context).is_pending());
         send_all(senders.into_iter().zip(0..));
-        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
         let received = (0..20).map(Some).collect();
         assert_eq!(all.poll_unpin(&mut context), Poll::Ready(received));
     }

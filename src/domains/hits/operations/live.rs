@@ -63,14 +63,14 @@ async fn watch_page(app: App, watching: Watching<PageDate, Known>) {
             ),
         }
         loop {
-            let changed = async {
+            let next = async {
                 tokio::select! {
                     is_open = changes.changed() => is_open,
                     // Hits of the last minutes before midnight may come after it.
                     is_open = late.changed() => is_open,
                 }
             };
-            let Some(has_changed) = watching.wait(CHECK, changed).await else { return };
+            let Some(has_changed) = watching.wait(CHECK, next).await else { return };
             let is_over = day != day_of(app.clock().timestamp_millis());
             if is_over {
                 (day, [changes, late]) = of_today(&app, page);

@@ -1,7 +1,8 @@
 //! Batches items of many requests, such as keys, into few commands.
 //!
 //! Items that arrive while a command is in flight are sent in one command after it. If no command is in flight,
-//! an item is sent at once; the items that a request queues in one poll are [batched](super::batched).
+//! an item is sent at once; the items that a request queues in one poll are [batched](super::batched). A command that ends
+//! meanwhile isn't followed by one with a part of them.
 //!
 //! A second command is sent in parallel in one of three cases: [enough items](Source::THRESHOLD) are queued, an
 //! item has waited too long, or batches are too small to be worth waiting for. At most two commands
@@ -31,7 +32,7 @@ use super::{
     answers::{Receiver, Sender, channel},
     driver::REPLY_TIMEOUT,
     queue::Queue,
-    scheduling::{OpenLane, is_limited, open_after_poll},
+    scheduling::{Fill, fills_in_poll, is_limited},
 };
 use crate::{error::Error, traces::ItemSpan};
 
@@ -156,16 +157,15 @@ impl<S: Source> Batcher<S> {
         span: &ItemSpan,
     ) -> Result<Receiver<S::Answer>, Error> {
         let (item, receiver) = Item::new(value, span);
+        let is_polled = fills_in_poll(self);
         let mut queue = self.queue();
         queue.demand_room(S::MAX_QUEUE)?;
         queue.items.push_back(item);
         self.waiting.inc();
         // The first item in an empty queue hasn't waited yet.
         queue.has_progressed |= queue.items.len() == 1;
-        let is_ready = queue.is_ready(S::THRESHOLD) && queue.may_open_lane();
-        drop(queue);
-        if is_ready {
-            open_after_poll(Arc::<Self>::clone(self));
+        if !is_polled && queue.is_ready(S::THRESHOLD) {
+            self.open_lane(&mut queue);
         }
         Ok(receiver)
     }
@@ -244,7 +244,9 @@ impl<S: Source> Batcher<S> {
 
     /// Sends one command after the other while the queue is ready.
     async fn lane(self: Arc<Self>) {
-        while let Some((batch, count)) = self.next() {
+        let mut is_first = true;
+        while let Some((batch, count)) = self.next(is_first) {
+            is_first = false;
             // A panic must not end the lane. The callers of that batch receive `Internal`.
             let _panicked = AssertUnwindSafe(self.answer(batch)).catch_unwind().await;
             let mut queue = self.queue();
@@ -254,11 +256,13 @@ impl<S: Source> Batcher<S> {
         }
     }
 
-    /// Returns the next batch, and how many of its items are of the first queue. Closes the lane if the queue isn't
-    /// ready; the other lane then sends it.
-    fn next(&self) -> Option<(Vec<Item<S>>, usize)> {
+    /// Returns the next batch of a lane, and how many of its items are of the first queue. Closes the lane if the queue
+    /// isn't ready; the other lane then sends it. Also closes it after its first batch if a poll is adding items: the end of
+    /// the poll then opens another one.
+    fn next(&self, is_first: bool) -> Option<(Vec<Item<S>>, usize)> {
         let mut queue = self.queue();
-        if !queue.is_ready(S::THRESHOLD) {
+        let waits_for_poll = !is_first && queue.polls > 0;
+        if waits_for_poll || !queue.is_ready(S::THRESHOLD) {
             queue.lanes -= 1;
             return None;
         }
@@ -325,9 +329,14 @@ impl<K: Eq + Hash, S: Source> Batchers<K, S> {
     }
 }
 
-impl<S: Source> OpenLane for Batcher<S> {
-    fn open(self: Arc<Self>) {
+impl<S: Source> Fill for Batcher<S> {
+    fn begin(&self) {
+        self.queue().polls += 1;
+    }
+
+    fn end(self: Arc<Self>) {
         let mut queue = self.queue();
+        queue.polls -= 1;
         if queue.is_ready(S::THRESHOLD) {
             self.open_lane(&mut queue);
         }
@@ -350,5 +359,56 @@ pub(super) async fn check_overdue<T>(owner: Weak<T>, send_overdue: fn(&T)) {
         checks.tick().await;
         let Some(owner) = owner.upgrade() else { return };
         send_overdue(&owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, pin::pin, task::Poll, thread};
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+    use crate::mongo::batched;
+
+    /// Answers each item with the size of its batch, as often as is permitted.
+    struct Sizes(Semaphore);
+
+    impl Source for Sizes {
+        type Value = ();
+        type Answer = usize;
+
+        async fn answer(&self, batch: Vec<Item<Self>>) {
+            self.0.acquire().await.expect("open").forget();
+            let size = batch.len();
+            batch.into_iter().for_each(|item| item.answer.send(size));
+        }
+
+        fn span(&self, _traced: &[ItemSpan], _count: usize) -> Span {
+            Span::none()
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn items_of_one_poll_share_a_command_although_another_one_ends_meanwhile() {
+        let batcher = Batcher::new(Sizes(Semaphore::new(0)), Gauge::default());
+        let earlier = Arc::clone(&batcher);
+        let before = tokio::spawn(async move { earlier.submit((), &ItemSpan::default()).await });
+        while batcher.queue().commands_in_flight == 0 {
+            tokio::task::yield_now().await;
+        }
+        let both = async {
+            let mut first = pin!(Arc::clone(&batcher).submit((), &ItemSpan::default()));
+            let polled = poll_fn(|context| Poll::Ready(first.as_mut().poll(context))).await;
+            assert!(polled.is_pending());
+            batcher.source().0.add_permits(2);
+            // The command before ends in another thread.
+            thread::sleep(Duration::from_millis(50));
+            let second = Arc::clone(&batcher).submit((), &ItemSpan::default());
+            tokio::join!(first, second)
+        };
+        let (first, second) = batched(both).await;
+        assert_eq!((first.expect("a size"), second.expect("a size")), (2, 2));
+        assert_eq!(before.await.expect("no panic").expect("a size"), 1);
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Queue<I> {
     pub(super) late_since: Option<Instant>,
     /// Whether a task waits until the second queue is due.
     pub(super) has_timer: bool,
+    /// Polls of requests that are adding items.
+    pub(super) polls: usize,
     /// Open lanes. Each has one command in flight, or is about to send one.
     pub(super) lanes: usize,
     /// Commands in flight.
@@ -39,6 +41,7 @@ impl<I> Default for Queue<I> {
             late: VecDeque::new(),
             late_since: None,
             has_timer: false,
+            polls: 0,
             lanes: 0,
             commands_in_flight: 0,
             items_in_flight: 0,

@@ -6,6 +6,7 @@ use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
     pin::pin,
+    ptr,
     sync::Arc,
     thread::LocalKey,
     time::Duration,
@@ -15,54 +16,54 @@ use tokio::time::{error::Elapsed, timeout};
 
 use super::driver::REPLY_TIMEOUT;
 
-/// A batcher of any kind of item, whose queue is ready for another command.
-pub(super) trait OpenLane {
-    /// Opens a lane, unless another one has sent the queue meanwhile.
-    fn open(self: Arc<Self>);
+/// A batcher of any kind of item, to which a poll of [`batched`] adds items.
+pub(super) trait Fill {
+    /// The poll begins to add items. A command that ends before the poll isn't followed by one with a part of them.
+    fn begin(&self);
+
+    /// The poll has ended. Opens a lane if the queue is ready.
+    fn end(self: Arc<Self>);
 }
 
 thread_local! {
-    /// The batchers that open a lane at the end of the current poll of [`batched`]; `None` outside of it.
-    static READY: RefCell<Option<Vec<Arc<dyn OpenLane>>>> = const { RefCell::new(None) };
+    /// The batchers to which the current poll of [`batched`] has added items; `None` outside of it.
+    static FILLED: RefCell<Option<Vec<Arc<dyn Fill>>>> = const { RefCell::new(None) };
 }
 
-/// Opens a lane at the end of the current poll of [`batched`], or at once outside of it.
-pub(super) fn open_after_poll(batcher: Arc<dyn OpenLane>) {
-    let outside = READY.with_borrow_mut(|ready| match ready {
-        Some(ready) => {
-            // A list queues many items of one batcher.
-            if !ready.iter().any(|other| Arc::ptr_eq(other, &batcher)) {
-                ready.push(batcher);
-            }
-            None
+/// Tells the batcher of the current poll of [`batched`], before its first item. Returns whether there is such a poll.
+pub(super) fn fills_in_poll<B: Fill + 'static>(batcher: &Arc<B>) -> bool {
+    FILLED.with_borrow_mut(|filled| {
+        let Some(filled) = filled else { return false };
+        // A list queues many items of one batcher.
+        let is = |other: &Arc<dyn Fill>| ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(batcher));
+        if !filled.iter().any(is) {
+            batcher.begin();
+            filled.push(Arc::<B>::clone(batcher));
         }
-        None => Some(batcher),
-    });
-    if let Some(batcher) = outside {
-        batcher.open();
-    }
+        true
+    })
 }
 
 /// Runs a future so that the items that it queues in one poll share a command. For example, the references of a
 /// list are all queued before the first of them waits, and are therefore read by one command. Of nested calls, the
 /// outermost one decides.
 pub async fn batched<T>(future: impl Future<Output = T>) -> T {
-    /// Opens the lanes when it is dropped, also if the poll panics.
+    /// Tells the batchers when it is dropped, also if the poll panics.
     struct EndOfPoll;
 
     impl Drop for EndOfPoll {
         fn drop(&mut self) {
-            READY.take().into_iter().flatten().for_each(OpenLane::open);
+            FILLED.take().into_iter().flatten().for_each(Fill::end);
         }
     }
 
     let mut future = pin!(future);
     poll_fn(|context| {
-        if READY.with_borrow(Option::is_some) {
+        if FILLED.with_borrow(Option::is_some) {
             return future.as_mut().poll(context);
         }
         let _end = EndOfPoll;
-        READY.set(Some(Vec::new()));
+        FILLED.set(Some(Vec::new()));
         future.as_mut().poll(context)
     })
     .await

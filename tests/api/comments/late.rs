@@ -238,6 +238,17 @@ async fn what_isnt_settled_yet_is_among_the_newest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
+    // On a busy machine the post that is held may run out of time.
+    for _ in 0..3 {
+        if is_overtaken().await {
+            return;
+        }
+    }
+    panic!("each post ran out of time");
+}
+
+/// Holds a post while ten others are made and one of these is removed. Returns `false` if it ran out of time.
+async fn is_overtaken() -> bool {
     let base = Gateway::with(|config| {
         few_rooms(config);
         // The first post is held while ten others are made.
@@ -258,13 +269,17 @@ async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
     let removal = held(&remover, &remover.shopper("anna"), "removeComment", &gone).await;
     slow.proxy.as_ref().expect("a proxy").release().await;
     let said = slow_post.await.expect("an answer");
-    assert_eq!(said["data"]["postComment"]["text"], "slow", "{said:#}");
+    if said["data"]["postComment"]["text"] != "slow" {
+        assert_eq!(said["errors"][0]["extensions"]["code"], "UNAVAILABLE", "{said:#}");
+        return false;
+    }
     remover.proxy.as_ref().expect("a proxy").release().await;
     let said = removal.await.expect("an answer");
     assert_eq!(said["data"]["removeComment"]["removedBy"], "AUTHOR", "{said:#}");
     let expected = ["8", "7", "6", "5", "4", "3", "2", "1", "0", "slow"];
     assert_eq!(newest(&base, "a").await, expected);
     base.assert_sound().await;
+    true
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -48,7 +48,8 @@ impl Routes {
             if started.db == "admin" {
                 return;
             }
-            for fault in faults(&started.command) {
+            let command = &started.command;
+            for fault in faults(command).into_iter().chain(weak_write(command)) {
                 match std::env::var_os(FILE) {
                     Some(file) => append(&file, &fault, &test),
                     None => {
@@ -236,16 +237,16 @@ fn paths(document: &Document, above: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether a command writes documents.
-fn is_write(command: &Document) -> bool {
+/// A write of a core collection that is answered before a majority of the members has it.
+fn weak_write(command: &Document) -> Option<String> {
     const WRITES: [&str; 4] = ["insert", "update", "delete", "findAndModify"];
-    command.keys().next().is_some_and(|name| WRITES.contains(&name.as_str()))
-}
-
-/// Whether a command is answered when a majority of the members has its writes.
-fn waits_for_majority(command: &Document) -> bool {
+    let (name, collection) = command.iter().next()?;
+    let collection = collection.as_str().filter(|_| WRITES.contains(&name.as_str()))?;
+    let is_core = |placed: shards::Placed| placed.is(collection) && placed.group == Group::Core;
     let concern = command.get_document("writeConcern");
-    concern.is_ok_and(|concern| concern.get_str("w").is_ok_and(|w| w == "majority"))
+    let waits = concern.is_ok_and(|concern| concern.get_str("w").is_ok_and(|w| w == "majority"));
+    (!waits && shards::collections().into_iter().any(is_core))
+        .then(|| format!("\"{collection}\" {{ {name} }} doesn't wait for a majority"))
 }
 
 /// What a router would refuse of a command: its kinds that no list can permit.
@@ -271,10 +272,6 @@ fn faults(command: &Document) -> BTreeSet<String> {
     else {
         return BTreeSet::from([format!("\"{collection}\": no room declares this collection")]);
     };
-    if placed.group == Group::Core && is_write(command) && !waits_for_majority(command) {
-        let kind = format!("\"{collection}\" {{ {} }}", statements[0].command);
-        return BTreeSet::from([format!("{kind} {UNLISTABLE}: it has to wait for a majority")]);
-    }
     let Some(key) = placed.shard_key.field() else { return BTreeSet::new() };
     let is_routed = |filter: &Selection| filter.equal.contains(key);
     let fault = |Statement { command, filter, needs_key, is_single }: Statement<'_>| {

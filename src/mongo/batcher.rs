@@ -398,13 +398,14 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let both = async {
-            let mut first = pin!(Arc::clone(&batcher).submit((), &ItemSpan::default()));
+            let span = ItemSpan::default();
+            let mut first = pin!(Arc::clone(&batcher).submit((), &span));
             let polled = poll_fn(|context| Poll::Ready(first.as_mut().poll(context))).await;
             assert!(polled.is_pending());
             batcher.source().0.add_permits(2);
             // The command before ends in another thread.
             thread::sleep(Duration::from_millis(50));
-            let second = Arc::clone(&batcher).submit((), &ItemSpan::default());
+            let second = Arc::clone(&batcher).submit((), &span);
             tokio::join!(first, second)
         };
         let (first, second) = batched(both).await;

@@ -186,7 +186,9 @@ impl<'a> Argument<'a> {
 fn add_choices<'a>(types: &Types, ty: &Type, value: &'a Literal, names: &mut Vec<&'a Name>) {
     match (&ty.base, value) {
         (BaseType::List(inner), Literal::List(values)) => {
-            values.iter().for_each(|value| add_choices(types, inner, value, names));
+            for value in values {
+                add_choices(types, inner, value, names);
+            }
         }
         (BaseType::List(inner), value) => add_choices(types, inner, value, names),
         (BaseType::Named(of), Literal::Object(given)) => {

@@ -381,7 +381,9 @@ mod tests {
         async fn answer(&self, batch: Vec<Item<Self>>) {
             self.0.acquire().await.expect("open").forget();
             let size = batch.len();
-            batch.into_iter().for_each(|item| item.answer.send(size));
+            for item in batch {
+                item.answer.send(size);
+            }
         }
 
         fn span(&self, _traced: &[ItemSpan], _count: usize) -> Span {

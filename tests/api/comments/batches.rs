@@ -111,7 +111,7 @@ async fn fifty_posts(way: Option<Cut>) {
         few_rooms(config);
         if way.is_none() {
             // Long enough that no post gives up while the fates happen.
-            config.flow_run_millis = 10_000;
+            config.flow_run_millis = 60_000;
         }
     })
     .await;

@@ -1,5 +1,5 @@
-//! Objects of which exactly one field is required (`@oneOf`), and a variable is given for it. Whether such an object is valid
-//! depends on the variables of the request: a null, or a variable that isn't given, is no choice.
+//! Variables in input objects that require exactly one field (`@oneOf`). Whether such an object is valid depends on the
+//! variables of the request: a null, or a variable that isn't given, is no choice.
 
 use std::collections::HashSet;
 

@@ -38,7 +38,7 @@ pub(super) struct PreparedDocument {
     /// By name. The only operation, if it has no name, has the empty one.
     pub(super) operations: IndexMap<Name, Operation>,
     pub(super) fragments: HashMap<Name, Positioned<FragmentDefinition>>,
-    /// Variables that are fields of objects of which exactly one field is required.
+    /// Variables that are fields of input objects that require exactly one field.
     pub(super) choices: Vec<Name>,
 }
 

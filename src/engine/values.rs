@@ -175,7 +175,7 @@ fn clipped(name: &str) -> String {
 }
 
 impl<'a> Argument<'a> {
-    /// The variables that are fields of objects of which exactly one field is required.
+    /// The variables that are fields of input objects that require exactly one field.
     pub(super) fn choices(&self, types: &Types) -> Vec<&'a Name> {
         let mut names = Vec::new();
         add_choices(types, self.ty, self.value, &mut names);

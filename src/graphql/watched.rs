@@ -107,7 +107,7 @@ impl<K: Eq + Hash, V> Watching<K, V> {
 impl<K: Eq + Hash, V> Drop for Watching<K, V> {
     fn drop(&mut self) {
         let mut all = self.watched.all();
-        // After its removal, a new subscriber may have begun another task for the key.
+        // After its removal, a new subscriber may have started another task for the key.
         if all.get(&self.key).is_some_and(|value| Arc::ptr_eq(value, &self.value)) {
             all.remove(&self.key);
         }

@@ -1,0 +1,52 @@
+//! Which items share a command.
+
+use std::{future::poll_fn, pin::pin, task::Poll, thread};
+
+use tokio::sync::Semaphore;
+
+use super::*;
+use crate::mongo::batched;
+
+/// Answers each item with the size of its batch, as often as is permitted.
+struct Sizes(Semaphore);
+
+impl Source for Sizes {
+    type Value = ();
+    type Answer = usize;
+
+    async fn answer(&self, batch: Vec<Item<Self>>) {
+        self.0.acquire().await.expect("open").forget();
+        let size = batch.len();
+        for item in batch {
+            item.answer.send(size);
+        }
+    }
+
+    fn span(&self, _traced: &[ItemSpan], _count: usize) -> Span {
+        Span::none()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_of_one_poll_share_a_command_although_another_one_ends_meanwhile() {
+    let batcher = Batcher::new(Sizes(Semaphore::new(0)), Gauge::default());
+    let earlier = Arc::clone(&batcher);
+    let before = tokio::spawn(async move { earlier.submit((), &ItemSpan::default()).await });
+    while batcher.queue().commands_in_flight == 0 {
+        tokio::task::yield_now().await;
+    }
+    let both = async {
+        let span = ItemSpan::default();
+        let mut first = pin!(Arc::clone(&batcher).submit((), &span));
+        let polled = poll_fn(|context| Poll::Ready(first.as_mut().poll(context))).await;
+        assert!(polled.is_pending());
+        batcher.source().0.add_permits(2);
+        // The command before ends in another thread.
+        thread::sleep(Duration::from_millis(50));
+        let second = Arc::clone(&batcher).submit((), &span);
+        tokio::join!(first, second)
+    };
+    let (first, second) = batched(both).await;
+    assert_eq!((first.expect("a size"), second.expect("a size")), (2, 2));
+    assert_eq!(before.await.expect("no panic").expect("a size"), 1);
+}

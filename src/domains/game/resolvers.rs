@@ -101,8 +101,8 @@ subscriptions! {
     /// Subscription fields.
     pub struct GameSubscription;
 
-    /// A place: as it is now, then after changes, at most five times a second. The stream ends at once if there is no such
-    /// place.
+    /// A place: as it is now, then after changes, at most five times a second. If there is no such place, the only
+    /// response is the error `NOT_FOUND`.
     place_changed(
         context,
         #[graphql(desc = "Global id of the place.")] place_id: ID,
@@ -112,8 +112,8 @@ subscriptions! {
     },
 
     /// A character: as it is now, then each new state after a change of it or of its place. If changes come faster than the
-    /// client reads, intermediate states are skipped. Visible to its player and to the game's masters; for others the
-    /// stream ends at once.
+    /// client reads, intermediate states are skipped. Visible to its player and to the game's masters; for
+    /// others, and if there is no such character, the only response is the error `NOT_FOUND`.
     character_changed(
         context,
         #[graphql(desc = "Global id of the character.")] character_id: ID,

@@ -158,8 +158,8 @@ subscriptions! {
     /// Subscription fields.
     pub struct TheaterSubscription;
 
-    /// A screening with the map of its seats: the current state first, then each new state after a change. The stream ends
-    /// at once if there is no such screening. If changes come faster than the client reads, intermediate states are
+    /// A screening with the map of its seats: the current state first, then each new state after a change. If there is
+    /// no such screening, the only response is the error `NOT_FOUND`. If changes come faster than the client reads, intermediate states are
     /// skipped.
     ///
     /// Who: everyone.

@@ -30,6 +30,26 @@ queries! {
         #[graphql(desc = "Global id of the place.")] id: ID,
     ) by signed_in: Option<Place> = operations::place(cx(context), &id).await?.map(Place::from),
 
+    /// All places by their titles.
+    places(
+        context,
+        #[graphql(
+            desc = "Only those whose title begins with this text, 1 to 100 characters, in upper and lower case as given. Default: all."
+        )]
+        title_prefix: Option<String>,
+    ) by master: Connection<Place> =
+        operations::places(app(context), title_prefix, paging(context)?).await?,
+
+    /// All items of the game's catalogue by their names.
+    items(
+        context,
+        #[graphql(
+            desc = "Only those whose name begins with this text, 1 to 100 characters, in upper and lower case as given. Default: all."
+        )]
+        name_prefix: Option<String>,
+    ) by master: Connection<Item> =
+        operations::items(app(context), name_prefix, paging(context)?).await?,
+
     /// An item of the game's catalogue. Null if there is none.
     item(
         context,

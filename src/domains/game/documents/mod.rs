@@ -104,6 +104,7 @@ document! {
         pub input: String,
         pub v: Version<1>,
     } in "places" {
+        plain("title", "title _id", "places"),
         of_field("marked_at", "markedAt", "the sweep of moves that were cut"),
         of_field("pending_at", "pendingAt", "the sweep of copies that are behind"),
     }
@@ -131,7 +132,9 @@ document! {
         /// Digest of the input that created it.
         pub input: String,
         pub v: Version<1>,
-    } in "items" {}
+    } in "items" {
+        plain("name", "name _id", "items"),
+    }
 
     /// The decision about a move: what takes part is given under its try, and undone under any other.
     pub struct MoveDocument {

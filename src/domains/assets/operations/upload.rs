@@ -194,7 +194,7 @@ async fn reserve<U: Refusals + From<AlreadyExists>>(
         };
         match holder {
             None => {}
-            Some(own) if own.deleted_at.is_some() => return Err(was_deleted().into()),
+            Some(own) if own.deleted_at.is_some() => return Err(Conflict::deleted().into()),
             Some(holder) if holder.deleting.is_some() => dispose(app, &holder).await?,
             Some(own) if own.id == asset.id => {
                 if own.origin.is_some() {
@@ -281,11 +281,7 @@ async fn repeated<U: Refusals>(asset: AssetDocument, op: &Op, file: OpenFile<'_>
         return Err(OtherInput.into());
     }
     if asset.deleted_at.is_some() {
-        return Err(was_deleted().into());
+        return Err(Conflict::deleted().into());
     }
     Ok(asset)
-}
-
-fn was_deleted() -> Conflict {
-    Conflict::because("the object that this idempotency key created was deleted", None)
 }

@@ -8,7 +8,11 @@ use super::super::{
         AttributesFilter, DateRange, KEY, NumberRange, TextRange,
     },
 };
-use crate::{domains::audiences::may_see, graphql::prelude::*, mongo::collection::Timed};
+use crate::{
+    domains::{audiences::may_see, former_paths},
+    graphql::prelude::*,
+    mongo::collection::Timed,
+};
 
 /// The asset, if the caller may read it: it is complete, published by now, and open to everyone or to one of
 /// the caller's roles. Editors may read everything.
@@ -36,10 +40,11 @@ pub async fn asset_by_id(cx: Cx<'_>, id: &str) -> Result<Option<AssetDocument>> 
 /// # Errors
 /// `Unavailable` or `Internal`: the read failed.
 pub async fn at_path(cx: Cx<'_>, path: &str) -> Result<Option<AssetDocument>> {
-    let found = store::find_by_path(&cx, path).await?.into_iter();
+    let found = former_paths::find(&cx, path).await?.into_iter();
     let best = found.filter_map(|found| seen(cx, found)).max_by_key(|asset| {
-        // If several have it, which doesn't last long, the one that got it last.
-        (asset.metadata.path == path, asset.left(path), asset.parent_cv)
+        let AssetDocument { metadata, former, parent_cv, .. } = asset;
+        let former = former.as_deref().unwrap_or_default();
+        former_paths::rank(path, &metadata.path, former, *parent_cv)
     });
     Ok(best.map(|asset| {
         let redirected_from = (asset.metadata.path != path).then(|| path.to_owned());

@@ -6,13 +6,14 @@ use futures_util::future::try_join;
 use mongodb::bson::Bson;
 
 use super::super::{
+    documents::NodeDocument,
     store::{self, Listing},
     types::{Content, ContentBy, ContentRevision, ContentsBy, Shown, TextInContent},
 };
 use crate::{
     domains::{
         assets::{self, AssetDocument, operations::PhotosBy},
-        metadata,
+        former_paths, metadata,
     },
     graphql::{input::path_or_top, prelude::*},
 };
@@ -56,13 +57,11 @@ pub async fn by_id(app: &App, requester: &Requester, id: &str) -> Result<Option<
 
 /// The content that has the path, or else the one that had it last.
 async fn at_path(cx: Cx<'_>, path: &str) -> Result<Option<Shown>> {
-    let found = store::find_by_path(&cx, path).await?.into_iter();
+    let found = former_paths::find(&cx, path).await?.into_iter();
     let shown = found.filter_map(|found| Shown::to(cx.requester, found));
     let best = shown.max_by_key(|shown| {
-        let node = shown.node();
-        let left = node.former.iter().find(|former| former.path == path);
-        // If several have it, which doesn't last long, the one that got it last.
-        (node.metadata.path == path, left.map(|former| former.until), node.tree.cv)
+        let NodeDocument { metadata, former, tree, .. } = shown.node();
+        former_paths::rank(path, &metadata.path, former, tree.cv)
     });
     Ok(best.map(|shown| shown.requested_at(path)))
 }

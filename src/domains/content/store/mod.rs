@@ -21,14 +21,6 @@ pub(super) use writes::*;
 /// The tree of content.
 pub(super) type Nodes = Tree<NodeDocument>;
 
-/// The fields that a lookup by path uses.
-const PATHS: &[&str] = &["metadata.path", "former.path"];
-
-/// Content that has this path or had it before.
-pub(super) async fn find_by_path(app: &App, path: &str) -> Result<Vec<Timed<NodeDocument>>> {
-    app.collection::<NodeDocument>().find_timed(PATHS, path).await
-}
-
 /// The content with the server's time, for readers.
 pub(super) async fn find_timed(app: &App, id: &str) -> Result<Option<Timed<NodeDocument>>> {
     app.collection::<NodeDocument>().get_timed(id).await

@@ -25,7 +25,7 @@ type Needed<'a> = (bool, Option<&'a LocaleTag>);
 pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Content>> {
     match by {
         ContentBy::Id(id) => match input::id(NodeKind::CONTENT, id) {
-            Ok(id) => Ok(by_id(cx.app, cx.requester, &id).await?.map(Content::from)),
+            Ok(id) => by_id(cx, &id).await,
             Err(_) => Ok(None),
         },
         ContentBy::Path(path) => any_at_path(cx, input::path("by.path", path)?).await,
@@ -51,8 +51,9 @@ fn id_or_none(id: &str) -> String {
 }
 
 /// The content with that `_id`, if the caller can see it.
-pub async fn by_id(app: &App, requester: &Requester, id: &str) -> Result<Option<Shown>> {
-    Ok(store::find_timed(app, id).await?.and_then(|found| Shown::to(requester, found)))
+pub async fn by_id(cx: Cx<'_>, id: &str) -> Result<Option<Content>> {
+    let found = store::find_timed(&cx, id).await?;
+    Ok(found.and_then(|found| Shown::to(cx.requester, found)).map(Content::from))
 }
 
 /// The content that has the path, or else the one that had it last.

@@ -5,7 +5,7 @@ mod flows;
 mod writes;
 
 use feeds::Needed;
-use mongodb::bson::doc;
+use mongodb::bson::{Document, doc};
 
 use super::documents::{NodeDocument, RevisionDocument};
 use crate::{
@@ -20,6 +20,12 @@ pub(super) use writes::*;
 
 /// The tree of content.
 pub(super) type Nodes = Tree<NodeDocument>;
+
+/// Expression: readers see the edition in this field, `live` or `next`, by now.
+fn is_due(edition: &str) -> Document {
+    let is_there = doc! { "$eq": [{ "$type": format!("${edition}") }, "object"] };
+    doc! { "$and": [is_there, { "$lte": [format!("${edition}.at"), "$$NOW"] }] }
+}
 
 /// The content with the server's time, for readers.
 pub(super) async fn find_timed(app: &App, id: &str) -> Result<Option<Timed<NodeDocument>>> {

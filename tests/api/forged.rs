@@ -1,0 +1,77 @@
+//! Cursors that a client makes to bring a gateway down.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use mongodb::bson::{self, Bson, Document, doc};
+use serde_json::json;
+
+use crate::{
+    support::{Client, Gateway},
+    theater::{create_theater, theater_input},
+};
+
+/// The theaters of the world, by their distance from a point.
+const NEAR: &str = "query($first: Int, $after: String) { theatersNear(
+    point: { longitude: 13.4, latitude: 52.52 }, withinMeters: 300000, first: $first, after: $after
+) { nodes { theater { name } } pageInfo { endCursor } } }";
+
+/// A document with one key that is an array in an array, this many times.
+fn nested(depth: usize) -> Vec<u8> {
+    let size = |bytes: usize| i32::try_from(bytes).expect("a size").to_le_bytes();
+    let empty = 5;
+    let head = b"\x04keys\0";
+    let mut bytes = size(empty + head.len() + empty + 8 * depth).to_vec();
+    bytes.extend(head);
+    for around in (1..=depth).rev() {
+        bytes.extend(size(empty + 8 * around));
+        bytes.extend(b"\x040\0");
+    }
+    bytes.extend(size(empty));
+    bytes.extend(vec![0; depth + 2]);
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn however_deeply_a_cursor_is_nested_it_is_only_refused() {
+    let small = bson::deserialize_from_slice::<Document>(&nested(1)).expect("a document");
+    assert_eq!(small, doc! { "keys": [[]] });
+    let gateway = Gateway::start().await;
+    let visitor = gateway.anonymous();
+    let query = "query($after: String) { categories(after: $after) { nodes { slug } } }";
+    let after = BASE64.encode(nested(50_000));
+    assert_eq!(visitor.error_code(query, json!({ "after": after })).await, "BAD_USER_INPUT");
+    visitor.data(query, json!({})).await;
+}
+
+/// The names of the theaters beyond a cursor whose distance is replaced.
+async fn beyond(visitor: &Client, cursor: &Document, distance: impl Into<Bson>) -> Vec<String> {
+    let mut cursor = cursor.clone();
+    cursor.get_array_mut("keys").expect("keys")[0] = distance.into();
+    let after = BASE64.encode(bson::serialize_to_vec(&cursor).expect("bytes"));
+    let found = visitor.field(NEAR, json!({ "after": after })).await;
+    let nodes = found["nodes"].as_array().expect("nodes");
+    nodes.iter().map(|node| node["theater"]["name"].as_str().expect("a name").into()).collect()
+}
+
+/// The keys of a cursor aren't signed: whoever has one can ask for any part of its list, and of no other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_distance_in_a_cursor_may_be_any_number() {
+    let gateway = Gateway::start().await;
+    for (name, place) in [("Berlin", [13.4, 52.52]), ("Hamburg", [10.0, 53.55])] {
+        create_theater(&gateway.merchant(), theater_input(name, place, &["A"])).await;
+    }
+    let visitor = gateway.anonymous();
+    let page = visitor.field(NEAR, json!({ "first": 1 })).await;
+    let cursor = page["pageInfo"]["endCursor"].as_str().expect("a cursor");
+    let cursor = BASE64.decode(cursor).expect("bytes");
+    let cursor = bson::deserialize_from_slice(&cursor).expect("a document");
+    for before in [-1.0, f64::MIN, f64::NEG_INFINITY] {
+        assert_eq!(beyond(&visitor, &cursor, before).await, ["Berlin", "Hamburg"], "{before}");
+    }
+    for behind in [1e9, f64::MAX, f64::INFINITY] {
+        assert!(beyond(&visitor, &cursor, behind).await.is_empty(), "{behind}");
+    }
+    // No number is beyond these.
+    for other in [f64::NAN.into(), Bson::from("text"), Bson::from(true)] {
+        assert!(beyond(&visitor, &cursor, other.clone()).await.is_empty(), "{other}");
+    }
+}

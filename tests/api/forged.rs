@@ -1,11 +1,11 @@
-//! Cursors that a client makes to bring a gateway down.
+//! Cursors, JSON and tokens that a client makes to bring a gateway down.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use mongodb::bson::{self, Bson, Document, doc};
 use serde_json::json;
 
 use crate::{
-    support::{Client, Gateway},
+    support::{Client, Gateway, http, live::TRANSPORT},
     theater::{create_theater, theater_input},
 };
 
@@ -74,4 +74,46 @@ async fn a_distance_in_a_cursor_may_be_any_number() {
     for other in [f64::NAN.into(), Bson::from("text"), Bson::from(true)] {
         assert!(beyond(&visitor, &cursor, other.clone()).await.is_empty(), "{other}");
     }
+}
+
+/// Brackets around a text of brackets around a text, this many times. The parser's own limit holds for each text alone.
+fn texts(depth: usize) -> String {
+    let mut text = "0".to_owned();
+    for _ in 0..depth {
+        // Like this, a backslash in a text stays one backslash in the text around it.
+        let inner = text.replace('\\', "\\u005c").replace('"', "\\u0022");
+        let (open, close) = ("[".repeat(100), "]".repeat(100));
+        text = format!("{open}{{\"$serde_json::private::RawValue\":\"{inner}\"}}{close}");
+    }
+    text
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_in_the_texts_of_json_is_refused() {
+    let gateway = Gateway::with(|config| config.max_batch = 2).await;
+    let visitor = gateway.anonymous();
+    let one =
+        |text: &str| format!("{{\"query\":\"{{__typename}}\",\"extensions\":{{\"a\":{text}}}}}");
+    for text in [texts(1), texts(150)] {
+        for body in [one(&text), format!("[{}]", one(&text))] {
+            let request = http().post(&visitor.url).header("content-type", "application/json");
+            let answer = request.body(body).send().await.expect("an answer");
+            assert_eq!(answer.status(), 400);
+        }
+    }
+    let extensions = format!("{{\"a\":{}}}", texts(1));
+    let parameters = [("query", "{__typename}"), ("extensions", &*extensions)];
+    let url = reqwest::Url::parse_with_params(&visitor.url, parameters).expect("a URL");
+    assert_eq!(http().get(url).send().await.expect("an answer").status(), 400);
+    for depth in [1, 20] {
+        let header = BASE64.encode(format!("{{\"alg\":\"HS256\",\"x\":{}}}", texts(depth)));
+        let bearer = gateway.client(Some(format!("{header}.e30.e30")));
+        let (status, answer) = bearer.send("{ __typename }", json!({})).await.expect("an answer");
+        assert_eq!(status, 401, "{answer:#}");
+    }
+    let mut socket = gateway.socket(TRANSPORT).await;
+    let payload = json!({ "$serde_json::private::RawValue": "1" });
+    socket.say(json!({ "type": "connection_init", "payload": { "a": payload } })).await;
+    assert_eq!(socket.closed().await.0, 4400);
+    visitor.data("{ __typename }", json!({})).await;
 }

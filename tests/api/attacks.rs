@@ -217,6 +217,7 @@ async fn nothing_is_executed_with_a_wrong_variable() {
     let client = gateway.user("ann", &["producer"]);
     let cases = [
         ("DateTime", "runAt", json!("bad")),
+        ("DateTime", "runAt", json!("9999-12-31T23:59:59-00:01")),
         ("Int", "priority", json!("bad")),
         ("Int", "priority", json!(1_i64 << 40)),
         ("String", "payload", json!(7)),

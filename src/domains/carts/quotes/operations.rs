@@ -34,7 +34,7 @@ use crate::{
 
 /// Maximum number of calls of the outside service at once, of one gateway.
 const AT_ONCE: usize = 64;
-/// The part of them that one client may have, in percent. All callers without a token are one client.
+/// The part of them that one client may have, in percent.
 const EACH: usize = 50;
 
 /// The calls of the outside service that this gateway makes now.

@@ -67,7 +67,9 @@ pub(super) async fn near(
     meters: f64,
     page: &Page,
 ) -> Result<Vec<Near>> {
-    let from = page.from().and_then(|from| from.first()).and_then(Bson::as_f64).unwrap_or(0.0);
+    // A client can put any number into a cursor, and the server refuses one that is no distance.
+    let from = page.from().and_then(|from| from.first()).and_then(Bson::as_f64);
+    let from = from.unwrap_or(0.0).max(0.0).min(meters);
     let nearest = doc! { "$geoNear": {
         "near": { "type": "Point", "coordinates": [longitude, latitude] },
         "key": "place", "distanceField": DISTANCE, "spherical": true,

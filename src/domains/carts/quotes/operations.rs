@@ -63,14 +63,10 @@ pub async fn shipping_methods(
     country: &str,
     city: Option<&str>,
 ) -> Result<Option<Vec<ShippingCharges>>> {
-    let bad = |fault: InvalidInput| {
-        let field = fault.field.strip_prefix("input.").unwrap_or(&fault.field).to_owned();
-        Error::bad_input(field, fault.reason)
-    };
     let Some(cart) = cart(cx, id).await? else { return Ok(None) };
-    input::country("country", country).map_err(bad)?;
-    let city = city.map(|city| input::text("city", city, 1..=200)).transpose().map_err(bad)?;
-    let city = needed(&cx, city.as_deref()).map_err(bad)?;
+    input::country("country", country)?;
+    let city = city.map(|city| input::text("city", city, 1..=200)).transpose()?;
+    let city = needed(&cx, city.as_deref())?;
     let offered = match offers(cx, &cart, country, city).await? {
         Ok(offered) => offered,
         Err(Unquoted::TooMuch) => return Err(Error::bad_input("cartId", TOO_MUCH)),

@@ -1,6 +1,7 @@
 //! The business rules of vouchers, and the steps of a checkout on them.
 
 use super::{
+    super::documents::CartDocument,
     documents::{AppliedVoucher, Uses, VoucherCustomerDocument, VoucherDocument, VoucherHold},
     store::{self, NotDone, NotReserved, vouchers},
     types::{
@@ -176,14 +177,9 @@ fn customer_of(hold: &VoucherHold) -> Option<String> {
     hold.customer.as_deref().map(|customer| customer_id(&hold.code, customer))
 }
 
-/// What a checkout of goods with this sum reserves of the cart's voucher: nothing, if the voucher takes nothing off.
-pub fn hold_of(
-    voucher: Option<&AppliedVoucher>,
-    goods: i64,
-    customer: Option<&str>,
-) -> Option<VoucherHold> {
-    let voucher = voucher?;
-    let amount = voucher.discount(goods);
+/// What a checkout of the cart by this customer reserves of its voucher: nothing, if the voucher takes nothing off.
+pub fn hold_of(cart: &CartDocument, customer: Option<&str>) -> Option<VoucherHold> {
+    let (voucher, amount) = (cart.voucher.as_ref()?, cart.discount());
     (amount > 0).then(|| VoucherHold {
         code: voucher.code.clone(),
         customer: voucher.per_customer.and(customer).map(str::to_owned),

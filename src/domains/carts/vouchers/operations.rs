@@ -1,12 +1,12 @@
 //! The business rules of vouchers, and the steps of a checkout on them.
 
 use super::{
-    super::documents::CartDocument,
+    super::documents::{CartDocument, total},
     documents::{AppliedVoucher, Uses, VoucherCustomerDocument, VoucherDocument, VoucherHold},
     store::{self, NotDone, NotReserved, vouchers},
     types::{
-        CreateVoucherInput, CreateVoucherResult, EndVoucherInput, EndVoucherResult, Voucher,
-        VoucherFault, VoucherRefused, normal_code,
+        ApplyVoucherResult, CreateVoucherInput, CreateVoucherResult, EndVoucherInput,
+        EndVoucherResult, Voucher, VoucherFault, VoucherRefused, normal_code,
     },
 };
 use crate::{
@@ -115,24 +115,21 @@ pub async fn list_vouchers(cx: Cx<'_>, paging: Paging) -> Result<Connection<Vouc
     Ok(page.connection(found, values, Voucher::from))
 }
 
-/// The terms of a voucher for a cart with this currency and this sum of its lines, if the customer can use it as it is now.
-/// `now` is the server's time. The checkout decides again.
-pub(in super::super) async fn usable<U>(
+/// The terms of a voucher, if the customer can use it for the cart as both are now. The checkout decides again.
+pub(in super::super) async fn usable(
     app: &App,
     code: &str,
-    (currency, goods): (CurrencyCode, i64),
+    cart: &CartDocument,
     customer: Option<&str>,
     attempt: &Attempt,
-) -> Result<AppliedVoucher, Stop<U>>
-where
-    U: From<NotFound> + From<CurrencyMismatch> + From<VoucherRefused>,
-{
+) -> Result<AppliedVoucher, Stop<ApplyVoucherResult>> {
     let found = vouchers(app).get_settled(code).await?;
     let voucher = found.ok_or_else(|| NotFound::new("voucher", code))?;
-    if voucher.currency != currency {
-        let (cart, own) = (("cart", currency), ("voucher", voucher.currency));
-        return Err(CurrencyMismatch::new(cart, own).into());
+    if voucher.currency != cart.currency {
+        let (expected, found) = (("cart", cart.currency), ("voucher", voucher.currency));
+        return Err(CurrencyMismatch::new(expected, found).into());
     }
+    let goods = total(&cart.lines);
     if goods < voucher.minimum {
         let minimum = Money::new(voucher.minimum, voucher.currency);
         return Err(VoucherRefused::below(code, minimum).into());

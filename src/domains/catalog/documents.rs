@@ -80,6 +80,8 @@ document! {
             "products of a person, newest first; copies of names"),
         plain("credited_name", "contributors.name contributors.role type -issued _id",
             "products of people of a name, newest first"),
+        plain("contributed", "contributors.personId -issued _id",
+            "products of a person in any role, newest first"),
         plain("newest", "-issued _id", "all products, newest first"),
         plain("type_newest", "type -issued _id", "products of a type, newest first"),
         plain("title", "titleKey _id", "all products by title, and those with its beginning"),

@@ -48,11 +48,12 @@ pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connect
         by.customer.is_some(),
         by.sku.is_some(),
         by.number.is_some(),
+        by.metadata.is_some(),
         by.return_requested == Some(true),
     ];
     if given.iter().filter(|given| **given).count() > 1 {
-        let reason =
-            "takes at most one of `stage`, `customer`, `sku`, `number` and `returnRequested`";
+        let reason = "takes at most one of `stage`, `customer`, `sku`, `number`, `metadata` and \
+            `returnRequested`";
         return Err(Error::bad_input("by", reason));
     }
     let (list, keys) = (format!("orders {by:?}"), NEWEST.to_vec());
@@ -69,7 +70,7 @@ pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connect
         // The list has one order, and so no second page.
         OrdersBy { number: Some(_), .. } => Vec::new(),
         OrdersBy { sku: Some(sku), .. } if input::sku(sku).is_err() => Vec::new(),
-        by => store::listed(&cx, by, &page).await?,
+        by => store::listed(cx, by, &page).await?,
     };
     let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
     Ok(page.connection(found, values, Order::from))

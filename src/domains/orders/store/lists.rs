@@ -8,6 +8,7 @@ use super::{
     orders,
 };
 use crate::{
+    domains::metadata::operations::having,
     graphql::prelude::*,
     mongo::{keyset, prelude::*},
 };
@@ -15,13 +16,13 @@ use crate::{
 /// The order of every list: newest first.
 pub(in super::super) const NEWEST: [(&str, i32); 2] = [("placedAt", -1), ("_id", -1)];
 
-/// A page of the orders that a filter selects. The filter has one field beside the range of times.
+/// A page of the orders that a filter selects. The filter has one condition beside the range of times.
 pub(in super::super) async fn listed(
-    app: &App,
+    cx: Cx<'_>,
     by: &OrdersBy,
     page: &Page,
 ) -> Result<Vec<OrderDocument>> {
-    let (mut filter, hint) = selected(by);
+    let (mut filter, hint) = selected(cx.requester, by)?;
     let mut range = Document::new();
     range.extend(by.placed_from.map(|from| ("$gte".to_owned(), from.0.into())));
     range.extend(by.placed_before.map(|before| ("$lt".to_owned(), before.0.into())));
@@ -30,11 +31,22 @@ pub(in super::super) async fn listed(
     }
     // Tombstones have a stage of their own, but they are in the list of all orders.
     filter.insert("deleted", doc! { "$ne": true });
-    orders(app).list(List { hint: Some(hint), ..page.list(filter) }).await
+    orders(&cx).list(List { hint: Some(hint), ..page.list(filter) }).await
 }
 
 /// The filter, and the index that serves it.
-fn selected(by: &OrdersBy) -> (Document, &'static str) {
+fn selected(
+    requester: &Requester,
+    by: &OrdersBy,
+) -> Result<(Document, &'static str), InvalidInput> {
+    if let Some(pair) = &by.metadata {
+        return Ok((having(requester, "by.metadata", pair.clone())?, "metadata_placed"));
+    }
+    Ok(selected_by_field(by))
+}
+
+/// As [`selected`], by a field of orders.
+fn selected_by_field(by: &OrdersBy) -> (Document, &'static str) {
     if let Some(stage) = by.stage {
         return (doc! { "stage": stored(&Stage::from(stage)) }, "stage_placed");
     }

@@ -14,10 +14,14 @@ use crate::{
     cli::failure::Failure,
     domains::{catalog, categories},
     graphql::requester::{Requester, Role},
+    mongo::words::words,
 };
 
 /// Number of concurrent operations. mongod writes its journal once for all operations that wait for it.
 pub(super) const AT_ONCE: usize = 48;
+
+/// Maximum length of the words of a slug, in characters.
+const SLUG: usize = 48;
 
 /// Creates the categories, parents before children.
 pub(super) async fn create_categories(
@@ -212,6 +216,7 @@ fn line(product: &Product, people: &[String]) -> Value {
     let [width, height, depth] = product.size;
     json!({
         "sku": product.sku,
+        "slug": slug(product),
         "categories": product.categories,
         "contributors": contributors,
         "variants": variants.collect::<Vec<_>>(),
@@ -229,6 +234,20 @@ fn line(product: &Product, people: &[String]) -> Value {
             "details": details,
         },
     })
+}
+
+/// The slug of a product: the first words of its title, and its SKU, because titles repeat.
+fn slug(product: &Product) -> String {
+    let is_plain = |word: &String| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let mut slug = String::new();
+    for word in words(&product.title).into_iter().filter(is_plain) {
+        if slug.len() + word.len() > SLUG {
+            break;
+        }
+        slug.push_str(&word);
+        slug.push('-');
+    }
+    slug + &product.sku.to_ascii_lowercase()
 }
 
 fn merchant() -> Requester {

@@ -1,6 +1,7 @@
 // Search while somebody types: suggestions, then a list of results.
 
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useState } from "react";
+import { worksPath } from "./address";
 import { type ResultOf, request } from "./graphql";
 import { Suggest } from "./operations";
 import { go } from "./router";
@@ -25,8 +26,7 @@ function choices(found: Found | null): Choice[] {
     key: personId,
     text: name,
     kind: "Person",
-    // A person's works are found by the name, because a list by contributor needs a role and a type.
-    to: searchPath(`"${name}"`),
+    to: worksPath(personId),
   }));
   const products = found?.products.map((product) => ({
     key: product.sku,

@@ -116,7 +116,7 @@ export const List = graphql(
 export const Suggest = graphql(`
   query Suggest($text: String!) {
     suggest(text: $text, first: 6) {
-      products { sku slug type title correctedText }
+      products { sku slug type title(locale: "en") correctedText }
       people { personId name correctedText }
     }
   }

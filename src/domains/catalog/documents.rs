@@ -211,6 +211,11 @@ document! {
         pub sku as "_id": String,
         pub kind as "type": String,
         pub title: String,
+        /// Language of the title.
+        pub language?: LocaleTag,
+        /// The title in other languages, without descriptions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub translations: Vec<ProductTranslation>,
         pub slug?: String,
         /// Its words, if the text had a typing error.
         pub search?: Terms,
@@ -232,7 +237,8 @@ document! {
 }
 
 impl Termed for SuggestedProduct {
-    const FIELDS: &'static [&'static str] = &["type", "title", "slug"];
+    const FIELDS: &'static [&'static str] =
+        &["type", "title", "language", "translations.locale", "translations.title", "slug"];
 
     fn condition() -> Document {
         doc! { "deletedAt": { "$exists": false } }

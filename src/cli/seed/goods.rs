@@ -236,7 +236,7 @@ fn line(product: &Product, people: &[String]) -> Value {
     })
 }
 
-/// The slug of a product: the first words of its title, and its SKU, because titles repeat.
+/// The slug of a product: the first words of its title, and its SKU, so that no other product has it.
 fn slug(product: &Product) -> String {
     let is_plain = |word: &String| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let mut slug = String::new();

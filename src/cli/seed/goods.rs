@@ -157,7 +157,8 @@ pub(super) async fn show_variants(
             continue;
         };
         for (variant, (_, finish, _)) in variants.iter_mut().zip(finishes(product)) {
-            variant["imageId"] = covers.of(in_finish(finish), number).into();
+            let motif = Motif::of(product.kind).in_finish(finish);
+            variant["imageId"] = covers.of(motif, number).into();
         }
         lines.push(parsed::<catalog::ImportProduct>(line)?);
     }
@@ -167,11 +168,6 @@ pub(super) async fn show_variants(
         })?;
     }
     Ok(())
-}
-
-/// The picture of a product in this finish.
-pub(super) fn in_finish(finish: &str) -> Motif {
-    if finish == "walnut" { Motif::WalnutGear } else { Motif::BlackGear }
 }
 
 /// The variants of a product: their SKUs, their finishes, and what they cost more. Some instruments and devices have any.

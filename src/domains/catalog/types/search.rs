@@ -65,7 +65,7 @@ pub struct ProductSuggestion(Arc<Suggested<SuggestedProduct>>);
 
 impl ProductSuggestion {
     /// The title in the language, or in the product's own.
-    fn title(&self, locale: Option<&LocaleTag>) -> &str {
+    fn title_in(&self, locale: Option<&LocaleTag>) -> &str {
         let SuggestedProduct { title, language, translations, .. } = &self.0.found;
         let own = language.as_ref().map_or("", LocaleTag::as_str);
         let others = translations.iter();
@@ -90,7 +90,7 @@ object! {
             _context,
             #[graphql(desc = "Language of the title. Default: the product's own.")]
             locale: Option<LocaleTag>,
-        ): &str = suggestion.title(locale.as_ref()),
+        ): &str = suggestion.title_in(locale.as_ref()),
         /// Text that was searched instead, if the typed one had a typing error; else null.
         corrected_text: Option<&str> = suggestion.0.corrected.as_deref(),
         /// The product. Null if it was just deleted.

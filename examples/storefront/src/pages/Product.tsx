@@ -96,7 +96,7 @@ function Details({ of: product, asked }: { of: Data; asked: string | null }) {
 function Others({ of, title }: { of: readonly CardData[]; title: string }) {
   if (of.length === 0) return null;
   return (
-    <section>
+    <section className="others">
       <h2>{title}</h2>
       <Cards of={of} />
     </section>
@@ -171,7 +171,7 @@ function Comments({ of: discussion }: { of: Data["discussion"] }) {
         {discussion.latestComments.map(({ id, author, postedAt, stars, text }) => (
           <li key={id}>
             <p className="by">
-              <strong>{author.name ?? "Somebody"}</strong> · <time dateTime={postedAt}>{day(postedAt)}</time>{" "}
+              <strong>{author.name ?? "A customer"}</strong> · <time dateTime={postedAt}>{day(postedAt)}</time>{" "}
               {stars !== null && <Stars of={stars} />}
             </p>
             <p>{text}</p>

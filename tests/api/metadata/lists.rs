@@ -136,10 +136,10 @@ async fn orders_are_found_by_a_pair_newest_first() {
     let (merchant, ann) = (gateway.merchant(), gateway.shopper("ann"));
     stocked(&gateway, "a", 0, 100).await;
     let mut orders = Vec::new();
-    for number in 0..5 {
+    for number in 0..8 {
         let order = placed(&ann, "none", &[("a", 1)]).await;
         let roles = if number == 2 { json!(["merchant"]) } else { json!([]) };
-        let batch = if number == 4 { "18" } else { "17" };
+        let batch = if number == 7 { "18" } else { "17" };
         let pairs = json!([
             { "key": "batch", "value": { "text": batch }, "roles": roles },
             text("channel", "17"),
@@ -153,23 +153,31 @@ async fn orders_are_found_by_a_pair_newest_first() {
     let newest = |at: &[usize]| at.iter().map(|at| orders[*at].clone()).collect::<Vec<_>>();
     let batch = |batch: &str| having("batch", json!({ "text": batch }));
     // Those for everyone and those for merchants are in one order.
-    assert_eq!(found(&merchant, ORDERS, batch("17")).await, newest(&[3, 2, 1, 0]));
-    assert_eq!(found(&merchant, ORDERS, batch("18")).await, newest(&[4]));
+    assert_eq!(found(&merchant, ORDERS, batch("17")).await, newest(&[6, 5, 4, 3, 2, 1, 0]));
+    assert_eq!(found(&merchant, ORDERS, batch("18")).await, newest(&[7]));
     assert_eq!(found(&merchant, ORDERS, batch("19")).await, newest(&[]));
     let time = "query($id: ID!) { order(id: $id) { placedAt } }";
     let second = merchant.field(time, json!({ "id": orders[1] })).await;
     let mut later = batch("17");
     later["by"]["placedFrom"] = second["placedAt"].clone();
-    assert_eq!(found(&merchant, ORDERS, later).await, newest(&[3, 2, 1]));
+    assert_eq!(found(&merchant, ORDERS, later).await, newest(&[6, 5, 4, 3, 2, 1]));
     let list = "orders(by: { metadata: { key: \"batch\", value: { text: \"17\" } } }, ";
     let nodes = pages_both_ways(&merchant, list, "id").await;
-    let expected: Vec<Value> = newest(&[3, 2, 1, 0]).iter().map(|id| json!({ "id": id })).collect();
+    let expected: Vec<Value> =
+        newest(&[6, 5, 4, 3, 2, 1, 0]).iter().map(|id| json!({ "id": id })).collect();
     assert_eq!(nodes, expected);
-    // The index has the order: a page reads what it returns and one more.
-    let page = "query($by: OrdersBy!) { orders(by: $by, first: 1) { nodes { id } } }";
-    let response = merchant.explained(page, batch("17")).await;
-    let sent = &response["extensions"]["docgate"]["commands"][0];
-    assert!(sent["docsExamined"].as_i64().is_some_and(|docs| docs <= 3), "{response:#}");
+    // The index has the order: a page reads what it returns and one more, also behind a cursor.
+    let page = "query($by: OrdersBy!, $after: String) { orders(by: $by, first: 1, after: $after) {
+        nodes { id } pageInfo { endCursor } } }";
+    let mut variables = batch("17");
+    for at in [6, 5] {
+        let response = merchant.explained(page, variables.clone()).await;
+        let listed = &response["data"]["orders"];
+        assert_eq!(listed["nodes"], json!([{ "id": newest(&[at])[0] }]), "{response:#}");
+        let sent = &response["extensions"]["docgate"]["commands"][0];
+        assert!(sent["docsExamined"].as_i64().is_some_and(|docs| docs <= 3), "{response:#}");
+        variables["after"] = listed["pageInfo"]["endCursor"].clone();
+    }
 
     let mut two = batch("17");
     two["by"]["customer"] = json!("ann");

@@ -70,7 +70,7 @@ pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connect
         // The list has one order, and so no second page.
         OrdersBy { number: Some(_), .. } => Vec::new(),
         OrdersBy { sku: Some(sku), .. } if input::sku(sku).is_err() => Vec::new(),
-        by => store::listed(cx, by, &page).await?,
+        by => store::listed(&cx, by, &page).await?,
     };
     let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
     Ok(page.connection(found, values, Order::from))

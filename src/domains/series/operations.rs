@@ -19,8 +19,6 @@ use crate::{
 
 /// Maximum number of views in one call.
 pub(super) const VIEWS: usize = 100;
-/// Maximum length of a page in bytes. A batch of 1,000 pages has to fit into one command.
-const PAGE_BYTES: usize = 8_192;
 /// How far a caller's clock may be ahead, in milliseconds.
 const AHEAD: i64 = 60_000;
 /// How far an hour whose buckets are created may be ahead, in milliseconds.
@@ -42,17 +40,6 @@ pub(super) type Views = BTreeMap<(String, i64), i64>;
 
 /// Views by the start of their point, in milliseconds since 1970.
 pub type ByStart = BTreeMap<i64, i64>;
-
-/// Checks the name of a page.
-///
-/// # Errors
-/// `InvalidInput` that names the field.
-pub(super) fn check_page(field: &str, page: &str) -> Result<(), InvalidInput> {
-    if page.len() > PAGE_BYTES {
-        return Err(InvalidInput::new(field, format!("takes at most {PAGE_BYTES} bytes")));
-    }
-    input::line(field, page, 1..=PAGE_BYTES).map(|_| ())
-}
 
 /// How long views are kept; `None` keeps them forever.
 pub(super) fn retention(app: &App) -> Option<Duration> {
@@ -128,7 +115,7 @@ pub async fn view_series(
     [from, to]: [Option<DateTime>; 2],
     resolution: Resolution,
 ) -> Result<ByStart> {
-    check_page("page", page)?;
+    input::page("page", page)?;
     let (step, points) = match resolution {
         Resolution::Second => (SECOND, 60),
         Resolution::Minute => (MINUTE, 60),
@@ -186,11 +173,11 @@ impl View {
         at: bson::DateTime,
         views: i64,
     ) -> Result<Self, InvalidInput> {
-        check_page("page", page)?;
+        let page = input::page("page", page)?;
         let (at, now) = (at.timestamp_millis(), app.clock().timestamp_millis());
         input::within("at", at, 0..=now + AHEAD)?;
         input::within("views", views, 1..=i64::from(i32::MAX))?;
-        Ok(Self { page: page.to_owned(), at, views })
+        Ok(Self { page, at, views })
     }
 }
 

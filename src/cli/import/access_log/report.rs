@@ -127,8 +127,8 @@ impl Report {
         if self.uncounted > 0 {
             let uncounted = terminal::counted(self.uncounted, "request is", "requests are");
             terminal::remark(format_args!(
-                "{uncounted} counted in neither reports nor series: a path is longer than 1,000 characters or no name \
-                 of a page"
+                "{uncounted} counted in neither reports nor series: a path begins or ends with a space, or has characters \
+                 that the name of a page can't have"
             ));
         }
         let imported = terminal::counted(self.imported, "request", "requests");

@@ -20,7 +20,7 @@ pub const ZONE: &str = "mutation($input: CreateAdZoneInput!) { createAdZone(inpu
     __typename ... on AdZone { id site name currency ads { campaignId adUnit ecpm { minorUnits } } }
     ... on UserError { code message } ... on InvalidInput { field } } }";
 pub const LAUNCH: &str = "mutation($input: LaunchCampaignInput!) { launchCampaign(input: $input) {
-    __typename ... on Campaign { id state ending name targetUrl ecpm { minorUnits } }
+    __typename ... on Campaign { id state ending name targetUrl endsAt ecpm { minorUnits } }
     ... on AdZoneFull { site name } ... on UserError { code message } ... on InvalidInput { field reason } } }";
 pub const PAUSE: &str = "mutation($input: PauseCampaignInput!) { pauseCampaign(input: $input) {
     __typename ... on Campaign { id state } ... on CampaignEnded { campaignEnding } ... on UserError { code message } } }";

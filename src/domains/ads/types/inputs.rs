@@ -75,7 +75,7 @@ input! {
         /// Time from which on the ads are served. Default: now.
         pub starts_at: Option<DateTime>,
         /// Time at which the campaign ends, after now and at most 366 days after the start. Default: 30 days after the
-        /// start.
+        /// start, or after now if the start is in the past.
         pub ends_at: Option<DateTime>,
         /// Address to which a click leads: a URL of up to 2,000 characters that begins with `https://` or `http://`, without
         /// a user name or password.

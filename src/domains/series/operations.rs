@@ -13,6 +13,7 @@ use super::{
     },
 };
 use crate::{
+    app::rfc3339,
     config::SeriesEngine,
     graphql::{declared::nested, prelude::*, scalars::DateTime},
 };
@@ -53,6 +54,14 @@ fn kept_since(app: &App, now: i64) -> i64 {
     (now - length).max(0)
 }
 
+/// The time before which views aren't kept, for people, with the setting that decides it.
+fn since(kept: i64) -> String {
+    if kept == 0 {
+        return "1970".into();
+    }
+    format!("{} (series_retention_seconds)", rfc3339(bson::DateTime::from_millis(kept)))
+}
+
 /// Counts views.
 ///
 /// # Errors
@@ -64,14 +73,14 @@ pub async fn record_views(
     let views = input.checked()?.into_inner().views;
     let count = i32::try_from(views.len()).unwrap_or(i32::MAX);
     let now = cx.clock().timestamp_millis();
-    let times = kept_since(&cx, now)..=now + AHEAD;
+    let kept = kept_since(&cx, now);
     let mut sums = Views::new();
     for (number, mut view) in views.into_iter().enumerate() {
         nested()(&format!("views.{number}"), &mut view)?;
         let moment = view.at.map_or(now, |at| at.0.timestamp_millis());
-        if !times.contains(&moment) {
+        if !(kept..=now + AHEAD).contains(&moment) {
             let field = format!("views.{number}.at");
-            let reason = "must be between the oldest views that are kept and now";
+            let reason = format!("must be between {} and now", since(kept));
             return Err(InvalidInput::new(&field, reason).into());
         }
         *sums.entry((view.page, floor(moment, SECOND))).or_default() += 1;
@@ -88,8 +97,9 @@ pub async fn preallocate_views(
     let PreallocateViewsInput { page, hour } = input.checked()?.into_inner();
     let now = cx.clock().timestamp_millis();
     let hour = hour.map_or(now + HOUR, |hour| hour.0.timestamp_millis());
-    if !(kept_since(&cx, now)..=now + PREPARED).contains(&hour) {
-        let reason = "must be between the oldest views that are kept and seven days from now";
+    let kept = kept_since(&cx, now);
+    if !(kept..=now + PREPARED).contains(&hour) {
+        let reason = format!("must be between {} and seven days from now", since(kept));
         return Err(InvalidInput::new("hour", reason).into());
     }
     let begin = floor(hour, HOUR);

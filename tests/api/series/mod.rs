@@ -217,6 +217,13 @@ async fn what_cant_be_counted_is_refused_and_changes_nothing() {
         let code = stranger.error_code(RECORD, json!({ "views": [good] })).await;
         assert_eq!(code, "FORBIDDEN");
     }
+    // The message says since when views are kept.
+    let old = json!({ "views": with("at", json!(ago(90_000_000))) });
+    let said = service.field(RECORD, old).await["message"].to_string();
+    assert!(
+        said.contains(&ago(86_400_000)[..10]) && said.contains("series_retention_seconds"),
+        "{said}"
+    );
     assert!(gateway.snapshot().await.is_empty());
     // A clock that is a little ahead is right enough.
     record(&service, &[view("/a", &ago(-30_000)), view("/a", &ago(86_000_000))]).await;

@@ -142,10 +142,11 @@ async fn lines_become_events_with_all_their_fields() {
          2001:db8::7:1 - - [{at}] \"POST /form HTTP/2.0\" 201 5000000000\n\
          \n\
          unix: - - [{at}] \"-\" 408 0 \"-\" \"-\" \"extra\" 0.001\n\
+         192.0.2.7 - - [{at}] \"\" 400 0 \"-\" \"-\"\n\
          198.51.100.1 - - [{at}] \"\\x16\\x03\\x01\" 400 157 \"-\" \"caf\\xc3\\xa9\""
     );
     let file = place.file("access.log", written.as_bytes());
-    place.imports(&[&file], &[], 4);
+    place.imports(&[&file], &[], 5);
     let found = list(&place.gateway, json!({ "day": day })).await;
     let of = |host: &str| {
         let mut found = found.iter().find(|found| found["host"] == host).expect("an event").clone();
@@ -166,6 +167,7 @@ async fn lines_become_events_with_all_their_fields() {
             "referrer": "https://example.org/?q=1", "userAgent": "Say \"hi\" & go", "user": "ann" }),
         json!({ "host": "2001:db8::7:1", "path": "/form", "method": "POST", "status": 201, "bytes": 5_000_000_000_i64 }),
         json!({ "host": "unix:", "path": "-", "status": 408, "bytes": 0 }),
+        json!({ "host": "192.0.2.7", "path": "-", "status": 400, "bytes": 0 }),
         json!({ "host": "198.51.100.1", "path": "\\x16\\x03\\x01", "status": 400, "bytes": 157, "userAgent": "café" }),
     ];
     for expected in expected {

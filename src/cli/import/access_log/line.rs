@@ -55,7 +55,8 @@ impl<'a> Line<'a> {
             rest.expect(b' ', "userAgent")?;
             user_agent = present(rest.quoted("userAgent")?);
         }
-        let request = decoded(request);
+        // nginx writes an empty text where Apache writes `-`, for a connection without a request.
+        let request = if request.is_empty() { Cow::Borrowed("-") } else { decoded(request) };
         Ok(Self { host: decoded(host), user, at, request, status, bytes, referrer, user_agent })
     }
 

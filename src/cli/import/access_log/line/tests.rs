@@ -77,6 +77,7 @@ fn requests_are_split_or_kept() {
         (r"\x16\x03 \x01", None, r"\x16\x03 \x01", None),
         ("nothing", None, "nothing", None),
         ("-", None, "-", None),
+        ("", None, "-", None),
     ] {
         let line = format!("h - - [01/Jan/1970:00:00:00 +0000] \"{request}\" 400 1");
         let line = parsed(&line);

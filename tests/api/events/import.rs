@@ -264,8 +264,18 @@ async fn broken_lines_are_told_with_their_numbers() {
     bytes.extend(format!("h - - [{}] \"GET /ä HTTP/1.1\" 200 x\n", time(&day, "00:00:00")).bytes());
     bytes.extend(lines(&day, 2..3).into_bytes());
     let file = place.file("access.log", &bytes);
+    // A trial tells the same, and changes nothing.
+    let before = place.gateway.snapshot().await;
+    let into = ["--into", "events,reports,series", "--dry-run"];
+    let (code, out, tried) = place.import(&[&file], &into);
+    assert_eq!((code, &*out), (1, "3 requests would be imported, 6 lines skipped\n"), "{tried}");
+    assert!(place.gateway.snapshot().await == before);
     let (code, out, said) = place.import(&[&file], &[]);
     assert_eq!((code, out.as_str()), (1, "3 requests imported, 6 lines skipped\n"), "{said}");
+    assert_eq!(said, tried);
+    // What is imported isn't tried again.
+    let (code, out, _) = place.import(&[&file], &["--dry-run"]);
+    assert_eq!((code, out.as_str()), (0, "0 requests would be imported, 0 lines skipped\n"));
     for told in [
         "access.log, line 2: host: nothing follows it: a line is host ident user [time]",
         "access.log, line 4: time: isn't a time such as",
@@ -341,6 +351,7 @@ async fn what_cant_be_imported_is_told() {
         (vec![place.path("nothing")], vec![], 3, "nothing can't be read"),
         (vec![PathBuf::from("-")], vec!["--follow"], 2, "--follow needs a file"),
         (vec![file.clone()], vec!["--into", "hits"], 2, "invalid value 'hits'"),
+        (vec![file.clone()], vec!["--follow", "--dry-run"], 2, "cannot be used with"),
         (vec![], vec![], 2, "<FILE>"),
     ] {
         let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();

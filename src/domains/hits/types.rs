@@ -26,7 +26,8 @@ input! {
         /// Page views to count, 1 to 100.
         pub hits: Vec<HitInput> where number,
         /// Idempotency key, 1 to 128 characters. Hits that are sent again with the same key count once; other hits with
-        /// this key are counted too. Keys are remembered for some time, and of each page and day only the last 500.
+        /// this key are counted too. Keys are remembered for an hour, unless the operator sets another time, and of each
+        /// page and day only the last 500.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 }

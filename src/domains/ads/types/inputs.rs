@@ -70,9 +70,10 @@ input! {
         /// What the campaign may spend in all, in minor units, 1 to 1,000,000,000,000. It pays for at least one impression or
         /// click.
         pub budget: Long where within(BUDGETS),
-        /// What the campaign may spend on one day in UTC, in minor units. Default: only the whole is bounded.
+        /// What the campaign may spend on one day in UTC, in minor units, 1 to 1,000,000,000,000. It pays for at least one
+        /// impression or click. Default: only the whole is bounded.
         pub daily_budget: Option<Long> where optional(within(BUDGETS)),
-        /// Time from which on the ads are served. Default: now.
+        /// Time from which on the ads are served, at most 366 days ahead. Default: now.
         pub starts_at: Option<DateTime>,
         /// Time at which the campaign ends, after now and at most 366 days after the start. Default: 30 days after the
         /// start, or after now if the start is in the past.

@@ -262,16 +262,19 @@ async fn broken_lines_are_told_with_their_numbers() {
         .bytes(),
     );
     bytes.extend(format!("h - - [{}] \"GET /ä HTTP/1.1\" 200 x\n", time(&day, "00:00:00")).bytes());
+    bytes.extend(
+        format!("v:443 h - - [{}] \"GET / HTTP/1.1\" 200 1\n", time(&day, "00:00:00")).bytes(),
+    );
     bytes.extend(lines(&day, 2..3).into_bytes());
     let file = place.file("access.log", &bytes);
     // A trial tells the same, and changes nothing.
     let before = place.gateway.snapshot().await;
     let into = ["--into", "events,reports,series", "--dry-run"];
     let (code, out, tried) = place.import(&[&file], &into);
-    assert_eq!((code, &*out), (1, "3 requests would be imported, 6 lines skipped\n"), "{tried}");
+    assert_eq!((code, &*out), (1, "3 requests would be imported, 7 lines skipped\n"), "{tried}");
     assert!(place.gateway.snapshot().await == before);
     let (code, out, said) = place.import(&[&file], &[]);
-    assert_eq!((code, out.as_str()), (1, "3 requests imported, 6 lines skipped\n"), "{said}");
+    assert_eq!((code, out.as_str()), (1, "3 requests imported, 7 lines skipped\n"), "{said}");
     assert_eq!(said, tried);
     // What is imported isn't tried again.
     let (code, out, _) = place.import(&[&file], &["--dry-run"]);
@@ -283,6 +286,7 @@ async fn broken_lines_are_told_with_their_numbers() {
         "access.log, line 6: is longer than 65536 bytes",
         "access.log, line 7: path: takes 1 to 8192 bytes",
         "access.log, line 8: bytes: isn't a number",
+        "access.log, line 9: user: is more than one field",
     ] {
         assert!(said.contains(told), "{told} in {said}");
     }
@@ -299,7 +303,7 @@ async fn broken_lines_are_told_with_their_numbers() {
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let numbers: Vec<_> =
         told.iter().map(|told| told["line"].as_i64().expect("a number")).collect();
-    assert_eq!(numbers, [2, 4, 5, 6, 7, 8]);
+    assert_eq!(numbers, [2, 4, 5, 6, 7, 8, 9]);
     assert!(told.iter().all(|told| told["file"] == json!(file.display().to_string())));
     assert_eq!((&told[0]["text"], &told[0]["field"]), (&json!("nonsense"), &json!("host")));
     assert_eq!(told[3]["field"], Value::Null);
@@ -313,17 +317,18 @@ async fn a_path_that_is_no_name_of_a_page_is_counted_in_neither_and_told() {
     let day = day(&place.gateway, 2);
     let longest = format!("/{}", "y".repeat(8_191));
     let odd = ["/a\u{2028}b", "/a ", "/\u{202e}a"].map(str::to_owned);
+    let none = format!("h - - [{}] \"-\" 408 0\n", time(&day, "00:00:00"));
     let line = |path: String| {
         format!("h - - [{}] \"GET {path} HTTP/1.1\" 200 1\n", time(&day, "00:00:00"))
     };
-    let lines: String = line(longest.clone()) + &odd.map(line).concat();
-    let told = "3 requests are counted in neither reports nor series: a path begins or ends with a space, or \
-                has characters that the name of a page can't have\n";
+    let lines: String = line(longest.clone()) + &odd.map(line).concat() + &none;
+    let told = "4 requests are counted in neither reports nor series: not of HTTP, or with a path that can't be the \
+                name of a page\n";
     let into = |name: &str, sinks: &str, told: &str| {
         // Each log begins with a line of its own, so none is known.
         let file = place.file(name, (line(format!("/{name}")) + &lines).as_bytes());
         let (code, out, said) = place.import(&[&file], &["--into", sinks]);
-        assert_eq!((code, &*out), (0, "5 requests imported, 0 lines skipped\n"), "{said}");
+        assert_eq!((code, &*out), (0, "6 requests imported, 0 lines skipped\n"), "{said}");
         assert_eq!(said, told, "{sinks}");
     };
     into("both", "reports,series", told);
@@ -339,7 +344,7 @@ async fn a_path_that_is_no_name_of_a_page_is_counted_in_neither_and_told() {
     into("series", "series", told);
     assert_eq!(place.count().await, 0, "nothing was imported into events");
     into("events", "events", "");
-    assert_eq!(place.count().await, 5);
+    assert_eq!(place.count().await, 6);
     place.gateway.assert_sound().await;
 }
 

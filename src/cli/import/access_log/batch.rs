@@ -175,7 +175,8 @@ impl Batcher {
             let id = id(&self.log.head, begin, text);
             batch.events.push(Prepared::new(&event, &id, self.arrived));
         }
-        if (self.has_hits || self.has_views) && page("page", event.path).is_err() {
+        let has_page = event.method.is_some() && page("page", event.path).is_ok();
+        if (self.has_hits || self.has_views) && !has_page {
             batch.uncounted += 1;
             return;
         }

@@ -138,8 +138,8 @@ impl Report {
         if self.uncounted > 0 {
             let uncounted = terminal::counted(self.uncounted, "request is", "requests are");
             terminal::remark(format_args!(
-                "{uncounted} counted in neither reports nor series: a path begins or ends with a space, or has characters \
-                 that the name of a page can't have"
+                "{uncounted} counted in neither reports nor series: not of HTTP, or with a path that can't be the name of a \
+                 page"
             ));
         }
         let imported = terminal::counted(self.imported, "request", "requests");

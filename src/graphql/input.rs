@@ -236,8 +236,8 @@ const PAGE_BYTES: usize = 8_192;
 /// # Errors
 /// `InvalidInput` with the name of the field.
 pub fn page(field: &str, value: &str) -> Result<String, InvalidInput> {
-    if value.len() > PAGE_BYTES {
-        return Err(InvalidInput::new(field, format!("takes at most {PAGE_BYTES} bytes")));
+    if !(1..=PAGE_BYTES).contains(&value.len()) {
+        return Err(InvalidInput::new(field, format!("takes 1 to {PAGE_BYTES} bytes")));
     }
     line(field, value, 1..=PAGE_BYTES)
 }

@@ -132,6 +132,11 @@ pub async fn view_series(
         Resolution::Hour => (HOUR, 24),
         Resolution::Day => (DAY, 30),
     };
+    // The fault is one of the time that the caller has given.
+    let (given, order) = match to {
+        Some(_) => ("to", "must be after from"),
+        None => ("from", "must be before now, the default of to"),
+    };
     let millis = |time: Option<DateTime>, default: bson::DateTime| {
         time.map_or(default, |time| time.0).timestamp_millis()
     };
@@ -143,15 +148,15 @@ pub async fn view_series(
         }
     }
     if to <= from {
-        return Err(Error::bad_input("to", "must be after from"));
+        return Err(Error::bad_input(given, order));
     }
     let (first, end) = (floor(from, step), floor(to - 1, step) + step);
     if (end - first) / step > POINTS {
         let reason = format!("asks for more than {POINTS} points of this resolution");
-        return Err(Error::bad_input("to", reason));
+        return Err(Error::bad_input(given, reason));
     }
     if end - first > SPAN + DAY {
-        return Err(Error::bad_input("to", "can't be more than 31 days after from"));
+        return Err(Error::bad_input(given, "asks for more than 31 days"));
     }
     let mut points: ByStart =
         (0..(end - first) / step).map(|number| (first + number * step, 0)).collect();

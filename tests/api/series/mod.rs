@@ -245,6 +245,12 @@ async fn what_cant_be_counted_is_refused_and_changes_nothing() {
         assert_eq!(extensions["code"], "BAD_USER_INPUT", "{response:#}");
         assert_eq!(extensions["field"], field, "{response:#}");
     }
+    // Without `to`, the fault is one of `from`.
+    let since = "query($from: DateTime!) { viewSeries(page: \"/a\", from: $from, resolution: SECOND) { total } }";
+    for from in [ago(7_200_000), ago(-7_200_000)] {
+        let response = analyst.run(since, json!({ "from": from })).await;
+        assert_eq!(response["errors"][0]["extensions"]["field"], "from", "{response:#}");
+    }
     let variables =
         json!({ "page": "/a", "from": from, "to": "2024-01-02T00:00:00Z", "by": "DAY" });
     assert_eq!(service.error_code(SERIES, variables).await, "FORBIDDEN");

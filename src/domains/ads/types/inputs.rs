@@ -136,9 +136,9 @@ input! {
 fn zone_name(field: &str, name: &mut str) -> Result<(), InvalidInput> {
     /// Maximum length, so that a zone's key has a global id.
     const LONGEST: usize = 60;
-    checks::plain_name(field, name)?;
-    if name.len() > LONGEST {
-        return Err(InvalidInput::new(field, format!("takes at most {LONGEST} characters")));
+    if name.len() > LONGEST || checks::plain_name(field, name).is_err() {
+        let reason = "takes 1 to 60 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
+        return Err(InvalidInput::new(field, reason));
     }
     Ok(())
 }

@@ -227,6 +227,21 @@ pub fn line(
     Ok(line)
 }
 
+/// Maximum length of the name of a page, in bytes: that of the path of a logged request, so that each can be counted. A command
+/// with the counts of 1,000 pages stays below the limit of 16 MB.
+const PAGE_BYTES: usize = 8_192;
+
+/// Validates the name of a page whose visits are counted: one line of up to 8,192 bytes.
+///
+/// # Errors
+/// `InvalidInput` with the name of the field.
+pub fn page(field: &str, value: &str) -> Result<String, InvalidInput> {
+    if !(1..=PAGE_BYTES).contains(&value.len()) {
+        return Err(InvalidInput::new(field, format!("takes 1 to {PAGE_BYTES} bytes")));
+    }
+    line(field, value, 1..=PAGE_BYTES)
+}
+
 /// Converts a text to lower case, for keys that are searched. Characters are converted one by one, so that a
 /// prefix of the text gives a prefix of the key.
 pub fn folded(text: &str) -> String {

@@ -230,6 +230,12 @@ async fn a_report_is_one_index_range_of_ones_own_sessions() {
             gateway.shopper("bob").error_code(REPORT, variables(Some(user), year, "DAY")).await;
         assert_eq!(code, "FORBIDDEN");
     }
+    // Without `to`, the fault is one of `from`.
+    let since = "query($from: DateTime!) { sessionReport(level: HOUR, from: $from) { count } }";
+    for from in [year[0], "2099-01-01T00:00:00Z"] {
+        let response = analyst.run(since, json!({ "from": from })).await;
+        assert_eq!(response["errors"][0]["extensions"]["field"], "from", "{response:#}");
+    }
     for (between, level, field) in [
         ([year[1], year[0]], "DAY", "to"),
         ([year[0], year[0]], "DAY", "to"),

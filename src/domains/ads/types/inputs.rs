@@ -70,12 +70,13 @@ input! {
         /// What the campaign may spend in all, in minor units, 1 to 1,000,000,000,000. It pays for at least one impression or
         /// click.
         pub budget: Long where within(BUDGETS),
-        /// What the campaign may spend on one day in UTC, in minor units. Default: only the whole is bounded.
+        /// What the campaign may spend on one day in UTC, in minor units, 1 to 1,000,000,000,000. It pays for at least one
+        /// impression or click. Default: only the whole is bounded.
         pub daily_budget: Option<Long> where optional(within(BUDGETS)),
-        /// Time from which on the ads are served. Default: now.
+        /// Time from which on the ads are served, at most 366 days ahead. Default: now.
         pub starts_at: Option<DateTime>,
         /// Time at which the campaign ends, after now and at most 366 days after the start. Default: 30 days after the
-        /// start.
+        /// start, or after now if the start is in the past.
         pub ends_at: Option<DateTime>,
         /// Address to which a click leads: a URL of up to 2,000 characters that begins with `https://` or `http://`, without
         /// a user name or password.
@@ -135,9 +136,9 @@ input! {
 fn zone_name(field: &str, name: &mut str) -> Result<(), InvalidInput> {
     /// Maximum length, so that a zone's key has a global id.
     const LONGEST: usize = 60;
-    checks::plain_name(field, name)?;
-    if name.len() > LONGEST {
-        return Err(InvalidInput::new(field, format!("takes at most {LONGEST} characters")));
+    if name.len() > LONGEST || checks::plain_name(field, name).is_err() {
+        let reason = "takes 1 to 60 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
+        return Err(InvalidInput::new(field, reason));
     }
     Ok(())
 }

@@ -269,6 +269,9 @@ pub enum AdOutcome {
     CampaignCapReached,
     /// The visitor has seen the ad unit as often as its frequency cap permits.
     AdUnitCapReached,
+    /// The ad has a frequency cap, and the profile of the visitor has no room: it remembers 500 impressions, and caps need all of
+    /// them.
+    ProfileFull,
     /// The campaign isn't `RUNNING`.
     NotRunning,
     /// The start of the campaign is in the future.

@@ -1,7 +1,5 @@
 //! GraphQL types of hits.
 
-use std::ops::RangeInclusive;
-
 use async_graphql::{Enum, InputObject, OneofObject, SimpleObject};
 use mongodb::bson;
 
@@ -31,11 +29,6 @@ input! {
         /// this key are counted too. Keys are remembered for some time, and of each page and day only the last 500.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
-}
-
-/// A text on one line.
-fn line(length: RangeInclusive<usize>) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
-    move |field, value| input::line(field, value, length.clone()).map(|_| ())
 }
 
 /// Checks the number of hits. Each of them is checked with its time, for which the clock is needed.

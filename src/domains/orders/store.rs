@@ -113,6 +113,12 @@ pub(super) fn renumber(app: &App, order: &OrderDocument) -> Guarded<OrderDocumen
         .set(doc! { "_id": &order.id, "deleted": { "$ne": true } }, doc! { "number": number })
 }
 
+/// Makes the guest the owner of an order without one.
+pub(super) fn name_guest(app: &App, id: &str, guest: &str) -> Guarded<OrderDocument> {
+    let guard = doc! { "_id": id, "deleted": { "$ne": true }, "owner": { "$in": [null, guest] } };
+    orders(app).set(guard, doc! { "owner": literal(guest) })
+}
+
 /// Corrects the derived fields of an order, unless it has changed since it was read.
 pub(super) fn derive(app: &App, order: &OrderDocument) -> Guarded<OrderDocument> {
     // The end of a cancellation doesn't raise the revision.

@@ -1,6 +1,7 @@
 //! `docgate person`: what is held of a person, and that it goes.
 
 mod cuts;
+mod guests;
 
 use std::time::Duration;
 

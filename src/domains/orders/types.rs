@@ -1,12 +1,13 @@
 //! GraphQL types of orders and of the checkout.
 
+mod address;
 mod fulfilment;
 mod shipping;
 mod shown;
 
 use async_graphql::SimpleObject;
 
-pub use self::{fulfilment::*, shipping::*, shown::*};
+pub use self::{address::*, fulfilment::*, shipping::*, shown::*};
 use super::documents::{self, OrderDocument, OrderState, Pieces};
 use crate::{
     domains::{

@@ -1,5 +1,6 @@
 //! The business rules of orders.
 
+mod address;
 mod adjust;
 mod charges;
 mod checkout;
@@ -15,6 +16,7 @@ mod returns;
 mod shipping;
 
 pub use super::together::bought_together;
+pub use address::change_order_address;
 pub use adjust::adjust_order_line;
 pub(super) use adjust::undo_raise;
 pub(super) use checkout::SaleOfCart;

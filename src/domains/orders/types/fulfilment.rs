@@ -173,7 +173,8 @@ result! {
 }
 
 refusal! {
-    /// Pieces of the order are packed or shipped, so they can't be taken off it. Nothing was changed.
+    /// Pieces of the order are packed or shipped, so they can't be taken off it, and its address can't be changed. Nothing was
+    /// changed.
     struct OrderShipped as "ORDER_SHIPPED" {
         /// SKU of the product.
         pub sku: ID,

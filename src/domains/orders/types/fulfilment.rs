@@ -222,7 +222,7 @@ impl OrderShipped {
 impl TooManyPieces {
     /// `requested` pieces of the SKU were named, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{sku:?}: {requested} named, {available} there");
+        let message = format!("{sku:?}: {requested} pieces were named, {available} can be had");
         Self::because(message, ID(sku.into()), int(requested), int(available))
     }
 }

@@ -190,6 +190,7 @@ fn only_stores_documents_and_the_kit_speak_to_mongodb() {
             || file == "domains/attributes.rs"
             || file == "domains/audiences.rs"
             || file == "domains/counted.rs"
+            || file == "domains/former_paths.rs"
             || file.contains("/store")
             || file.contains("/documents");
         // Unit tests may, which end a file.

@@ -5,7 +5,12 @@
 //! an array. So the read has no sort and can't go backwards. Further conditions are checked for each document of the
 //! range.
 
-use crate::{graphql::prelude::*, mongo::prelude::*};
+use std::collections::BTreeSet;
+
+use crate::{
+    graphql::{declared::nested, prelude::*},
+    mongo::prelude::*,
+};
 
 /// Maximum length of a text, in characters.
 pub const TEXT: usize = 1_000;
@@ -27,10 +32,10 @@ macro_rules! value_input {
         }
 
         impl $name {
-            /// Checks the value. A text isn't trimmed: searches compare it exactly.
-            fn check(&self, field: &str) -> Result<(), $crate::graphql::prelude::InvalidInput> {
+            /// Checks a value. A text isn't trimmed: searches compare it exactly.
+            fn check(field: &str, value: &Self) -> Result<(), $crate::graphql::prelude::InvalidInput> {
                 use $crate::{domains::attributes::TEXT, graphql::{input, prelude::InvalidInput}};
-                match self {
+                match value {
                     Self::Text(text) => input::verbatim(field, text, 0..=TEXT).map(|_| ()),
                     Self::Number(number) if !number.is_finite() => {
                         Err(InvalidInput::new(field, "isn't a finite number"))
@@ -53,6 +58,25 @@ macro_rules! value_input {
     };
 }
 pub(crate) use value_input;
+
+/// Checks a list of at most `most` inputs with different keys.
+pub fn different<I: Input>(
+    most: usize,
+    key: impl Fn(&I) -> &str,
+) -> impl Fn(&str, &mut Vec<I>) -> Result<(), Unusable> {
+    move |field, all| {
+        input::at_most(field, all, most)?;
+        let mut keys = BTreeSet::new();
+        for (position, one) in all.iter_mut().enumerate() {
+            let field = format!("{field}.{position}");
+            if !keys.insert(key(one).to_owned()) {
+                return Err(InvalidInput::new(&format!("{field}.key"), "is given twice").into());
+            }
+            nested()(&field, one)?;
+        }
+        Ok(())
+    }
+}
 
 /// Paths of the attributes in a document, in the order of their index. The index ends with `_id`.
 #[derive(Debug, Clone, Copy)]

@@ -9,12 +9,13 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
     graphql::{
-        input::TAGS,
+        input::{self, TAGS},
+        refusals::InvalidInput,
         requester::{Requester, Role},
     },
     mongo::{
         condition::{Condition, contains, has_room},
-        expression::{array, choose, literal},
+        expression::{array, choose, count, literal},
     },
 };
 
@@ -25,8 +26,8 @@ const EDITORS: &str = Role::Editor.name();
 
 /// Whether the caller may see a document that is restricted to the roles in `access`. Readers see it once it
 /// is published, editors always.
-pub fn may_see(requester: &Requester, access: &[String], is_published: bool) -> bool {
-    let is_for = |role: &&str| access.iter().any(|name| name == role);
+pub fn may_see(requester: &Requester, access: &[impl AsRef<str>], is_published: bool) -> bool {
+    let is_for = |role: &&str| access.iter().any(|name| name.as_ref() == *role);
     requester.has(Role::Editor)
         || is_published && (access.is_empty() || requester.role_names().iter().any(is_for))
 }
@@ -40,6 +41,21 @@ pub fn seen_by(requester: &Requester, published: Condition) -> Condition {
     let own = requester.role_names().into_iter().map(|role| contains("metadata.access", role));
     let open = [has_room("metadata.access", 1)].into_iter().chain(own).collect();
     Condition::All(vec![published, Condition::Any(open)])
+}
+
+/// Checks the names of the roles that may read something. They become a sorted set.
+///
+/// # Errors
+/// `InvalidInput` with the name of the field.
+pub fn role_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput> {
+    input::at_most(field, names, Role::ALL.len())?;
+    if names.iter().any(|name| Role::from_name(name).is_none()) {
+        let known = Role::ALL.map(Role::name).join(", ");
+        return Err(InvalidInput::new(field, format!("takes names of roles: {known}")));
+    }
+    names.sort();
+    names.dedup();
+    Ok(())
 }
 
 /// Key of a list for one audience, as stored in `listed`.
@@ -100,7 +116,6 @@ pub fn read_by(requester: &Requester, list: &str, of: &str) -> Bson {
 pub fn change_tags(add: &[String], remove: &[String]) -> (Document, Document) {
     let left = doc! { "$setDifference": [array("metadata.tags"), literal(remove.to_vec())] };
     let tags = doc! { "$setUnion": [left, literal(add.to_vec())] };
-    let most = i64::try_from(TAGS).unwrap_or(i64::MAX);
-    let guard = doc! { "$expr": { "$lte": [{ "$size": &tags }, most] } };
+    let guard = doc! { "$expr": { "$lte": [{ "$size": &tags }, count(TAGS)] } };
     (guard, doc! { "metadata.tags": { "$sortArray": { "input": tags, "sortBy": 1 } } })
 }

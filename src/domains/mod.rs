@@ -13,7 +13,7 @@
 //! `payments` has no documents; it has a file for each provider.
 //!
 //! Several rooms share the modules beside them: [`baskets`] and their [`checkout`], [`counted`], [`delivery`], [`trees`],
-//! [`paying`], [`outside`].
+//! [`former_paths`], [`paying`], [`outside`].
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //!
@@ -56,6 +56,7 @@ pub mod broadcasts;
 pub mod checkout;
 pub mod counted;
 pub mod delivery;
+pub mod former_paths;
 pub mod images;
 pub mod metadata;
 pub mod nodes;

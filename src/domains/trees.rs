@@ -334,10 +334,7 @@ fn repeated<T: Node>(found: T, op: &Op) -> Result<T, Conflict> {
         return Err(Conflict::other_input());
     }
     if found.is_deleted() {
-        return Err(Conflict::because(
-            "the object that this idempotency key created was deleted",
-            None,
-        ));
+        return Err(Conflict::deleted());
     }
     Ok(found)
 }

@@ -66,12 +66,22 @@ impl Ready {
 }
 
 impl Edge {
-    /// Executes any operation. A subscription yields responses until it ends.
+    /// Charges an operation to the client's rate, and executes it. A subscription yields responses until it ends.
     pub(super) fn follow(&self, call: Call) -> BoxStream<'static, Response> {
+        let client = self.limits.client(Some(&call.caller.requester), call.address);
+        self.follow_if(self.limits.admit(client), call)
+    }
+
+    /// Executes an operation that its request charged already.
+    pub(super) fn follow_charged(&self, call: Call) -> BoxStream<'static, Response> {
+        self.follow_if(Ok(()), call)
+    }
+
+    fn follow_if(&self, admitted: Result<(), Error>, call: Call) -> BoxStream<'static, Response> {
         let Call { mut parameters, caller, address } = call;
         let id = self.app.ids().random();
         let client = self.limits.client(Some(&caller.requester), address);
-        let text = self.limits.admit(client).and_then(|()| self.documents.text(&mut parameters));
+        let text = admitted.and_then(|()| self.documents.text(&mut parameters));
         let request = text.map(|text| parameters.into_request(text));
         let ready = request.and_then(|request| self.prepare(request, caller, client, &id));
         match ready {

@@ -15,6 +15,7 @@ mod feeds;
 mod graphiql;
 mod graphql;
 mod health;
+mod json;
 mod limits;
 mod live;
 mod metrics;

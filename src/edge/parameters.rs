@@ -7,7 +7,7 @@ use memchr::memchr2;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::variables;
+use super::{json::Object, variables};
 use crate::error::Error;
 
 /// One request, not yet validated.
@@ -22,7 +22,7 @@ pub(super) struct Parameters {
     operation_name: Option<String>,
     #[serde(default, deserialize_with = "variables::read")]
     variables: Option<Variables>,
-    extensions: Option<Map<String, Value>>,
+    extensions: Option<Object>,
 }
 
 impl Parameters {
@@ -73,12 +73,12 @@ impl Body {
                         "is a list: batches are switched off here",
                     ));
                 }
-                let all: Vec<Map<String, Value>> = json("body", body)?;
+                let all: Vec<Object> = json("body", body)?;
                 if !(1..=max).contains(&all.len()) {
                     let reason = format!("is a list of {}: 1 to {max} requests", all.len());
                     return Err(Error::bad_input("body", reason));
                 }
-                let read = |one| Parameters::of_object("body", one);
+                let read = |Object(one)| Parameters::of_object("body", one);
                 all.into_iter().map(read).collect::<Result<_, _>>().map(Self::Batch)
             }
             _ => Parameters::read("body", body).map(Self::One),
@@ -174,7 +174,8 @@ impl Parameters {
     /// # Errors
     /// `BadInput` if `persistedQuery` is malformed.
     pub(super) fn persisted(&self) -> Result<Option<&str>, Error> {
-        let Some(found) = self.extensions.as_ref().and_then(|all| all.get("persistedQuery")) else {
+        let all = self.extensions.as_ref();
+        let Some(found) = all.and_then(|Object(all)| all.get("persistedQuery")) else {
             return Ok(None);
         };
         let is_digest =
@@ -197,7 +198,7 @@ impl Parameters {
 
     /// The client's id of the operation, on a stream with several operations.
     pub(super) fn operation_id(&self) -> Option<String> {
-        match self.extensions.as_ref()?.get("operationId")? {
+        match self.extensions.as_ref()?.0.get("operationId")? {
             Value::String(id) if !id.is_empty() => Some(id.clone()),
             Value::Number(id) => Some(id.to_string()),
             _ => None,

@@ -12,12 +12,13 @@ use axum::{
 };
 use futures_util::{Stream, StreamExt};
 use multer::parse_boundary;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
     Edge,
     error_response::{ErrorResponse, with_status},
+    json::Object,
     multipart::Parts,
     parameters::{Parameters, check_values},
     receive,
@@ -124,7 +125,7 @@ fn with_placeholders(
     }
     check_values("operations", operations)?;
     check_values("map", map)?;
-    let operations: Map<String, Value> = serde_json::from_slice(operations)
+    let Object(operations) = serde_json::from_slice(operations)
         .map_err(|_| Error::bad_input("operations", "isn't a GraphQL request in JSON"))?;
     let map: BTreeMap<String, Vec<String>> = serde_json::from_slice(map).map_err(|_| {
         Error::bad_input(

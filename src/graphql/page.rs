@@ -9,15 +9,16 @@ use async_graphql::{
     Context, ObjectType, OutputType,
     connection::{self, Edge, EmptyFields},
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use mongodb::bson::{self, Bson, Document};
-use serde::{Deserialize, Serialize};
+use mongodb::bson::{Bson, Document};
 
+use self::cursor::{decode, encode};
 use crate::{
     app::App,
     error::Error,
     mongo::{Stored, collection::List, keyset},
 };
+
+mod cursor;
 
 /// A page of a list.
 pub type Connection<N> = connection::Connection<String, N>;
@@ -270,43 +271,4 @@ pub async fn page_of<T: Stored, N: OutputType>(
     let page = Page::new(app, order, paging)?;
     let filter = Document::from_iter([(field.to_owned(), value)]);
     Ok(page.connection(app.collection().list(page.list(filter)).await?, values, node))
-}
-
-/// Content of a cursor: the signature of its list, and the sort keys of its document.
-#[derive(Serialize, Deserialize)]
-struct Cursor {
-    list: String,
-    keys: Vec<Bson>,
-}
-
-fn encode(keys: Vec<Bson>, signature: &str) -> String {
-    let cursor = Cursor { list: signature.to_owned(), keys };
-    BASE64.encode(bson::serialize_to_vec(&cursor).unwrap_or_default())
-}
-
-fn decode(
-    argument: &'static str,
-    cursor: &str,
-    signature: &str,
-    keys: usize,
-) -> Result<Vec<Bson>, Error> {
-    let invalid = || Error::bad_input(argument, "isn't a cursor of this list");
-    let bytes = BASE64.decode(cursor).map_err(|_| invalid())?;
-    let cursor: Cursor = bson::deserialize_from_slice(&bytes).map_err(|_| invalid())?;
-    // Only values for comparisons are accepted. A pattern or a document could change the meaning of the query.
-    let is_comparable = |value: &Bson| {
-        matches!(
-            value,
-            Bson::String(_)
-                | Bson::Int32(_)
-                | Bson::Int64(_)
-                | Bson::Double(_)
-                | Bson::DateTime(_)
-                | Bson::Boolean(_)
-        )
-    };
-    let is_valid = cursor.list == signature
-        && cursor.keys.len() == keys
-        && cursor.keys.iter().all(is_comparable);
-    if is_valid { Ok(cursor.keys) } else { Err(invalid()) }
 }

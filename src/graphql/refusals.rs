@@ -73,6 +73,11 @@ impl Conflict {
         )
     }
 
+    /// The object that this idempotency key created doesn't exist any more.
+    pub fn deleted() -> Self {
+        Self::because("the object that this idempotency key created was deleted", None)
+    }
+
     /// The op with this idempotency key was aborted before it was applied.
     pub fn aborted() -> Self {
         Self::because(

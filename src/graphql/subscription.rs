@@ -15,6 +15,7 @@ use super::{
     cx::{Cx, cx},
     input,
     node_id::NodeKind,
+    refusals::NotFound,
 };
 use crate::{
     error::Error,
@@ -74,8 +75,13 @@ pub type Read<D> =
         &'a ID,
     ) -> Pin<Box<dyn Future<Output = Result<Option<D>, Error>> + Send + 'a>>;
 
-/// Follows the document with this global id; see [`follow`]. If no document of this kind can have the id, the first read
-/// ends the stream.
+/// The error of a subscription to a document that doesn't exist, can't exist with this id, or isn't visible to the caller.
+pub fn nothing(what: &'static str, id: &str) -> Error {
+    Error::NotFound(NotFound::given(what, id).message)
+}
+
+/// Follows the document with this global id; see [`follow`]. An id that no document of this kind can have is answered as
+/// one of a document that doesn't exist.
 pub fn follow_node<D, T, K>(
     context: &Context<'_>,
     kind: NodeKind,
@@ -90,17 +96,19 @@ where
 {
     // No document has an empty `_id`.
     let key = input::id(kind, &id).unwrap_or_default();
-    follow(context, (D::COLLECTION, key), id, visible, read)
+    follow(context, kind.name(), (D::COLLECTION, key), id, visible, read)
 }
 
 /// Follows the document with this `_id` of a collection of the group `core`, which is read now and after each change. A response is
 /// sent if the `visible` part of the document differs from the previous one, or if changes may have been lost. If
-/// `read` returns `None`, the stream ends.
+/// `read` returns `None`, the stream ends. If the first read does, the only response is the error [`nothing`], which names
+/// `what` and the `id`.
 ///
 /// The document isn't read again before the previous response was taken. A slow subscriber therefore gets the
 /// newest state and the number of changes that it missed.
 pub fn follow<D, T, K>(
     context: &Context<'_>,
+    what: &'static str,
     (collection, key): (&'static str, String),
     id: ID,
     visible: fn(&T) -> K,
@@ -132,7 +140,12 @@ where
                         yield Ok(thing);
                     }
                 }
-                Ok(None) => return,
+                Ok(None) => {
+                    if sent.is_none() {
+                        yield Err(nothing(what, &id).into());
+                    }
+                    return;
+                }
                 Err(error) => {
                     yield Err(error.into());
                     return;

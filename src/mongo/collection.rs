@@ -4,7 +4,7 @@
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use mongodb::{
-    bson::{DateTime, Document, doc},
+    bson::{Document, doc},
     options::{Hint, ReadConcern, UpdateModifications},
 };
 
@@ -136,18 +136,6 @@ impl<T: Stored> Collection<T> {
     ) -> Result<Vec<Timed<T>>, Error> {
         let timed = Lookup { keys: Keys::Any(keys), fields: Fields::Timed, ..self.by_id() };
         self.read_timed(timed, value).await
-    }
-
-    /// Like [`Self::get_by`], with the server's time in the same reply.
-    pub async fn get_timed_by(
-        &self,
-        key: &'static str,
-        value: &str,
-    ) -> Result<Option<(DateTime, T)>, Error> {
-        let keys = Keys::Unique(key);
-        let lookup = Lookup { keys, fields: Fields::Timed, ..self.by_id() };
-        let found = self.read_timed(lookup, value).await?.pop();
-        Ok(found.map(|Timed { now, document }| (now, document)))
     }
 
     /// Like [`Self::get`], with only these fields, including `_id`. `T` must be decodable from them.

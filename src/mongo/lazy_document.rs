@@ -65,12 +65,12 @@ macro_rules! fields {
 macro_rules! view {
     ($(
         $(#[$meta:meta])*
-        pub struct $name:ident<$life:lifetime> {
+        $visibility:vis struct $name:ident<$life:lifetime> {
             $( $(#[$field_meta:meta])* $key:literal => $visible:vis $field:ident: $type:ty, )+
         }
     )+) => {$(
         $(#[$meta])*
-        pub struct $name<$life> {
+        $visibility struct $name<$life> {
             $( $(#[$field_meta])* $visible $field: $type, )+
         }
 

@@ -217,6 +217,7 @@ async fn nothing_is_executed_with_a_wrong_variable() {
     let client = gateway.user("ann", &["producer"]);
     let cases = [
         ("DateTime", "runAt", json!("bad")),
+        ("DateTime", "runAt", json!("9999-12-31T23:59:59-00:01")),
         ("Int", "priority", json!("bad")),
         ("Int", "priority", json!(1_i64 << 40)),
         ("String", "payload", json!(7)),
@@ -308,6 +309,14 @@ async fn rates_hold_for_whoever_has_no_sound_token_for_batches_and_for_reservati
     for expected in [201, 201, 201, 429] {
         let reserve = http().put(&stream).header("x-forwarded-for", "198.51.100.3");
         assert_eq!(status(reserve).await, expected);
+    }
+    for expected in [401, 401, 401, 429] {
+        let begin = http().post(&stream).header("x-forwarded-for", "198.51.100.5");
+        assert_eq!(status(begin.bearer_auth("forged").json(&one)).await, expected);
+    }
+    for expected in [404, 404, 404, 429] {
+        let begin = http().post(&stream).header("x-forwarded-for", "198.51.100.6");
+        assert_eq!(status(begin.json(&one)).await, expected);
     }
     // The proxy's own entry counts, whatever stands before it, and with its port.
     for expected in [200, 200, 200, 429] {

@@ -101,7 +101,7 @@ async fn a_mutation_refuses_as_if_the_id_were_unknown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscription_ends_as_if_the_id_were_unknown() {
+async fn a_subscription_fails_as_if_the_id_were_unknown() {
     let gateway = Gateway::start().await;
     let token = anyone(&gateway).token;
     let calls = calls(&Contract::read(), "Subscription");
@@ -110,6 +110,10 @@ async fn a_subscription_ends_as_if_the_id_were_unknown() {
         for id in impossible(place).into_iter().chain([unknown(place)]) {
             let mut socket = gateway.session(token.as_deref()).await;
             socket.subscribe("1", text, json!({ "it": id })).await;
+            let heard = socket.next("1").await;
+            let code = &heard["errors"][0]["extensions"]["code"];
+            assert_eq!(code, "NOT_FOUND", "{text} with {id:.40}: {heard:#}");
+            assert!(heard["data"].is_null(), "{text} with {id:.40}: {heard:#}");
             let heard = socket.hear().await;
             assert_eq!(heard, json!({ "type": "complete", "id": "1" }), "{text} with {id:.40}");
         }

@@ -27,6 +27,7 @@ mod elections;
 mod events;
 mod farewell;
 mod federation;
+mod forged;
 mod game;
 mod graphiql;
 mod health;

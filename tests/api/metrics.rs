@@ -377,14 +377,14 @@ async fn the_wait_of_a_subscription_for_its_first_event_does_not_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscription_that_ends_without_an_event_was_not_left_by_its_client() {
+async fn a_subscription_to_nothing_was_not_left_by_its_client() {
     let gateway = Gateway::start().await;
     let nothing = docgate::graphql::node_id::NodeKind::PRODUCT.id("nothing").0;
     let query = "subscription($id: ID!) { commentAdded(subjectId: $id) { id } }";
     let mut socket = gateway.session(None).await;
     socket.subscribe("1", query, json!({ "id": nothing })).await;
-    assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }));
-    let labels = "type=\"subscription\",field=\"commentAdded\",outcome=\"ok\"";
+    socket.ends_not_found("1").await;
+    let labels = "type=\"subscription\",field=\"commentAdded\",outcome=\"NOT_FOUND\"";
     let samples = Samples::of(&gateway).await;
     assert_is(samples.get(&format!("docgate_operations_total{{{labels}}}")), 1.0);
 }

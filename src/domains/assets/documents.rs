@@ -11,6 +11,7 @@ use crate::{
     domains::{
         audiences,
         comments::{self, DiscussionSummary},
+        former_paths::FormerPath,
         identities::Author,
         metadata::MetadataPairs,
     },
@@ -119,16 +120,6 @@ document! {
     }
 }
 
-document! {
-    /// A path that an asset had.
-    #[derive(PartialEq, Eq)]
-    pub struct FormerPath {
-        pub path: String,
-        /// Server time at which it was left.
-        pub until: DateTime,
-    }
-}
-
 /// The type of an asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -232,9 +223,9 @@ pub(super) fn listed(metadata: &Metadata, is_video: bool) -> Vec<String> {
     audiences::listed(&metadata.access, all.into_iter())
 }
 
-/// The path of a slug in a parent with that path.
+/// The path of a slug in a parent with that path, which is empty for the root.
 pub(super) fn path_in(parent: &str, slug: &Slug) -> String {
-    format!("{}/{}", parent.trim_end_matches('/'), slug.as_str())
+    format!("{parent}/{}", slug.as_str())
 }
 
 impl FileFacts {
@@ -291,12 +282,6 @@ impl AssetDocument {
     /// Whether it is a video.
     pub fn is_video(&self) -> bool {
         self.file.as_ref().is_some_and(FileFacts::is_video)
-    }
-
-    /// When it left this path, if it had it.
-    pub(super) fn left(&self, path: &str) -> Option<DateTime> {
-        let former = self.former.iter().flatten().find(|former| former.path == path);
-        former.map(|former| former.until)
     }
 
     /// The file, if the asset is complete and not deleted.

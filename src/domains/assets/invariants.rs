@@ -1,12 +1,15 @@
 //! Invariants of assets, for `docgate check`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    iter,
+};
 
 use futures_util::TryStreamExt;
 use sha2::{Digest, Sha256};
 
 use super::{
-    documents::{AssetDocument, FileFacts, ParentDocument, listed, path_in},
+    documents::{AssetDocument, Attribute, FILE, FileFacts, ParentDocument, listed, path_in},
     operations, store, sweep,
 };
 use crate::{graphql::prelude::*, invariants::Report, mongo::gridfs::CHUNK};
@@ -25,8 +28,11 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
             if let Some(fault) = fault_of(&asset, &parents) {
                 report.broken(format!("asset {:?} {fault}", asset.id));
             }
-            let file = asset.file.into_iter();
-            files.extend(file.flat_map(|file| with_renditions(asset.id.clone(), file)));
+            if let Some(file) = asset.file {
+                let made = file.renditions().iter().map(|made| file.rendered(made));
+                let made: Vec<_> = made.collect();
+                files.extend(iter::once(file).chain(made).map(|file| (asset.id.clone(), file)));
+            }
         })
         .await?;
 
@@ -52,26 +58,31 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// A file and its renditions as files, each with the asset's `_id`.
-fn with_renditions(id: String, file: FileFacts) -> Vec<(String, FileFacts)> {
-    let made = file.renditions().iter().map(|made| (id.clone(), file.rendered(made)));
-    let made: Vec<_> = made.collect();
-    [(id, file)].into_iter().chain(made).collect()
-}
-
-/// Removes renditions whose blob is damaged, which are made again when somebody asks for them, and blobs of renditions
-/// that no asset names. Returns what it removed.
+/// Adds the attributes by which files are found to assets of earlier versions, whose lists follow. Removes renditions whose
+/// blob is damaged, which are made again when somebody asks for them, and blobs of renditions that no asset names. Returns
+/// what it changed.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`: it can be repeated.
 pub async fn repair(app: &App) -> Result<Vec<String>> {
-    let mut made = Vec::new();
+    let (mut earlier, mut made) = (Vec::new(), Vec::new());
+    let is_of_file = |attribute: &Attribute| attribute.key.starts_with(FILE);
     let collect = |asset: AssetDocument| {
-        let file = asset.file.into_iter();
-        made.extend(file.flat_map(|file| with_renditions(asset.id.clone(), file).split_off(1)));
+        if asset.visible_file().is_some() && !asset.attributes.iter().any(is_of_file) {
+            earlier.push(asset.id.clone());
+        }
+        if let Some(file) = &asset.file {
+            let renditions = file.renditions().iter();
+            made.extend(renditions.map(|made| (asset.id.clone(), file.rendered(made))));
+        }
     };
     app.collection().for_each(collect).await?;
     let mut repaired = Vec::new();
+    for id in earlier {
+        if store::add_attributes(app, &id).held().await? {
+            repaired.push(format!("asset {id:?} is found by its file"));
+        }
+    }
     for (id, file) in made {
         if fault_of_file(app, &file).await?.is_some()
             && operations::drop_rendition(app, &id, file.blob).await?
@@ -96,7 +107,7 @@ fn fault_of(asset: &AssetDocument, parents: &HashMap<String, String>) -> Option<
         return is_left.then(|| "was deleted, and something of it is left".to_owned());
     }
     let above = match &asset.metadata.parent_id {
-        None => Some(TOP),
+        None => Some(""),
         Some(parent) => parents.get(parent).map(String::as_str),
     };
     let Some(above) = above else { return Some("lies in content that isn't there".to_owned()) };

@@ -66,7 +66,6 @@ mod documents;
 pub mod invariants;
 pub mod operations;
 mod person;
-mod repair;
 pub mod resolvers;
 mod settings;
 mod store;
@@ -140,12 +139,6 @@ pub const ROOM: Room = Room {
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| {
-        Box::pin(async move {
-            let mut repaired = repair::repair(app).await?;
-            repaired.extend(invariants::repair(app).await?);
-            Ok(repaired)
-        })
-    }),
+    repair: Some(|app| Box::pin(invariants::repair(app))),
     ..Room::new("assets")
 };

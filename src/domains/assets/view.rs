@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     mongo::{
         Stored, Version,
-        lazy_document::{Viewed, fields},
+        lazy_document::{Viewed, view},
     },
 };
 
@@ -25,40 +25,30 @@ impl Stored for StoredPicture {
     }
 }
 
-/// The fields of an [`AssetDocument`] that an image needs.
-#[derive(Debug, yoke::Yokeable)]
-pub(super) struct PictureView<'a> {
-    pub(super) metadata: MetadataView<'a>,
-    pub(super) file: Option<FileView<'a>>,
-    pub(super) published_at: DateTime,
-    pub(super) deleting: Option<DateTime>,
-    #[expect(dead_code, reason = "it is decoded so that newer versions are refused")]
-    version: Version<1>,
+view! {
+    /// The fields of an [`AssetDocument`] that an image needs.
+    #[derive(Debug, yoke::Yokeable)]
+    pub(super) struct PictureView<'a> {
+        "metadata" => pub(super) metadata: MetadataView<'a>,
+        "file" => pub(super) file: Option<FileView<'a>>,
+        "publishedAt" => pub(super) published_at: DateTime,
+        "deleting" => pub(super) deleting: Option<DateTime>,
+        #[expect(dead_code, reason = "it is decoded so that newer versions are refused")]
+        "v" => version: Version<1>,
+    }
+
+    /// The place of an asset, and the roles that may read it.
+    #[derive(Debug)]
+    pub(super) struct MetadataView<'a> {
+        "path" => pub(super) path: &'a str,
+        "access" => pub(super) access: Vec<&'a str>,
+    }
+
+    /// The file of an asset.
+    #[derive(Debug)]
+    pub(super) struct FileView<'a> {
+        "type" => pub(super) media_type: &'a str,
+        "width" => pub(super) width: Option<i64>,
+        "height" => pub(super) height: Option<i64>,
+    }
 }
-
-fields!(<'a> PictureView<'a> {
-    "metadata" => metadata,
-    "file" => file,
-    "publishedAt" => published_at,
-    "deleting" => deleting,
-    "v" => version,
-});
-
-/// The place of an asset, and the roles that may read it.
-#[derive(Debug)]
-pub(super) struct MetadataView<'a> {
-    pub(super) path: &'a str,
-    pub(super) access: Vec<&'a str>,
-}
-
-fields!(<'a> MetadataView<'a> { "path" => path, "access" => access });
-
-/// The file of an asset.
-#[derive(Debug)]
-pub(super) struct FileView<'a> {
-    pub(super) media_type: &'a str,
-    pub(super) width: Option<i64>,
-    pub(super) height: Option<i64>,
-}
-
-fields!(<'a> FileView<'a> { "type" => media_type, "width" => width, "height" => height });

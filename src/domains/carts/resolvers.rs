@@ -1,6 +1,6 @@
 //! Resolvers: they translate between GraphQL and the operations of the carts.
 
-use super::{operations, quotes::ShippingCharges, vouchers::Voucher};
+use super::operations;
 use crate::graphql::{prelude::*, subscription::follow_node};
 
 queries! {
@@ -151,8 +151,8 @@ subscriptions! {
     pub struct CartsSubscription;
 
     /// A cart: the current state first, then each new state after a change. A change of a product's price is no change of
-    /// the cart. The stream ends when the cart is removed or isn't visible to the caller any more, and at once if it isn't
-    /// visible to the caller (see `cart`).
+    /// the cart. The stream ends when the cart is removed or isn't visible to the caller any more. If there is none that is
+    /// visible to the caller (see `cart`), the only response is the error `NOT_FOUND`.
     ///
     /// Who: everyone.
     cart_changed(

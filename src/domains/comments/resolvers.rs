@@ -87,7 +87,7 @@ subscriptions! {
 
     /// Comments on a product, on content or on an asset, from the time of the subscription on. If more than
     /// ten are posted before the client reads the next one, only the newest ten are sent. If there is no
-    /// discussion, or it isn't visible to the caller, the stream ends at once.
+    /// discussion, or it isn't visible to the caller, the only response is the error `NOT_FOUND`.
     ///
     /// Who: everyone.
     comment_added(
@@ -96,7 +96,7 @@ subscriptions! {
         subject_id: ID,
     ): LatestComment = {
         let of = operations::followed(&subject_id);
-        let discussions = follow(context, of, subject_id, Discussion::newest, |cx, id| {
+        let discussions = follow(context, "discussion", of, subject_id, Discussion::newest, |cx, id| {
             Box::pin(operations::discussion(cx, id))
         });
         let mut before: Option<Discussion> = None;

@@ -10,8 +10,12 @@ broadcasts! {
         update "place" = "copies: a place changed, which its characters show",
     }
     "places" {
+        find "title" = "list: places by title",
         find "markedAt" = "sweep: moves that were cut",
         find "pendingAt" = "sweep: places whose copies are behind",
+    }
+    "items" {
+        find "name" = "list: items by name",
     }
     "moves" {
         find "openAt" = "sweep: moves that aren't given",

@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     documents::{
-        Direction, Exit, Intrinsics, ItemDocument, LARGEST, QUANTITY, THINGS, ThingRecord,
+        Direction, EquipmentSlot, Exit, ItemDocument, LARGEST, QUANTITY, THINGS, ThingRecord,
     },
     operations::{Birth, bear, fresh_item, fresh_place},
     store::{self, items, places},
@@ -31,7 +31,7 @@ use super::{
     types::{CreateCharacterResult, CreateItemInput},
 };
 use crate::{
-    graphql::prelude::*,
+    graphql::{declared::valid, prelude::*},
     mongo::expression::{count, stored},
 };
 
@@ -205,6 +205,9 @@ async fn import_character(app: &App, line: &ImportCharacter) -> Result<(), Refus
     let owner = input::verbatim("owner", &line.owner, 1..=200)?;
     let name = input::text("name", &line.name, 1..=100)?;
     let class = input::text("class", &line.class, 1..=40)?;
+    let mut intrinsics = line.intrinsics.clone().unwrap_or_default();
+    valid("intrinsics", &mut intrinsics)?;
+    intrinsics.demand_fair()?;
     let gold = input::within("gold", line.gold, 0..=LARGEST)?;
     let place = id_of("place", "place", &line.place)?;
     if let Some(found) = store::characters(app).get_settled(&op.id).await? {
@@ -219,7 +222,7 @@ async fn import_character(app: &App, line: &ImportCharacter) -> Result<(), Refus
         owner: &owner,
         name: name.clone(),
         class: class.clone(),
-        intrinsics: Intrinsics::default(),
+        intrinsics: intrinsics.clone(),
         gold,
         place: &place,
         inventory: inventory.clone(),
@@ -291,8 +294,30 @@ async fn things_of(
                 return Err(InvalidInput::new(&field("inside"), "is full").into());
             }
         }
+        let slot = line.slot;
+        if let Some(reason) = slot.and_then(|slot| unwearable(slot, holding, line, item, &things)) {
+            return Err(InvalidInput::new(&field("slot"), reason).into());
+        }
         let thing = ThingRecord::of(item, id, quantity, bonus);
-        things.push(ThingRecord { price: price.transpose()?, inside, ..thing });
+        things.push(ThingRecord { price: price.transpose()?, inside, slot, ..thing });
     }
     Ok(things)
+}
+
+/// Why a thing can't be worn or held at a slot, if it can't. `things` are those before it.
+fn unwearable(
+    slot: EquipmentSlot,
+    holding: Holding,
+    line: &ImportThing,
+    item: &ItemDocument,
+    things: &[ThingRecord],
+) -> Option<&'static str> {
+    if holding != Holding::Character || line.inside.is_some() {
+        return Some("is for what a character wears or holds");
+    }
+    if !item.slots.contains(&slot) {
+        return Some("isn't where it can be worn or held");
+    }
+    let is_taken = things.iter().any(|other| other.slot == Some(slot));
+    is_taken.then_some("has another thing already")
 }

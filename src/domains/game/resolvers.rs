@@ -30,6 +30,26 @@ queries! {
         #[graphql(desc = "Global id of the place.")] id: ID,
     ) by signed_in: Option<Place> = operations::place(cx(context), &id).await?.map(Place::from),
 
+    /// All places by their titles.
+    places(
+        context,
+        #[graphql(
+            desc = "Only those whose title begins with this text, 1 to 100 characters, in upper and lower case as given. Default: all."
+        )]
+        title_prefix: Option<String>,
+    ) by master: Connection<Place> =
+        operations::places(app(context), title_prefix, paging(context)?).await?,
+
+    /// All items of the game's catalogue by their names.
+    items(
+        context,
+        #[graphql(
+            desc = "Only those whose name begins with this text, 1 to 100 characters, in upper and lower case as given. Default: all."
+        )]
+        name_prefix: Option<String>,
+    ) by master: Connection<Item> =
+        operations::items(app(context), name_prefix, paging(context)?).await?,
+
     /// An item of the game's catalogue. Null if there is none.
     item(
         context,
@@ -101,8 +121,8 @@ subscriptions! {
     /// Subscription fields.
     pub struct GameSubscription;
 
-    /// A place: as it is now, then after changes, at most five times a second. The stream ends at once if there is no such
-    /// place.
+    /// A place: as it is now, then after changes, at most five times a second. If there is no such place, the only
+    /// response is the error `NOT_FOUND`.
     place_changed(
         context,
         #[graphql(desc = "Global id of the place.")] place_id: ID,
@@ -112,8 +132,8 @@ subscriptions! {
     },
 
     /// A character: as it is now, then each new state after a change of it or of its place. If changes come faster than the
-    /// client reads, intermediate states are skipped. Visible to its player and to the game's masters; for others the
-    /// stream ends at once.
+    /// client reads, intermediate states are skipped. Visible to its player and to the game's masters; for
+    /// others, and if there is no such character, the only response is the error `NOT_FOUND`.
     character_changed(
         context,
         #[graphql(desc = "Global id of the character.")] character_id: ID,

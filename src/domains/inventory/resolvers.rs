@@ -64,7 +64,8 @@ subscriptions! {
     pub struct InventorySubscription;
 
     /// Stock of a product or variant: the current state first, then each new state after a change. The stream ends when it
-    /// is deleted. If changes come faster than the client reads, intermediate states are skipped.
+    /// is deleted. For a SKU of nothing the only response is the error `NOT_FOUND`. If changes come faster than the client
+    /// reads, intermediate states are skipped.
     ///
     /// Who: everyone.
     stock_changed(
@@ -73,6 +74,8 @@ subscriptions! {
     ): Stock = {
         let visible = |stock: &Stock| (stock.0.available, stock.0.sold, stock.0.received);
         let of = ("inventory", sku.0.clone());
-        follow(context, of, sku, visible, |cx, sku| Box::pin(operations::stock(cx.app, sku)))
+        follow(context, "stock", of, sku, visible, |cx, sku| {
+            Box::pin(operations::stock(cx.app, sku))
+        })
     },
 }

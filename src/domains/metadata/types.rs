@@ -1,17 +1,16 @@
 //! GraphQL types of metadata.
 
-use std::collections::BTreeSet;
-
 use super::{
     documents::{EVERYONE, MetadataPairs, StoredPair},
     store::NONE,
 };
 use crate::{
     domains::{
-        attributes::value_input,
+        attributes::{different, value_input},
+        audiences::role_names,
         nodes::{self, Node},
     },
-    graphql::{declared::nested, input as checks, prelude::*, scalars::DateTime},
+    graphql::{prelude::*, scalars::DateTime},
 };
 
 /// Maximum length of a key, in bytes.
@@ -88,7 +87,7 @@ input! {
         /// Key of the pair.
         pub key: String where metadata_key,
         /// Value of the pair. The types must match too.
-        pub value: MetadataValueInput where metadata_value,
+        pub value: MetadataValueInput where MetadataValueInput::check,
     }
 
     /// A pair of metadata to set.
@@ -96,11 +95,11 @@ input! {
         /// Key, 1 to 64 ASCII letters, digits, `-`, `_`, `.` or `:`. It begins with a letter.
         pub key: String where metadata_key,
         /// Value. Its type determines which of the fields of `MetadataPair` holds it.
-        pub value: MetadataValueInput where metadata_value,
+        pub value: MetadataValueInput where MetadataValueInput::check,
         /// Names of the roles that may read the pair, such as `analyst`, beside the role that may change it. An empty list
         /// permits everyone who sees the object.
         #[graphql(default)]
-        pub roles: Vec<String> where reader_names,
+        pub roles: Vec<String> where role_names,
     }
 
     /// Input of `setMetadata`: the object, the pairs to set, and the keys to remove.
@@ -112,7 +111,7 @@ input! {
         pub version: Option<ID>,
         /// Pairs with different keys, at most 200. A pair with an existing key replaces it, with its roles.
         #[graphql(default)]
-        pub set: Vec<MetadataPairInput> where different_pairs,
+        pub set: Vec<MetadataPairInput> where different(GIVEN, |pair: &MetadataPairInput| &pair.key),
         /// Keys of the pairs to remove, at most 200. Keys that the object doesn't have are ignored, and so are those of
         /// pairs to set.
         #[graphql(default)]
@@ -131,36 +130,6 @@ fn metadata_key(field: &str, key: &str) -> Result<(), InvalidInput> {
         "takes 1 to {KEY} ASCII letters, digits, '-', '_', '.' or ':', beginning with a letter"
     );
     Err(InvalidInput::new(field, reason))
-}
-
-fn metadata_value(field: &str, value: &MetadataValueInput) -> Result<(), InvalidInput> {
-    value.check(field)
-}
-
-/// Names of roles, as a sorted set.
-fn reader_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput> {
-    checks::at_most(field, names, Role::ALL.len())?;
-    if names.iter().any(|name| Role::from_name(name).is_none()) {
-        let known = Role::ALL.map(Role::name).join(", ");
-        return Err(InvalidInput::new(field, format!("takes names of roles: {known}")));
-    }
-    names.sort();
-    names.dedup();
-    Ok(())
-}
-
-/// Pairs with different keys.
-fn different_pairs(field: &str, pairs: &mut [MetadataPairInput]) -> Result<(), Unusable> {
-    checks::at_most(field, pairs, GIVEN)?;
-    let mut keys = BTreeSet::new();
-    for (position, pair) in pairs.iter_mut().enumerate() {
-        let field = format!("{field}.{position}");
-        if !keys.insert(pair.key.clone()) {
-            return Err(InvalidInput::new(&format!("{field}.key"), "is given twice").into());
-        }
-        nested()(&field, pair)?;
-    }
-    Ok(())
 }
 
 result! {

@@ -115,7 +115,7 @@ subscriptions! {
     pub struct OrdersSubscription;
 
     /// An order: the current state first, then each new state after a change. The stream ends when the order
-    /// is deleted, and at once if the order isn't visible to the caller (see `order`).
+    /// is deleted. If there is none that is visible to the caller (see `order`), the only response is the error `NOT_FOUND`.
     ///
     /// Who: everyone.
     order_changed(

@@ -11,6 +11,7 @@ broadcasts! {
     "screenings" {
         find "theaterId" = "list: screenings of a theater",
         find "sweepAt" = "sweep: holds of seats, and marks of refunds",
+        find "cancellingAt" = "sweep: cancelled screenings of which somebody has seats",
     }
     "bookings" {
         find "owner" = "list: the booking of its owner",
@@ -19,6 +20,7 @@ broadcasts! {
     }
     "receipts" {
         find "owner" = "list: the receipts of their owner",
+        find "lines.screeningId" = "list: the receipts of a screening",
         find "cancellingAt" = "sweep: refunds that are still to be made",
     }
 }

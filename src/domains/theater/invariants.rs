@@ -33,15 +33,20 @@ struct Taken {
 
 /// Checks the seats of each screening, and compares them with the bookings and the receipts.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    let (mut taken, mut broken) = (Taken::default(), Vec::new());
+    let (mut taken, mut broken, mut given_back) = (Taken::default(), Vec::new(), Vec::new());
     screenings(app)
         .for_each(|screening| {
             broken.extend(unsound_seats(&screening));
+            if screening.is_given_back() && !screening.taken.is_empty() {
+                given_back.push(format!("screening {}: somebody has seats", screening.id));
+            }
             taken.note(screening);
         })
         .await?;
     let rule = "theater: the free seats equal the counter; each taken seat is in one hold or sale";
     report.add(rule, broken);
+    let rule = "theater: nobody has seats of a cancelled screening, or they are being given back";
+    report.add(rule, given_back);
     let late = screenings(app).list_late().await?.into_iter().map(|late| late.to_string());
     report.add("theater: the sweep finds each hold in time (`sweepAt`)", late);
     let mut of_bookings = HashMap::new();

@@ -39,6 +39,11 @@
 //! for a refund leaves a mark in the screening's `freed`: a late copy of the hold could otherwise arrive after it, and a
 //! late copy of the sale after that. The sweep removes the mark two grace periods later.
 //!
+//! # Cancelled screenings
+//!
+//! A screening decides on its cancellation until it begins. It has no holds or sales any more when bookings and receipts
+//! have given everything back; `operations/cancelling.rs` has the steps.
+//!
 //! # Sweeps
 //!
 //! Every write of a screening derives `sweepAt`: the time of the first hold that the sweep hasn't looked at, or of the
@@ -52,7 +57,7 @@
 //! prices and times of a screening never change, so what was read of them is true, and each gateway keeps it.
 //!
 //! Invariants, per screening: the seats that aren't taken are as many as `seatsAvailable`; each held seat is in one hold,
-//! each sold seat in one sale. The holds of an active booking are held; a closed booking holds nothing. Each sale is a line
+//! each sold seat in one sale. Nobody has seats of a screening that is cancelled and settled. The holds of an active booking are held; a closed booking holds nothing. Each sale is a line
 //! of one receipt that isn't cancelled, and each line of a paid receipt is sold. Completed bookings and receipts belong
 //! together one to one, with the same owner. The totals of the receipts less what was refunded equal those of the
 //! provider.

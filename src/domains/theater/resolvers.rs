@@ -56,7 +56,8 @@ queries! {
         operations::screenings(app(context), &theater_id, (from, to), paging(context)?).await?,
 
     /// The best free seats of a screening: those nearest to the middle of the hall. They aren't held; `holdSeats` holds
-    /// them if they are still free. Null if there aren't as many, if the screening has begun, or if it doesn't exist.
+    /// them if they are still free. Null if there aren't as many, if the screening is cancelled or has begun, or if it
+    /// doesn't exist.
     ///
     /// Who: everyone.
     suggest_seats(
@@ -95,6 +96,13 @@ queries! {
         #[graphql(desc = "Global id of the receipt.")] id: ID,
     ): Option<Receipt> = operations::receipt(cx(context), &id).await?.map(Receipt::from),
 
+    /// Receipts with seats of a screening, newest first, also those that were cancelled.
+    receipts(
+        context,
+        #[graphql(desc = "Global id of the screening.")] screening_id: ID,
+    ) by merchant: Connection<Receipt> =
+        operations::receipts_of_screening(app(context), &screening_id, paging(context)?).await?,
+
     /// Receipts of the caller, newest first.
     my_receipts(context) by signed_in: Connection<Receipt> =
         operations::my_receipts(cx(context), paging(context)?).await?,
@@ -113,6 +121,12 @@ mutations! {
 
     /// Creates a screening with a copy of the theater's seat plan. All of its seats are free.
     create_screening(CreateScreeningInput) -> CreateScreeningResult by merchant;
+
+    /// Cancels a screening that hasn't begun, for good. From then on none of its seats can be held. Behind the reply,
+    /// bookings release their seats, and its receipts are cancelled and refunded, each as a whole, also if it has seats of
+    /// other screenings. A booking that is being checked out becomes a receipt first. Repeatable: a repeat returns the
+    /// cancelled screening.
+    cancel_screening(CancelScreeningInput) -> CancelScreeningResult by merchant;
 
     /// Opens an empty booking. With a token the booking belongs to the caller. Without a token it has no owner: its id is
     /// then a capability, and everyone who knows the id may use the booking.
@@ -158,8 +172,9 @@ subscriptions! {
     /// Subscription fields.
     pub struct TheaterSubscription;
 
-    /// A screening with the map of its seats: the current state first, then each new state after a change. The stream ends
-    /// at once if there is no such screening. If changes come faster than the client reads, intermediate states are
+    /// A screening with the map of its seats: the current state first, then each new state after a change of a seat, and
+    /// when it is cancelled. If there is
+    /// no such screening, the only response is the error `NOT_FOUND`. If changes come faster than the client reads, intermediate states are
     /// skipped.
     ///
     /// Who: everyone.
@@ -167,7 +182,10 @@ subscriptions! {
         context,
         #[graphql(desc = "Global id of the screening.")] screening_id: ID,
     ): Screening = {
-        let visible = |screening: &Screening| (screening.0.available, screening.0.taken.clone());
+        let visible = |screening: &Screening| {
+            let shown = &screening.0;
+            (shown.available, shown.cancelled_at, shown.taken.clone())
+        };
         follow_node(context, NodeKind::SCREENING, screening_id, visible, |cx, id| {
             Box::pin(operations::screening(cx.app, id))
         })

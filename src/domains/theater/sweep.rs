@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{BookingDocument, Hold, ReceiptDocument, SweptScreening},
+    documents::{BookingDocument, Hold, ReceiptDocument, ScreeningDocument, SweptScreening},
     operations::{self, SaleOfSeats},
-    store::{self, bookings},
+    store::{self, bookings, screenings},
 };
 use crate::{
     app::App,
@@ -31,6 +31,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     checkout::sweep_authorisations::<SaleOfSeats>(app, sweep).await;
     baskets::sweep::<BookingDocument>(app, sweep).await;
     sweep_screenings(app, sweep).await;
+    sweep_cancelled(app, sweep).await;
     sweep_receipts(app, sweep).await;
 }
 
@@ -109,6 +110,19 @@ async fn look_at(app: &App, screening: &SweptScreening, before: DateTime) -> Res
 
 async fn read_all(app: &App, ids: &[&str]) -> Result<Vec<BookingDocument>, Error> {
     bookings(app).list(List::of_ids(ids)).await
+}
+
+/// Carries on with cancelled screenings.
+async fn sweep_cancelled(app: &App, sweep: &mut Sweep) {
+    let before = sweep.unchanged_before();
+    let by = ("cancellingAt", "cancelling_at");
+    let list = |from| screenings(app).list_between(by, from, before, BATCH);
+    let at = |screening: &ScreeningDocument, _| screening.cancelling_at;
+    let id = |screening: &ScreeningDocument| screening.id.clone();
+    let settle = |screening: ScreeningDocument| async move {
+        operations::give_back(app, &screening.id).await
+    };
+    sweep.each_page("cancelled screenings", BATCH, list, at, id, settle).await;
 }
 
 /// Carries on with cancelled receipts.

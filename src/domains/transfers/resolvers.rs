@@ -78,7 +78,7 @@ subscriptions! {
 
     /// An account: the current state first, then each new state after a change of the balance or the state.
     /// If changes come faster than the client reads, intermediate states are skipped. Visible to the owner
-    /// and to the role `service`; for others the stream ends at once.
+    /// and to the role `service`; for others, and if there is no such account, the only response is the error `NOT_FOUND`.
     balance_changed(
         context,
         #[graphql(desc = "Global id of the account.")] account_id: ID,

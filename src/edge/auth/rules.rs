@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, errors::ErrorKind};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Caller, keys::Key, refusals::Reason, roles::RolesClaim};
-use crate::{config::Config, graphql::requester::Requester};
+use crate::{config::Config, edge::json::Object, graphql::requester::Requester};
 
 /// Maximum length of a subject, in bytes.
 const MAX_SUBJECT: usize = 128;
@@ -122,9 +122,8 @@ fn header(token: &str) -> Result<Header, Reason> {
 fn is_jwt(token: &str) -> bool {
     let parts: Option<Vec<_>> = token.split('.').map(|part| BASE64.decode(part).ok()).collect();
     let Some([header, claims, _]) = parts.as_deref() else { return false };
-    [header, claims]
-        .into_iter()
-        .all(|part| serde_json::from_slice::<Map<String, Value>>(part).is_ok())
+    // The library parses both as `Value`, the header before it checks the signature.
+    [header, claims].into_iter().all(|part| serde_json::from_slice::<Object>(part).is_ok())
 }
 
 /// Whether an issuer may publish keys for this algorithm.
@@ -196,6 +195,8 @@ mod tests {
             reason(&header(json!({ "alg": "HS256", "typ": "dpop+jwt" }))),
             Some(Reason::Kind)
         );
+        let raw = json!({ "alg": "HS256", "x": { "$serde_json::private::RawValue": "1" } });
+        assert_eq!(reason(&header(raw)), Some(Reason::Malformed));
         for text in ["", "abc", "a.b", "e30.e30", "e30.e30.e30.e30", "e30.W10.e30"] {
             assert_eq!(reason(text), Some(Reason::Malformed), "{text}");
         }

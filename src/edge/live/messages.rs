@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{json, text};
-use crate::{edge::parameters::Parameters, error::Error};
+use crate::{
+    edge::{json::Object, parameters::Parameters},
+    error::Error,
+};
 
 /// The sub-protocols, in order of preference.
 pub(super) const PROTOCOLS: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
@@ -96,7 +99,9 @@ pub(super) fn read(protocol: Protocol, text: &str) -> Result<ClientMessage, Stri
 
 fn object(payload: Option<&RawValue>) -> Result<Option<Map<String, Value>>, String> {
     let payload = payload.map_or("null", RawValue::get);
-    serde_json::from_str(payload).map_err(|fault| format!("payload: {fault}"))
+    let object: Option<Object> =
+        serde_json::from_str(payload).map_err(|fault| format!("payload: {fault}"))?;
+    Ok(object.map(|Object(fields)| fields))
 }
 
 #[derive(Serialize)]

@@ -1,8 +1,13 @@
 //! Points in time and calendar dates.
 
+use std::ops::RangeInclusive;
+
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
+
+/// The years 0 to 9999 in UTC, in milliseconds of Unix time.
+const YEARS: RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
 
 /// A point in time in RFC 3339 format, in UTC and with a precision of milliseconds. It is always written with
 /// three fractional digits.
@@ -16,9 +21,11 @@ pub struct DateTime(pub bson::DateTime);
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
         let Value::String(text) = &value else { return Err(InputValueError::expected_type(value)) };
-        bson::DateTime::parse_rfc3339_str(text)
-            .map(Self)
-            .map_err(|_| InputValueError::custom("a time as in RFC 3339 is expected"))
+        let moment = bson::DateTime::parse_rfc3339_str(text).ok();
+        // With its offset, a time can be in a year that RFC 3339 can't write in UTC.
+        let moment = moment.filter(|moment| YEARS.contains(&moment.timestamp_millis()));
+        let expected = || InputValueError::custom("a time as in RFC 3339 is expected");
+        moment.map(Self).ok_or_else(expected)
     }
 
     fn is_valid(value: &Value) -> bool {
@@ -103,5 +110,24 @@ impl ScalarType for Date {
 
     fn to_value(&self) -> Value {
         Value::from(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_is_read_can_be_written() {
+        for (text, written) in [
+            ("2026-11-23T09:05:01.5+01:00", Some("2026-11-23T08:05:01.500Z")),
+            ("9999-12-31T23:59:59Z", Some("9999-12-31T23:59:59.000Z")),
+            ("0000-01-01T00:00:00Z", Some("0000-01-01T00:00:00.000Z")),
+            ("9999-12-31T23:59:59-00:01", None),
+            ("0000-01-01T00:00:00+00:01", None),
+        ] {
+            let read = DateTime::parse(Value::from(text)).ok();
+            assert_eq!(read.map(|time| time.to_value()), written.map(Value::from), "{text}");
+        }
     }
 }

@@ -42,7 +42,7 @@ async fn comments_are_heard_as_they_are_posted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nothing_is_to_be_heard_the_stream_ends() {
+async fn where_nothing_is_to_be_heard_the_subscriber_is_told() {
     let gateway = Gateway::start().await;
     gateway.product("silent", 100, "EUR").await;
     let [silent, nothing] =
@@ -50,6 +50,6 @@ async fn where_nothing_is_to_be_heard_the_stream_ends() {
     for on in [silent, nothing, "a".to_owned()] {
         let mut socket = gateway.session(None).await;
         socket.subscribe("1", ADDED, json!({ "subjectId": on })).await;
-        assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }));
+        socket.ends_not_found("1").await;
     }
 }

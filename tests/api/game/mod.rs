@@ -7,6 +7,7 @@ mod cut_master;
 mod cut_twice;
 mod cuts;
 mod half;
+mod lists;
 mod pictures;
 mod races;
 mod sight;

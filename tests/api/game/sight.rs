@@ -79,7 +79,7 @@ async fn only_its_player_and_masters_follow_a_character() {
     quiet(&gateway).await;
     let mut other = gateway.session(Some(&token("bob", &["player"]))).await;
     other.subscribe("x", CHANGED, json!({ "id": ann })).await;
-    assert_eq!(other.hear().await, json!({ "type": "complete", "id": "x" }));
+    other.ends_not_found("x").await;
 
     let mut own = gateway.session(Some(&token("ann", &["player"]))).await;
     own.subscribe("a", CHANGED, json!({ "id": ann })).await;
@@ -127,7 +127,7 @@ async fn followers_of_a_place_are_told_of_its_changes() {
     }
     let mut nowhere = gateway.session(Some(&token("f", &[]))).await;
     nowhere.subscribe("n", PLACE, json!({ "id": "nowhere" })).await;
-    assert_eq!(nowhere.hear().await, json!({ "type": "complete", "id": "n" }));
+    nowhere.ends_not_found("n").await;
     assert_eq!(seen(&gateway, &hall).await["players"][0]["name"], "ann");
 }
 

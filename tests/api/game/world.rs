@@ -26,7 +26,7 @@ fn import(gateway: &Gateway, lines: &[Value]) -> (i32, String) {
     (code, out + &said)
 }
 
-/// Masters can't list items and places: the import tells their ids.
+/// The import tells the ids of items and places by the keys of the world.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_tells_the_ids_of_items_and_places() {
     let gateway = Gateway::start().await;
@@ -126,6 +126,76 @@ async fn an_imported_world_is_alive() {
     assert_eq!(gateway.snapshot().await, before);
     assert_eq!(seen(&gateway, hall).await["players"], json!([]));
     born(&gateway, "bob", hall).await;
+    gateway.assert_sound().await;
+}
+
+/// A character begins with intrinsics, and wears what its line says.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_character_is_imported_as_its_line_describes_it() {
+    let gateway = Gateway::start().await;
+    let mut lines = world();
+    let intrinsics = json!({ "strength": 16, "dexterity": 12, "constitution": 14, "intelligence": 8,
+        "wisdom": 10, "charisma": 12 });
+    lines.push(
+        json!({ "character": { "key": "bob", "owner": "bob", "name": "Bob", "class": "knight",
+        "place": "garden", "intrinsics": intrinsics, "things": [
+            { "key": "bag", "item": "bag" },
+            { "key": "1", "item": "hat", "bonus": 1, "slot": "HEAD" },
+            { "key": "2", "item": "hat", "inside": "bag" }] } }),
+    );
+    let (code, said) = import(&gateway, &lines);
+    assert_eq!(code, 0, "{said}");
+    let query = "{ myCharacters { nodes { intrinsics { strength dexterity constitution intelligence
+        wisdom charisma } maxHealth maxMana armor { slot thing { id description } }
+        inventory { description contents { description } } id } } }";
+    let bob = gateway.player("bob").field(query, json!({})).await["nodes"][0].clone();
+    assert_eq!(bob["intrinsics"], intrinsics);
+    assert_eq!((&bob["maxHealth"], &bob["maxMana"]), (&json!(120), &json!(90)));
+    assert_eq!(bob["armor"][0]["slot"], "HEAD");
+    assert_eq!(bob["armor"][0]["thing"]["description"], "+1 wizard's hat");
+    assert_eq!(descriptions(&bob["inventory"]), ["bag"]);
+    assert_eq!(descriptions(&bob["inventory"][0]["contents"]), ["wizard's hat"]);
+    let worn = json!({ "characterId": bob["id"], "thingId": bob["armor"][0]["thing"]["id"] });
+    assert_eq!(gateway.player("bob").plays("drop", worn).await["code"], "THING_WORN");
+    gateway.assert_sound().await;
+
+    let of = |more: Value| {
+        let mut line =
+            json!({ "key": "x", "owner": "x", "name": "X", "class": "x", "place": "hall" });
+        line.as_object_mut().expect("fields").extend(more.as_object().cloned().expect("fields"));
+        json!({ "character": line })
+    };
+    let mut strong = intrinsics.clone();
+    strong["strength"] = json!(17);
+    let mut weak = intrinsics;
+    weak["wisdom"] = json!(0);
+    let hat = |more: Value| {
+        let mut thing = json!({ "key": "hat", "item": "hat", "slot": "HEAD" });
+        thing.as_object_mut().expect("fields").extend(more.as_object().cloned().expect("fields"));
+        thing
+    };
+    let bag = json!({ "key": "bag", "item": "bag" });
+    for (line, field) in [
+        (of(json!({ "intrinsics": strong })), "character.intrinsics: "),
+        (of(json!({ "intrinsics": weak })), "character.intrinsics.wisdom: "),
+        (of(json!({ "things": [hat(json!({ "slot": "FEET" }))] })), "character.things[0].slot: "),
+        (
+            of(json!({ "things": [bag, hat(json!({ "inside": "bag" }))] })),
+            "character.things[1].slot: ",
+        ),
+        (
+            of(json!({ "things": [hat(json!({})), hat(json!({ "key": "2" }))] })),
+            "character.things[1].slot: ",
+        ),
+        (
+            json!({ "place": { "key": "x", "title": "X", "things": [hat(json!({}))] } }),
+            "place.things[0].slot: ",
+        ),
+    ] {
+        let (code, said) = import(&gateway, std::slice::from_ref(&line));
+        assert_eq!(code, 1, "{line}: {said}");
+        assert!(said.contains(&format!("line 1: {field}")), "{line}: {said}");
+    }
     gateway.assert_sound().await;
 }
 

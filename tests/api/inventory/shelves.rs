@@ -74,6 +74,9 @@ async fn the_first_receipt_of_a_product_is_heard() {
     let (name, _) = events.event().await.expect("the end");
     assert_eq!(name, "complete");
     let mut unknown = gateway.anonymous().events(FOLLOW, json!({ "sku": "unknown" })).await;
+    let (name, answer) = unknown.event().await.expect("an event");
+    assert_eq!((&*name, &answer["errors"][0]["extensions"]["code"]), ("next", &json!("NOT_FOUND")));
+    assert_eq!(answer["errors"][0]["message"], "there is no stock \"unknown\"", "{answer:#}");
     assert_eq!(unknown.event().await.expect("the end").0, "complete");
 }
 

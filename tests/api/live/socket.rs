@@ -46,7 +46,7 @@ async fn an_end_is_told() {
     let gateway = Gateway::start().await;
     let mut socket = gateway.session(None).await;
     socket.subscribe("1", STOCK, json!({ "sku": "nothing" })).await;
-    assert_eq!(socket.hear().await, json!({ "id": "1", "type": "complete" }));
+    socket.ends_not_found("1").await;
     // The field's own refusal is an answer.
     socket
         .subscribe("1", "subscription { balanceChanged(accountId: \"x\") { id } }", json!({}))

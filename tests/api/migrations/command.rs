@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mongodb::bson::{Document, doc};
+use futures_util::TryStreamExt;
+use mongodb::bson::{Bson, Document, doc};
 
 use super::{day, insert_old, one, record, version};
 use crate::{
@@ -109,7 +110,7 @@ async fn two_at_once_upgrade_each_document_once_beside_traffic() {
     assert_eq!(upgraded(first) + upgraded(second), DAYS);
     for stored in gateway.stored("statsDaily").await {
         let hits = stored.get_document("hourly").expect("hours").values();
-        let hits: i64 = hits.filter_map(mongodb::bson::Bson::as_i64).sum();
+        let hits: i64 = hits.filter_map(Bson::as_i64).sum();
         assert_eq!((version(&stored), stored.get_i64("total").ok()), (2, Some(hits)), "{stored}");
     }
 }
@@ -143,4 +144,24 @@ async fn it_upgrades_no_more_in_a_second_than_it_may() {
     // The first of them need not wait.
     assert!(since.elapsed() > Duration::from_secs(3), "{:?}", since.elapsed());
     assert_eq!(with_version(&gateway, 2).await, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_update_upgrades_a_hundred_documents_at_most() {
+    let gateway = Gateway::start().await;
+    insert_days(&gateway, 250).await;
+    gateway.database.run_command(doc! { "profile": 2 }).await.expect("every command is recorded");
+    let (code, told, said) = migrate(&gateway, &["statsDaily", "--unlimited"]).await;
+    assert_eq!(code, 0, "{told}{said}");
+    gateway.database.run_command(doc! { "profile": 0 }).await.expect("not any more");
+    let recorded = gateway.raw("system.profile").find(doc! {}).await.expect("a cursor");
+    let recorded: Vec<Document> = recorded.try_collect().await.expect("documents");
+    let updates = recorded.iter().filter(|recorded| recorded.get_str("op") == Ok("update"));
+    let number = |update: &Document| match update.get("nModified") {
+        Some(Bson::Int32(number)) => Some(i64::from(*number)),
+        number => number.and_then(Bson::as_i64),
+    };
+    let mut upgraded: Vec<_> = updates.filter_map(number).collect();
+    upgraded.sort_unstable();
+    assert_eq!(upgraded, [50, 100, 100]);
 }

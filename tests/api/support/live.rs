@@ -119,6 +119,14 @@ impl Socket {
         message["payload"].clone()
     }
 
+    /// Checks that the operation with that id is told that what it follows doesn't exist, and that it ends.
+    pub async fn ends_not_found(&mut self, id: &str) {
+        let answer = self.next(id).await;
+        assert_eq!(answer["errors"][0]["extensions"]["code"], "NOT_FOUND", "{answer:#}");
+        assert!(answer["data"].is_null(), "{answer:#}");
+        assert_eq!(self.hear().await, json!({ "type": "complete", "id": id }));
+    }
+
     /// Whatever comes next, also what belongs to the socket itself.
     pub async fn raw(&mut self) -> Option<Result<Message, Fault>> {
         self.raw_within(PATIENCE).await

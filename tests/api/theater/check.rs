@@ -18,6 +18,8 @@ const LATE: &str = "theater: the sweep finds each hold in time (`sweepAt`)";
 const HOLDS: &str = "theater: each hold belongs to one booking, and closed bookings hold nothing";
 const RECEIPTS: &str =
     "theater: every completed booking has one receipt with the same owner and total";
+const GIVEN_BACK: &str =
+    "theater: nobody has seats of a cancelled screening, or they are being given back";
 const SALES: &str = "theater: each sold seat is in one receipt";
 const PAYMENTS: &str = "theater: receipts equal what the provider captured and refunded";
 
@@ -81,6 +83,11 @@ async fn each_rule_of_seats_finds_its_fault() {
     assert_eq!(of(twice).await, [SEATS, SALES]);
     let of_another = doc! { "$set": { "holds.0.seats": [0] } };
     assert_eq!(of(of_another).await, [SEATS, HOLDS]);
+
+    let earlier = DateTime::from_millis(1_000_000_000_000);
+    assert_eq!(of(set("cancelledAt", earlier)).await, [GIVEN_BACK]);
+    let under_way = doc! { "$set": { "cancelledAt": earlier, "cancellingAt": earlier } };
+    assert!(of(under_way).await.is_empty(), "its seats are being given back");
 
     let later = DateTime::from_millis(4_000_000_000_000);
     assert_eq!(of(set("sweepAt", later)).await, [LATE]);

@@ -1,6 +1,7 @@
 //! Theaters: where they are and how their seats lie, who holds and buys which seat, and what is left of a flow that was cut.
 
 mod bookings;
+mod cancelling;
 mod check;
 mod checkout;
 mod cuts;
@@ -139,7 +140,7 @@ pub fn holding(
         "bookingId": booking, "screeningId": screening, "seats": seats, "idempotencyKey": op,
     });
     let refusals = "... on NotFound { what } ... on BookingNotActive { bookingState } ... on ScreeningBegun { begunAt }
-        ... on SeatsTaken { taken { row number } }";
+        ... on ScreeningCancelled { cancelledAt } ... on SeatsTaken { taken { row number } }";
     (mutation("holdSeats", refusals), json!({ "input": input }))
 }
 
@@ -183,6 +184,20 @@ pub fn refunding(receipt: &str, op: &str) -> (String, Value) {
     let input = json!({ "receiptId": receipt, "idempotencyKey": op });
     let refusals = "... on NotFound { what } ... on ReceiptNotOpen { receiptState } ... on ScreeningBegun { begunAt }";
     (mutation("cancelReceipt", refusals), json!({ "input": input }))
+}
+
+/// Cancels a screening, as the merchant.
+pub async fn cancel_screening(gateway: &Gateway, screening: &str) -> Value {
+    let (query, variables) = cancelling_screening(screening);
+    gateway.merchant().field(&query, variables).await
+}
+
+pub fn cancelling_screening(screening: &str) -> (String, Value) {
+    let query = format!(
+        "mutation($input: CancelScreeningInput!) {{ cancelScreening(input: $input) {{
+            __typename ... on Screening {{ id cancelledAt }} ... on ScreeningBegun {{ begunAt }} {REFUSALS} }} }}"
+    );
+    (query, json!({ "input": { "screeningId": screening } }))
 }
 
 /// The id of someone's receipt for the last seat of the first row of a screening, which is `A 2`.

@@ -105,7 +105,10 @@ async fn a_screening_keeps_its_plan_when_the_theater_changes() {
     assert_eq!(change(&merchant, &theater, "1", plan(&["A_A"])).await, changed);
     let stale = change(&merchant, &theater, "1", plan(&["AB"])).await;
     assert_eq!((&stale["code"], &stale["currentVersion"]), (&json!("CONFLICT"), &json!("2")));
-    assert_eq!(said(&change(&merchant, &theater, "$ne", plan(&["AB"])).await), "CONFLICT");
+    for unknown in ["$ne", "9223372036854775807"] {
+        let refused = change(&merchant, &theater, unknown, plan(&["AB"])).await;
+        assert_eq!(said(&refused), "CONFLICT", "{unknown}");
+    }
     assert_map(&gateway, &old, &["AAA", "BBh"]).await;
     // Seats of the former plan can still be had there, and only there.
     let held = hold(&visitor, &booking, &old, &[("B", 1)]).await;

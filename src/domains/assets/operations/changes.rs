@@ -1,6 +1,4 @@
-//! Edits assets, changes their tags and deletes them. Removes blobs that no asset names any more.
-
-use mongodb::bson::oid::ObjectId;
+//! Edits assets, changes their tags and deletes them. Applies their outboxes.
 
 use super::{
     super::{
@@ -11,7 +9,9 @@ use super::{
             EditAssetResult, TagAssetInput, TagAssetResult, UntagAssetInput, UntagAssetResult,
         },
     },
-    Changed, find_visible, not_found,
+    Changed,
+    blobs::discard,
+    find_visible, not_found,
 };
 use crate::graphql::{input::TAGS, prelude::*};
 
@@ -99,11 +99,4 @@ pub(crate) async fn dispose(app: &App, asset: &AssetDocument) -> Result<()> {
         store::settle_removals(app, asset).held().await?;
     }
     Ok(())
-}
-
-/// Removes a blob that no reader can see; returns whether it had a document. Its chunks are first: as long as
-/// the document exists, an interrupted removal of a retired blob is found again.
-pub(crate) async fn discard(app: &App, blob: ObjectId) -> Result<bool> {
-    store::chunks(app).remove(blob).await?;
-    Ok(store::remove_blob(app, blob).await.decided()?.is_some())
 }

@@ -18,12 +18,13 @@ use super::{
         store,
         view::{FileView, PictureView},
     },
-    changes::{discard, settle},
+    blobs::{self, discard_uncommitted, new_blob},
+    changes::settle,
     pictures::{Smaller, format_of, smaller},
-    reservation::blob_of,
-    upload::new_blob,
 };
-use crate::{config::Config, domains::audiences::may_see, graphql::prelude::*};
+use crate::{
+    config::Config, domains::audiences::may_see, graphql::prelude::*, mongo::collection::Timed,
+};
 
 /// Maximum size of a file that is made smaller, in bytes: it is held in memory.
 const LARGEST: i64 = 64 << 20;
@@ -120,11 +121,10 @@ impl Picture {
 /// # Errors
 /// `Unread` or `Internal`.
 pub async fn picture(cx: Cx<'_>, id: &str) -> Result<Option<Picture>> {
-    let found = store::pictures(&cx).get_timed_by("_id", id).await?;
-    let Some((now, found)) = found else { return Ok(None) };
-    let PictureView { metadata, file, published_at, deleting, .. } = found.get();
-    let access: Vec<String> = metadata.access.iter().map(|&role| role.to_owned()).collect();
-    if deleting.is_some() || !may_see(cx.requester, &access, *published_at <= now) {
+    let found = store::pictures(&cx).get_timed(id).await?;
+    let Some(Timed { now, document }) = found else { return Ok(None) };
+    let PictureView { metadata, file, published_at, deleting, .. } = document.get();
+    if deleting.is_some() || !may_see(cx.requester, &metadata.access, *published_at <= now) {
         return Ok(None);
     }
     let sized = |file: &FileView<'_>| {
@@ -191,7 +191,7 @@ pub async fn render(
     if add.held().await? {
         return Ok(file.rendered(&rendition));
     }
-    remove(app, id, blob).await;
+    discard_uncommitted(app, id, blob).await;
     let found = store::assets(app).get_settled(id).await?;
     let now = found.as_ref().and_then(AssetDocument::visible_file);
     let made = now.filter(|now| now.blob == file.blob).and_then(|now| find(now, width));
@@ -247,21 +247,8 @@ async fn write(
         media_type: small.media_type.to_owned(),
         at: attempt.now(),
     };
-    let document = blob_of(&file.rendered(&rendition), Some((file.blob, wanted)));
-    let inserted = store::blobs(app).insert(document).await.decided()?;
-    inserted.map(|()| rendition).ok_or_else(|| Error::internal("a blob's id was taken"))
-}
-
-/// Removes the blob of a rendition that wasn't committed.
-async fn remove(app: &App, id: &str, blob: ObjectId) {
-    if let Err(error) = discard(app, blob).await {
-        tracing::warn!(
-            event = "asset_blob_removal_failed",
-            asset = id,
-            ?error,
-            "the blob of a rendition could not be removed; the sweep repeats it"
-        );
-    }
+    blobs::insert(app, &file.rendered(&rendition), Some((file.blob, wanted))).await?;
+    Ok(rendition)
 }
 
 /// Removes the rendition with this blob, which is damaged. The next caller makes it again. Returns whether the asset

@@ -2,24 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use mongodb::bson::oid::ObjectId;
-
 use super::{
     super::{
-        documents::{AssetDocument, BlobDocument, BlobMetadata, FileFacts, Upload},
+        documents::{AssetDocument, FileFacts, Upload},
         store::{self, Expected, NotCommitted},
         types::{
             AssetConflict, FileTooLarge, MediaTypeNotAllowed, ReplaceAssetResult, UploadAssetResult,
         },
     },
     Changed,
-    changes::{discard, settle},
+    blobs::{self, discard_uncommitted},
+    changes::settle,
     not_found,
     receive::OpenFile,
 };
 use crate::{
     graphql::{prelude::*, refusals::AnyRefusal},
-    mongo::{Outcome, Version, gridfs::CHUNK},
+    mongo::Outcome,
 };
 
 /// The refusals of every upload.
@@ -112,9 +111,8 @@ impl Reservation<'_> {
             at: attempt.now(),
             renditions: None,
         };
-        let document = blob_of(&facts, None);
-        let inserted = store::blobs(app).insert(document).await.decided()?;
-        Ok(inserted.map(|()| facts).ok_or_else(|| Error::internal("a blob's id was taken"))?)
+        blobs::insert(app, &facts, None).await?;
+        Ok(facts)
     }
 
     /// Why the commit was refused. A repeat may have been committed first.
@@ -168,33 +166,7 @@ impl Reservation<'_> {
 
     /// Removes the blob after another attempt has taken the upload over.
     async fn discard(&self) {
-        if let Err(error) = discard(self.app, self.upload.blob).await {
-            tracing::warn!(
-                event = "asset_blob_removal_failed",
-                asset = self.asset.id,
-                ?error,
-                "the blob of an upload could not be removed; the sweep repeats it"
-            );
-        }
-    }
-}
-
-/// The document of the blob of a file. `of` are the original and the width of a rendition.
-pub(super) fn blob_of(facts: &FileFacts, of: Option<(ObjectId, i64)>) -> BlobDocument {
-    BlobDocument {
-        id: facts.blob,
-        length: facts.length,
-        chunk_size: i32::try_from(CHUNK).unwrap_or(i32::MAX),
-        upload_date: facts.at,
-        filename: facts.name.clone(),
-        metadata: BlobMetadata {
-            content_type: facts.media_type.clone(),
-            sha256: facts.digest.clone(),
-            remove_after: None,
-            original: of.map(|(original, _)| original),
-            width: of.map(|(_, width)| width),
-            v: Version,
-        },
+        discard_uncommitted(self.app, &self.asset.id, self.upload.blob).await;
     }
 }
 

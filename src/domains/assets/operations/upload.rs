@@ -1,7 +1,5 @@
 //! Uploads: of a new asset's first file, or of another file for an existing asset.
 
-use mongodb::bson::oid::ObjectId;
-
 use super::{
     super::{
         documents::{
@@ -14,6 +12,7 @@ use super::{
         },
     },
     Changed,
+    blobs::new_blob,
     changes::{dispose, settle},
     find_visible,
     receive::{OpenFile, slug_of},
@@ -136,7 +135,7 @@ fn new_asset(
     let slug = input.slug.or_else(|| slug_of(file_name)).or_else(|| slug_of(&op.id));
     let slug = slug
         .ok_or_else(|| InvalidInput::new("slug", "can't be made from the file's name: give one"))?;
-    let above = parent.as_ref().map_or(TOP, |parent| &parent.metadata.path);
+    let above = parent.as_ref().map_or("", |parent| &parent.metadata.path);
     let path = path_in(above, &slug);
     let parent_cv = parent.as_ref().map_or(0, |parent| parent.cv);
     let inherited = || parent.map(|parent| parent.metadata.access).unwrap_or_default();
@@ -194,7 +193,7 @@ async fn reserve<U: Refusals + From<AlreadyExists>>(
         };
         match holder {
             None => {}
-            Some(own) if own.deleted_at.is_some() => return Err(was_deleted().into()),
+            Some(own) if own.deleted_at.is_some() => return Err(Conflict::deleted().into()),
             Some(holder) if holder.deleting.is_some() => dispose(app, &holder).await?,
             Some(own) if own.id == asset.id => {
                 if own.origin.is_some() {
@@ -265,15 +264,6 @@ fn new_upload(app: &App, op: &Op, attempt: &Attempt) -> Upload {
     Upload { token: app.ids().random(), blob, at: attempt.now(), op: op.id.clone() }
 }
 
-/// The id of a new blob, which contains the current time.
-pub(super) fn new_blob(app: &App, attempt: &Attempt) -> ObjectId {
-    let seconds = u32::try_from(attempt.now().timestamp_millis() / 1_000).unwrap_or(u32::MAX);
-    let mut id = [0; 12];
-    id[..4].copy_from_slice(&seconds.to_be_bytes());
-    id[4..].copy_from_slice(&app.ids().random_bytes()[..8]);
-    ObjectId::from_bytes(id)
-}
-
 /// The answer if the op was applied before: the asset in its current state, provided that the file is the
 /// same.
 async fn repeated<U: Refusals>(asset: AssetDocument, op: &Op, file: OpenFile<'_>) -> Changed<U> {
@@ -281,11 +271,7 @@ async fn repeated<U: Refusals>(asset: AssetDocument, op: &Op, file: OpenFile<'_>
         return Err(OtherInput.into());
     }
     if asset.deleted_at.is_some() {
-        return Err(was_deleted().into());
+        return Err(Conflict::deleted().into());
     }
     Ok(asset)
-}
-
-fn was_deleted() -> Conflict {
-    Conflict::because("the object that this idempotency key created was deleted", None)
 }

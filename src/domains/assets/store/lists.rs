@@ -125,7 +125,7 @@ pub(crate) async fn list(
         AssetList::Attributes { all, parent } => {
             page.demand_forward()?;
             let filter = seen(with_attributes(requester, all, parent.as_deref()));
-            let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
+            let limit = count(page.wanted());
             // The index has this order. The server can't know that for values in an array, so the read isn't
             // sorted. The hint also saves the time for planning.
             let between = all.first().map(|first| first.between(&ATTRIBUTES, page)).transpose()?;

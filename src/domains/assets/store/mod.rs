@@ -1,13 +1,11 @@
 //! MongoDB access of assets. The guarded writes are values, which the caller sends.
 
 mod lists;
-mod paths;
 mod renditions;
 mod uploads;
 
 pub(super) use lists::{AssetList, Condition, Test, is_ordered, list};
 pub use lists::{PhotosBy, list_photos};
-pub(super) use paths::find_by_path;
 pub(super) use renditions::*;
 pub use uploads::Expected;
 pub(super) use uploads::*;
@@ -17,7 +15,11 @@ use super::{
     types::EditAssetInput,
     view::StoredPicture,
 };
-use crate::{domains::audiences, graphql::prelude::*, mongo::prelude::*};
+use crate::{
+    domains::{audiences, former_paths},
+    graphql::prelude::*,
+    mongo::prelude::*,
+};
 
 /// The collection of the assets.
 pub(super) fn assets(app: &App) -> Collection<AssetDocument> {
@@ -68,22 +70,28 @@ pub(super) async fn update_paths(
     if let Some(only) = only {
         filter.insert("_id", only);
     }
-    let above = if path == TOP { "" } else { path };
-    let path = doc! { "$concat": [literal(above), "/", "$metadata.slug"] };
+    let path = doc! { "$concat": [literal(path), "/", "$metadata.slug"] };
+    // A path that no reader has seen isn't a former one.
+    let is_left = doc! { "$and": [
+        { "$ne": ["$metadata.path", &path] }, not(is_missing("file")),
+    ] };
     let set = doc! { "$set": {
-        "former": paths::with_left(&path),
+        "former": choose(is_left, former_paths::with_left(&path), "$former"),
         "metadata.path": path,
         "parentCv": version,
     } };
-    assets(app).update_many(filter, vec![set, relist()], Vec::new()).await
+    assets(app).update_many(filter, vec![set, listed_stage()], Vec::new()).await
 }
 
 /// Edits an asset in the version that was read. Absent fields don't change; attributes replace all but those
 /// that are read from the file.
 pub(super) fn edit(app: &App, input: &EditAssetInput) -> Guarded<AssetDocument> {
+    // An empty text removes the description.
+    let described =
+        |text: &String| if text.is_empty() { Bson::from("$$REMOVE") } else { literal(text) };
     let fields = [
         ("metadata.title", input.title.as_ref().map(literal)),
-        ("metadata.description", input.description.as_deref().map(paths::or_nothing)),
+        ("metadata.description", input.description.as_ref().map(described)),
         ("metadata.language", input.language.as_ref().map(|it| literal(stored(it)))),
         ("metadata.access", input.access.as_ref().map(literal)),
         ("publishedAt", input.publish_at.map(|at| at.0.into())),
@@ -113,14 +121,13 @@ pub(super) fn change_tags(
 
 /// Guard: the array expression has at most `most` elements.
 fn at_most(most: usize, array: &Bson) -> Document {
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    doc! { "$expr": { "$lte": [{ "$size": array }, most] } }
+    doc! { "$expr": { "$lte": [{ "$size": array }, count(most)] } }
 }
 
 /// Changes an asset that readers can see.
 fn change(app: &App, id: &str, guard: Document, set: Document) -> Guarded<AssetDocument> {
     let guard = both(guard, visible(id));
-    assets(app).guarded(guard, vec![doc! { "$set": set }, relist()])
+    assets(app).guarded(guard, vec![doc! { "$set": set }, listed_stage()])
 }
 
 /// Adds the attributes by which a file is found, as [`FileFacts::attributes`](super::documents::FileFacts::attributes) has
@@ -163,7 +170,7 @@ pub(super) fn mark_deleting(app: &App, id: &str, version: Option<&str>) -> Guard
     } };
     let upload = doc! { "$set": { "outbox": outbox_with("upload", false) } };
     let unset = doc! { "$unset": ["file", "upload", "meta", "former"] };
-    assets(app).guarded(guard, vec![gone, upload, unset, relist()])
+    assets(app).guarded(guard, vec![gone, upload, unset, listed_stage()])
 }
 
 /// Notes that only the tombstone of a deleted asset is left.
@@ -207,7 +214,7 @@ fn attributes_of_file(are_of_file: bool) -> Bson {
 
 /// The stage that recomputes `listed`; see [`listed`](super::documents::listed). An asset that readers can't
 /// see is in no list.
-fn relist() -> Document {
+fn listed_stage() -> Document {
     let each_in = |list: &str, of: Bson| map(of, doc! { "$concat": [list, " ", "$$this"] });
     let tags = |list: &str| each_in(list, "$metadata.tags".into());
     let parent =

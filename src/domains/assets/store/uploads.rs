@@ -8,7 +8,7 @@ use super::{
     super::documents::{
         AssetDocument, AssetKind, Attribute, BlobDocument, ChunkDocument, FileFacts, Upload,
     },
-    assets, attributes_of_file, concat, outbox_with, outbox_with_file, relist,
+    assets, attributes_of_file, concat, listed_stage, outbox_with, outbox_with_file,
 };
 use crate::{
     graphql::prelude::*,
@@ -141,7 +141,7 @@ pub(crate) fn commit(
             set.insert("origin", op.map(|op| literal(&op.input)));
         }
     }
-    let change = Change::ruled(id, rules, set).then([doc! { "$unset": "upload" }, relist()]);
+    let change = Change::ruled(id, rules, set).then([doc! { "$unset": "upload" }, listed_stage()]);
     match op.filter(|_| expected.is_some()) {
         Some(op) => change.committing(op, &op.id, app.bounds()),
         None => change,

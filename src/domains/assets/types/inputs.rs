@@ -1,7 +1,5 @@
 //! Inputs of the queries and mutations of assets, with their checks.
 
-use std::collections::BTreeSet;
-
 use async_graphql::OneofObject;
 use mongodb::bson::Bson;
 use serde::Serialize;
@@ -9,10 +7,11 @@ use serde::Serialize;
 use super::super::documents::{Attribute, FILE, OF_FILE};
 use crate::{
     domains::{
-        attributes::value_input,
+        attributes::{different, value_input},
+        audiences::role_names,
         images::{IMAGES, ImageInput},
     },
-    graphql::{declared, input as checks, prelude::*, scalars::DateTime, upload::Upload},
+    graphql::{input as checks, prelude::*, scalars::DateTime, upload::Upload},
 };
 
 /// Maximum length of an attribute's key, in characters.
@@ -116,7 +115,7 @@ input! {
         /// Key, 1 to 100 characters. It can't begin with `exif:` or `file:`.
         pub key: String where own_key,
         /// Value. Its type determines which of the fields of `Attribute` holds it.
-        pub value: AttributeValueInput where attribute_value,
+        pub value: AttributeValueInput where AttributeValueInput::check,
     }
 
     /// Input of `uploadAsset`: the file, and where and how readers find it.
@@ -223,18 +222,6 @@ input! {
     }
 }
 
-/// Names of roles, as a sorted set.
-fn role_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput> {
-    checks::at_most(field, names, Role::ALL.len())?;
-    if names.iter().any(|name| Role::from_name(name).is_none()) {
-        let known = Role::ALL.map(Role::name).join(", ");
-        return Err(InvalidInput::new(field, format!("takes names of roles: {known}")));
-    }
-    names.sort();
-    names.dedup();
-    Ok(())
-}
-
 /// Key of an attribute that isn't read from a file. It isn't trimmed: searches compare it exactly.
 fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
     checks::verbatim(field, key, 1..=KEY)?;
@@ -245,30 +232,15 @@ fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
     Ok(())
 }
 
-fn attribute_value(field: &str, value: &AttributeValueInput) -> Result<(), InvalidInput> {
-    value.check(field)
-}
-
 /// Attributes with different keys.
 fn different_attributes() -> impl Fn(&str, &mut Vec<AttributeInput>) -> Result<(), Unusable> {
-    |field, attributes| {
-        checks::at_most(field, attributes, GIVEN)?;
-        let mut keys = BTreeSet::new();
-        for (position, attribute) in attributes.iter_mut().enumerate() {
-            let field = format!("{field}.{position}");
-            if !keys.insert(attribute.key.clone()) {
-                return Err(InvalidInput::new(&format!("{field}.key"), "is given twice").into());
-            }
-            declared::nested()(&field, attribute)?;
-        }
-        Ok(())
-    }
+    different(GIVEN, |attribute: &AttributeInput| &attribute.key)
 }
 
 impl AttributeValueInput {
     /// The checked value, as it is stored.
     pub(crate) fn stored(self, field: &str) -> Result<Bson, InvalidInput> {
-        self.check(field)?;
+        Self::check(field, &self)?;
         Ok(self.into())
     }
 }

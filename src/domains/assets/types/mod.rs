@@ -23,7 +23,6 @@ use crate::{
         author::Author,
         prelude::*,
         refusals::CHANGED,
-        requester,
         scalars::{DateTime, int},
     },
 };
@@ -49,8 +48,7 @@ object! {
         /// Folder or gallery that contains the asset; null for a root, and if the caller can't see it.
         parent(context)?: Option<Content> = {
             let Some(id) = &asset.metadata.parent_id else { return Ok(None) };
-            let found = content::operations::by_id(app(context), requester(context), id);
-            found.await?.map(Content::from)
+            content::operations::by_id(cx(context), id).await?
         },
         /// URL of the file, relative to the address of this gateway.
         url(

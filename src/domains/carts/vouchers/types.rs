@@ -5,6 +5,7 @@ use async_graphql::Enum;
 use super::{
     super::{
         documents::CartDocument,
+        quotes::MAX_AMOUNT,
         types::{Cart, CartNotActive},
     },
     documents::{AppliedVoucher, VoucherDocument},
@@ -15,8 +16,6 @@ use crate::graphql::{
     scalars::{DateTime, int},
 };
 
-/// Maximum amount of a voucher, of its budget and of its minimum, in minor units: what every JSON parser reads exactly.
-const MAX_AMOUNT: i64 = 1 << 53;
 /// Maximum number of uses.
 const MAX_USES: i64 = 1_000_000_000;
 /// Maximum number of characters of a code.

@@ -2,21 +2,16 @@
 
 use super::{super::store, ContentType, Detail, NodeDocument};
 use crate::{
-    domains::{assets, audiences, trees::Node},
+    domains::{assets, audiences, former_paths, trees::Node},
     flow::tree::{Branch, TreeFields, path_expression},
     graphql::prelude::*,
     mongo::prelude::*,
 };
 
-/// Maximum number of former paths.
-const FORMER: i32 = 20;
-
 /// The stage of a pipeline update that recomputes `listed`; see [`listed`](super::listed).
 pub(in super::super) fn listed_stage() -> Document {
     let feed = |name: &str, of: &str| doc! { "$concat": [name, " ", of] };
-    let each = |all: &'static str, name: &str| {
-        doc! { "$map": { "input": array(all), "in": feed(name, "$$this") } }
-    };
+    let each = |all: &str, name: &str| map(array(all), feed(name, "$$this"));
     let parent = choose(
         doc! { "$eq": [{ "$type": "$metadata.parentId" }, "string"] },
         vec![feed("parent", "$metadata.parentId")],
@@ -87,18 +82,10 @@ impl Branch for NodeDocument {
     /// Stages of a move: the old path is added to `former`, and the feeds are recomputed.
     fn copied_stages(parent: Option<&Self>) -> Vec<Document> {
         let path = path_expression(parent);
-        let left = whole(doc! { "path": "$metadata.path", "until": "$$NOW" });
-        let others = filter(
-            array("former"),
-            doc! { "$not": [
-                { "$in": ["$$this.path", ["$metadata.path", &path]] },
-            ] },
-        );
-        let former = doc! { "$slice": [{ "$concatArrays": [[left], others] }, FORMER] };
-        let moved = doc! { "$ne": ["$metadata.path", &path] };
+        let is_left = doc! { "$ne": ["$metadata.path", &path] };
         let line = literal(stored(&Self::line(parent)));
         let place = doc! { "$set": {
-            "former": choose(moved, former, array("former")),
+            "former": choose(is_left, former_paths::with_left(&path), array("former")),
             "metadata.path": &path,
             "within": append(line, vec![path.clone().into()]),
         } };

@@ -8,6 +8,7 @@ use crate::{
     domains::{
         audiences,
         comments::{self, DiscussionSummary},
+        former_paths::FormerPath,
         identities::Author,
         images::ImageRef,
         metadata::{METADATA, MetadataPairs},
@@ -175,14 +176,6 @@ document! {
         pub stemming: String,
         /// Its text and further fields.
         pub detail: Detail,
-    }
-
-    /// A former path.
-    #[derive(PartialEq, Eq)]
-    pub struct FormerPath {
-        pub path: String,
-        /// Server time at which it was left.
-        pub until: DateTime,
     }
 
     /// A version that an edit replaced.

@@ -100,39 +100,35 @@ const SETTLED_LATER: usize = 2;
 /// Stores replaced versions as former versions. Their entries in `kept` are settled after the answer, unless
 /// there are many of them.
 async fn store_kept(app: &App, node: NodeDocument) -> Result<NodeDocument> {
-    let numbers = insert_kept(app, &node).await?;
-    if numbers.len() > SETTLED_LATER {
-        store::settle_kept(app, &node.id, &numbers).held().await?;
-    } else if !numbers.is_empty() {
-        let (own, id) = (app.clone(), node.id.clone());
-        app.in_background("settling former versions", async move {
-            store::settle_kept(&own, &id, &numbers).held().await?;
-            Ok(())
-        });
+    insert_kept(app, &node).await?;
+    let settle = store::settle_kept(app, &node);
+    if node.kept.len() > SETTLED_LATER {
+        settle.held().await?;
+    } else if !node.kept.is_empty() {
+        let settle = async move { settle.held().await.map(|_| ()) };
+        app.in_background("settling former versions", settle);
     }
     Ok(node)
 }
 
 /// Stores and settles replaced versions, for the sweep.
 pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<()> {
-    let numbers = insert_kept(app, node).await?;
-    store::settle_kept(app, &node.id, &numbers).held().await?;
+    insert_kept(app, node).await?;
+    store::settle_kept(app, node).held().await?;
     Ok(())
 }
 
-async fn insert_kept(app: &App, node: &NodeDocument) -> Result<Vec<i64>> {
-    let mut numbers: Vec<i64> = Vec::new();
+async fn insert_kept(app: &App, node: &NodeDocument) -> Result<()> {
     for version in node.kept.iter().cloned() {
-        let number = version.number;
-        let (id, node_id) = (RevisionDocument::key(&node.id, number), node.id.clone());
-        let revision = RevisionDocument { id, node_id, version, v: Version };
+        let id = RevisionDocument::key(&node.id, version.number);
+        let revision = RevisionDocument { id, node_id: node.id.clone(), version, v: Version };
         // A refused insert was stored before.
         app.collection().insert(revision).await.decided()?;
-        numbers.push(number);
     }
     // An insert has no deadline: a late one is removed by the next edit.
-    if let Some(newest) = numbers.iter().max().filter(|newest| **newest >= REVISIONS) {
+    let newest = node.kept.iter().map(|version| version.number).max();
+    if let Some(newest) = newest.filter(|newest| *newest >= REVISIONS) {
         store::drop_older_revisions(app, &node.id, newest - REVISIONS).await?;
     }
-    Ok(numbers)
+    Ok(())
 }

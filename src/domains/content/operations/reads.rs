@@ -6,13 +6,14 @@ use futures_util::future::try_join;
 use mongodb::bson::Bson;
 
 use super::super::{
+    documents::NodeDocument,
     store::{self, Listing},
     types::{Content, ContentBy, ContentRevision, ContentsBy, Shown, TextInContent},
 };
 use crate::{
     domains::{
         assets::{self, AssetDocument, operations::PhotosBy},
-        metadata,
+        former_paths, metadata,
     },
     graphql::{input::path_or_top, prelude::*},
 };
@@ -24,7 +25,7 @@ type Needed<'a> = (bool, Option<&'a LocaleTag>);
 pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Content>> {
     match by {
         ContentBy::Id(id) => match input::id(NodeKind::CONTENT, id) {
-            Ok(id) => Ok(by_id(cx.app, cx.requester, &id).await?.map(Content::from)),
+            Ok(id) => by_id(cx, &id).await,
             Err(_) => Ok(None),
         },
         ContentBy::Path(path) => any_at_path(cx, input::path("by.path", path)?).await,
@@ -50,19 +51,18 @@ fn id_or_none(id: &str) -> String {
 }
 
 /// The content with that `_id`, if the caller can see it.
-pub async fn by_id(app: &App, requester: &Requester, id: &str) -> Result<Option<Shown>> {
-    Ok(store::find_timed(app, id).await?.and_then(|found| Shown::to(requester, found)))
+pub async fn by_id(cx: Cx<'_>, id: &str) -> Result<Option<Content>> {
+    let found = store::find_timed(&cx, id).await?;
+    Ok(found.and_then(|found| Shown::to(cx.requester, found)).map(Content::from))
 }
 
 /// The content that has the path, or else the one that had it last.
 async fn at_path(cx: Cx<'_>, path: &str) -> Result<Option<Shown>> {
-    let found = store::find_by_path(&cx, path).await?.into_iter();
+    let found = former_paths::find(&cx, path).await?.into_iter();
     let shown = found.filter_map(|found| Shown::to(cx.requester, found));
     let best = shown.max_by_key(|shown| {
-        let node = shown.node();
-        let left = node.former.iter().find(|former| former.path == path);
-        // If several have it, which doesn't last long, the one that got it last.
-        (node.metadata.path == path, left.map(|former| former.until), node.tree.cv)
+        let NodeDocument { metadata, former, tree, .. } = shown.node();
+        former_paths::rank(path, &metadata.path, former, tree.cv)
     });
     Ok(best.map(|shown| shown.requested_at(path)))
 }

@@ -1,6 +1,9 @@
 //! Lists for readers: one index range per audience, or full-text search.
 
-use super::super::documents::{ContentType, Detail, NodeDocument};
+use super::{
+    super::documents::{ContentType, Detail, NodeDocument},
+    is_due,
+};
 use crate::{
     domains::audiences::read_by,
     graphql::prelude::*,
@@ -85,7 +88,6 @@ impl Needed {
     /// Expression of the document with the needed parts: for readers only the visible version, and for
     /// everyone without fields that only flows and single reads use.
     pub(super) fn shape(self) -> Bson {
-        let is_there = |version: &str| doc! { "$eq": [{ "$type": version }, "object"] };
         let version = |version: &str| -> Bson {
             if self.texts {
                 return version.into();
@@ -96,7 +98,7 @@ impl Needed {
             let empty = doc! { "body": "", "translations": choose(has_some, shorn, "$$REMOVE") };
             let detail = doc! { "$mergeObjects": [format!("{version}.detail"), empty] };
             let shorn = doc! { "$mergeObjects": [version, { "detail": detail }] };
-            choose(is_there(version), shorn, Bson::Null)
+            choose(doc! { "$eq": [{ "$type": version }, "object"] }, shorn, Bson::Null)
         };
         let without = |field: &str, input: Bson| {
             Bson::from(doc! { "$unsetField": { "field": field, "input": input } })
@@ -110,7 +112,7 @@ impl Needed {
                 "metadata": version("$metadata"), "live": version("$live"), "next": version("$next"),
             }
         } else {
-            let next = doc! { "$and": [is_there("$next"), { "$lte": ["$next.at", "$$NOW"] }] };
+            let next = is_due("next");
             let nothing = literal(stored(&Detail::default()));
             doc! {
                 "metadata": { "$mergeObjects": ["$metadata", { "detail": nothing }] },

@@ -16,10 +16,11 @@ pub(in super::super) async fn drop_revisions(app: &App, id: &str) -> Result<()> 
     Ok(())
 }
 
-/// Notes that these versions are stored.
-pub(in super::super) fn settle_kept(app: &App, id: &str, numbers: &[i64]) -> Guarded<NodeDocument> {
-    let left = without_any(array("kept"), "number", numbers.to_vec());
-    app.collection().set(doc! { "_id": id }, doc! { "kept": left })
+/// Notes that the replaced versions of this document, as it was read, are stored.
+pub(in super::super) fn settle_kept(app: &App, node: &NodeDocument) -> Guarded<NodeDocument> {
+    let numbers: Vec<_> = node.kept.iter().map(|version| version.number).collect();
+    let left = without_any(array("kept"), "number", numbers);
+    app.collection().set(doc! { "_id": &node.id }, doc! { "kept": left })
 }
 
 /// Removes a path that these nodes left from the `former` of nodes that left it earlier. Requests for the

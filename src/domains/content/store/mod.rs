@@ -5,7 +5,7 @@ mod flows;
 mod writes;
 
 use feeds::Needed;
-use mongodb::bson::doc;
+use mongodb::bson::{Document, doc};
 
 use super::documents::{NodeDocument, RevisionDocument};
 use crate::{
@@ -21,12 +21,10 @@ pub(super) use writes::*;
 /// The tree of content.
 pub(super) type Nodes = Tree<NodeDocument>;
 
-/// The fields that a lookup by path uses.
-const PATHS: &[&str] = &["metadata.path", "former.path"];
-
-/// Content that has this path or had it before.
-pub(super) async fn find_by_path(app: &App, path: &str) -> Result<Vec<Timed<NodeDocument>>> {
-    app.collection::<NodeDocument>().find_timed(PATHS, path).await
+/// Expression: readers see the edition in this field, `live` or `next`, by now.
+fn is_due(edition: &str) -> Document {
+    let is_there = doc! { "$eq": [{ "$type": format!("${edition}") }, "object"] };
+    doc! { "$and": [is_there, { "$lte": [format!("${edition}.at"), "$$NOW"] }] }
 }
 
 /// The content with the server's time, for readers.

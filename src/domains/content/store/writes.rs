@@ -1,6 +1,9 @@
 //! Guarded writes of one content, as values that the caller sends.
 
-use super::super::documents::{Edition, NodeDocument, Text, listed_stage};
+use super::{
+    super::documents::{Edition, NodeDocument, Text, listed_stage},
+    is_due,
+};
 use crate::{app::App, domains::audiences, flow::tree::Branch, mongo::prelude::*};
 
 /// Maximum number of replaced versions that aren't stored yet; a faster editor is asked to try again.
@@ -55,15 +58,11 @@ pub(in super::super) fn publish(
 ) -> Guarded<NodeDocument> {
     let at = at.map_or(Bson::from("$$NOW"), Bson::from);
     let guard = doc! { "metadata.nonce": &edition.version };
-    let due = |field: &str| {
-        let (whole, at) = (format!("${field}"), format!("${field}.at"));
-        doc! { "$and": [{ "$eq": [{ "$type": whole }, "object"] }, { "$lte": [at, "$$NOW"] }] }
-    };
-    let shown = due("live");
+    let shown = is_due("live");
     let from = choose(shown.clone(), doc! { "$max": [&at, "$$NOW"] }, at.clone());
     let edition = doc! { "$mergeObjects": [literal(stored(edition)), { "at": from }] };
     let now = doc! { "$or": [{ "$lte": [&at, "$$NOW"] }, { "$not": [&shown] }] };
-    let stays = choose(due("next"), "$next", "$live");
+    let stays = choose(is_due("next"), "$next", "$live");
     let set = doc! { "$set": {
         "live": choose(now.clone(), edition.clone(), stays),
         "next": choose(now, "$$REMOVE", edition),

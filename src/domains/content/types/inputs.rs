@@ -7,7 +7,7 @@ use super::{
         documents::{self, Detail, Text},
         markdown,
     },
-    languages::{ContentTranslationInput, translations_of, version_text},
+    languages::{ContentTranslationInput, demand_fields, translations_of, version_text},
     nodes::ContentType,
     parts::ReaderRole,
 };
@@ -229,21 +229,15 @@ impl ContentTextInput {
         &self,
         kind: documents::ContentType,
     ) -> Result<Text, InvalidInput> {
-        let only = |field: &str, value: &Option<String>, has: bool| {
-            if value.is_none() || has {
-                return Ok(value.clone());
-            }
-            let reason = "isn't a field of this type of content";
-            Err(InvalidInput::new(&format!("text.{field}"), reason))
-        };
+        demand_fields(kind, "text", self.summary.is_some(), self.subtitle.is_some())?;
         let images = self.images.as_deref().map(images::stored).filter(|all| !all.is_empty());
         Ok(Text {
             title: self.title.clone(),
             language: self.language.clone(),
             detail: Detail {
                 body: self.body.clone().unwrap_or_default(),
-                summary: only("summary", &self.summary, kind.has_summary())?,
-                subtitle: only("subtitle", &self.subtitle, kind.has_subtitle())?,
+                summary: self.summary.clone(),
+                subtitle: self.subtitle.clone(),
                 images,
                 translations: translations_of(self, kind)?,
             },

@@ -146,6 +146,22 @@ impl Shown {
     }
 }
 
+/// Checks that content of a type has the fields that are given. `field` is the text with them.
+pub(super) fn demand_fields(
+    kind: ContentType,
+    field: &str,
+    has_summary: bool,
+    has_subtitle: bool,
+) -> Result<(), InvalidInput> {
+    let other = match (has_summary, has_subtitle) {
+        (true, _) if !kind.has_summary() => "summary",
+        (_, true) if !kind.has_subtitle() => "subtitle",
+        _ => return Ok(()),
+    };
+    let field = format!("{field}.{other}");
+    Err(InvalidInput::new(&field, "isn't a field of this type of content"))
+}
+
 /// The translations as content of a type stores them; `None` if there are none.
 pub(super) fn translations_of(
     input: &ContentTextInput,
@@ -153,14 +169,9 @@ pub(super) fn translations_of(
 ) -> Result<Option<Vec<ContentTranslation>>, InvalidInput> {
     let given = input.translations.as_deref().unwrap_or_default();
     for (position, translation) in given.iter().enumerate() {
-        let own = [
-            ("summary", translation.summary.is_some(), kind.has_summary()),
-            ("subtitle", translation.subtitle.is_some(), kind.has_subtitle()),
-        ];
-        if let Some((field, ..)) = own.iter().find(|(_, is_given, has)| *is_given && !has) {
-            let field = format!("text.translations.{position}.{field}");
-            return Err(InvalidInput::new(&field, "isn't a field of this type of content"));
-        }
+        let ContentTranslationInput { summary, subtitle, .. } = translation;
+        let field = format!("text.translations.{position}");
+        demand_fields(kind, &field, summary.is_some(), subtitle.is_some())?;
     }
     let stored: Vec<_> = given.iter().map(ContentTranslationInput::stored).collect();
     Ok((!stored.is_empty()).then_some(stored))

@@ -20,9 +20,7 @@ use crate::{
         images::{self, Image},
         metadata::Metadata,
     },
-    graphql::{
-        author::Author, interface::interface, is_selected, prelude::*, requester, scalars::DateTime,
-    },
+    graphql::{author::Author, interface::interface, is_selected, prelude::*, scalars::DateTime},
     mongo::collection::Timed,
 };
 
@@ -204,8 +202,8 @@ pub(super) async fn parent_of(
     locale: Option<&LocaleTag>,
 ) -> Result<Option<Content>> {
     let Some(id) = id else { return Ok(None) };
-    let found = operations::by_id(app(context), requester(context), id).await?;
-    Ok(found.map(|shown| Content::from(shown).in_language(locale)))
+    let found = operations::by_id(cx(context), id).await?;
+    Ok(found.map(|content| content.in_language(locale)))
 }
 
 /// The types of content: each has the common fields and its own.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domains::{
-        assets::{AssetDocument, DISCUSSED, FileFacts},
+        assets::{AssetDocument, DISCUSSED},
         comments::Discussion,
         images::{self, Image},
         metadata::Metadata,
@@ -76,7 +76,7 @@ macro_rules! file_types {
                 /// Time from which readers see the file.
                 published_at: Option<DateTime> = Some($shown.0.published_at.into()),
                 /// Time at which the present file was complete.
-                updated_at: Option<DateTime> = file_of(&$shown.0).map(|file| file.at.into()),
+                updated_at: Option<DateTime> = $shown.0.file.as_ref().map(|file| file.at.into()),
                 /// Discussion of the file with its newest comments; null if none was opened.
                 discussion: Option<Discussion> = {
                     let found = $shown.0.discussion.clone()?;
@@ -95,11 +95,11 @@ macro_rules! file_types {
                     width: Option<i32>,
                 )?: String = images::url(context, &$shown.0, width)?,
                 /// Media type of the file, detected from its bytes.
-                media_type: Option<&str> = file_of(&$shown.0).map(|file| file.media_type.as_str()),
+                media_type: Option<&str> = $shown.0.file.as_ref().map(|file| file.media_type.as_str()),
                 /// Width in pixels; null if unknown.
-                width: Option<i32> = file_of(&$shown.0).and_then(|file| file.width).map(int),
+                width: Option<i32> = $shown.0.file.as_ref().and_then(|file| file.width).map(int),
                 /// Height in pixels; null if unknown.
-                height: Option<i32> = file_of(&$shown.0).and_then(|file| file.height).map(int),
+                height: Option<i32> = $shown.0.file.as_ref().and_then(|file| file.height).map(int),
             }
         }
     )+};
@@ -114,8 +114,4 @@ file_types! {
 
     /// A video in a folder or gallery. `node` and `asset` return the same video as an `Asset`, with more data of the file.
     Video
-}
-
-fn file_of(asset: &AssetDocument) -> Option<&FileFacts> {
-    asset.file.as_ref()
 }

@@ -5,7 +5,11 @@ mod parts;
 use async_graphql::SimpleObject;
 
 pub(super) use self::parts::{Direction, EquipmentSlot, Exit, PlayerEntry, RoomCopy, ThingRecord};
-use crate::{flow::decision::Decided, graphql::declared::input, mongo::prelude::*};
+use crate::{
+    flow::decision::Decided,
+    graphql::{declared::input, refusals::InvalidInput},
+    mongo::prelude::*,
+};
 
 /// Maximum number of stacks of things that a character carries, or that lie at a place.
 pub(super) const THINGS: usize = 100;
@@ -104,6 +108,7 @@ document! {
         pub input: String,
         pub v: Version<1>,
     } in "places" {
+        plain("title", "title _id", "places"),
         of_field("marked_at", "markedAt", "the sweep of moves that were cut"),
         of_field("pending_at", "pendingAt", "the sweep of copies that are behind"),
     }
@@ -131,7 +136,9 @@ document! {
         /// Digest of the input that created it.
         pub input: String,
         pub v: Version<1>,
-    } in "items" {}
+    } in "items" {
+        plain("name", "name _id", "items"),
+    }
 
     /// The decision about a move: what takes part is given under its try, and undone under any other.
     pub struct MoveDocument {
@@ -263,13 +270,15 @@ impl Default for Intrinsics {
 }
 
 impl Intrinsics {
-    /// The sum of all of them.
-    pub(super) fn sum(&self) -> i32 {
-        self.strength
-            + self.dexterity
-            + self.constitution
-            + self.intelligence
-            + self.wisdom
-            + self.charisma
+    /// Checks the sum of all of them.
+    ///
+    /// # Errors
+    /// It is too high.
+    pub(super) fn demand_fair(&self) -> Result<(), InvalidInput> {
+        let Self { strength, dexterity, constitution, intelligence, wisdom, charisma } = self;
+        if strength + dexterity + constitution + intelligence + wisdom + charisma > 72 {
+            return Err(InvalidInput::new("intrinsics", "must add up to at most 72"));
+        }
+        Ok(())
     }
 }

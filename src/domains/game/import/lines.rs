@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::documents::{Direction, EquipmentSlot};
+use super::super::documents::{Direction, EquipmentSlot, Intrinsics};
 
 /// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -78,6 +78,10 @@ pub struct ImportThing {
     /// Key of the container that holds it, a thing before it.
     #[serde(default)]
     pub inside: Option<String>,
+    /// Where the character wears or holds it. Without one it isn't written, because the line's digest is compared with that
+    /// of earlier imports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<EquipmentSlot>,
 }
 
 /// An exit.
@@ -101,6 +105,9 @@ pub struct ImportCharacter {
     pub owner: String,
     pub name: String,
     pub class: String,
+    /// What it is born with. Without it nothing is written, see [`ImportThing::slot`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intrinsics: Option<Intrinsics>,
     /// Key of the place where it begins.
     pub place: String,
     #[serde(default)]

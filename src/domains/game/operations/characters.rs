@@ -79,9 +79,7 @@ pub async fn create_character(
 ) -> Result<CharacterDocument, Stop<CreateCharacterResult>> {
     let (owner, input) = (cx.requester.subject()?, &input.checked()?);
     let intrinsics = input.intrinsics.clone().unwrap_or_default();
-    if intrinsics.sum() > 72 {
-        return Err(InvalidInput::new("intrinsics", "must add up to at most 72").into());
-    }
+    intrinsics.demand_fair()?;
     let op = &cx.op(&[owner, "createCharacter"], input.idempotency_key.as_ref(), &**input);
     let birth = || Birth {
         owner,

@@ -10,7 +10,7 @@ use super::super::{documents::PlaceDocument, store, types::Place};
 use crate::graphql::{
     prelude::*,
     shared::Shared,
-    subscription::Progress,
+    subscription::{Progress, nothing},
     watched::{Watched, Watching},
 };
 
@@ -83,7 +83,7 @@ impl Known {
 }
 
 /// Follows a place. If the subscriber selects what depends on the caller, such as pictures, it is resolved for this
-/// subscriber alone.
+/// subscriber alone. If there is no such place, the only response is the error `NotFound`.
 pub fn place_changed(
     cx: Cx<'_>,
     id: &ID,
@@ -91,13 +91,17 @@ pub fn place_changed(
     progress: Arc<Progress>,
 ) -> impl Stream<Item = async_graphql::Result<Shared<Place>>> + use<> {
     // No place has an empty `_id`.
-    let id = input::id(NodeKind::PLACE, id).unwrap_or_default();
-    let mut known = Watched::subscribe(cx.app, id, watch_place);
+    let key = input::id(NodeKind::PLACE, id).unwrap_or_default();
+    let (mut known, id) = (Watched::subscribe(cx.app, key, watch_place), id.clone());
     async_stream::stream! {
         loop {
             let now = known.borrow_and_update().clone();
             match now {
-                Known::Missing => return,
+                // Places are never removed, so it was missing from the beginning.
+                Known::Missing => {
+                    yield Err(nothing(NodeKind::PLACE.name(), &id).into());
+                    return;
+                }
                 Known::Nothing => {}
                 Known::Place(place, _) if is_personal => {
                     yield Ok(Shared::new(Place::from((*place).clone())));

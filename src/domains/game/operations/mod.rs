@@ -12,7 +12,7 @@ mod world;
 use super::{
     documents::{CharacterDocument, CharacterState, ItemDocument, PlaceDocument},
     store,
-    types::Character,
+    types::{Character, Item, Place},
 };
 use crate::graphql::prelude::*;
 
@@ -36,6 +36,48 @@ pub async fn my_characters(cx: Cx<'_>, paging: Paging) -> Result<Connection<Char
     let found = store::list_of_owner(&cx, subject, &page).await?;
     let values = |found: &CharacterDocument| vec![found.created_at.into(), (&found.id).into()];
     Ok(page.connection(found, values, Character::from))
+}
+
+/// All places by their titles, or those whose title begins with a text.
+///
+/// # Errors
+/// An argument is invalid, or the read failed.
+pub async fn places(
+    app: &App,
+    title_prefix: Option<String>,
+    paging: Paging,
+) -> Result<Connection<Place>> {
+    let (page, prefix) = named(app, ("places", "title"), ("titlePrefix", title_prefix), paging)?;
+    let found = store::list_named(app, "title", prefix.as_deref(), &page).await?;
+    let values = |found: &PlaceDocument| vec![(&found.title).into(), (&found.id).into()];
+    Ok(page.connection(found, values, Place::from))
+}
+
+/// All items of the catalogue by their names, or those whose name begins with a text.
+///
+/// # Errors
+/// An argument is invalid, or the read failed.
+pub async fn items(
+    app: &App,
+    name_prefix: Option<String>,
+    paging: Paging,
+) -> Result<Connection<Item>> {
+    let (page, prefix) = named(app, ("items", "name"), ("namePrefix", name_prefix), paging)?;
+    let found = store::list_named(app, "name", prefix.as_deref(), &page).await?;
+    let values = |found: &ItemDocument| vec![(&found.name).into(), (&found.id).into()];
+    Ok(page.connection(found, values, Item::from))
+}
+
+/// A page of a list in the order of names, and the checked prefix of the names.
+fn named(
+    app: &App,
+    (list, key): (&str, &'static str),
+    (argument, prefix): (&str, Option<String>),
+    paging: Paging,
+) -> Result<(Page, Option<String>)> {
+    let prefix = prefix.map(|prefix| input::verbatim(argument, &prefix, 1..=100)).transpose()?;
+    let list = format!("{list} {prefix:?}");
+    Ok((Page::new(app, Order { list, keys: vec![(key, 1), ("_id", 1)] }, paging)?, prefix))
 }
 
 /// A place, for everyone who is signed in.

@@ -172,8 +172,7 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
         (Some(character), None) => Holder { kind: HolderKind::Character, id: character.0.clone() },
         (None, Some(place)) => Holder { kind: HolderKind::Place, id: place.0.clone() },
         _ => {
-            let reason =
-                "is given for a thing of a character, placeId for one at a place: one of them";
+            let reason = "exactly one of characterId and placeId must be set";
             return Err(InvalidInput::new("characterId", reason).into());
         }
     };
@@ -183,7 +182,11 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
     let op = &cx.op(&[subject, "mintItem"], input.idempotency_key.as_ref(), &**input);
     let quantity = i64::from(input.quantity.unwrap_or(1));
     if quantity > 1 && !item.stacks {
-        return Err(InvalidInput::new("quantity", "is one: the item forms no stacks").into());
+        return Err(InvalidInput::new(
+            "quantity",
+            "must be 1, because the item doesn't form stacks",
+        )
+        .into());
     }
     let holder = &holder;
     let read = || async move {

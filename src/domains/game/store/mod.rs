@@ -54,6 +54,18 @@ pub(super) async fn list_of_owner(
     characters(app).list(page.list(filter)).await
 }
 
+/// Documents from the beginning of a page on, in the order of `name`, by the index of that name. With a prefix, those whose
+/// `name` begins with it.
+pub(super) async fn list_named<T: Stored>(
+    app: &App,
+    name: &'static str,
+    prefix: Option<&str>,
+    page: &Page,
+) -> Result<Vec<T>> {
+    let filter = prefix.map_or_else(Document::new, |prefix| doc! { name: starts_with(prefix) });
+    app.collection().list(List { hint: Some(name), ..page.list(filter) }).await
+}
+
 /// The inventory of a living character as it was read is replaced.
 pub(super) fn rearrange(
     app: &App,

@@ -48,11 +48,12 @@ pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connect
         by.customer.is_some(),
         by.sku.is_some(),
         by.number.is_some(),
+        by.metadata.is_some(),
         by.return_requested == Some(true),
     ];
     if given.iter().filter(|given| **given).count() > 1 {
-        let reason =
-            "takes at most one of `stage`, `customer`, `sku`, `number` and `returnRequested`";
+        let reason = "takes at most one of `stage`, `customer`, `sku`, `number`, `metadata` and \
+            `returnRequested`";
         return Err(Error::bad_input("by", reason));
     }
     let (list, keys) = (format!("orders {by:?}"), NEWEST.to_vec());

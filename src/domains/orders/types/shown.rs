@@ -6,7 +6,10 @@ use super::{
     super::documents::{self, OrderDocument, ReturnState, ShipmentState, Stage},
     PieceLine,
 };
-use crate::graphql::{prelude::*, scalars::DateTime};
+use crate::{
+    domains::metadata::MetadataFilter,
+    graphql::{prelude::*, scalars::DateTime},
+};
 
 /// State of an order together with its fulfilment. A `PLACED` order is as far as the piece of it that is least far; pieces
 /// that were taken off it or returned don't count.
@@ -65,8 +68,8 @@ pub enum OrderBy {
     Number(String),
 }
 
-/// Filter of a list of orders. At most one of `stage`, `customer`, `sku`, `number` and `returnRequested` may be set; the range of
-/// times goes with each of them but `number`.
+/// Filter of a list of orders. At most one of `stage`, `customer`, `sku`, `number`, `metadata` and `returnRequested` may be set; the
+/// range of times goes with each of them but `number`.
 #[derive(Debug, Default, InputObject)]
 pub struct OrdersBy {
     /// Orders at this stage.
@@ -79,6 +82,8 @@ pub struct OrdersBy {
     pub sku: Option<ID>,
     /// The order with this number.
     pub number: Option<String>,
+    /// Orders with a pair of metadata, such as their number in another system.
+    pub metadata: Option<MetadataFilter>,
     /// Orders with a return on which a merchant has to decide. `false` is as if it were left out.
     pub return_requested: Option<bool>,
     /// Orders that were placed at this time or later.

@@ -183,6 +183,8 @@ document! {
         pub v: Version<1>,
     } in "receipts" {
         of("owner_paid", "owner -paidAt -_id", "owner", "myReceipts"),
+        plain("screening_paid", "lines.screeningId -paidAt -_id",
+            "receipts, and the cancellation of a screening"),
         of_field("cancelling_at", "cancellingAt", "the sweep of refunds that are still to be made"),
     }
 

@@ -24,6 +24,10 @@ document! {
         pub plan: SeatPlan,
         /// Price per category, in the order of the plan's categories, in minor units.
         pub prices: Vec<i64>,
+        /// Server time at which it was cancelled. From then on no seat is held.
+        pub cancelled_at?: DateTime,
+        /// The same, as long as bookings or receipts may have seats of it.
+        pub cancelling_at?: DateTime,
         /// Number of seats that are neither held nor sold.
         pub available as "seatsAvailable": i64,
         /// The seats that aren't free, by place: [`HELD`](Self::HELD) or [`SOLD`](Self::SOLD).
@@ -107,6 +111,11 @@ impl ScreeningDocument {
         self.plan.price(&self.prices, category)
     }
 
+    /// Whether it is cancelled, and bookings and receipts have no seats of it any more.
+    pub fn is_given_back(&self) -> bool {
+        self.cancelled_at.is_some() && self.cancelling_at.is_none()
+    }
+
     /// Whether the seat at this place is held or sold, as [`Self::HELD`] or [`Self::SOLD`].
     pub fn taken(&self, place: i32) -> Option<i32> {
         self.taken.get(&place.to_string()).copied()
@@ -131,6 +140,7 @@ impl Stored for ScreeningDocument {
     const INDEXES: &'static [Index] = &[
         Index::plain("theater_starts", "theaterId startsAt _id", "screenings of a theater"),
         Index::of_field("sweep_at", SWEEP_AT, "the sweep of holds and of marks of refunds"),
+        Index::of_field("cancelling_at", "cancellingAt", "the sweep of cancelled screenings"),
     ];
 
     fn derived(_: &Config) -> Option<Derived> {

@@ -22,7 +22,7 @@ use crate::{
         page::{Order as Sort, page_of},
         prelude::*,
     },
-    mongo::batched,
+    mongo::{batched, prelude::Bson},
 };
 
 /// Returns the receipt if the caller may read it: their own, an anonymous one whose id they know, or any as a merchant.
@@ -38,8 +38,29 @@ pub async fn receipt(cx: Cx<'_>, id: &str) -> Result<Option<ReceiptDocument>> {
 pub async fn my_receipts(cx: Cx<'_>, paging: Paging) -> Result<Connection<Receipt>> {
     let owner = cx.requester.subject()?;
     let (list, keys) = (format!("myReceipts {owner}"), vec![("paidAt", -1), ("_id", -1)]);
-    let values = |receipt: &ReceiptDocument| vec![receipt.paid_at.into(), (&receipt.id).into()];
-    page_of(&cx, Sort { list, keys }, paging, ("owner", owner.into()), values, Receipt::from).await
+    let of = ("owner", owner.into());
+    page_of(&cx, Sort { list, keys }, paging, of, position, Receipt::from).await
+}
+
+/// The receipts with seats of a screening, newest first.
+///
+/// # Errors
+/// An argument is invalid, or the read failed.
+pub async fn receipts_of_screening(
+    app: &App,
+    screening: &str,
+    paging: Paging,
+) -> Result<Connection<Receipt>> {
+    // No screening has an empty `_id`.
+    let screening = input::id(NodeKind::SCREENING, screening).unwrap_or_default();
+    let (list, keys) = (format!("receipts {screening}"), vec![("paidAt", -1), ("_id", -1)]);
+    let of = ("lines.screeningId", screening.into());
+    page_of(app, Sort { list, keys }, paging, of, position, Receipt::from).await
+}
+
+/// The sort keys of a receipt.
+fn position(receipt: &ReceiptDocument) -> Vec<Bson> {
+    vec![receipt.paid_at.into(), (&receipt.id).into()]
 }
 
 fn is_visible(receipt: &ReceiptDocument, requester: &Requester) -> bool {

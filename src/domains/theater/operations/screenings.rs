@@ -79,6 +79,8 @@ pub async fn create_screening(
         available: theater.plan.count(),
         plan: theater.plan,
         prices,
+        cancelled_at: None,
+        cancelling_at: None,
         taken: [].into(),
         holds: Vec::new(),
         sold: Vec::new(),
@@ -146,7 +148,7 @@ pub(super) fn wanted(offer: &Offer, seats: &[SeatInput]) -> Result<Vec<BookedSea
     Ok(wanted)
 }
 
-/// The best free seats. `None` if there aren't as many, or if the screening doesn't exist or has begun.
+/// The best free seats. `None` if there aren't as many, or if the screening doesn't exist, is cancelled or has begun.
 ///
 /// # Errors
 /// An argument is invalid, or the read failed.
@@ -163,6 +165,7 @@ pub async fn suggest_seats(
     }
     let Ok(id) = input::id(NodeKind::SCREENING, id) else { return Ok(None) };
     let found = collection(app).get_timed(&id).await?;
+    let found = found.filter(|found| found.document.cancelled_at.is_none());
     let Some(timed) = found.filter(|found| found.now < found.document.starts_at) else {
         return Ok(None);
     };

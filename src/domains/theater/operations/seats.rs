@@ -4,7 +4,7 @@
 //!
 //! | command | guard | if the process dies after it |
 //! |---|---|---|
-//! | hold on the screening | all seats are free, so the tag has none; it has no refund; the screening hasn't begun; deadline | a repeat finds the hold; the sweep aborts and frees |
+//! | hold on the screening | all seats are free, so the tag has none; it has no refund; the screening hasn't begun and isn't cancelled; deadline | a repeat finds the hold; the sweep aborts and frees |
 //! | commit on the booking | ACTIVE, the owner as read; neither op nor tag is recorded; deadline | the seats are held |
 //!
 //! A release commits first:
@@ -24,7 +24,7 @@ use super::{
         store::{self, NotHeld, bookings, screenings},
         types::{
             BookingNotActive, HoldSeatsInput, HoldSeatsResult, ReleaseSeatsInput,
-            ReleaseSeatsResult, ScreeningBegun, SeatsTaken,
+            ReleaseSeatsResult, ScreeningBegun, ScreeningCancelled, SeatsTaken,
         },
     },
     bookings::Changed,
@@ -115,6 +115,10 @@ async fn reserve(
         Verdict::Applied(_) | Verdict::Refused(NotHeld::Already, _) => Ok(()),
         Verdict::Refused(NotHeld::Begun, screening) => {
             Err(ScreeningBegun::at(screening.starts_at).into())
+        }
+        Verdict::Refused(NotHeld::Cancelled, screening) => {
+            let at = screening.cancelled_at.unwrap_or_else(|| attempt.now());
+            Err(ScreeningCancelled::at(at).into())
         }
         Verdict::Refused(NotHeld::Taken, screening) => Err(taken(hold, &screening).into()),
         Verdict::Missing => Err(NotFound::of(NodeKind::SCREENING, &hold.screening_id).into()),

@@ -106,7 +106,9 @@ pub async fn change_seat_plan(
     let (attempt, theater) = cx.begin_with::<TheaterDocument>(&id).await?;
     theater.ok_or_else(|| NotFound::of(NodeKind::THEATER, &id))?;
     seat_plan.demand_seats()?;
-    let (plan, version) = (SeatPlan::from(seat_plan), version.parse::<i64>().unwrap_or(0));
+    let plan = SeatPlan::from(seat_plan);
+    // No theater has version 0, nor the last one: a repeat looks for the next.
+    let version = version.parse::<i64>().ok().filter(|read| *read < i64::MAX).unwrap_or(0);
     let change = store::change_plan(&id, version, &plan);
     match theaters(&cx).write_and_read(&change, &attempt).await? {
         Verdict::Applied(theater) => Ok(theater),

@@ -3,11 +3,15 @@
 mod bookings;
 mod offers;
 mod receipts;
+mod screenings;
 mod seats;
 
 pub(super) use bookings::{add_hold, as_read, drop_hold, ended};
 pub(super) use offers::offer;
-pub(super) use receipts::{cancelling, list_cancelling, settle_refund};
+pub(super) use receipts::{
+    cancelling, cancelling_for_screening, list_cancelling, list_paid_of, settle_refund,
+};
+pub(super) use screenings::{NotCancelled, cancel, list_screenings, settle_cancelled};
 pub(super) use seats::{NotHeld, freeing, holding, keep, list_to_sweep, selling};
 
 use mongodb::error::ErrorKind;
@@ -63,7 +67,9 @@ pub(super) async fn near(
     meters: f64,
     page: &Page,
 ) -> Result<Vec<Near>> {
-    let from = page.from().and_then(|from| from.first()).and_then(Bson::as_f64).unwrap_or(0.0);
+    // A client can put any number into a cursor, and the server refuses one that is no distance.
+    let from = page.from().and_then(|from| from.first()).and_then(Bson::as_f64);
+    let from = from.unwrap_or(0.0).max(0.0).min(meters);
     let nearest = doc! { "$geoNear": {
         "near": { "type": "Point", "coordinates": [longitude, latitude] },
         "key": "place", "distanceField": DISTANCE, "spherical": true,
@@ -109,15 +115,4 @@ fn is_bad_value(error: Option<&mongodb::error::Error>) -> bool {
     error.is_some_and(|error| {
         matches!(error.kind.as_ref(), ErrorKind::Command(command) if command.code == BAD_VALUE)
     })
-}
-
-/// The screenings of a theater that begin at or after `from` and before `to`, in the order of their beginning.
-pub(super) async fn list_screenings(
-    app: &App,
-    theater: &str,
-    (from, to): (DateTime, DateTime),
-    page: &Page,
-) -> Result<Vec<ScreeningDocument>> {
-    let filter = doc! { "theaterId": theater, "startsAt": { "$gte": from, "$lt": to } };
-    screenings(app).list(List { hint: Some("theater_starts"), ..page.list(filter) }).await
 }

@@ -14,6 +14,8 @@ pub(in super::super) enum NotHeld {
     Already,
     /// The screening has begun.
     Begun,
+    /// The screening is cancelled.
+    Cancelled,
     /// One of the seats isn't free.
     Taken,
 }
@@ -44,12 +46,15 @@ pub(in super::super) fn holding(
 ) -> Change<NotHeld> {
     let known = ["holds.tag", "sold.tag", "freed.tag"].map(|marks| contains(marks, tag));
     let is_ahead = is_past("startsAt").negated();
+    let is_on = is_absent("cancelledAt");
     let are_free = seats.iter().map(|seat| is_absent(state_of(*seat))).collect();
     let are_free = Condition::All(are_free);
-    let guard = [contains("freed.tag", tag).negated(), is_ahead.clone(), are_free.clone()];
+    let never_freed = contains("freed.tag", tag).negated();
+    let guard = [never_freed, is_ahead.clone(), is_on.clone(), are_free.clone()];
     let rules = [
         (Condition::Any(known.to_vec()).negated(), NotHeld::Already),
         (is_ahead, NotHeld::Begun),
+        (is_on, NotHeld::Cancelled),
         (are_free, NotHeld::Taken),
     ];
     let mut set = setting(seats, ScreeningDocument::HELD, -count(seats.len()));

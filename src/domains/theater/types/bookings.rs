@@ -234,7 +234,7 @@ result! {
     /// among others, the plan has no such seat.
     pub enum HoldSeatsResult:
         BookingDocument => Booking | NotFound | BookingNotActive | SeatsTaken | ScreeningBegun |
-        CurrencyMismatch | Conflict | InvalidInput;
+        ScreeningCancelled | CurrencyMismatch | Conflict | InvalidInput;
 
     /// Result of `releaseSeats`: the booking after the change, or a refusal. `NotFound`: the booking doesn't exist for
     /// this caller, or has no such hold. `Conflict`: this `idempotencyKey` was used with another input.
@@ -283,6 +283,12 @@ refusal! {
         pub begun_at: DateTime,
     }
 
+    /// The screening is cancelled: its seats aren't held any more, and its receipts are refunded.
+    struct ScreeningCancelled as "SCREENING_CANCELLED" {
+        /// Time at which it was cancelled.
+        pub cancelled_at: DateTime,
+    }
+
     /// The receipt can't be cancelled in its present state.
     struct ReceiptNotOpen as "RECEIPT_NOT_OPEN" {
         /// State in which the receipt can't be cancelled.
@@ -312,6 +318,13 @@ impl ScreeningBegun {
     /// It began at this time.
     pub fn at(begun_at: impl Into<DateTime>) -> Self {
         Self::because("the screening has begun", begun_at.into())
+    }
+}
+
+impl ScreeningCancelled {
+    /// It was cancelled at this time.
+    pub fn at(cancelled_at: impl Into<DateTime>) -> Self {
+        Self::because("the screening is cancelled", cancelled_at.into())
     }
 }
 

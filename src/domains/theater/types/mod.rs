@@ -8,11 +8,12 @@ pub use bookings::{
     BookedSeat, BookedSeats, Booking, BookingEmpty, BookingNotActive, CancelBookingInput,
     CancelBookingResult, CancelReceiptInput, CancelReceiptResult, CheckoutBookingInput,
     CheckoutBookingResult, HoldSeatsInput, HoldSeatsResult, OpenBookingInput, OpenBookingResult,
-    Receipt, ReceiptNotOpen, ReleaseSeatsInput, ReleaseSeatsResult, ScreeningBegun, SeatsTaken,
+    Receipt, ReceiptNotOpen, ReleaseSeatsInput, ReleaseSeatsResult, ScreeningBegun,
+    ScreeningCancelled, SeatsTaken,
 };
 pub use screenings::{
-    CategoryPriceInput, CreateScreeningInput, CreateScreeningResult, Screening, Seat, SeatCategory,
-    SeatInput, SeatRow, SeatState,
+    CancelScreeningInput, CancelScreeningResult, CategoryPriceInput, CreateScreeningInput,
+    CreateScreeningResult, Screening, Seat, SeatCategory, SeatInput, SeatRow, SeatState,
 };
 pub use theaters::{
     ChangeSeatPlanInput, ChangeSeatPlanResult, CreateTheaterInput, CreateTheaterResult, GeoPoint,

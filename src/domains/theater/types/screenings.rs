@@ -8,6 +8,7 @@ use super::{
         documents::{GAP, PlanRow, PriceCategory, ScreeningDocument, SeatAt},
         operations,
     },
+    bookings::ScreeningBegun,
     theaters::{Theater, code, label},
 };
 use crate::graphql::{
@@ -33,6 +34,8 @@ object! {
         starts_at: DateTime = screening.starts_at.into(),
         /// Time at which it ends.
         ends_at: DateTime = screening.ends_at.into(),
+        /// Time at which it was cancelled; otherwise null. Its seats can't be held any more, and its receipts are refunded.
+        cancelled_at: Option<DateTime> = screening.cancelled_at.map(DateTime::from),
         /// Currency of the prices.
         currency: CurrencyCode = screening.currency,
         /// Price categories of the seats, with their prices.
@@ -228,9 +231,21 @@ input! {
     }
 }
 
+input! {
+    /// Input of `cancelScreening`: the screening to cancel.
+    pub struct CancelScreeningInput {
+        /// Global id of the screening. It hasn't begun.
+        pub screening_id: ID where id(NodeKind::SCREENING),
+    }
+}
+
 result! {
     /// Result of `createScreening`: the screening, or a refusal. `NotFound`: there is no such theater. `Conflict`: this
     /// `idempotencyKey` was used with another input.
     pub enum CreateScreeningResult:
         ScreeningDocument => Screening | NotFound | Conflict | InvalidInput;
+
+    /// Result of `cancelScreening`: the cancelled screening, or a refusal.
+    pub enum CancelScreeningResult:
+        ScreeningDocument => Screening | NotFound | ScreeningBegun | InvalidInput;
 }

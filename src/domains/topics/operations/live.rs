@@ -20,7 +20,7 @@ use crate::graphql::{
     prelude::*,
     shared::Shared,
     shares::{Client, Clients},
-    subscription::Progress,
+    subscription::{Progress, nothing},
 };
 
 /// Maximum number of characters of a position.
@@ -47,7 +47,7 @@ pub fn topic(
         let topic = match super::ready(&app, &name).await {
             Ok(Some(topic)) if is_visible(&requester, &topic) => topic,
             Ok(_) => {
-                yield Err(Error::NotFound(NotFound::given(TOPIC, &name).message).into());
+                yield Err(nothing(TOPIC, &name).into());
                 return;
             }
             Err(error) => {

@@ -69,7 +69,7 @@ async fn open(edge: Edge, head: &Parts) -> Result<Response, ErrorResponse> {
 }
 
 async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, ErrorResponse> {
-    let caller = edge.authenticator.caller(&head.headers).await.map_err(with_status)?;
+    let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
     if !is_json(&head.headers) {
         let error = Error::bad_input("content-type", "isn't application/json");
@@ -80,7 +80,7 @@ async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, ErrorR
     let parameters = parameters.map_err(|fault| (StatusCode::BAD_REQUEST, fault))?;
     let id = parameters.operation_id().ok_or_else(missing)?;
     let call = Call { parameters, caller: caller.clone(), address: edge.address(head) };
-    let events = events(edge, edge.follow(call), &caller);
+    let events = events(edge, edge.follow_charged(call), &caller);
     edge.live.reservations.begin(&token, &caller, id, events)?;
     Ok(StatusCode::ACCEPTED.into_response())
 }

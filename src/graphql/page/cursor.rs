@@ -1,0 +1,113 @@
+//! Cursors: the signature of a list, and the sort keys of a document.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use mongodb::bson::{self, Bson, RawBsonRef, RawDocument, doc};
+
+use crate::error::Error;
+
+/// Field of a cursor: the signature of its list.
+const LIST: &str = "list";
+/// Field of a cursor: the sort keys of its document.
+const KEYS: &str = "keys";
+
+/// The cursor of the document with these sort keys, in the list with this signature.
+pub(super) fn encode(keys: Vec<Bson>, signature: &str) -> String {
+    let cursor = doc! { LIST: signature, KEYS: keys };
+    BASE64.encode(bson::serialize_to_vec(&cursor).unwrap_or_default())
+}
+
+/// The sort keys of a cursor from outside.
+///
+/// # Errors
+/// `BadInput` that names the argument: it isn't a cursor of this list.
+pub(super) fn decode(
+    argument: &'static str,
+    cursor: &str,
+    signature: &str,
+    keys: usize,
+) -> Result<Vec<Bson>, Error> {
+    let bytes = BASE64.decode(cursor).ok();
+    let read = bytes.and_then(|bytes| read(&bytes, signature)).filter(|read| read.len() == keys);
+    read.ok_or_else(|| Error::bad_input(argument, "isn't a cursor of this list"))
+}
+
+/// The sort keys, if the bytes are a cursor of the list with this signature. Nothing that is nested is descended into:
+/// a client can nest it so deeply that the stack overflows, which ends the process.
+fn read(bytes: &[u8], signature: &str) -> Option<Vec<Bson>> {
+    let cursor = RawDocument::from_bytes(bytes).ok()?;
+    if cursor.get_str(LIST).ok()? != signature {
+        return None;
+    }
+    cursor.get_array(KEYS).ok()?.into_iter().map(|key| comparable(key.ok()?)).collect()
+}
+
+/// A value for comparisons. A pattern or a document isn't one, as it could change the meaning of the query.
+fn comparable(key: RawBsonRef<'_>) -> Option<Bson> {
+    match key {
+        RawBsonRef::String(text) => Some(text.into()),
+        RawBsonRef::Int32(number) => Some(number.into()),
+        RawBsonRef::Int64(number) => Some(number.into()),
+        RawBsonRef::Double(number) => Some(number.into()),
+        RawBsonRef::DateTime(moment) => Some(moment.into()),
+        RawBsonRef::Boolean(is) => Some(is.into()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cursor whose only key is an array in an array, this many times.
+    fn nested(signature: &str, depth: usize) -> String {
+        let size = |bytes: usize| i32::try_from(bytes).expect("a size").to_le_bytes();
+        let empty = 5;
+        let mut keys: Vec<u8> = Vec::new();
+        for around in (1..=depth).rev() {
+            keys.extend(size(empty + 8 * around));
+            keys.extend(b"\x040\0");
+        }
+        keys.extend(size(empty));
+        keys.extend(vec![0; depth + 1]);
+        let mut fields = b"\x02list\0".to_vec();
+        fields.extend(size(signature.len() + 1));
+        fields.extend(signature.bytes());
+        fields.extend(b"\0\x04keys\0");
+        fields.extend(keys);
+        fields.push(0);
+        let mut cursor = size(4 + fields.len()).to_vec();
+        cursor.extend(fields);
+        BASE64.encode(cursor)
+    }
+
+    #[test]
+    fn a_cursor_holds_its_keys() {
+        let keys: Vec<Bson> = vec![
+            "text".into(),
+            1_i32.into(),
+            2_i64.into(),
+            0.5.into(),
+            bson::DateTime::from_millis(7).into(),
+            true.into(),
+        ];
+        let cursor = encode(keys.clone(), "list");
+        assert_eq!(decode("after", &cursor, "list", 6).expect("a cursor"), keys);
+        for (signature, count) in [("other", 6), ("list", 5)] {
+            assert!(decode("after", &cursor, signature, count).is_err());
+        }
+    }
+
+    #[test]
+    fn no_key_is_more_than_a_value() {
+        let pattern = Bson::Document(doc! { "$gt": "" });
+        let wrong = [pattern, Bson::Null, Bson::MaxKey, Bson::Array(vec![Bson::Null])];
+        for key in wrong {
+            assert!(decode("after", &encode(vec![key], "list"), "list", 1).is_err());
+        }
+        for depth in [0, 1, 100_000] {
+            assert!(decode("after", &nested("list", depth), "list", 1).is_err());
+        }
+        // What `nested` makes can be read.
+        assert!(decode("after", &nested("list", 0), "list", 0).expect("a cursor").is_empty());
+    }
+}

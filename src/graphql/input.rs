@@ -160,6 +160,24 @@ pub fn country(field: &str, value: &str) -> Result<String, InvalidInput> {
     Err(InvalidInput::new(field, reason))
 }
 
+/// Validates the form of an email address: a name, `@` and a host, without characters that a mail header would read as more
+/// than one address. The address stays as it is written. Only a message that arrives tells whether it exists.
+///
+/// # Errors
+/// `InvalidInput` with the name of the field.
+pub fn email(field: &str, value: &str) -> Result<(), InvalidInput> {
+    let address = line(field, value, 1..=254)?;
+    let odd = |c: char| c.is_whitespace() || text::is_ignorable(c) || "()<>[]:;@\\,\"".contains(c);
+    let is_address = address.rsplit_once('@').is_some_and(|(name, host)| {
+        let is_host = host.contains('.') && host.split('.').all(|part| !part.is_empty());
+        is_host && !name.is_empty() && !name.contains(odd) && !host.contains(odd)
+    });
+    if is_address {
+        return Ok(());
+    }
+    Err(InvalidInput::new(field, "isn't an email address such as ann@shop.example"))
+}
+
 /// Maximum length of a path in bytes.
 const MAX_PATH: usize = 4_000;
 

@@ -196,9 +196,18 @@ fn texts_of_carts() -> Vec<(&'static str, Value, &'static [&'static str])> {
             "saveAddress",
             json!({
                 "label": "Label", "idempotencyKey": "op",
-                "address": { "name": "Name", "street": "Street 1", "city": "City", "country": "DE" },
+                "address": { "name": "Name", "street": "Street 1", "city": "City", "country": "DE",
+                    "email": "ann@shop.example", "phone": "1" },
             }),
-            &["/label", "/address/name", "/address/street", "/address/city", "/idempotencyKey"],
+            &[
+                "/label",
+                "/address/name",
+                "/address/street",
+                "/address/city",
+                "/address/email",
+                "/address/phone",
+                "/idempotencyKey",
+            ],
         ),
     ]
 }

@@ -59,7 +59,7 @@ const Order = graphql(
     tax { minorUnits formatted(locale: "en") }
     shippingRefunded { minorUnits formatted(locale: "en") }
     total { formatted(locale: "en") }
-    shipping { name street city country }
+    shipping { name street city country email }
     shipments { state carrier tracking }
   }
 `,

@@ -28,6 +28,13 @@ pub(super) fn own(app: &App, id: &str, owner: &str) -> Guarded<CartDocument> {
     baskets::modified(app, guard, doc! { "owner": literal(owner) })
 }
 
+/// Makes the guest the owner of a cart without one whose checkout is complete.
+pub(super) fn name_guest(app: &App, id: &str, guest: &str) -> Guarded<CartDocument> {
+    let guard = doc! { "_id": id, "state": CartState::Complete, "owner": { "$in": [null, guest] } };
+    let owner = literal(guest);
+    carts(app).set(guard, doc! { "owner": owner.clone(), "checkout.owner": owner })
+}
+
 /// Removes an expired cart. Returns whether it was still there.
 pub(super) async fn remove_expired(app: &App, id: &str) -> Result<bool> {
     let expired = doc! { "_id": id, "state": CartState::Expired };

@@ -13,7 +13,7 @@ input! {
     /// A page view.
     pub struct HitInput {
         /// Site, such as `shop.example`, on one line, 1 to 200 characters.
-        pub site: String where site,
+        pub site: String where line(SITE),
         /// Page of the site, such as `/music/jazz`, on one line, up to 8,192 bytes.
         pub page: String where page,
         /// Time of the page view, between 1970 and now; up to one minute ahead of the server's clock is accepted.
@@ -32,16 +32,10 @@ input! {
     }
 }
 
-/// Checks the name of a site.
-fn site(field: &str, site: &mut str) -> Result<(), InvalidInput> {
-    input::line(field, site, SITE).map(|_| ())
-}
-
 /// Checks the name of a page.
 fn page(field: &str, page: &mut str) -> Result<(), InvalidInput> {
     input::page(field, page).map(|_| ())
 }
-
 /// Checks the number of hits. Each of them is checked with its time, for which the clock is needed.
 fn number(field: &str, hits: &mut [HitInput]) -> Result<(), InvalidInput> {
     if hits.is_empty() {

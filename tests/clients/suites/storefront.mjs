@@ -236,6 +236,7 @@ async function buy(page, picture, isPhone) {
   await page.getByLabel("Name").fill(ADDRESS.name);
   await page.getByLabel("Street and number").fill(ADDRESS.street);
   await page.getByLabel("Postcode and city").fill(ADDRESS.city);
+  await page.getByLabel("Email").fill("guest@home.example");
   const standard = page.getByRole("radio", { name: /^Standard delivery/, checked: true });
   await standard.waitFor();
   const [button, label] = [await standard.boundingBox(), await page.locator(".delivery label").first().boundingBox()];
@@ -247,6 +248,7 @@ async function buy(page, picture, isPhone) {
   const shown = await page.getByTestId("order-number").textContent();
   assert.match(shown, /^\w{4}-\w{4}-\w$/, "a number that people can read out");
   await page.getByText(ADDRESS.street).waitFor();
+  await page.getByText("guest@home.example").waitFor();
   await page.getByText("Standard delivery").waitFor();
   await page.getByTestId("cart-count").getByText("0", { exact: true }).waitFor();
   await picture("order");

@@ -31,7 +31,7 @@ input! {
     /// What visitors see of an ad.
     pub struct AdCreativeInput {
         /// Headline, 1 to 100 characters on one line.
-        pub headline: String where line(100),
+        pub headline: String where line(1..=100),
         /// Text below the headline, at most 300 characters.
         pub text: Option<String> where optional(text(0..=300)),
         /// Address of a picture: a URL of up to 2,000 characters that begins with `https://` or `http://`.
@@ -58,7 +58,7 @@ input! {
     /// Input of `launchCampaign`.
     pub struct LaunchCampaignInput {
         /// Name of the campaign, 1 to 100 characters on one line.
-        pub name: String where line(100),
+        pub name: String where line(1..=100),
         /// Zones in which the campaign runs, 1 to 20, all of the campaign's currency.
         pub zones: Vec<AdZoneInput> where zones,
         /// What is paid for.
@@ -146,10 +146,6 @@ fn zone_name(field: &str, name: &mut str) -> Result<(), InvalidInput> {
 /// Checks the id of a visitor.
 fn visitor<T: AsRef<str>>(field: &str, visitor: &mut T) -> Result<(), InvalidInput> {
     checks::verbatim(field, visitor.as_ref(), VISITOR).map(|_| ())
-}
-
-fn line(longest: usize) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
-    move |field, value| checks::line(field, value, 1..=longest).map(|_| ())
 }
 
 /// Checks keywords, and normalises them: lower case, sorted, none twice.

@@ -229,11 +229,8 @@ impl VoucherRefused {
 
     /// The lines of the cart are worth less than this minimum of the voucher.
     pub fn below(code: &str, minimum: Money) -> Self {
-        let message = format!(
-            "the voucher {code} takes a cart whose lines are worth at least {} minor units of {}",
-            minimum.minor_units,
-            minimum.currency.code()
-        );
+        let message =
+            format!("the voucher {code} takes a cart whose lines are worth at least {minimum}");
         Self::because(message, code.to_owned(), VoucherFault::BelowMinimum, Some(minimum))
     }
 }

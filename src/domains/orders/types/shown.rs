@@ -2,13 +2,13 @@
 
 use async_graphql::{Enum, InputObject, OneofObject, SimpleObject};
 
-use super::super::documents::{self, OrderDocument, Pieces, ReturnState, ShipmentState, Stage};
+use super::{
+    super::documents::{self, OrderDocument, ReturnState, ShipmentState, Stage},
+    PieceLine,
+};
 use crate::{
     domains::metadata::MetadataFilter,
-    graphql::{
-        prelude::*,
-        scalars::{DateTime, int},
-    },
+    graphql::{prelude::*, scalars::DateTime},
 };
 
 /// State of an order together with its fulfilment. A `PLACED` order is as far as the piece of it that is least far; pieces
@@ -113,15 +113,6 @@ pub struct Shipment {
     pub delivered_at: Option<DateTime>,
 }
 
-/// A number of pieces of one product.
-#[derive(Debug, SimpleObject)]
-pub struct PieceLine {
-    /// SKU of the product.
-    pub sku: ID,
-    /// Number of pieces.
-    pub quantity: i32,
-}
-
 /// Pieces of one shipment that the customer wants to return, or has returned.
 #[derive(Debug, SimpleObject)]
 pub struct OrderReturn {
@@ -154,18 +145,13 @@ pub struct OrderNote {
     pub written_at: DateTime,
 }
 
-fn shown(lines: &[Pieces]) -> Vec<PieceLine> {
-    let line =
-        |line: &Pieces| PieceLine { sku: ID(line.sku.clone()), quantity: int(line.quantity) };
-    lines.iter().map(line).collect()
-}
-
-impl From<&documents::Shipment> for Shipment {
-    fn from(of: &documents::Shipment) -> Self {
+impl Shipment {
+    /// The parcel of this order.
+    pub(super) fn of(of: &documents::Shipment, order: &OrderDocument) -> Self {
         Self {
             number: of.number,
             state: of.state,
-            lines: shown(&of.lines),
+            lines: PieceLine::all(&of.lines, order),
             carrier: of.carrier.clone(),
             tracking: of.tracking.clone(),
             packed_at: of.packed_at.into(),
@@ -175,13 +161,14 @@ impl From<&documents::Shipment> for Shipment {
     }
 }
 
-impl From<&documents::OrderReturn> for OrderReturn {
-    fn from(of: &documents::OrderReturn) -> Self {
+impl OrderReturn {
+    /// The return of this order.
+    pub(super) fn of(of: &documents::OrderReturn, order: &OrderDocument) -> Self {
         Self {
             number: of.number,
             shipment_number: of.shipment,
             state: of.state,
-            lines: shown(&of.lines),
+            lines: PieceLine::all(&of.lines, order),
             reason: of.reason.clone(),
             answer: of.answer.clone(),
             requested_at: of.requested_at.into(),

@@ -36,6 +36,7 @@ input! {
 fn page(field: &str, page: &mut str) -> Result<(), InvalidInput> {
     input::page(field, page).map(|_| ())
 }
+
 /// Checks the number of hits. Each of them is checked with its time, for which the clock is needed.
 fn number(field: &str, hits: &mut [HitInput]) -> Result<(), InvalidInput> {
     if hits.is_empty() {

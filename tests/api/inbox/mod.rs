@@ -22,10 +22,11 @@ const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $in
     ... on UnknownRecipients { userIds } ... on NotFound { what } ... on InvalidInput { field } } }";
 const MARK: &str = "mutation($input: MarkReadInput!) { markRead(input: $input) {
     __typename ... on ReadMark { unreadMessageCount } ... on UserError { code } ... on NotFound { what id } } }";
-const INBOX: &str = "query($first: Int, $after: String) { inbox(first: $first, after: $after) {
-    nodes { id text sender { name } } pageInfo { hasNextPage endCursor } } }";
+const INBOX: &str = "query($first: Int, $after: String, $last: Int, $before: String) {
+    inbox(first: $first, after: $after, last: $last, before: $before) {
+    nodes { id text sender { name } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }";
 const CONVERSATION: &str =
-    "query($with: ID!) { conversation(with: $with) { nodes { id text senderId } } }";
+    "query($with: ID!) { conversation(userId: $with) { nodes { id text senderId } } }";
 const UNREAD: &str = "{ user { unreadMessageCount } }";
 const ARRIVED: &str = "subscription { messageArrived { id text sender { name } } }";
 

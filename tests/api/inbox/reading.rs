@@ -46,7 +46,19 @@ async fn an_inbox_goes_on_in_the_next_bucket() {
             page
         });
         assert_eq!(texts_of(&found.await, "text"), descending(101).collect::<Vec<_>>(), "{size}");
+        let found = all_nodes(json!({ "last": size }), async |page| {
+            let page = bob.field(INBOX, page).await;
+            let (is_first, count) =
+                (page["pageInfo"]["hasPreviousPage"] == false, nodes(&page).len());
+            assert!(is_first || count == size, "{size} from the end");
+            page
+        });
+        let found = texts_of(&found.await, "text");
+        assert_eq!(found, descending(101).collect::<Vec<_>>(), "{size} from the end");
     }
+    // A page is one command in both directions, also where a bucket ends.
+    let found = pages_both_ways(&bob, "inbox(", "text").await;
+    assert_eq!(texts_of(&found, "text"), descending(101).collect::<Vec<_>>());
     assert_eq!(unread(&gateway, "bob").await, 101);
     for (number, left) in [(49, 1), (50, 0)] {
         let marked = does(&gateway, "bob", MARK, json!({ "messageId": ids[number] })).await;

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     app::rfc3339,
-    graphql::{prelude::*, scalars::DateTime},
+    graphql::{
+        prelude::*,
+        scalars::{DateTime, int},
+    },
 };
 
 input! {
@@ -124,9 +127,9 @@ pub struct SessionPeriod {
     /// Mean of their lengths, in seconds.
     pub mean_seconds: f64,
     /// Shortest length, in seconds.
-    pub shortest_seconds: Long,
+    pub shortest_seconds: i32,
     /// Longest length, in seconds.
-    pub longest_seconds: Long,
+    pub longest_seconds: i32,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean is approximate")]
@@ -141,8 +144,8 @@ impl From<StatDocument> for SessionPeriod {
             count: Long(stat.count),
             total_seconds: Long(stat.total),
             mean_seconds: mean(stat.total, stat.count),
-            shortest_seconds: Long(stat.shortest),
-            longest_seconds: Long(stat.longest),
+            shortest_seconds: int(stat.shortest),
+            longest_seconds: int(stat.longest),
         }
     }
 }

@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     domains::assets::{Asset, operations::asset_by_id},
-    graphql::{prelude::*, scalars::DateTime},
+    graphql::{
+        prelude::*,
+        scalars::{DateTime, int},
+    },
 };
 
 object! {
@@ -31,13 +34,13 @@ object! {
         /// What it was born with.
         intrinsics: &Intrinsics = &character.intrinsics,
         /// Health, from 0 to `maxHealth`.
-        health: Long = Long(character.health),
+        health: i32 = int(character.health),
         /// Maximum of the health.
-        max_health: Long = Long(character.max_health),
+        max_health: i32 = int(character.max_health),
         /// Mana, from 0 to `maxMana`.
-        mana: Long = Long(character.mana),
+        mana: i32 = int(character.mana),
         /// Maximum of the mana.
-        max_mana: Long = Long(character.max_mana),
+        max_mana: i32 = int(character.max_mana),
         /// Gold that it can pay.
         gold: Long = Long(character.gold),
         /// The place where it is, as it was a moment ago.
@@ -100,11 +103,11 @@ object! {
         /// Gold that a shop pays for a piece: half of the price, rounded down.
         resale_price: Long = Long(resale_price(item)),
         /// Weight of a piece in grams.
-        weight: Long = Long(item.weight),
+        weight: i32 = int(item.weight),
         /// Where it can be worn or held; empty if nowhere.
         slots: &[EquipmentSlot] = &item.slots,
         /// Number of things that it holds; null if it isn't a container.
-        capacity: Option<Long> = item.capacity.map(Long),
+        capacity: Option<i32> = item.capacity.map(int),
         /// Whether pieces form stacks.
         is_stackable: bool = item.stacks,
         /// Global id of the asset that is its picture; null without one.
@@ -256,13 +259,13 @@ object! {
         /// Number of pieces.
         quantity: Long = Long(thing.record.quantity),
         /// Enchantment.
-        bonus: Long = Long(thing.record.bonus),
+        bonus: i32 = int(thing.record.bonus),
         /// Price of a piece, if it is for sale; otherwise null.
         price: Option<Long> = thing.record.price.map(Long),
         /// Where it can be worn or held; empty if nowhere.
         slots: &[EquipmentSlot] = &thing.record.slots,
         /// Number of things that it holds; null if it isn't a container.
-        capacity: Option<Long> = thing.record.capacity.map(Long),
+        capacity: Option<i32> = thing.record.capacity.map(int),
         /// Things in the container; empty for other things.
         contents: Vec<Self> = thing.inner(),
         /// Global id of its item.

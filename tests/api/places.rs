@@ -15,7 +15,8 @@ pub type Path = Vec<String>;
 
 /// Ids that are the caller's to choose, or that aren't of things.
 pub const OTHERS: [&str; 7] =
-    ["idempotencyKey", "version", "userId", "toUserId", "authorId", "to", "with"];
+    ["idempotencyKey", "version", "userId", "toUserId", "toUserIds", "authorId", "customerId"];
+
 /// Every place below a root field for which `is_wanted` holds: of this name, and of this type.
 fn places(
     contract: &Contract,

@@ -240,8 +240,8 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
         ),
         (
             "sendMessage",
-            json!({ "to": ["u"], "text": "Text", "idempotencyKey": "op" }),
-            &["/to/0", "/text", "/idempotencyKey"],
+            json!({ "toUserIds": ["u"], "text": "Text", "idempotencyKey": "op" }),
+            &["/toUserIds/0", "/text", "/idempotencyKey"],
         ),
         (
             "logEvents",
@@ -260,8 +260,8 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
         ("preallocateViews", json!({ "page": "/p" }), &["/page"]),
         (
             "recordSessions",
-            json!({ "sessions": [{ "user": "u", "seconds": 1 }], "idempotencyKey": "op" }),
-            &["/sessions/0/user", "/idempotencyKey"],
+            json!({ "sessions": [{ "userId": "u", "seconds": 1 }], "idempotencyKey": "op" }),
+            &["/sessions/0/userId", "/idempotencyKey"],
         ),
         (
             "launchCampaign",

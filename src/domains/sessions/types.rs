@@ -19,7 +19,7 @@ input! {
     /// A session of a user.
     pub struct SessionInput {
         /// Subject of the user's tokens, on one line, 1 to 128 characters.
-        pub user: String where user,
+        pub user_id: ID where user,
         /// Start of the session. Up to one minute ahead of the server's clock is accepted. Default: now.
         pub at: Option<DateTime>,
         /// Length in seconds, 0 to 86,400. The session counts in the periods in which it began.
@@ -42,8 +42,8 @@ input! {
     }
 }
 
-/// Checks the name of a user.
-fn user(field: &str, user: &mut str) -> Result<(), InvalidInput> {
+/// Checks the subject of a user.
+fn user(field: &str, user: &mut ID) -> Result<(), InvalidInput> {
     input::line(field, user, USER).map(|_| ())
 }
 

@@ -109,7 +109,7 @@ async fn a_conversation_has_both_directions() {
     }
     assert_eq!(conversation(&gateway, "cid", "bob").await, ["not theirs", "2"]);
     assert!(conversation(&gateway, "ann", "nobody").await.is_empty());
-    let list = "conversation(with: \"bob\"";
+    let list = "conversation(userId: \"bob\"";
     let found = pages_both_ways(&client(&gateway, "ann"), list, "text").await;
     let found: Vec<_> = found.iter().map(|node| node["text"].as_str().expect("a text")).collect();
     assert_eq!(found, ["3", "2", "1"]);
@@ -230,7 +230,7 @@ async fn messages_are_visible_to_sender_and_recipients_alone() {
     for (query, variables) in [
         (INBOX, json!({})),
         (CONVERSATION, json!({ "with": "bob" })),
-        (SEND, json!({ "input": { "to": ["bob"], "text": "hello" } })),
+        (SEND, json!({ "input": { "toUserIds": ["bob"], "text": "hello" } })),
         (MARK, json!({ "input": { "messageId": id } })),
     ] {
         assert_eq!(anonymous.error_code(query, variables).await, "UNAUTHENTICATED");

@@ -77,7 +77,7 @@ pub async fn inbox(cx: Cx<'_>, paging: Paging) -> Result<Connection<Message>> {
 /// `BadInput` that names the argument.
 pub async fn conversation(cx: Cx<'_>, with: &ID, paging: Paging) -> Result<Connection<Message>> {
     let own = cx.requester.subject()?;
-    input::verbatim("with", with, 1..=256)?;
+    input::verbatim("userId", with, 1..=256)?;
     let keys = vec![("message.at", -1), ("message.id", -1)];
     let order = Order { list: format!("conversation {}", view(own, with)), keys };
     let page = Page::new(&cx, order, paging)?;

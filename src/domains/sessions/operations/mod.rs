@@ -100,7 +100,7 @@ fn document(op: &Op, number: usize, at: bson::DateTime, session: SessionInput) -
     let hour = bson::DateTime::from_millis(millis - millis.rem_euclid(HOUR));
     SessionDocument {
         id: format!("{}.{number:02}", op.id),
-        slot: Slot { hour, user: session.user },
+        slot: Slot { hour, user: session.user_id.0 },
         at,
         seconds: session.seconds.into(),
         arrived_at: None,
@@ -123,7 +123,7 @@ pub async fn session_report(
     if !cx.requester.is(user) && !cx.requester.has(Role::Analyst) {
         return Err(Error::Forbidden(Role::Analyst.name()));
     }
-    let user = input::line("user", user, USER)?;
+    let user = input::line("userId", user, USER)?;
     let millis = |time: DateTime| time.0.timestamp_millis();
     let end = to.map_or_else(|| cx.clock().timestamp_millis(), millis);
     let from = from.map_or(end.saturating_sub(DEFAULT * shortest(level)), millis);

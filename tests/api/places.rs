@@ -128,6 +128,7 @@ impl Call<'_> {
         } else if let Some(TypeKind::Union(union)) = self.contract.find(name).map(|of| &of.kind) {
             let has = |member: &str| union.members.iter().any(|one| one.node.as_str() == member);
             selected.extend(has("NotFound").then_some("... on NotFound { what id }"));
+            selected.extend(has("InvalidInput").then_some("... on InvalidInput { field }"));
         }
         format!(
             "{operation}($it: {}!) {{ {}({}) {{ {} }} }}",

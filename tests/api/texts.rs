@@ -1,5 +1,7 @@
 //! What people write: what may stand in it, and how moments and amounts are written for them.
 
+mod changes;
+
 use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -397,6 +399,7 @@ async fn a_text_of_which_nothing_is_seen_is_refused_by_its_field() {
         texts_of_theaters(),
         texts_of_orders(),
         texts_of_the_game(),
+        changes::texts_of_changes(),
     ];
     let texts = texts.concat();
     let before = gateway.snapshot().await;

@@ -76,8 +76,10 @@ fn objects_of_a_room_that_is_switched_off_are_no_fields() {
         (&["people"], "type Work", "product("),
         (&["people"], "type Person", "images("),
         (&["categories"], "type Category", "images("),
+        (&["categories"], "type ContributorFacet", "person: Person"),
         (&["catalog", "categories", "comments", "people"], "type Book", "images("),
         (&["assets", "comments", "identities"], "type Asset", "parent: Content"),
+        (&["identities"], "type Identity", "user: User"),
         (&["identities"], "type UserReference", "user: User"),
         (
             &["assets", "comments", "identities", "queue", "social"],

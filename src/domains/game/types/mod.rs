@@ -77,7 +77,7 @@ object! {
         /// Gold of the shop, and of characters that were deleted here.
         gold: Long = Long(place.gold),
         /// Exits, at most one for each direction.
-        exits: Vec<PlaceExit> = exits(&place.exits),
+        exits: Vec<PlaceExit<'_>> = exits(&place.exits),
         /// Characters that are here, at most 100.
         players: Vec<Player<'_>> = players(&place.players),
         /// Things that lie here. What is in containers is in their `contents`.
@@ -150,7 +150,7 @@ object! {
         /// Whether things are sold and bought here.
         is_shop: bool = room.copy.is_shop,
         /// Exits, at most one for each direction.
-        exits: Vec<PlaceExit> = exits(&room.copy.exits),
+        exits: Vec<PlaceExit<'_>> = exits(&room.copy.exits),
         /// Characters that are here, this one among them.
         players: Vec<Player<'_>> = players(&room.copy.players),
         /// Things that lie here. What is in containers is in their `contents`.
@@ -160,12 +160,8 @@ object! {
     }
 }
 
-fn exits(exits: &[Exit]) -> Vec<PlaceExit> {
-    let exit = |exit: &Exit| PlaceExit {
-        direction: exit.direction,
-        place_id: NodeKind::PLACE.id(&exit.to),
-    };
-    exits.iter().map(exit).collect()
+fn exits(exits: &[Exit]) -> Vec<PlaceExit<'_>> {
+    exits.iter().map(PlaceExit).collect()
 }
 
 /// The characters that no unfinished move brings or takes away.
@@ -174,12 +170,22 @@ fn players(players: &[PlayerEntry]) -> Vec<Player<'_>> {
 }
 
 /// A way out of a place to another one. The way back is an exit of that place, if there is one.
-#[derive(Debug, SimpleObject)]
-pub struct PlaceExit {
-    /// Where the exit leads. A place has at most one exit in each direction.
-    pub direction: Direction,
-    /// Global id of the place that it leads to.
-    pub place_id: ID,
+#[derive(Debug, Clone, Copy)]
+pub struct PlaceExit<'a>(&'a Exit);
+
+object! {
+    /// A way out of a place to another one. The way back is an exit of that place, if there is one.
+    impl PlaceExit<'_> as exit {
+        /// Where the exit leads. A place has at most one exit in each direction.
+        direction: Direction = exit.0.direction,
+        /// Global id of the place that it leads to.
+        place_id: ID = NodeKind::PLACE.id(&exit.0.to),
+        /// The place that it leads to.
+        place(context)?: Option<Place> = {
+            let id = NodeKind::PLACE.id(&exit.0.to);
+            operations::place(cx(context), &id).await?.map(Place::from)
+        },
+    }
 }
 
 /// A character as others see it.

@@ -3,9 +3,12 @@
 use async_graphql::{Enum, InputObject, OneofObject, SimpleObject};
 
 use super::super::documents::{self, OrderDocument, Pieces, ReturnState, ShipmentState, Stage};
-use crate::graphql::{
-    prelude::*,
-    scalars::{DateTime, int},
+use crate::{
+    domains::catalog::{self, Product, ProductVariant},
+    graphql::{
+        prelude::*,
+        scalars::{DateTime, int},
+    },
 };
 
 /// State of an order together with its fulfilment. A `PLACED` order is as far as the piece of it that is least far; pieces
@@ -109,12 +112,31 @@ pub struct Shipment {
 }
 
 /// A number of pieces of one product.
-#[derive(Debug, SimpleObject)]
-pub struct PieceLine {
-    /// SKU of the product.
-    pub sku: ID,
-    /// Number of pieces.
-    pub quantity: i32,
+#[derive(Debug)]
+pub struct PieceLine(Pieces);
+
+object! {
+    /// A number of pieces of one product.
+    impl PieceLine as line {
+        /// SKU of the product or variant.
+        sku: ID = ID(line.0.sku.clone()),
+        /// The product as it is now. Null if it was deleted, or if the variant was deleted.
+        product(
+            context,
+            #[graphql(
+                desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names."
+            )]
+            locale: Option<LocaleTag>,
+        )?: Option<Product> = {
+            let found = catalog::operations::product_selling(app(context), &line.0.sku).await?;
+            found.map(|found| Product::of(found, locale))
+        },
+        /// The variant as it is now. Null if it was deleted, or if the pieces aren't of a variant.
+        variant(context)?: Option<ProductVariant> =
+            catalog::operations::variant(app(context), &line.0.sku).await?,
+        /// Number of pieces.
+        quantity: i32 = int(line.0.quantity),
+    }
 }
 
 /// Pieces of one shipment that the customer wants to return, or has returned.
@@ -150,9 +172,7 @@ pub struct OrderNote {
 }
 
 fn shown(lines: &[Pieces]) -> Vec<PieceLine> {
-    let line =
-        |line: &Pieces| PieceLine { sku: ID(line.sku.clone()), quantity: int(line.quantity) };
-    lines.iter().map(line).collect()
+    lines.iter().cloned().map(PieceLine).collect()
 }
 
 impl From<&documents::Shipment> for Shipment {

@@ -136,6 +136,13 @@ async fn a_day_has_a_budget_of_its_own() {
         "days": [day("2026-01-01", 3), day(today, 2)],
     });
     assert_eq!(found["data"]["campaignReport"], expected, "{found:#}");
+    // The report is a field of the campaign, and is read with it.
+    let part = "query($id: ID!, $from: Date!, $to: Date!) { campaign(id: $id) { report(from: $from, to: $to) {
+        total { impressions spentThousandths } days { date counts { impressions spent { minorUnits } } } } } }";
+    let variables = json!({ "id": id, "from": "2025-01-01", "to": today });
+    let found = super::advertiser(&gateway, "adv").explained(part, variables).await;
+    assert_eq!(found["data"]["campaign"]["report"], expected, "{found:#}");
+    assert_eq!(commands(&found), ["find campaigns"]);
     let found = report("2026-01-01", "2026-01-01").await;
     assert_eq!(found["data"]["campaignReport"]["total"]["impressions"], 3);
     let found = report("2026-01-02", "2026-01-01").await;

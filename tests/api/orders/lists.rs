@@ -46,9 +46,9 @@ async fn merchants_find_orders_by_stage_customer_product_time_and_number() {
     let newest = |at: &[usize]| at.iter().map(|at| orders[*at].clone()).collect::<Vec<_>>();
     assert_eq!(found(&merchant, json!({})).await, newest(&[4, 3, 2, 1, 0]));
     assert_eq!(found(&merchant, json!(null)).await, newest(&[4, 3, 2, 1, 0]));
-    assert_eq!(found(&merchant, json!({ "customer": "bob" })).await, newest(&[3, 2]));
+    assert_eq!(found(&merchant, json!({ "customerId": "bob" })).await, newest(&[3, 2]));
     assert_eq!(found(&merchant, json!({ "sku": "a" })).await, newest(&[4, 2, 0]));
-    assert_eq!(found(&merchant, json!({ "customer": "nobody" })).await, newest(&[]));
+    assert_eq!(found(&merchant, json!({ "customerId": "nobody" })).await, newest(&[]));
     let time = "query($id: ID!) { order(id: $id) { placedAt number customer } }";
     let third = merchant.field(time, json!({ "id": orders[2] })).await;
     // From an order to the other ones of its customer.
@@ -98,7 +98,7 @@ async fn merchants_find_orders_by_stage_customer_product_time_and_number() {
     assert_eq!(found(&merchant, json!({})).await, newest(&[4, 2, 1, 0]));
     gateway.assert_sound().await;
 
-    let two = json!({ "by": { "customer": "bob", "sku": "a" } });
+    let two = json!({ "by": { "customerId": "bob", "sku": "a" } });
     assert_eq!(merchant.error_code(ORDERS, two).await, "BAD_USER_INPUT");
     let timed = json!({ "by": { "number": number, "placedFrom": at } });
     assert_eq!(merchant.error_code(ORDERS, timed).await, "BAD_USER_INPUT");
@@ -177,7 +177,8 @@ async fn every_list_comes_in_pages_from_both_ends() {
         placed(&shopper, "none", &[("free", 1)]).await;
     }
     settled(&gateway).await;
-    for by in ["", "by: { stage: PLACED }", "by: { customer: \"ann\" }", "by: { sku: \"free\" }"] {
+    for by in ["", "by: { stage: PLACED }", "by: { customerId: \"ann\" }", "by: { sku: \"free\" }"]
+    {
         let list = if by.is_empty() { "orders(".to_owned() } else { format!("orders({by}") };
         let found = pages_both_ways(&gateway.merchant(), &list, "id").await;
         assert_eq!(found.len(), 5, "{by}");

@@ -48,8 +48,8 @@ fn selected_by_field(by: &OrdersBy) -> (Document, &'static str) {
     if let Some(stage) = by.stage {
         return (doc! { "stage": stored(&Stage::from(stage)) }, "stage_placed");
     }
-    if let Some(customer) = &by.customer {
-        return (doc! { "owner": customer }, "owner_placed");
+    if let Some(customer) = &by.customer_id {
+        return (doc! { "owner": customer.as_str() }, "owner_placed");
     }
     if let Some(sku) = &by.sku {
         return (doc! { "skus": sku.as_str() }, "skus_placed");

@@ -68,14 +68,14 @@ pub enum OrderBy {
     Number(String),
 }
 
-/// Filter of a list of orders. At most one of `stage`, `customer`, `sku`, `number`, `metadata` and `returnRequested` may be set; the
+/// Filter of a list of orders. At most one of `stage`, `customerId`, `sku`, `number`, `metadata` and `returnRequested` may be set; the
 /// range of times goes with each of them but `number`.
 #[derive(Debug, Default, InputObject)]
 pub struct OrdersBy {
     /// Orders at this stage.
     pub stage: Option<OrderStage>,
-    /// Orders of the customer with this user id, the subject of the customer's token.
-    pub customer: Option<String>,
+    /// Orders of this customer: the subject of the customer's tokens.
+    pub customer_id: Option<ID>,
     /// Orders that had a product or a variant with this SKU when they were placed, even if its line was lowered to zero
     /// since. The SKU of a product stands for its variants too. Orders of earlier versions are found once they have changed, or
     /// after `docgate check --repair`.

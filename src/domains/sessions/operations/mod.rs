@@ -100,7 +100,7 @@ fn document(op: &Op, number: usize, at: bson::DateTime, session: SessionInput) -
     let hour = bson::DateTime::from_millis(millis - millis.rem_euclid(HOUR));
     SessionDocument {
         id: format!("{}.{number:02}", op.id),
-        slot: Slot { hour, user: session.user },
+        slot: Slot { hour, user: session.user_id.0 },
         at,
         seconds: session.seconds.into(),
         arrived_at: None,
@@ -123,7 +123,7 @@ pub async fn session_report(
     if !cx.requester.is(user) && !cx.requester.has(Role::Analyst) {
         return Err(Error::Forbidden(Role::Analyst.name()));
     }
-    let user = input::line("user", user, USER)?;
+    let user = input::line("userId", user, USER)?;
     // The fault is one of the time that the caller has given.
     let (given, order) = match to {
         Some(_) => ("to", "must be after from"),

@@ -121,7 +121,7 @@ async fn an_erased_person_is_nowhere_and_what_stays_adds_up() {
     let claimed = gateway.service().field(CLAIM, json!({ "input": name })).await;
     assert_eq!(claimed["__typename"], "Identity", "{claimed:#}");
     let at = docgate::app::rfc3339(gateway.app.clock());
-    let session = json!({ "sessions": [{ "user": EVE, "at": at, "seconds": 5 }] });
+    let session = json!({ "sessions": [{ "userId": EVE, "at": at, "seconds": 5 }] });
     gateway.service().field(RECORD, json!({ "input": session })).await;
     let event = json!({ "at": at, "host": "192.0.2.1", "site": "shop.example", "path": "/a",
         "user": EVE, "userAgent": "mine" });

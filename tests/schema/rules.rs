@@ -113,9 +113,10 @@ fn references_in_inputs_have_one_form() {
 /// What inputs take as an `Int` is an `Int` in answers, but for sums and for other things of the same name.
 #[test]
 fn what_fits_an_int_is_one() {
-    const LONGER: [&str; 5] = [
+    const LONGER: [&str; 6] = [
         "NoRoom.capacity",
         "PriceFacet.max",
+        "PriceFacet.min",
         "SessionPeriod.count",
         "SessionReport.count",
         // Stacks are merged.

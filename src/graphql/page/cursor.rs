@@ -1,18 +1,21 @@
 //! Cursors: the signature of a list, and the sort keys of a document.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use mongodb::bson::{self, Bson, RawBsonRef, RawDocument, doc};
+use mongodb::bson::{self, Bson, RawBsonRef, RawDocument};
+use serde::Serialize;
 
 use crate::error::Error;
 
-/// Field of a cursor: the signature of its list.
-const LIST: &str = "list";
-/// Field of a cursor: the sort keys of its document.
-const KEYS: &str = "keys";
+/// Content of a cursor: the signature of its list, and the sort keys of its document.
+#[derive(Serialize)]
+struct Cursor<'a> {
+    list: &'a str,
+    keys: Vec<Bson>,
+}
 
 /// The cursor of the document with these sort keys, in the list with this signature.
 pub(super) fn encode(keys: Vec<Bson>, signature: &str) -> String {
-    let cursor = doc! { LIST: signature, KEYS: keys };
+    let cursor = Cursor { list: signature, keys };
     BASE64.encode(bson::serialize_to_vec(&cursor).unwrap_or_default())
 }
 
@@ -35,10 +38,10 @@ pub(super) fn decode(
 /// a client can nest it so deeply that the stack overflows, which ends the process.
 fn read(bytes: &[u8], signature: &str) -> Option<Vec<Bson>> {
     let cursor = RawDocument::from_bytes(bytes).ok()?;
-    if cursor.get_str(LIST).ok()? != signature {
+    if cursor.get_str("list").ok()? != signature {
         return None;
     }
-    cursor.get_array(KEYS).ok()?.into_iter().map(|key| comparable(key.ok()?)).collect()
+    cursor.get_array("keys").ok()?.into_iter().map(|key| comparable(key.ok()?)).collect()
 }
 
 /// A value for comparisons. A pattern or a document isn't one, as it could change the meaning of the query.
@@ -56,6 +59,8 @@ fn comparable(key: RawBsonRef<'_>) -> Option<Bson> {
 
 #[cfg(test)]
 mod tests {
+    use mongodb::bson::doc;
+
     use super::*;
 
     /// A cursor whose only key is an array in an array, this many times.

@@ -1,5 +1,6 @@
 //! `docgate person`: what is held of a person, and that it goes.
 
+mod beside;
 mod cuts;
 
 use std::time::Duration;

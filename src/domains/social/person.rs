@@ -63,13 +63,14 @@ pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
             Err(Stop::Refused(_)) => {}
         }
     }
-    // Votes that a run that was cut has given to nobody yet.
-    for id in persons::ids(app, "votes", "_id", &erasing.pseudonym).await? {
-        votes::give(app, &id).await?;
-    }
     for id in persons::ids(app, "votes", "_id", &erasing.subject).await? {
         votes::pass_on(app, &id, &erasing.pseudonym).await?;
         erasing.ends("votes");
+    }
+    // Votes that a run that was cut has given to nobody yet. The person's own ones are removed by now: if a post counted both,
+    // its number would stay too high.
+    for id in persons::ids(app, "votes", "_id", &erasing.pseudonym).await? {
+        votes::give(app, &id).await?;
     }
     Ok(())
 }

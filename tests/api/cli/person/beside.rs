@@ -1,15 +1,19 @@
-//! What goes on beside an erasure.
+//! What goes on beside an erasure, or between two runs of one that is cut.
 
 use docgate::domains::persons;
 use serde_json::json;
 
-use super::{COMMENT, EVE, erased, places_of};
+use super::{COMMENT, EVE, VOTE, erased, places_of, votes};
 use crate::{
     ads,
     orders::fulfilment::{change, packed},
     shop::{account, placed, settled, stocked},
     social::{deliver, does, people, posted_with},
-    support::{Gateway, direct::in_time, proxy::Seen},
+    support::{
+        Gateway,
+        direct::in_time,
+        proxy::{Cut, Seen},
+    },
 };
 
 /// A merchant's call has read the order before the erasure, and writes its lists of shipments and returns after it.
@@ -45,6 +49,35 @@ async fn a_change_of_an_order_brings_no_erased_text_back() {
     for text in [EVE, "tracked-4711", "said-by-eve"] {
         assert_eq!(places_of(&gateway, text).await, [], "{text}");
     }
+    gateway.assert_sound().await;
+}
+
+/// Two runs are cut when the vote exists under both names. Another one votes before the third run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vote_counts_once_while_it_is_given_to_the_pseudonym() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &[EVE, "bob"]).await;
+    let poll = json!({ "audience": "PUBLIC", "text": "which?",
+        "detail": { "poll": { "choices": ["this", "that"] } } });
+    let poll = posted_with(&gateway, "bob", poll).await;
+    let vote = json!({ "postId": poll, "choice": 0 });
+    does(&gateway, EVE, VOTE, vote.clone()).await;
+    deliver(&gateway).await;
+    for _ in 0..2 {
+        let cut = gateway.sibling_behind_proxy().await;
+        let proxy = cut.proxy.as_ref().expect("a proxy");
+        proxy.count_only(|seen| seen.collection == "votes" && seen.command == "delete");
+        proxy.cut_all_from(0, Cut::Refused);
+        persons::erase(&cut.app, EVE, false).await.expect_err("it is cut");
+        assert_eq!(gateway.stored("votes").await.len(), 2, "one under each name");
+    }
+    does(&gateway, "bob", VOTE, vote).await;
+    assert_eq!(votes(&gateway, &poll).await, 2);
+    deliver(&gateway).await;
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(votes(&gateway, &poll).await, 2);
+    assert_eq!(gateway.stored("votes").await.len(), 2);
+    assert_eq!(places_of(&gateway, EVE).await, []);
     gateway.assert_sound().await;
 }
 

@@ -101,7 +101,7 @@ pub(super) fn set_exit(
         "version": { "$add": ["$version", 1] },
         "pendingAt": { "$ifNull": ["$pendingAt", "$$NOW"] },
     };
-    places(app).set(both(doc! { "_id": place }, guard), set)
+    places(app).set(both(doc! { "_id": place }, guard), set).numbered()
 }
 
 /// Brings the copies of a place up to date. Returns the number of characters that had an older one.

@@ -4,15 +4,18 @@ use crate::mongo::personal::{Field, Find, Personal};
 
 /// See [`Room::personal`](crate::domains::Room::personal).
 pub(super) const PERSONAL: &[Personal] = &[
-    Personal::of(
-        "adZones",
-        Find::Walk,
-        &[Field::replaces("publisher"), Field::replaces("ads[].advertiser")],
-    ),
+    // Before the zones, which have copies of it.
     Personal::of(
         "campaigns",
         Find::Index("advertiser", "advertiser"),
         &[Field::replaces("advertiser")],
+    )
+    // Its flow writes the advertiser to zones.
+    .unless(&["due"], |campaign, _| campaign.contains_key("due")),
+    Personal::of(
+        "adZones",
+        Find::Walk,
+        &[Field::replaces("publisher"), Field::replaces("ads[].advertiser")],
     ),
     Personal::nothing("adClicks", "clicks, without the visitors"),
     Personal::nothing(

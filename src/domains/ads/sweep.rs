@@ -7,14 +7,14 @@ use super::{
     documents::{CampaignDocument, EventDocument},
     operations::{end, finish, finish_event, refresh, retire_marks},
     store::{
-        campaigns::list_older,
+        campaigns::{campaigns, list_older},
         events::{self, events},
         profiles,
     },
 };
 use crate::{app::App, flow::Sweep};
 
-/// Maximum number of documents of each kind per pass.
+/// Number of documents of one kind that one command reads.
 const LIMIT: i64 = 200;
 /// How long clicks are kept after their tokens have expired. The clocks of gateways differ by less.
 const MARGIN: Duration = Duration::from_secs(3_600);
@@ -30,11 +30,16 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let over = list_older(app, ("liveUntil", "live"), now, LIMIT).await;
     sweep.each(over, name, |of| async move { end(app, &of.id).await }).await;
 
-    let uncounted = events(app).list_older(("due", "due"), before, LIMIT).await;
+    // Clicks on a campaign with too many marks stay at the front, and so do campaigns whose marks are still needed.
+    let uncounted = |from| events(app).list_between(("due", "due"), from, before, LIMIT);
+    let at = |event: &EventDocument, _| event.due;
     let of_event = |event: &EventDocument| format!("click {}", event.id);
-    sweep.each(uncounted, of_event, |of| async move { finish_event(app, &of).await }).await;
-    let marked = list_older(app, ("marksAt", "marks"), before, LIMIT).await;
-    sweep.each(marked, name, |of| async move { retire_marks(app, &of, before).await }).await;
+    let count = |of: EventDocument| async move { finish_event(app, &of).await };
+    sweep.each_page("clicks", LIMIT, uncounted, at, of_event, count).await;
+    let marked = |from| campaigns(app).list_between(("marksAt", "marks"), from, before, LIMIT);
+    let at = |campaign: &CampaignDocument, _| campaign.marks_at;
+    let retire = |of: CampaignDocument| async move { retire_marks(app, &of, before).await };
+    sweep.each_page("marks of clicks", LIMIT, marked, at, name, retire).await;
 
     let age = Duration::from_secs(app.config().ads_refresh_seconds);
     let rated = list_older(app, ("ratedAt", "rated"), sweep.earlier(age), LIMIT).await;

@@ -32,9 +32,12 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     };
     sweep.each(found, |found| found.id.clone(), resolve).await;
 
-    let pending = store::list_pending(app, before).await;
+    // A place that changes all the time stays at the front.
+    let pending = |from| store::list_pending(app, from, before);
+    let at = |found: &PlaceDocument, _| found.pending_at;
+    let id = |found: &PlaceDocument| found.id.clone();
     let spread = |found: PlaceDocument| async move {
         operations::spread(app, &found.id).await.map(|is_ended| is_ended.is_some())
     };
-    sweep.each(pending, |found| found.id.clone(), spread).await;
+    sweep.each_page("copies of places", store::SWEPT, pending, at, id, spread).await;
 }

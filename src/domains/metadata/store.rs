@@ -48,7 +48,7 @@ pub(super) fn set(
         "version": literal(next),
         "pairs": { "$sortArray": { "input": pairs, "sortBy": { "key": 1 } } },
     });
-    owners(app, owner).set(guard, doc! { "meta": meta })
+    owners(app, owner).set(guard, doc! { "meta": meta }).numbered()
 }
 
 /// The version of an owner without metadata. No random or derived id is as short.

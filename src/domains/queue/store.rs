@@ -182,9 +182,16 @@ pub(super) async fn remove_oldest_dead(app: &App, by: Option<&str>, limit: i64) 
     jobs(app).remove_many(doc! { "_id": { "$in": ids }, "deadAt": guard }).await
 }
 
-/// Claims a READY job until `until`.
-pub(super) fn claim(app: &App, id: &str, claim: &Claim, until: DateTime) -> Guarded<JobDocument> {
-    let guard = doc! { "_id": id, "state": stored(&JobState::Ready) };
+/// Claims a job that was read as READY, until `until`. A job that becomes READY again has another rank, so a copy of the command
+/// that arrives late can't claim it.
+pub(super) fn claim(
+    app: &App,
+    job: &JobDocument,
+    claim: &Claim,
+    until: DateTime,
+) -> Guarded<JobDocument> {
+    let (id, rank) = (&job.id, job.ready.as_ref().map(|place| place.rank));
+    let guard = doc! { "_id": id, "state": stored(&JobState::Ready), "ready.rank": rank };
     let set = doc! {
         "state": literal(stored(&JobState::Claimed)),
         "due": until,

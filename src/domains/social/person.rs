@@ -28,11 +28,11 @@ pub(super) const PERSONAL: &[Personal] = &[
             Field::blanks("comments[].by", TEXT),
         ],
     )
-    // A post of the person is deleted first, by its operation.
-    .unless(&["delivering", "deletedAt"], |post, subject| {
+    // A post of the person is deleted first, by its operation. What is being copied would be written to feeds again.
+    .unless(&["delivering", "due", "deletedAt"], |post, subject| {
         let by = post.get_document("shown").and_then(|shown| shown.get_str("by"));
-        post.contains_key("delivering")
-            || !post.contains_key("deletedAt") && by.is_ok_and(|by| by == subject)
+        let is_being_copied = post.contains_key("due") || by.is_ok_and(|by| by == subject);
+        post.contains_key("delivering") || !post.contains_key("deletedAt") && is_being_copied
     }),
     Personal::copies(
         "feedPages",
@@ -63,13 +63,14 @@ pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
             Err(Stop::Refused(_)) => {}
         }
     }
-    // Votes that a run that was cut has given to nobody yet.
-    for id in persons::ids(app, "votes", "_id", &erasing.pseudonym).await? {
-        votes::give(app, &id).await?;
-    }
     for id in persons::ids(app, "votes", "_id", &erasing.subject).await? {
         votes::pass_on(app, &id, &erasing.pseudonym).await?;
         erasing.ends("votes");
+    }
+    // Votes that a run that was cut has given to nobody yet. The person's own ones are removed by now: if a post counted both,
+    // its number would stay too high.
+    for id in persons::ids(app, "votes", "_id", &erasing.pseudonym).await? {
+        votes::give(app, &id).await?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{app::App, flow::Sweep};
 
-/// Maximum number of documents of each kind per pass.
+/// Number of documents of one kind that one command reads.
 const LIMIT: i64 = 200;
 
 /// Counts votes that weren't counted, brings copies up to date, begins deliveries and markings that were cut, decides about
@@ -38,11 +38,12 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         )
         .await;
 
-    let cut = posts(app).list_older(("delivering", "delivering"), before, LIMIT).await;
-    // The jobs end it.
+    // Jobs end deliveries and markings. Until then these stay at the front of their lists.
+    let cut = |from| posts(app).list_between(("delivering", "delivering"), from, before, LIMIT);
+    let at = |post: &PostDocument, _| post.delivering;
     let begin =
         |post: PostDocument| async move { begin_delivery(app, &post.id).await.map(|()| false) };
-    sweep.each(cut, name, begin).await;
+    sweep.each_page("deliveries", LIMIT, cut, at, name, begin).await;
 
     let undecided = edges(app).list_older(("due", "due"), before, LIMIT).await;
     let name = |edge: &EdgeDocument| format!("edge {}", edge.id);
@@ -50,14 +51,16 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         .each(undecided, name, |edge| async move { decide_mark(app, &edge).await.map(|()| true) })
         .await;
     let name = |user: &UserDocument| format!("user {}", user.id);
-    let unmarked = users(app).list_older(("celebrityAt", "celebrities"), before, LIMIT).await;
-    // The jobs end it.
+    let unmarked =
+        |from| users(app).list_between(("celebrityAt", "celebrities"), from, before, LIMIT);
+    let at = |user: &UserDocument, _| user.celebrity_at;
     let begin =
         |user: UserDocument| async move { begin_marking(app, &user.id).await.map(|()| false) };
-    sweep.each(unmarked, name, begin).await;
-    let cut = users(app).list_older(("marking", "marking"), before, LIMIT).await;
+    sweep.each_page("users without marks", LIMIT, unmarked, at, name, begin).await;
+    let cut = |from| users(app).list_between(("marking", "marking"), from, before, LIMIT);
+    let at = |user: &UserDocument, _| user.marking;
     let add = |user: UserDocument| async move { add_marking(app, &user).await.map(|()| false) };
-    sweep.each(cut, name, add).await;
+    sweep.each_page("markings", LIMIT, cut, at, name, add).await;
 
     let name = |post: &PostDocument| format!("post {}", post.id);
     let expired = sweep.ops_expired_before().min(before);

@@ -46,7 +46,9 @@ pub(super) fn add(
         ] },
     };
     let applied = doc! { "_id": ALL, "topics.ring": &topic.ring };
-    topics(app).guarded(guard, doc! { "$push": { "topics": stored(topic) } }).applied_if(applied)
+    let push = doc! { "$push": { "topics": stored(topic) } };
+    // Once the topic was deleted, a copy that arrived late would list it again.
+    topics(app).guarded(guard, push).applied_if(applied).numbered()
 }
 
 /// Notes that the topic's ring exists.

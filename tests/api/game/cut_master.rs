@@ -2,9 +2,11 @@
 
 use serde_json::json;
 
-use super::{arrows, cuts::Scene, quiet, seen};
+use super::{World, arrows, cuts::Scene, quiet, seen};
 use crate::support::{
+    Gateway,
     cuts::{self, Case},
+    proxy::Seen,
     short_bounds,
 };
 
@@ -85,4 +87,24 @@ async fn places_and_items_are_created_once_wherever_it_is_cut() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_an_exit_undoes_no_later_change() {
+    let base = Gateway::start().await;
+    let World { hall, garden } = World::new(&base).await;
+    quiet(&base).await;
+    let is_exit = |seen: &Seen| seen.collection == "places" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| {
+        let close = json!({ "placeId": hall, "direction": "NORTH" });
+        gateway.master().made("setExit", close).await;
+    };
+    let later = async || {
+        let open = json!({ "placeId": hall, "direction": "NORTH", "toPlaceId": garden });
+        base.master().made("setExit", open).await;
+    };
+    cuts::with_late_copy(&base, is_exit, first, later).await;
+    assert_eq!(seen(&base, &hall).await["exits"], json!([{ "direction": "NORTH" }]));
+    quiet(&base).await;
+    base.assert_sound().await;
 }

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{NODE, SET, change, keys, product, seen, set, text};
-use crate::support::{Gateway, cuts, short_bounds};
+use crate::support::{Gateway, cuts, proxy::Seen, short_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_and_values_that_cant_be_used_are_refused_by_their_field() {
@@ -172,4 +172,21 @@ async fn a_change_that_is_cut_anywhere_is_made_once() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_change_undoes_no_later_one() {
+    let base = Gateway::start().await;
+    let owner = product(&base, "a").await;
+    let is_change = |seen: &Seen| seen.collection == "products" && seen.command == "findAndModify";
+    let colour = async |gateway: &Gateway, colour: &str| {
+        let done = set(&gateway.merchant(), &owner, json!([text("colour", colour)])).await;
+        assert_eq!(done["__typename"], "MetadataChange", "{done:#}");
+    };
+    let first = async |gateway: &Gateway| colour(gateway, "red").await;
+    let later = async || colour(&base, "blue").await;
+    cuts::with_late_copy(&base, is_change, first, later).await;
+    let found = base.merchant().field(NODE, json!({ "id": owner })).await;
+    assert_eq!(found["metadata"]["colour"]["text"], "blue", "{found:#}");
+    base.assert_sound().await;
 }

@@ -5,10 +5,10 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
-    CLAIM, COMPLETE, ENQUEUE, FAIL, HEARTBEAT, RETRY, claimed, enqueued, fail, operator, producer,
-    state, text, with, worker,
+    CLAIM, COMPLETE, ENQUEUE, FAIL, HEARTBEAT, RETRY, claimed, end_lease, enqueued, fail, operator,
+    producer, state, text, with, worker,
 };
-use crate::support::{Gateway, cuts, key, short_bounds};
+use crate::support::{Gateway, cuts, key, proxy::Seen, short_bounds};
 
 /// Sends a mutation, and returns its answer if there is one.
 pub async fn sent(client: crate::support::Client, query: &str, input: Value) -> Option<Value> {
@@ -141,4 +141,24 @@ async fn a_retry_that_is_cut_anywhere_brings_the_job_back() {
         },
     )
     .await;
+}
+
+/// When the first copy of the claim's command arrives, the lease has ended, and the job waits for another worker.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_claim_takes_no_job_from_others() {
+    let base = Gateway::start().await;
+    let id = enqueued(&base, "mail", "a").await;
+    let is_claim = |seen: &Seen| seen.collection == "jobs" && seen.command == "update";
+    let first = async |gateway: &Gateway| assert_eq!(claimed(gateway, "mail").await.0, id);
+    let later = async || {
+        end_lease(&base, &id).await;
+        base.sweep_room(&docgate::domains::queue::ROOM).await;
+        assert_eq!(state(&base, &id).await, "READY");
+    };
+    cuts::with_late_copy(&base, is_claim, first, later).await;
+    assert_eq!(state(&base, &id).await, "READY");
+    assert_eq!(claimed(&base, "mail").await.0, id);
+    let job = base.raw("jobs").find_one(doc! { "_id": key(&id) }).await.expect("read");
+    assert_eq!(job.expect("the job").get_i32("attempts").expect("a number"), 2);
+    base.assert_sound().await;
 }

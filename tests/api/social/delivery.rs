@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::future::join_all;
+use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
@@ -152,4 +153,28 @@ async fn new_followers_of_celebrities_see_posts_from_then_on() {
     }
     assert_eq!(all_news(&gateway, "early", Value::Null, 7).await.len(), 27);
     gateway.assert_sound().await;
+}
+
+/// More posts are being delivered than one command of the sweep reads. Their jobs have to end that, so they stay.
+#[tokio::test(flavor = "multi_thread")]
+async fn posts_that_are_being_delivered_hold_up_no_others() {
+    let gateway = Gateway::with(short_bounds).await;
+    people(&gateway, &["ann"]).await;
+    let cut = key(&posted(&gateway, "ann", "cut").await);
+    let posts = gateway.raw("posts");
+    let post = posts.find_one(doc! { "_id": &cut }).await.expect("read").expect("the post");
+    let before = |number: i64| {
+        let (mut post, id) = (post.clone(), format!("before-{number}"));
+        post.get_document_mut("shown").expect("a copy").insert("id", &id);
+        post.insert("_id", id);
+        post.insert("delivering", DateTime::from_millis(number));
+        post
+    };
+    posts.insert_many((1..=250).map(before)).await.expect("inserted");
+    gateway.raw("jobs").delete_many(doc! {}).await.expect("removed");
+    gateway.sweep().await;
+    let jobs = gateway.stored("jobs").await;
+    let of_cut =
+        |job: &&Document| job.get_str("payload").is_ok_and(|payload| payload.contains(&cut));
+    assert_eq!(jobs.iter().filter(of_cut).count(), 1, "of {}", jobs.len());
 }

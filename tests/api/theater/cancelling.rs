@@ -1,18 +1,20 @@
 //! Screenings that are cancelled.
 
+use futures_util::future::join_all;
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
-    PRICES, assert_map, begin, booking, cancel_screening, cancelling_screening, check_out,
-    checking_out, complete, hall, hold, holding_seats, id_of, open, receipt, receipt_of, refunding,
-    said, screening_in, stored, theater,
+    PRICES, alter, assert_map, begin, booking, cancel_screening, cancelling_screening, check_out,
+    checking_out, complete, hall, hold, holding_seats, id_of, map, open, receipt, receipt_of,
+    refunding, said, screening_in, stored, theater,
 };
 use crate::{
     shop::{account, balance, settled},
     support::{
         Gateway,
         cuts::{self, Case},
-        pages_both_ways, short_bounds,
+        key, pages_both_ways, short_bounds,
     },
 };
 
@@ -220,4 +222,33 @@ async fn a_merchant_lists_the_receipts_of_a_screening() {
     for stranger in [gateway.shopper("ann"), gateway.service()] {
         assert_eq!(stranger.error_code(query, json!({ "id": one })).await, "FORBIDDEN");
     }
+}
+
+/// More bookings than are released at once. One of the first can't be: a later release has written it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_booking_that_cant_be_released_holds_up_no_others() {
+    let gateway = Gateway::start().await;
+    let row = "A".repeat(110);
+    let screening = hall(&gateway, &[row.as_str()]).await;
+    let ann = gateway.shopper("ann");
+    let seats: Vec<i32> = (1..=110).collect();
+    let mut bookings = Vec::new();
+    for some in seats.chunks(10) {
+        let (ann, screening) = (&ann, &screening);
+        let each = some
+            .iter()
+            .map(|seat| async move { holding_seats(ann, screening, &[("A", *seat)]).await });
+        bookings.extend(join_all(each).await);
+    }
+    // They are released in the order of their ids.
+    bookings.sort_by_key(|id| key(id));
+    alter(&gateway, "bookings", &bookings[0], doc! { "v": 99 }).await;
+    assert_eq!(said(&cancel_screening(&gateway, &screening).await), "Screening");
+    settled(&gateway).await;
+    assert_eq!(map(&gateway, &screening).await.1, 109);
+    alter(&gateway, "bookings", &bookings[0], doc! { "v": 1 }).await;
+    cancel_screening(&gateway, &screening).await;
+    settled(&gateway).await;
+    assert_eq!(map(&gateway, &screening).await.1, 110);
+    gateway.assert_sound().await;
 }

@@ -4,7 +4,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{CREATE, DELETE, FOLLOW, Follower, PUBLISH, TOPICS, created, operator, publish};
-use crate::support::{Client, Gateway, cuts, short_bounds};
+use crate::support::{Client, Gateway, cuts, proxy::Seen, short_bounds};
 
 /// Sends a mutation, and returns its answer if there is one.
 async fn sent(client: Client, query: &str, input: Value) -> Option<Value> {
@@ -140,4 +140,20 @@ async fn what_arrives_after_a_deletion_is_swept() {
     gateway.assert_sound().await;
     let names = gateway.database.list_collection_names().await.expect("names");
     assert!(names.iter().all(|name| !name.starts_with("topic_")), "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_creation_lists_no_deleted_topic() {
+    let base = Gateway::start().await;
+    created(&base, "first", 4_096).await;
+    let is_added = |seen: &Seen| seen.collection == "topics" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| created(gateway, "prices", 4_096).await;
+    let later = async || {
+        let input = json!({ "input": { "name": "prices" } });
+        let deleted = operator(&base).field(DELETE, input).await;
+        assert_eq!(deleted["__typename"], "DeletedTopic", "{deleted:#}");
+    };
+    cuts::with_late_copy(&base, is_added, first, later).await;
+    assert_eq!(names(&base).await, ["first"]);
+    base.assert_sound().await;
 }

@@ -101,7 +101,7 @@ pub(super) fn set_exit(
         "version": { "$add": ["$version", 1] },
         "pendingAt": { "$ifNull": ["$pendingAt", "$$NOW"] },
     };
-    places(app).set(both(doc! { "_id": place }, guard), set)
+    places(app).set(both(doc! { "_id": place }, guard), set).numbered()
 }
 
 /// Brings the copies of a place up to date. Returns the number of characters that had an older one.
@@ -123,17 +123,21 @@ pub(super) async fn remove_character(app: &App, id: &str, mark: &Mark) -> Result
     Ok(characters(app).remove(marked).await.decided()?.is_some())
 }
 
-/// Maximum number of documents of each kind per pass of the sweep.
-const SWEPT: i64 = 500;
+/// Number of documents of one kind that one command of the sweep reads.
+pub(super) const SWEPT: i64 = 500;
 
 /// Documents with a mark from before `before`, the oldest first.
 pub(super) async fn list_marked<T: Stored>(app: &App, before: DateTime) -> Result<Vec<T>> {
     app.collection().list_older(("markedAt", "marked_at"), before, SWEPT).await
 }
 
-/// Places whose copies are older since before `before`.
-pub(super) async fn list_pending(app: &App, before: DateTime) -> Result<Vec<PlaceDocument>> {
-    places(app).list_older(("pendingAt", "pending_at"), before, SWEPT).await
+/// Places whose copies are older since a time from `from` on and before `before`, the oldest first.
+pub(super) async fn list_pending(
+    app: &App,
+    from: DateTime,
+    before: DateTime,
+) -> Result<Vec<PlaceDocument>> {
+    places(app).list_between(("pendingAt", "pending_at"), from, before, SWEPT).await
 }
 
 /// Calls `each` for every document of a kind.

@@ -225,7 +225,7 @@ async fn claim_one(
         end: None,
     };
     let until = DateTime::from_millis(now.timestamp_millis() + millis(wanted.lease));
-    match store::claim(app, &job.id, &claim, until).done().await {
+    match store::claim(app, &job, &claim, until).done().await {
         Outcome::Applied(()) => {
             job.state = JobState::Claimed;
             job.ready = None;

@@ -71,11 +71,14 @@ async fn release_all(app: &App, screening: &ScreeningDocument) -> Result<()> {
     let mut holders: Vec<&str> = screening.holds.iter().map(|hold| &*hold.booking_id).collect();
     holders.sort_unstable();
     holders.dedup();
+    let mut all = Ok(());
     for some in holders.chunks(BATCH) {
         let each = some.iter().map(|booking| release(app, booking, &screening.id));
-        batched(join_all(each)).await.into_iter().collect::<Result<()>>()?;
+        let released = batched(join_all(each)).await.into_iter().collect::<Result<()>>();
+        // One that can't be released now doesn't hold up the others, each time that the sweep comes.
+        all = all.and(released);
     }
-    Ok(())
+    all
 }
 
 /// Cancels all paid receipts with seats of a screening.

@@ -1,5 +1,6 @@
 //! `docgate person`: what is held of a person, and that it goes.
 
+mod beside;
 mod cuts;
 mod guests;
 
@@ -60,6 +61,14 @@ async fn places_of(gateway: &Gateway, text: &str) -> Vec<(String, String)> {
         Some((name, document?))
     });
     found.collect()
+}
+
+/// Number of votes for the first choice of a poll.
+async fn votes(gateway: &Gateway, poll: &str) -> Value {
+    let query =
+        "query($id: ID!) { post(id: $id) { detail { ... on PollDetail { choices { votes } } } } }";
+    let post = gateway.shopper("bob").field(query, json!({ "id": poll })).await;
+    post["detail"]["choices"][0]["votes"].clone()
 }
 
 async fn owners(gateway: &Gateway, collection: &str, ids: &[String]) -> Vec<String> {
@@ -159,10 +168,7 @@ async fn an_erased_person_is_nowhere_and_what_stays_adds_up() {
     let account = account.expect("an account with money stays");
     assert_eq!(account.get_i64("balance").expect("a balance"), 700);
     assert_eq!(account.get_str("state").expect("a state"), "OPEN");
-    let votes =
-        "query($id: ID!) { post(id: $id) { detail { ... on PollDetail { choices { votes } } } } }";
-    let votes = gateway.shopper("bob").field(votes, json!({ "id": poll })).await;
-    assert_eq!(votes["detail"]["choices"][0]["votes"], 1, "{votes:#}");
+    assert_eq!(votes(&gateway, &poll).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

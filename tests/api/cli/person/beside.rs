@@ -1,0 +1,124 @@
+//! What goes on beside an erasure, or between two runs of one that is cut.
+
+use docgate::domains::persons;
+use serde_json::json;
+
+use super::{COMMENT, EVE, VOTE, erased, places_of, votes};
+use crate::{
+    ads,
+    orders::fulfilment::{change, packed},
+    shop::{account, placed, settled, stocked},
+    social::{deliver, does, people, posted_with},
+    support::{
+        Gateway,
+        direct::in_time,
+        proxy::{Cut, Seen},
+    },
+};
+
+/// A merchant's call has read the order before the erasure, and writes its lists of shipments and returns after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_an_order_brings_no_erased_text_back() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 50).await;
+    let client = gateway.shopper(EVE);
+    let purse = account(&gateway, EVE, 1_000).await;
+    let order = placed(&client, &purse, &[("a", 3)]).await;
+    settled(&gateway).await;
+    assert_eq!(packed(&gateway, &order, "a", 1).await, 1);
+    let input = json!({ "shipmentNumber": 1, "carrier": "Post", "tracking": "tracked-4711" });
+    let shipped = change(&gateway.merchant(), "shipOrder", &order, input).await;
+    assert_eq!(shipped["__typename"], "Order", "{shipped:#}");
+    let input = json!({ "shipmentNumber": 1, "reason": "said-by-eve" });
+    let asked = change(&client, "requestReturn", &order, input).await;
+    assert_eq!(asked["__typename"], "Order", "{asked:#}");
+
+    let slow = gateway.sibling_behind_proxy().await;
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    let is_commit = |seen: &Seen| seen.collection == "orders" && seen.command == "findAndModify";
+    let mut meeting = proxy.meet(is_commit);
+    let merchant = slow.merchant();
+    let lines = json!({ "lines": [{ "sku": "a", "quantity": 1 }] });
+    let (done, ()) = tokio::join!(change(&merchant, "packOrder", &order, lines), async {
+        meeting.arrived().await;
+        erased(&gateway, &gateway.app, EVE).await;
+        meeting.end();
+    });
+    assert_eq!(done["__typename"], "Order", "{done:#}");
+    assert_eq!(done["shipments"].as_array().map(Vec::len), Some(2), "{done:#}");
+    for text in [EVE, "tracked-4711", "said-by-eve"] {
+        assert_eq!(places_of(&gateway, text).await, [], "{text}");
+    }
+    gateway.assert_sound().await;
+}
+
+/// Two runs are cut when the vote exists under both names. Another one votes before the third run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vote_counts_once_while_it_is_given_to_the_pseudonym() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &[EVE, "bob"]).await;
+    let poll = json!({ "audience": "PUBLIC", "text": "which?",
+        "detail": { "poll": { "choices": ["this", "that"] } } });
+    let poll = posted_with(&gateway, "bob", poll).await;
+    let vote = json!({ "postId": poll, "choice": 0 });
+    does(&gateway, EVE, VOTE, vote.clone()).await;
+    deliver(&gateway).await;
+    for _ in 0..2 {
+        let cut = gateway.sibling_behind_proxy().await;
+        let proxy = cut.proxy.as_ref().expect("a proxy");
+        proxy.count_only(|seen| seen.collection == "votes" && seen.command == "delete");
+        proxy.cut_all_from(0, Cut::Refused);
+        persons::erase(&cut.app, EVE, false).await.expect_err("it is cut");
+        assert_eq!(gateway.stored("votes").await.len(), 2, "one under each name");
+    }
+    does(&gateway, "bob", VOTE, vote).await;
+    assert_eq!(votes(&gateway, &poll).await, 2);
+    deliver(&gateway).await;
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(votes(&gateway, &poll).await, 2);
+    assert_eq!(gateway.stored("votes").await.len(), 2);
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    gateway.assert_sound().await;
+}
+
+/// A campaign is launched: the ads that are still to be written to its zone name the advertiser.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_waits_for_a_campaign_that_is_copied_to_zones() {
+    let gateway = Gateway::start().await;
+    ads::zone(&gateway, "top").await;
+    let slow = gateway.sibling_behind_proxy().await;
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    let is_copy = |seen: &Seen| seen.collection == "adZones" && seen.command == "update";
+    let mut meeting = proxy.meet(is_copy);
+    let plan = ads::plan(&slow, &["top"]);
+    let (launched, waits) = tokio::join!(ads::launch_as(&slow, EVE, plan), async {
+        meeting.arrived().await;
+        let first = in_time(async || persons::erase(&gateway.app, EVE, false).await).await;
+        meeting.end();
+        first.waits
+    });
+    assert_eq!(launched["state"], "RUNNING", "{launched:#}");
+    assert!(!waits.is_empty(), "the campaign is due");
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    gateway.assert_sound().await;
+}
+
+/// The copies of a post don't have the last comment yet. Whoever is about to write them has read it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_waits_for_the_copies_of_a_post() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &[EVE, "bob"]).await;
+    let post = json!({ "audience": "PUBLIC", "text": "hello" });
+    let post = posted_with(&gateway, "bob", post).await;
+    deliver(&gateway).await;
+    does(&gateway, EVE, COMMENT, json!({ "postId": post, "text": "said-by-eve" })).await;
+    let first = in_time(async || persons::erase(&gateway.app, EVE, false).await).await;
+    assert!(!first.waits.is_empty(), "{first:#?}");
+    deliver(&gateway).await;
+    erased(&gateway, &gateway.app, EVE).await;
+    for text in [EVE, "said-by-eve"] {
+        assert_eq!(places_of(&gateway, text).await, [], "{text}");
+    }
+    gateway.assert_sound().await;
+}

@@ -1,0 +1,66 @@
+//! How much one request can get, and how much a client can have the gateway keep.
+
+use std::fmt::Write as _;
+
+use mongodb::bson::{Document, doc};
+use reqwest::{Method, header::ACCEPT};
+use serde_json::{Value, json};
+
+use crate::{
+    shop::stocked,
+    support::{Client, Gateway, http},
+};
+
+/// Stock of these SKUs, a piece each.
+async fn stocks(gateway: &Gateway, skus: &[String]) {
+    let all = skus.iter().map(|sku| doc! { "_id": sku, "available": 1, "v": 1 });
+    let inventory = gateway.database.collection::<Document>("inventory");
+    inventory.insert_many(all).await.expect("inserted");
+}
+
+/// A field under many names.
+fn names(field: &str, count: usize) -> String {
+    (0..count).fold(String::new(), |mut all, at| {
+        write!(all, "name{at:04}: {field} ").expect("a string");
+        all
+    })
+}
+
+/// Code and limit of a refusal without data.
+fn refusal(answer: &Value) -> (&str, &str) {
+    assert_eq!(answer.get("data"), None, "{answer:#}");
+    let errors = answer["errors"].as_array().expect("errors");
+    assert_eq!(errors.len(), 1, "{answer:#}");
+    let extensions = &errors[0]["extensions"];
+    let text = |name: &str| extensions[name].as_str().unwrap_or_default();
+    (text("code"), text("limit"))
+}
+
+async fn refused(client: &Client, query: &str, limit: &str) {
+    let answer = client.run(query, json!({})).await;
+    assert_eq!(refusal(&answer), ("QUERY_TOO_COMPLEX", limit), "{query:.80}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_errors_are_told_with_what_is_there() {
+    let gateway = Gateway::start().await;
+    let skus: Vec<String> = (0..100).map(|at| format!("sku-{at:02}")).collect();
+    stocks(&gateway, &skus).await;
+    let unknown = (0..19).fold(String::new(), |mut all, at| {
+        write!(all, "none{at}: stocks(skus: $unknown) {{ sku }} ").expect("a string");
+        all
+    });
+    let query = format!(
+        "query($skus: [ID!]!, $unknown: [ID!]!) {{ stocks(skus: $skus) {{ sku {} }} {unknown} }}",
+        names("sold", 50)
+    );
+    let missing: Vec<String> = (0..100).map(|at| format!("none-{at:02}")).collect();
+    let variables = json!({ "skus": skus, "unknown": missing });
+    let answer = gateway.anonymous().run(&query, variables).await;
+    let data = &answer["data"];
+    assert_eq!(answer["errors"].as_array().expect("errors").len(), 100 * 50);
+    assert_eq!(data["stocks"].as_array().expect("a list").len(), 100);
+    assert_eq!(data["stocks"][99]["sku"], "sku-99");
+    assert_eq!(data["stocks"][99].get("name0049"), Some(&Value::Null));
+    assert_eq!(data["none18"], json!(vec![Value::Null; 100]));
+}

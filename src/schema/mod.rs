@@ -21,7 +21,7 @@ use crate::{
     config::Config,
     domains::{self, Mutation, Subscription},
     engine::{
-        cost::Limits,
+        limits::Limits,
         prepared::PreparedOperation,
         preparing::{Preparation, PreparedOperations},
         types::Types,

@@ -42,6 +42,43 @@ async fn refused(client: &Client, query: &str, limit: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn names_are_short_because_each_object_repeats_them() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let named = |length: usize| format!("{{ {}: __typename }}", "a".repeat(length));
+    assert_eq!(client.data(&named(256), json!({})).await["a".repeat(256)], "Query");
+    for text in [
+        named(257),
+        format!("query {} {{ __typename }}", "a".repeat(257)),
+        format!("{{ stock(sku: {}) {{ sku }} }}", "1".repeat(257)),
+    ] {
+        refused(&client, &text, "name").await;
+    }
+    // A string is no name.
+    let text = format!("{{ stock(sku: \"{}\") {{ sku }} }}", "a".repeat(257));
+    let answer = client.run(&text, json!({})).await;
+    assert_ne!(answer["errors"][0]["extensions"]["code"], "QUERY_TOO_COMPLEX", "{answer:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_introspection_asks_for_does_not_multiply() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let many = names("enumValues { name }", 20);
+    for text in [
+        "{ __schema { types { possibleTypes { interfaces { possibleTypes { name } } } } } }",
+        "{ ...a } fragment a on Query { ... { __type(name: \"Node\") { ...b } } }
+         fragment b on __Type { possibleTypes { fields { type { ofType { ...c } } } } }
+         fragment c on __Type { interfaces { name } }",
+        &format!("{{ __schema {{ types {{ {many} }} }} }}"),
+    ] {
+        refused(&client, text, "introspection").await;
+    }
+    let text = "{ __type(name: \"Node\") { possibleTypes { fields { type { name } } } } }";
+    assert!(client.data(text, json!({})).await["__type"]["possibleTypes"].is_array());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_errors_are_told_with_what_is_there() {
     let gateway = Gateway::start().await;
     let skus: Vec<String> = (0..100).map(|at| format!("sku-{at:02}")).collect();

@@ -18,6 +18,8 @@ pub struct Limits {
     pub(super) directives: usize,
     /// Maximum estimated number of objects of a response.
     pub cost: usize,
+    /// Maximum size of a response in bytes.
+    pub response: usize,
     pub(super) introspection: bool,
 }
 
@@ -31,6 +33,7 @@ impl Limits {
             root_fields: config.max_root_fields,
             directives: config.max_directives,
             cost: config.max_cost,
+            response: config.max_response_bytes,
             introspection: config.introspection,
         }
     }

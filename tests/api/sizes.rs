@@ -79,6 +79,50 @@ async fn what_introspection_asks_for_does_not_multiply() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_response_that_grows_too_large_is_an_error() {
+    let gateway = Gateway::with(|config| config.max_response_bytes = 20_000).await;
+    let skus: Vec<String> = (0..50).map(|at| format!("sku-{at:02}")).collect();
+    stocks(&gateway, &skus).await;
+    let client = gateway.anonymous();
+    let ids = serde_json::to_string(&skus).expect("JSON");
+    let all = |what: &str| format!("{{ stocks(skus: {ids}) {{ {what} }} }}");
+    let small = client.data(&all(&names("sku", 10)), json!({})).await;
+    assert_eq!(small["stocks"][49]["name0009"], "sku-49");
+    let many = names("sku", 60);
+    // Known or not; with a condition, which leaves it to the library; errors count too.
+    for text in [
+        all(&many),
+        all(&many),
+        all(&format!("... on Stock @include(if: true) {{ {many} }}")),
+        all(&names("sold", 10)),
+    ] {
+        refused(&client, &text, "max_response_bytes").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mutation_with_too_large_a_response_is_done() {
+    let gateway = Gateway::with(|config| config.max_response_bytes = 1_000).await;
+    stocked(&gateway, "a", 250, 10).await;
+    stocked(&gateway, "b", 250, 10).await;
+    let merchant = gateway.merchant();
+    let receive = |key: &str, sku: &str| {
+        format!(
+            "{key}: receiveStock(input: {{ sku: \"{sku}\", quantity: 5, idempotencyKey: \"{key}\" }}) {{
+             ... on Stock {{ {} }} }}",
+            names("sku", 40)
+        )
+    };
+    let text = format!("mutation {{ {} {} }}", receive("one", "a"), receive("two", "b"));
+    let answer = merchant.run(&text, json!({})).await;
+    assert_eq!(refusal(&answer), ("QUERY_TOO_COMPLEX", "max_response_bytes"));
+    let message = answer["errors"][0]["message"].as_str().expect("a message");
+    assert_eq!(message, "the operation was executed, but its response is larger than 1000 bytes");
+    let stock = merchant.data("{ stocks(skus: [\"a\", \"b\"]) { available } }", json!({})).await;
+    assert_eq!(stock["stocks"], json!([{ "available": 15 }, { "available": 15 }]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_errors_are_told_with_what_is_there() {
     let gateway = Gateway::start().await;
     let skus: Vec<String> = (0..100).map(|at| format!("sku-{at:02}")).collect();

@@ -145,3 +145,59 @@ async fn many_errors_are_told_with_what_is_there() {
     assert_eq!(data["stocks"][99].get("name0049"), Some(&Value::Null));
     assert_eq!(data["none18"], json!(vec![Value::Null; 100]));
 }
+
+/// A subscription whose document is that long.
+fn subscription(bytes: usize) -> String {
+    let text = "subscription($sku: ID!) { stockChanged(sku: $sku) { available } } #";
+    format!("{text}{}", "x".repeat(bytes - text.len()))
+}
+
+const TOO_LONG: usize = 33_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_subscription_keeps_is_limited() {
+    let gateway = Gateway::start().await;
+    stocks(&gateway, &["a".to_owned()]).await;
+    let mut socket = gateway.session(None).await;
+    let too_long = [
+        (subscription(TOO_LONG), json!({ "sku": "a" })),
+        (subscription(100), json!({ "sku": "a".repeat(TOO_LONG) })),
+    ];
+    for (query, variables) in &too_long {
+        socket.subscribe("1", query, variables.clone()).await;
+        let answer = socket.hear().await;
+        assert_eq!(answer["type"], "error", "{answer:#}");
+        assert_eq!(answer["payload"][0]["extensions"]["limit"], "subscription", "{answer:#}");
+    }
+    socket.subscribe(&"i".repeat(256), &subscription(30_000), json!({ "sku": "a" })).await;
+    let answer = socket.hear().await;
+    assert_eq!(answer["payload"]["data"]["stockChanged"]["available"], 1, "{answer:#}");
+    socket.subscribe(&"i".repeat(257), "{ __typename }", json!({})).await;
+    assert_eq!(socket.closed().await, (4400, "an id of more than 256 bytes".to_owned()));
+    for (query, variables) in &too_long {
+        let body = json!({ "query": query, "variables": variables });
+        let request = http().post(&gateway.anonymous().url).json(&body);
+        let answer = request.header(ACCEPT, "text/event-stream, application/json").send().await;
+        let answer: Value = answer.expect("an answer").json().await.expect("JSON");
+        assert_eq!(refusal(&answer), ("QUERY_TOO_COMPLEX", "subscription"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_an_event_stream_to_be_opened_is_limited() {
+    let gateway = Gateway::with(|config| config.body_bytes = 4_000).await;
+    let url = format!("http://{}/graphql/stream", gateway.address);
+    let reserved = http().put(&url).send().await.expect("an answer");
+    let token = reserved.text().await.expect("a token");
+    let begin = async |id: &str, bytes: usize| {
+        let query = format!("{{ __typename }} #{}", "x".repeat(bytes));
+        let body = json!({ "query": query, "extensions": { "operationId": id } });
+        let request = http().request(Method::POST, &url).json(&body);
+        let answer = request.header("x-graphql-event-stream-token", &token).send().await;
+        answer.expect("an answer").status().as_u16()
+    };
+    assert_eq!(begin(&"i".repeat(257), 10).await, 400);
+    assert_eq!(begin("one", 2_500).await, 202);
+    assert_eq!(begin("two", 2_500).await, 503);
+    assert_eq!(begin("three", 500).await, 202);
+}

@@ -4,6 +4,9 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "schema/rules.rs"]
+mod rules;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
@@ -487,46 +490,4 @@ fn the_subgraph_is_the_schema_with_keys() {
         }
     }
     assert!(without.is_empty(), "nodes that other services can't refer to: {without:?}");
-}
-
-/// A client that selects one field of two members of a union gets one of two types under one key, which
-/// generators of client code refuse.
-#[test]
-fn members_of_a_union_give_a_field_name_one_type() {
-    let schema = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
-    let mut fields: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
-    let mut unions: Vec<(&str, Vec<&str>)> = Vec::new();
-    for definition in &schema.definitions {
-        let TypeSystemDefinition::Type(found) = definition else { continue };
-        let name = found.node.name.node.as_str();
-        match &found.node.kind {
-            TypeKind::Object(object) => {
-                let types = object
-                    .fields
-                    .iter()
-                    .map(|field| (field.node.name.node.as_str(), field.node.ty.node.to_string()));
-                fields.insert(name, types.collect());
-            }
-            TypeKind::Union(union) => {
-                let members = union.members.iter().map(|member| member.node.as_str());
-                unions.push((name, members.collect()));
-            }
-            _ => {}
-        }
-    }
-    let mut conflicts = BTreeSet::new();
-    for (union, members) in unions.iter().filter(|(name, _)| *name != "_Entity") {
-        let mut seen: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
-        for member in members {
-            for (field, ty) in &fields[member] {
-                let (other, before) = *seen.entry(field).or_insert((member, ty));
-                if before != ty {
-                    conflicts.insert(format!(
-                        "{union}: {other}.{field}: {before}, {member}.{field}: {ty}"
-                    ));
-                }
-            }
-        }
-    }
-    assert!(!unions.is_empty() && conflicts.is_empty(), "{conflicts:#?}");
 }

@@ -12,12 +12,17 @@ pub enum Motif {
     Album,
     Film,
     Book,
-    /// An instrument or a piece of audio gear.
+    /// A piece of audio gear.
     Gear,
     /// The same in black.
     BlackGear,
     /// The same in walnut.
     WalnutGear,
+    Instrument,
+    /// The same in black.
+    BlackInstrument,
+    /// The same in walnut.
+    WalnutInstrument,
     Person,
     /// Something of the game.
     Item,
@@ -25,13 +30,16 @@ pub enum Motif {
 
 impl Motif {
     /// Every motif, with the number of its pictures.
-    pub const ALL: [(Self, usize); 8] = [
+    pub const ALL: [(Self, usize); 11] = [
         (Self::Album, 6),
         (Self::Film, 6),
         (Self::Book, 6),
         (Self::Gear, 6),
         (Self::BlackGear, 3),
         (Self::WalnutGear, 3),
+        (Self::Instrument, 6),
+        (Self::BlackInstrument, 3),
+        (Self::WalnutInstrument, 3),
         (Self::Person, 6),
         (Self::Item, 8),
     ];
@@ -45,6 +53,9 @@ impl Motif {
             Self::Gear => "gear",
             Self::BlackGear => "black-gear",
             Self::WalnutGear => "walnut-gear",
+            Self::Instrument => "instrument",
+            Self::BlackInstrument => "black-instrument",
+            Self::WalnutInstrument => "walnut-instrument",
             Self::Person => "person",
             Self::Item => "item",
         }
@@ -59,9 +70,27 @@ impl Motif {
             Self::Film
         } else if is(["book", "/book"]) {
             Self::Book
+        } else if is(["instrument", "/instrument"]) {
+            Self::Instrument
         } else {
             Self::Gear
         }
+    }
+
+    /// The motif in a finish, if there are pictures of it.
+    pub fn in_finish(self, finish: &str) -> Self {
+        match (self, finish) {
+            (Self::Gear, "black") => Self::BlackGear,
+            (Self::Gear, "walnut") => Self::WalnutGear,
+            (Self::Instrument, "black") => Self::BlackInstrument,
+            (Self::Instrument, "walnut") => Self::WalnutInstrument,
+            _ => self,
+        }
+    }
+
+    /// Whether it is the cover of something that is read, seen or heard.
+    pub fn is_cover(self) -> bool {
+        matches!(self, Self::Album | Self::Film | Self::Book)
     }
 
     /// Draws a picture of it as PNG: the same one each time.
@@ -88,11 +117,11 @@ impl Motif {
     /// Red, green and blue of a shade, if the motif has it in a colour of its own.
     fn finish(self, shade: Shade) -> Option<[u8; 3]> {
         Some(match (self, shade) {
-            (Self::BlackGear, Shade::Strong) => [46, 46, 50],
-            (Self::BlackGear, Shade::Dark) => [26, 26, 30],
-            (Self::BlackGear, Shade::Black) => [96, 96, 102],
-            (Self::WalnutGear, Shade::Strong) => [124, 78, 46],
-            (Self::WalnutGear, Shade::Dark) => [82, 50, 28],
+            (Self::BlackGear | Self::BlackInstrument, Shade::Strong) => [46, 46, 50],
+            (Self::BlackGear | Self::BlackInstrument, Shade::Dark) => [26, 26, 30],
+            (Self::BlackGear | Self::BlackInstrument, Shade::Black) => [96, 96, 102],
+            (Self::WalnutGear | Self::WalnutInstrument, Shade::Strong) => [124, 78, 46],
+            (Self::WalnutGear | Self::WalnutInstrument, Shade::Dark) => [82, 50, 28],
             _ => return None,
         })
     }
@@ -103,6 +132,7 @@ impl Motif {
             Self::Film => film,
             Self::Book => book,
             Self::Gear | Self::BlackGear | Self::WalnutGear => gear,
+            Self::Instrument | Self::BlackInstrument | Self::WalnutInstrument => instrument,
             Self::Person => person,
             Self::Item => item,
         };
@@ -174,6 +204,23 @@ fn gear(x: i64, y: i64, variant: i64) -> Shade {
         Shade::Dark
     } else {
         Shade::Strong
+    }
+}
+
+/// A body with a waist and a hole, a neck, and strings.
+fn instrument(x: i64, y: i64, variant: i64) -> Shade {
+    let is_disc = |down, radius| is_disc((x, y), (MIDDLE, down), radius);
+    let out = (x - MIDDLE).abs();
+    if out < 12 && out % 6 < 2 && (40..310).contains(&y) {
+        Shade::White
+    } else if is_disc(232, 30) || (out < 24 && (24..64).contains(&y)) {
+        Shade::Black
+    } else if (out < 14 && (64..210).contains(&y)) || (out < 40 && (302..316).contains(&y)) {
+        Shade::Dark
+    } else if is_disc(206, 62 + 4 * variant) || is_disc(296, 86 + 2 * variant) {
+        Shade::Strong
+    } else {
+        Shade::Light
     }
 }
 

@@ -1,30 +1,31 @@
 //! `docgate person`.
 
-use std::{
-    fs,
-    io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+mod output;
+
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
-use mongodb::bson::{Document, RawDocumentBuf};
 
+use self::output::Output;
 use super::{
-    export::ext_json,
     failure::Failure,
     logging,
     options::{Source, on_database},
-    preconditions, private_files, terminal,
+    preconditions, terminal,
 };
 use crate::{
     app::App,
-    domains::persons::{self, Count, Erased},
+    domains::{
+        carts::CartDocument,
+        orders::{OrderDocument, operations as orders},
+        persons::{self, Count, Erased},
+    },
+    mongo::Stored as _,
 };
 
 /// Export or erase what docgate holds of one person
 ///
-/// A person is known by the subject of their tokens (`sub`).
+/// A person is known by the subject of their tokens (`sub`), and a guest by the number of an order.
 #[derive(Debug, Subcommand)]
 pub(super) enum Person {
     Export(Export),
@@ -42,6 +43,36 @@ impl Person {
                 Ok(ExitCode::SUCCESS)
             }
         }
+    }
+}
+
+/// Whom a command is about.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Whom {
+    /// Subject of the person's tokens.
+    subject: Option<String>,
+    /// Number or global id of an order that was placed without signing in: the command is about its guest, in this order.
+    #[arg(long, value_name = "NUMBER")]
+    order: Option<String>,
+}
+
+impl Whom {
+    /// The subject that was given; empty with an order.
+    fn subject(&self) -> Result<&str, Failure> {
+        self.subject.as_deref().map_or(Ok(""), checked)
+    }
+
+    /// The order that was given, with what stands for its guest as a subject.
+    async fn guest(&self, app: &App) -> Result<Option<(OrderDocument, String)>, Failure> {
+        let Some(named) = &self.order else { return Ok(None) };
+        let order = orders::order_named(app, named).await?;
+        let order = order.ok_or_else(|| Failure::usage(format!("there is no order {named}")))?;
+        let Some(guest) = orders::guest_of(app, &order) else {
+            let sentence = format!("order {named} isn't a guest's, or its guest was erased");
+            return Err(Failure::usage(sentence).with_hint("name a customer by subject"));
+        };
+        Ok(Some((order, guest)))
     }
 }
 
@@ -68,6 +99,7 @@ pub(super) struct What {}
 /// Examples:
 ///     docgate person export 0b7c1f
 ///     docgate person export 0b7c1f --out 0b7c1f.jsonl
+///     docgate person export --order 7K3M-Q9TX-2
 ///
 /// A file of --out must not exist. Nobody but you can read it, and there is none if nothing was found or the export fails.
 ///
@@ -76,8 +108,8 @@ pub(super) struct What {}
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Export {
-    /// Subject of the person's tokens.
-    subject: String,
+    #[command(flatten)]
+    whom: Whom,
     /// Write to this new file instead of stdout.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -89,11 +121,15 @@ impl Export {
     async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
-        let subject = checked(&self.subject)?;
+        let subject = self.whom.subject()?;
         let mut output = Output::open(self.out)?;
         let exported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::database_is_in_use(&app).await?;
+            if let Some((order, _)) = self.whom.guest(&app).await? {
+                output.write_order(&order)?;
+                return output.finish();
+            }
             persons::export(&app, subject, |room, collection, field, value| {
                 output.write(room, collection, field, &value)
             })
@@ -105,77 +141,6 @@ impl Export {
         let (one, several) = ("document or part of one", "documents and parts of documents");
         terminal::remark(format_args!("{} exported", terminal::counted(count, one, several)));
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// The lines of an export.
-struct Output {
-    name: String,
-    to: BufWriter<Box<dyn Write>>,
-    lines: u64,
-    /// The file, as long as it isn't complete.
-    incomplete: Option<PathBuf>,
-}
-
-impl Output {
-    fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
-        let name = path.as_ref().map_or_else(|| "stdout".into(), |path| path.display().to_string());
-        let to: Box<dyn Write> = match &path {
-            Some(path) => Box::new(Self::create(path, &name)?),
-            None => Box::new(io::stdout()),
-        };
-        Ok(Self { name, to: BufWriter::new(to), lines: 0, incomplete: path })
-    }
-
-    fn create(path: &Path, name: &str) -> Result<fs::File, Failure> {
-        private_files::create_new(path).map_err(|fault| match fault.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Failure::usage(format!("{name} exists")).with_hint("name a new file")
-            }
-            _ => unwritten(name, &fault),
-        })
-    }
-
-    fn write(
-        &mut self,
-        room: &str,
-        collection: &str,
-        field: &str,
-        value: &Document,
-    ) -> Result<(), Failure> {
-        let unfit = |fault: &dyn std::fmt::Display| {
-            Failure::trouble(format!("a document of {collection} can't be exported: {fault}"))
-        };
-        let raw = RawDocumentBuf::try_from(value).map_err(|fault| unfit(&fault))?;
-        let mut json = Vec::new();
-        ext_json::write(&raw, &mut json).map_err(|fault| unfit(&fault))?;
-        let [room, collection, field] =
-            [room, collection, field].map(|text| serde_json::Value::from(text).to_string());
-        let head =
-            format!("{{\"room\":{room},\"collection\":{collection},\"field\":{field},\"value\":");
-        let parts = [head.as_bytes(), &json, b"}\n"];
-        self.lines += 1;
-        let mut parts = parts.into_iter();
-        parts
-            .try_for_each(|part| self.to.write_all(part))
-            .map_err(|fault| unwritten(&self.name, &fault))
-    }
-
-    fn finish(&mut self) -> Result<u64, Failure> {
-        self.to.flush().map_err(|fault| unwritten(&self.name, &fault))?;
-        if self.lines > 0 {
-            self.incomplete = None;
-        }
-        Ok(self.lines)
-    }
-}
-
-impl Drop for Output {
-    /// Removes a file that has nothing, or a part.
-    fn drop(&mut self) {
-        if let Some(path) = &self.incomplete {
-            let _gone = fs::remove_file(path);
-        }
     }
 }
 
@@ -191,16 +156,15 @@ async fn warn_of_unsearched(app: &App) -> Result<(), Failure> {
     Ok(())
 }
 
-fn unwritten(name: &str, fault: &io::Error) -> Failure {
-    Failure::trouble(format!("can't write {name}: {fault}"))
-}
-
 /// Erase a person from all rooms
 ///
 /// Carts and bookings are cancelled, which returns what they hold; comments, posts, files and characters are
 /// removed by the operations that users have; names are released; empty accounts are closed. Orders,
 /// receipts and transfers stay with their sums: a random pseudonym takes the place of the subject, the
 /// same one in all of them, and names and addresses go. `docgate person what` prints the whole table.
+///
+/// A guest, who has no subject, is erased order by order with --order. Afterwards the order's id shows it to nobody but
+/// merchants.
 ///
 /// An erasure can't be undone. Look at it with --dry-run first. Gateways may keep running. Withdraw the
 /// person's tokens before: what is written with a token that is still valid has the subject again, until
@@ -213,6 +177,7 @@ fn unwritten(name: &str, fault: &io::Error) -> Failure {
 /// Examples:
 ///     docgate person erase 0b7c1f --dry-run
 ///     docgate person erase 0b7c1f --yes
+///     docgate person erase --order 7K3M-Q9TX-2 --yes
 ///
 /// Rooms that are switched off aren't searched; the command names those with collections.
 ///
@@ -221,8 +186,8 @@ fn unwritten(name: &str, fault: &io::Error) -> Failure {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Erase {
-    /// Subject of the person's tokens.
-    subject: String,
+    #[command(flatten)]
+    whom: Whom,
     /// Only count what would be erased.
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
@@ -238,10 +203,11 @@ pub(super) struct Erase {
 
 impl Erase {
     async fn run(self) -> Result<ExitCode, Failure> {
-        // The ids of flows depend on the gateways' secret.
-        let config = if self.dry_run { self.source.database()? } else { self.source.flows()? };
+        // The ids of flows depend on the gateways' secret, and so does what stands for a guest.
+        let needs_secret = !self.dry_run || self.whom.order.is_some();
+        let config = if needs_secret { self.source.flows()? } else { self.source.database()? };
         logging::begin(config.log_format, logging::TOOL)?;
-        let subject = checked(&self.subject)?;
+        let subject = self.whom.subject()?;
         if !self.dry_run && !self.yes {
             return Err(Failure::usage("an erasure can't be undone")
                 .with_hint("look at it with --dry-run, then repeat it with --yes"));
@@ -249,8 +215,12 @@ impl Erase {
         let done = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::database_is_in_use(&app).await?;
+            let guest = self.whom.guest(&app).await?;
             if self.dry_run {
-                let counts = persons::look(&app, subject).await?;
+                let counts = match &guest {
+                    Some(_) => of_guest(),
+                    None => persons::look(&app, subject).await?,
+                };
                 print(&counts, "would be erased or changed");
                 if !counts.is_empty() {
                     terminal::say(BY_OPERATIONS);
@@ -259,6 +229,14 @@ impl Erase {
                 return Ok(true);
             }
             app.refresh_versions().await?;
+            if let Some((order, guest)) = &guest
+                && !orders::name_guest(&app, order, guest).await?
+            {
+                terminal::say("unfinished: the order's checkout isn't complete yet");
+                terminal::say(REPEAT);
+                return Ok(false);
+            }
+            let subject = guest.as_ref().map_or(subject, |(_, guest)| guest.as_str());
             let erased = persons::erase(&app, subject, self.keep_files).await?;
             app.tasks().close();
             app.tasks().wait().await;
@@ -269,6 +247,15 @@ impl Erase {
         Ok(if done.await? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
+
+/// What an erasure of a guest changes: the order, and the cart that was checked out.
+fn of_guest() -> Vec<Count> {
+    let one = |collection: &str| Count { collection: collection.to_owned(), found: 1 };
+    vec![one(OrderDocument::COLLECTION), one(CartDocument::COLLECTION)]
+}
+
+/// What to do about an erasure that has to wait.
+const REPEAT: &str = "Repeat the command in a minute.";
 
 /// Why the counts of a dry run can be higher than those of the erasure.
 const BY_OPERATIONS: &str = "Some of these documents are changed by operations that end comments, carts and the like. The \
@@ -307,6 +294,6 @@ fn report(erased: &Erased) {
         terminal::say(format_args!("unfinished: {wait}"));
     }
     if !erased.waits.is_empty() {
-        terminal::say("Repeat the command in a minute.");
+        terminal::say(REPEAT);
     }
 }

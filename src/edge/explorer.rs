@@ -10,9 +10,11 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
 use super::Edge;
+use crate::error::{Error, Result};
 
 /// Tokens of the demo's users, which the page offers.
 #[derive(Debug, Clone, Serialize)]
@@ -29,7 +31,6 @@ pub struct DemoTokens {
 const FILES: &[(&str, &str)] = &[
     ("explorer.css", include_str!("explorer.css")),
     ("explorer.js", include_str!("explorer.js")),
-    ("explorer/examples.json", include_str!("examples.json")),
     ("explorer/completion.js", include_str!("explorer/completion.js")),
     ("explorer/documentation.js", include_str!("explorer/documentation.js")),
     ("explorer/dom.js", include_str!("explorer/dom.js")),
@@ -80,12 +81,40 @@ pub(super) async fn script() -> Response {
     file("explorer.js")
 }
 
+/// The examples, a list of operations with their variables.
+const EXAMPLES: &str = include_str!("examples.json");
+
+/// The examples at a time, in milliseconds since 1970. Dates are written as `{25 days ago}`, so that the demo has data for them
+/// whenever it is started.
+fn examples(now: i64) -> Result<String> {
+    let now = Timestamp::from_millisecond(now).map_err(Error::internal)?;
+    let today = now.to_zoned_datetime(TimeZone::UTC).date();
+    let before = |date: Date, days: i64| date.checked_sub(days.days()).map_err(Error::internal);
+    let last = before(today.first_of_month(), 1)?;
+    let mut text = EXAMPLES.to_owned();
+    for (name, date) in [
+        ("{25 days ago}", before(today, 25)?),
+        ("{24 days ago}", before(today, 24)?),
+        ("{first day of last month}", last.first_of_month()),
+        ("{last day of last month}", last),
+    ] {
+        text = text.replace(name, &date.to_string());
+    }
+    Ok(text)
+}
+
 /// Another file of the page. `tokens.json` exists only in the demo.
 pub(super) async fn part(
     State(edge): State<Edge>,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Response {
+    if name == "examples.json" {
+        return match examples(edge.app.clock().timestamp_millis()) {
+            Ok(text) => with_headers(content_type(&name), text),
+            Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        };
+    }
     if name != "tokens.json" {
         return file(&format!("explorer/{name}"));
     }
@@ -141,4 +170,31 @@ fn with_headers(content_type: &'static str, body: String) -> Response {
         (REFERRER_POLICY, "no-referrer"),
     ];
     (head, body).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dates_of_examples_are_near_the_present_one() {
+        for (now, expected) in [
+            (
+                "2024-03-01T00:00:00Z",
+                ["2024-02-05T09:30", "2024-02-06T00:30", "2024-02-01", "2024-02-29"],
+            ),
+            (
+                "2027-01-10T23:59:59Z",
+                ["2026-12-16T09:30", "2026-12-17T00:30", "2026-12-01", "2026-12-31"],
+            ),
+        ] {
+            let now: Timestamp = now.parse().expect("a time");
+            let text = examples(now.as_millisecond()).expect("the examples");
+            let _list: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+            for date in expected {
+                assert!(text.contains(&format!("\"{date}")), "{date}");
+            }
+            assert!(!text.contains(" ago}") && !text.contains(" month}"), "a date has no value");
+        }
+    }
 }

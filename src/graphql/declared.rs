@@ -122,6 +122,18 @@ pub fn country() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
     |field, value| checks::country(field, value).map(|_| ())
 }
 
+/// A text on one line; see [`line`](super::input::line).
+pub fn line(
+    length: RangeInclusive<usize>,
+) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    move |field, value| checks::line(field, value, length.clone()).map(|_| ())
+}
+
+/// An email address; see [`email`](super::input::email).
+pub fn email() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    |field, value| checks::email(field, value)
+}
+
 /// A number in a range.
 pub fn within<T: Copy + Into<i64>>(
     range: RangeInclusive<i64>,

@@ -160,6 +160,24 @@ pub fn country(field: &str, value: &str) -> Result<String, InvalidInput> {
     Err(InvalidInput::new(field, reason))
 }
 
+/// Validates the form of an email address: a name, `@` and a host, without characters that a mail header would read as more
+/// than one address. The address stays as it is written. Only a message that arrives tells whether it exists.
+///
+/// # Errors
+/// `InvalidInput` with the name of the field.
+pub fn email(field: &str, value: &str) -> Result<(), InvalidInput> {
+    let address = line(field, value, 1..=254)?;
+    let odd = |c: char| c.is_whitespace() || text::is_ignorable(c) || "()<>[]:;@\\,\"".contains(c);
+    let is_address = address.rsplit_once('@').is_some_and(|(name, host)| {
+        let is_host = host.contains('.') && host.split('.').all(|part| !part.is_empty());
+        is_host && !name.is_empty() && !name.contains(odd) && !host.contains(odd)
+    });
+    if is_address {
+        return Ok(());
+    }
+    Err(InvalidInput::new(field, "isn't an email address such as ann@shop.example"))
+}
+
 /// Maximum length of a path in bytes.
 const MAX_PATH: usize = 4_000;
 
@@ -225,6 +243,21 @@ pub fn line(
         return Err(InvalidInput::new(field, reason));
     }
     Ok(line)
+}
+
+/// Maximum length of the name of a page, in bytes: that of the path of a logged request, so that each can be counted. A command
+/// with the counts of 1,000 pages stays below the limit of 16 MB.
+const PAGE_BYTES: usize = 8_192;
+
+/// Validates the name of a page whose visits are counted: one line of up to 8,192 bytes.
+///
+/// # Errors
+/// `InvalidInput` with the name of the field.
+pub fn page(field: &str, value: &str) -> Result<String, InvalidInput> {
+    if !(1..=PAGE_BYTES).contains(&value.len()) {
+        return Err(InvalidInput::new(field, format!("takes 1 to {PAGE_BYTES} bytes")));
+    }
+    line(field, value, 1..=PAGE_BYTES)
 }
 
 /// Converts a text to lower case, for keys that are searched. Characters are converted one by one, so that a

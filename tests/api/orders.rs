@@ -1,5 +1,6 @@
 //! Orders after the checkout: seen, adjusted, cancelled, removed.
 
+mod address;
 mod check;
 pub mod fulfilment;
 mod lists;

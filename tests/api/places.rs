@@ -15,7 +15,8 @@ pub type Path = Vec<String>;
 
 /// Ids that are the caller's to choose, or that aren't of things.
 pub const OTHERS: [&str; 7] =
-    ["idempotencyKey", "version", "userId", "toUserId", "authorId", "to", "with"];
+    ["idempotencyKey", "version", "userId", "toUserId", "toUserIds", "authorId", "customerId"];
+
 /// Every place below a root field for which `is_wanted` holds: of this name, and of this type.
 fn places(
     contract: &Contract,
@@ -127,6 +128,7 @@ impl Call<'_> {
         } else if let Some(TypeKind::Union(union)) = self.contract.find(name).map(|of| &of.kind) {
             let has = |member: &str| union.members.iter().any(|one| one.node.as_str() == member);
             selected.extend(has("NotFound").then_some("... on NotFound { what id }"));
+            selected.extend(has("InvalidInput").then_some("... on InvalidInput { field }"));
         }
         format!(
             "{operation}($it: {}!) {{ {}({}) {{ {} }} }}",

@@ -1,5 +1,7 @@
 //! Objects beside their ids: callers get those that they may see, and those of a whole list cost one more command.
 
+mod parts;
+
 use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::doc;
 use serde_json::{Value, json};

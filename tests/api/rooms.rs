@@ -76,8 +76,10 @@ fn objects_of_a_room_that_is_switched_off_are_no_fields() {
         (&["people"], "type Work", "product("),
         (&["people"], "type Person", "images("),
         (&["categories"], "type Category", "images("),
+        (&["categories"], "type ContributorFacet", "person: Person"),
         (&["catalog", "categories", "comments", "people"], "type Book", "images("),
         (&["assets", "comments", "identities"], "type Asset", "parent: Content"),
+        (&["identities"], "type Identity", "user: User"),
         (&["identities"], "type UserReference", "user: User"),
         (
             &["assets", "comments", "identities", "queue", "social"],
@@ -95,6 +97,46 @@ fn objects_of_a_room_that_is_switched_off_are_no_fields() {
     assert!(!sdl_of(&["people"]).contains("interface Product "));
     // What a comment is on is an object of any room, or of none.
     assert!(fields_of(&sdl_of(&["comments"]), "type Comment").contains("subject: Node"));
+}
+
+/// Adds a room and all that it needs.
+fn add_with_needs(name: &'static str, all: &mut BTreeSet<&'static str>) {
+    let room = ROOMS.iter().find(|room| room.name == name).expect("a room");
+    if all.insert(room.name) {
+        for needed in room.needs {
+            add_with_needs(needed, all);
+        }
+    }
+}
+
+/// Whether a type or interface has a field.
+fn has_field(sdl: &str, owner: &str, field: &str) -> bool {
+    let forms = ["type", "interface"].map(|form| format!("{form} {owner}"));
+    let shown = forms.iter().filter(|form| sdl.contains(&format!("{form} ")));
+    let mut lines = shown.flat_map(|form| fields_of(sdl, form).lines());
+    lines.any(|line| {
+        let rest = line.trim_start().strip_prefix(field);
+        rest.is_some_and(|rest| rest.starts_with([':', '(']))
+    })
+}
+
+#[test]
+fn a_room_by_itself_shows_nothing_of_others() {
+    let all = schema::sdl();
+    for room in ROOMS {
+        let mut on = BTreeSet::new();
+        add_with_needs(room.name, &mut on);
+        let sdl = sdl_of(&on.iter().copied().collect::<Vec<_>>());
+        for off in ROOMS.iter().filter(|other| !on.contains(other.name)) {
+            for kind in off.nodes.iter().flat_map(NodeType::names) {
+                assert!(!sdl.contains(&format!("type {kind} ")), "{kind} is shown by {on:?}");
+            }
+            for (owner, field) in off.extends {
+                assert!(has_field(&all, owner, field), "{owner} has no {field}");
+                assert!(!has_field(&sdl, owner, field), "{owner} has {field} in {on:?}");
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

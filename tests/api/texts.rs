@@ -1,5 +1,7 @@
 //! What people write: what may stand in it, and how moments and amounts are written for them.
 
+mod changes;
+
 use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -196,9 +198,18 @@ fn texts_of_carts() -> Vec<(&'static str, Value, &'static [&'static str])> {
             "saveAddress",
             json!({
                 "label": "Label", "idempotencyKey": "op",
-                "address": { "name": "Name", "street": "Street 1", "city": "City", "country": "DE" },
+                "address": { "name": "Name", "street": "Street 1", "city": "City", "country": "DE",
+                    "email": "ann@shop.example", "phone": "1" },
             }),
-            &["/label", "/address/name", "/address/street", "/address/city", "/idempotencyKey"],
+            &[
+                "/label",
+                "/address/name",
+                "/address/street",
+                "/address/city",
+                "/address/email",
+                "/address/phone",
+                "/idempotencyKey",
+            ],
         ),
     ]
 }
@@ -240,8 +251,8 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
         ),
         (
             "sendMessage",
-            json!({ "to": ["u"], "text": "Text", "idempotencyKey": "op" }),
-            &["/to/0", "/text", "/idempotencyKey"],
+            json!({ "toUserIds": ["u"], "text": "Text", "idempotencyKey": "op" }),
+            &["/toUserIds/0", "/text", "/idempotencyKey"],
         ),
         (
             "logEvents",
@@ -260,8 +271,8 @@ fn texts_of_people() -> Vec<(&'static str, Value, &'static [&'static str])> {
         ("preallocateViews", json!({ "page": "/p" }), &["/page"]),
         (
             "recordSessions",
-            json!({ "sessions": [{ "user": "u", "seconds": 1 }], "idempotencyKey": "op" }),
-            &["/sessions/0/user", "/idempotencyKey"],
+            json!({ "sessions": [{ "userId": "u", "seconds": 1 }], "idempotencyKey": "op" }),
+            &["/sessions/0/userId", "/idempotencyKey"],
         ),
         (
             "launchCampaign",
@@ -397,6 +408,7 @@ async fn a_text_of_which_nothing_is_seen_is_refused_by_its_field() {
         texts_of_theaters(),
         texts_of_orders(),
         texts_of_the_game(),
+        changes::texts_of_changes(),
     ];
     let texts = texts.concat();
     let before = gateway.snapshot().await;

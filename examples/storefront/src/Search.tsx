@@ -1,12 +1,14 @@
 // Search while somebody types: suggestions, then a list of results.
 
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useState } from "react";
+import { worksPath } from "./address";
 import { type ResultOf, request } from "./graphql";
 import { Suggest } from "./operations";
 import { go } from "./router";
 import { capital, productPath } from "./ui";
 
-type Found = ResultOf<typeof Suggest>["suggest"];
+/** Suggestions, and the text that they are for. */
+type Found = ResultOf<typeof Suggest>["suggest"] & { text: string };
 
 /** Pause after a key before docgate is asked, in milliseconds. */
 const PAUSE = 120;
@@ -20,18 +22,26 @@ interface Choice {
 
 const searchPath = (text: string) => `/search?q=${encodeURIComponent(text)}`;
 
+const wordsOf = (text: string) =>
+  text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+
+/** Whether a title has the beginnings of all the words. Otherwise the title of a track has them. */
+function hasWords(title: string, text: string): boolean {
+  const own = wordsOf(title);
+  return wordsOf(text).every((word) => own.some((one) => one.startsWith(word)));
+}
+
 function choices(found: Found | null): Choice[] {
   const people = found?.people.map(({ personId, name }) => ({
     key: personId,
     text: name,
     kind: "Person",
-    // A person's works are found by the name, because a list by contributor needs a role and a type.
-    to: searchPath(`"${name}"`),
+    to: worksPath(personId),
   }));
   const products = found?.products.map((product) => ({
     key: product.sku,
     text: product.title,
-    kind: capital(product.type),
+    kind: capital(product.type) + (hasWords(product.title, product.correctedText ?? found.text) ? "" : ", by a track"),
     to: productPath(product),
   }));
   return [...(products ?? []), ...(people ?? [])];
@@ -51,7 +61,7 @@ export function Search() {
     const timer = setTimeout(() => {
       request(Suggest, { text: text.trim() }, abort.signal).then(
         ({ suggest }) => {
-          setFound(suggest);
+          setFound({ ...suggest, text });
           setAt(-1);
         },
         // A suggestion that fails isn't missed.

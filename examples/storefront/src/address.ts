@@ -25,6 +25,8 @@ export const productAt = ({ kind, key }: { kind: string; key: string }) =>
 export const ORDERS = {
   NEWEST: "Newest first",
   TITLE: "By title",
+  // Only products with reviews are in this order.
+  RATING: "Reviewed, best first",
   DISCOUNT: "Best bargains first",
   PRICE_UP: "Cheapest first",
   PRICE_DOWN: "Most expensive first",
@@ -36,13 +38,22 @@ export const isOrder = (text: string | null): text is Order => text !== null && 
 /** Variables of `Frame`. */
 export const frameVariables = (cartId: string | null) => ({ cartId: cartId ?? "none", hasCart: cartId !== null });
 
-/** Variables of `List` for its first page: of a category, or of all products. */
+/** The works of a person. */
+export const worksPath = (personId: string) => `/search?by=${encodeURIComponent(personId)}`;
+
+/** Variables of `List` for its first page: of a category, of a person, or of all products. */
 export const listVariables = (category: string | null, parameters: URLSearchParams) => ({
   path: category ?? "/",
   hasCategory: category !== null,
+  by: parameters.get("by") ?? "none",
+  hasPerson: parameters.has("by"),
   where: conditions(category, parameters),
   after: null,
 });
+
+/** Whether there is a choice of orders: words have one of their own, and the works of a person come newest first. */
+export const hasOrders = (category: string | null, parameters: URLSearchParams) =>
+  !parameters.has("q") && (category !== null || !parameters.has("by"));
 
 /** What the parameters of an address say of its list. */
 function conditions(category: string | null, parameters: URLSearchParams) {
@@ -51,15 +62,16 @@ function conditions(category: string | null, parameters: URLSearchParams) {
   const isByPrice = sort === "PRICE_UP" || sort === "PRICE_DOWN";
   const property = parameters.get("property");
   const [key = "", value = ""] = property?.split("=") ?? [];
-  const text = parameters.get("q") ?? parameters.get("by");
+  const text = parameters.get("q");
+  const personId = parameters.get("by");
   return {
     category: category ? { subtree: category } : null,
+    contributor: personId ? { by: { personId } } : null,
     type: parameters.get("type"),
     // The orders by price need the currency.
     price: min || isByPrice ? { currency: "EUR", min: Number(min ?? 0), max: max ? Number(max) : null } : null,
     properties: property ? [{ key, value }] : null,
-    // A contributor of the facets is found by the name, because the filter by contributor needs a role and a type.
-    text: text ? { query: parameters.has("by") ? `"${text}"` : text } : null,
-    order: text ? null : isOrder(sort) ? sort : "NEWEST",
+    text: text ? { query: text } : null,
+    order: text ? null : isOrder(sort) && hasOrders(category, parameters) ? sort : "NEWEST",
   } as const;
 }

@@ -41,6 +41,8 @@ export interface Address {
   street: string;
   city: string;
   country: string;
+  /** Undefined if the shopper gives none. */
+  email?: string;
 }
 
 const Context = createContext<CartStore | null>(null);

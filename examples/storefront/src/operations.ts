@@ -11,7 +11,8 @@ const Card = graphql(
   fragment Card on Product {
     __typename sku slug type title availability
     images { ...Picture }
-    contributors { name role }
+    contributors { personId name role }
+    rating { average count }
     pricing { pctSavings list { formatted(locale: "en") } retail { formatted(locale: "en") } }
   }
 `,
@@ -58,7 +59,7 @@ const Order = graphql(
     tax { minorUnits formatted(locale: "en") }
     shippingRefunded { minorUnits formatted(locale: "en") }
     total { formatted(locale: "en") }
-    shipping { name street city country }
+    shipping { name street city country email }
     shipments { state carrier tracking }
   }
 `,
@@ -82,10 +83,13 @@ export const Frame = graphql(
   [Cart],
 );
 
-/** A list: of a category with its facets, or of all products. Further pages of it leave the category out. */
+/** A list: of a category with its facets, of a person, or of all products. Further pages leave category and person out. */
 export const List = graphql(
   `
-  query List($path: String!, $hasCategory: Boolean!, $where: ProductsWhere!, $after: String) {
+  query List(
+    $path: String!, $hasCategory: Boolean!, $by: ID!, $hasPerson: Boolean!, $where: ProductsWhere!, $after: String
+  ) {
+    person(id: $by) @include(if: $hasPerson) { name }
     category(by: {path: $path}) @include(if: $hasCategory) {
       path
       name(locale: "en")
@@ -112,7 +116,7 @@ export const List = graphql(
 export const Suggest = graphql(`
   query Suggest($text: String!) {
     suggest(text: $text, first: 6) {
-      products { sku slug type title correctedText }
+      products { sku slug type title(locale: "en") correctedText }
       people { personId name correctedText }
     }
   }
@@ -139,9 +143,9 @@ export const Product = graphql(
       ... on GenericProduct { properties { key value } }
       discussion {
         commentCount
-        rating { average count }
         latestComments { id author { name } postedAt stars text }
       }
+      boughtTogether(first: 6) { ...Card }
       related(first: 6) { nodes { ...Card } }
     }
   }

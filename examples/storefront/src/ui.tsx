@@ -70,6 +70,11 @@ export function Cards({ of }: { of: readonly CardData[] }) {
             <Picture of={product.images[0]} sizes="(max-width: 640px) 46vw, 230px" isFirst={at < 4} />
             <span className="title">{product.title}</span>
             <span className="by">{product.contributors[0]?.name ?? capital(product.type)}</span>
+            {product.rating && (
+              <span className="rating">
+                <Stars of={product.rating.average} /> <small>{product.rating.count.toLocaleString("en")}</small>
+              </span>
+            )}
             <Price of={product.pricing} />
             <Availability of={product.availability} />
           </Link>

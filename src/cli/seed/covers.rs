@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     MERCHANT, Steps,
     client::{DemoClient, File, someone},
-    goods::{AT_ONCE, finishes, in_finish, text},
+    goods::{AT_ONCE, finishes, text},
     pictures::EDITOR,
 };
 use crate::{
@@ -79,9 +79,11 @@ impl Covers {
         let image = |subject: &str, motif, number, of: &str| json!({ "subjectId": subject, "images": [picture(motif, number, of)] });
         let of_products = products.iter().enumerate().map(|(number, product)| {
             let (id, title) = (NodeKind::PRODUCT.id(&product.sku), &product.title);
-            let cover = picture(Motif::of(product.kind), number, &format!("Cover of {title}"));
+            let motif = Motif::of(product.kind);
+            let of = if motif.is_cover() { "Cover of " } else { "" };
+            let cover = picture(motif, number, &format!("{of}{title}"));
             let variants = finishes(product).map(|(_, finish, _)| {
-                picture(in_finish(finish), number, &format!("{title} in {finish}"))
+                picture(motif.in_finish(finish), number, &format!("{title} in {finish}"))
             });
             let images: Vec<Value> = [cover].into_iter().chain(variants).collect();
             json!({ "subjectId": *id, "images": images })

@@ -14,10 +14,14 @@ use crate::{
     cli::failure::Failure,
     domains::{catalog, categories},
     graphql::requester::{Requester, Role},
+    mongo::words::words,
 };
 
 /// Number of concurrent operations. mongod writes its journal once for all operations that wait for it.
 pub(super) const AT_ONCE: usize = 48;
+
+/// Maximum length of the words of a slug, in characters.
+const SLUG: usize = 48;
 
 /// Creates the categories, parents before children.
 pub(super) async fn create_categories(
@@ -153,7 +157,8 @@ pub(super) async fn show_variants(
             continue;
         };
         for (variant, (_, finish, _)) in variants.iter_mut().zip(finishes(product)) {
-            variant["imageId"] = covers.of(in_finish(finish), number).into();
+            let motif = Motif::of(product.kind).in_finish(finish);
+            variant["imageId"] = covers.of(motif, number).into();
         }
         lines.push(parsed::<catalog::ImportProduct>(line)?);
     }
@@ -163,11 +168,6 @@ pub(super) async fn show_variants(
         })?;
     }
     Ok(())
-}
-
-/// The picture of a product in this finish.
-pub(super) fn in_finish(finish: &str) -> Motif {
-    if finish == "walnut" { Motif::WalnutGear } else { Motif::BlackGear }
 }
 
 /// The variants of a product: their SKUs, their finishes, and what they cost more. Some instruments and devices have any.
@@ -212,6 +212,7 @@ fn line(product: &Product, people: &[String]) -> Value {
     let [width, height, depth] = product.size;
     json!({
         "sku": product.sku,
+        "slug": slug(product),
         "categories": product.categories,
         "contributors": contributors,
         "variants": variants.collect::<Vec<_>>(),
@@ -229,6 +230,20 @@ fn line(product: &Product, people: &[String]) -> Value {
             "details": details,
         },
     })
+}
+
+/// The slug of a product: the first words of its title, and its SKU, so that no other product has it.
+fn slug(product: &Product) -> String {
+    let is_plain = |word: &String| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let mut slug = String::new();
+    for word in words(&product.title).into_iter().filter(is_plain) {
+        if slug.len() + word.len() > SLUG {
+            break;
+        }
+        slug.push_str(&word);
+        slug.push('-');
+    }
+    slug + &product.sku.to_ascii_lowercase()
 }
 
 fn merchant() -> Requester {

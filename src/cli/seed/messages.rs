@@ -49,5 +49,5 @@ fn message(random: &mut Random, number: usize) -> (String, Value) {
     };
     let text = if number.is_multiple_of(3) { THOUGHTS } else { REMARKS }.pick(random);
     let key = format!("message-{number}");
-    (by, json!({ "to": to, "text": text, "idempotencyKey": key }))
+    (by, json!({ "toUserIds": to, "text": text, "idempotencyKey": key }))
 }

@@ -96,7 +96,7 @@ fn sessions(random: &mut Random, now: i64) -> Vec<Value> {
 
 fn session(random: &mut Random, user: &str, at: i64) -> Value {
     let seconds = random.between(5, 600) * random.between(1, 6);
-    json!({ "user": user, "at": rfc3339(DateTime::from_millis(at)), "seconds": seconds })
+    json!({ "userId": user, "at": rfc3339(DateTime::from_millis(at)), "seconds": seconds })
 }
 
 async fn record(client: &DemoClient, sessions: &[Value], key: &str) -> Result<(), Failure> {
@@ -134,7 +134,7 @@ mod tests {
     fn five_hundred_users_have_sessions() {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for session in sessions(&mut Random::new(16), 20_000 * DAY) {
-            *counts.entry(session["user"].to_string()).or_default() += 1;
+            *counts.entry(session["userId"].to_string()).or_default() += 1;
         }
         assert_eq!(counts.len(), 500);
         assert!(counts.values().all(|sessions| *sessions == SESSIONS));

@@ -27,7 +27,10 @@ queries! {
         #[graphql(desc = "Name of the zone within its site.")] zone: String,
         #[graphql(desc = "Id of the visitor, 1 to 128 characters. Default: no frequency cap is checked.")]
         visitor: Option<String>,
-        #[graphql(desc = "Keywords of the page, at most 20, each of 1 to 64 characters.")]
+        #[graphql(
+            desc = "Keywords of the page, at most 20, each of 1 to 64 characters. Upper and lower case are the same. \
+                    Default: none."
+        )]
         keywords: Option<Vec<String>>,
         #[graphql(desc = "Maximum number of ads, 1 to 10. Default: 1.")] count: Option<i32>,
     ) by publisher: Option<Vec<AdPlacement>> = {
@@ -41,10 +44,15 @@ queries! {
         context,
         #[graphql(desc = "Site of the zone.")] site: String,
         #[graphql(desc = "Name of the zone within its site.")] zone: String,
-        #[graphql(desc = "Id of the visitor, 1 to 128 characters.")] visitor: Option<String>,
-        #[graphql(desc = "Keywords of the page, at most 20, each of 1 to 64 characters.")]
+        #[graphql(desc = "Id of the visitor, 1 to 128 characters. Default: no frequency cap is checked.")]
+        visitor: Option<String>,
+        #[graphql(
+            desc = "Keywords of the page, at most 20, each of 1 to 64 characters. Upper and lower case are the same. \
+                    Default: none."
+        )]
         keywords: Option<Vec<String>>,
-        #[graphql(desc = "Number of ads, 1 to 10. Default: 1.")] count: Option<i32>,
+        #[graphql(desc = "Maximum number of ads that would be served, 1 to 10. Default: 1.")]
+        count: Option<i32>,
     ) by publisher: Option<Vec<AdExplanation>> = {
         let input = ServeAdsInput { site, zone, visitor, keywords, count };
         operations::explain_ads(cx(context), input).await?

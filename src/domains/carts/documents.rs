@@ -175,6 +175,12 @@ input! {
         pub city: String where text(1..=200),
         /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
         pub country: String where country(),
+        /// Email address by which the shop reaches the recipient, up to 254 characters. docgate sends nothing to it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub email: Option<String> where optional(email()),
+        /// Telephone number by which the shop or the carrier reaches the recipient, 1 to 32 characters on one line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub phone: Option<String> where optional(line(1..=32)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Resolvers: they translate between GraphQL and the operations of the carts.
 
-use super::{operations, quotes::ShippingCharges, vouchers::Voucher};
+use super::operations;
 use crate::graphql::{prelude::*, subscription::follow_node};
 
 queries! {

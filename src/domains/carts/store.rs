@@ -1,7 +1,5 @@
 //! MongoDB access of the carts. The guarded writes are values: the caller adds its attempt and sends them.
 
-use mongodb::bson::bson;
-
 use super::{
     MAX_LINES, MAX_QUANTITY,
     documents::{CartDocument, CartLine, CartState, total},
@@ -28,6 +26,13 @@ pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<()> {
 pub(super) fn own(app: &App, id: &str, owner: &str) -> Guarded<CartDocument> {
     let guard = doc! { "_id": id, "state": CartState::Active, "owner": null };
     baskets::modified(app, guard, doc! { "owner": literal(owner) })
+}
+
+/// Makes the guest the owner of a cart without one whose checkout is complete.
+pub(super) fn name_guest(app: &App, id: &str, guest: &str) -> Guarded<CartDocument> {
+    let guard = doc! { "_id": id, "state": CartState::Complete, "owner": { "$in": [null, guest] } };
+    let owner = literal(guest);
+    carts(app).set(guard, doc! { "owner": owner.clone(), "checkout.owner": owner })
 }
 
 /// Removes an expired cart. Returns whether it was still there.
@@ -61,15 +66,23 @@ pub(super) fn as_read(cart: &CartDocument) -> Document {
 
 /// Guard: the lines are as they were read, with what is reserved, their prices and the types of their products.
 fn lines_as_read(cart: &CartDocument) -> Document {
-    let fields = ["sku", "type", "quantity", "held", "unitPrice"].map(|of| format!("$$this.{of}"));
-    let as_read = |line: &CartLine| -> Bson {
-        let CartLine { sku, kind, quantity, reserved, unit_price, .. } = line;
-        let numbers = [*quantity, *reserved, *unit_price].map(Bson::from);
-        [sku, kind].map(Bson::from).into_iter().chain(numbers).collect::<Vec<_>>().into()
+    fields_as_read(cart, &["sku", "type", "quantity", "held", "unitPrice"])
+}
+
+/// Guard: the lines are those of the cart as it was read, with their quantities.
+pub(super) fn has_lines_of(cart: &CartDocument) -> Document {
+    fields_as_read(cart, &["sku", "quantity", "held"])
+}
+
+/// Guard: these fields of the lines are as they were read.
+fn fields_as_read(cart: &CartDocument, fields: &[&str]) -> Document {
+    let read = |line: &CartLine| {
+        let line = stored_fields(line);
+        fields.iter().filter_map(|field| line.get(field).cloned()).collect::<Bson>()
     };
-    let lines: Vec<Bson> = cart.lines.iter().map(as_read).collect();
-    let now = map("$lines", fields.map(Bson::from).to_vec());
-    doc! { "$expr": { "$eq": [now, literal(lines)] } }
+    let read: Bson = cart.lines.iter().map(read).collect();
+    let now: Vec<_> = fields.iter().map(|field| format!("$$this.{field}")).collect();
+    doc! { "$expr": { "$eq": [map("$lines", now), literal(read)] } }
 }
 
 /// Code of the cart's voucher, for a guard. The terms of a code never change.
@@ -82,26 +95,28 @@ fn quote_of(cart: &CartDocument) -> Option<&str> {
     cart.quote.as_ref().map(|quote| quote.id.as_str())
 }
 
-/// Another quote, guarded by the lines and the voucher for which it was computed; or none, guarded by these as they were read.
+/// Another quote, guarded by the lines and the voucher for which it was computed; or none.
 pub(super) fn set_quote(cart: &CartDocument, quote: Option<&CartQuote>) -> Change {
+    set_part(cart, "quote", quote.map(stored))
+}
+
+/// Another voucher, or none.
+pub(super) fn set_voucher(cart: &CartDocument, voucher: Option<&AppliedVoucher>) -> Change {
+    set_part(cart, "voucher", voucher.map(stored))
+}
+
+/// Another value of this field, or none, guarded by the lines and the voucher as they were read.
+fn set_part(cart: &CartDocument, field: &str, value: Option<Bson>) -> Change {
     let mut guard = lines_as_read(cart);
     guard.insert("voucher.code", voucher_of(cart));
-    let quote = quote.map_or_else(|| "$$REMOVE".into(), |quote| literal(stored(quote)));
-    changed_lines(cart, guard, doc! { "quote": quote })
+    let value = value.map_or_else(|| "$$REMOVE".into(), literal);
+    changed_lines(cart, guard, doc! { field: value })
 }
 
 /// New prices of lines, guarded by the lines as they were read.
 pub(super) fn set_prices(cart: &CartDocument, lines: &[CartLine]) -> Change {
     let lines: Vec<Bson> = lines.iter().map(stored).collect();
     changed_lines(cart, lines_as_read(cart), doc! { "lines": literal(lines) })
-}
-
-/// Another voucher, or none, guarded by the voucher and the lines as they were read.
-pub(super) fn set_voucher(cart: &CartDocument, voucher: Option<&AppliedVoucher>) -> Change {
-    let mut guard = lines_as_read(cart);
-    guard.insert("voucher.code", voucher_of(cart));
-    let voucher = voucher.map_or_else(|| "$$REMOVE".into(), |voucher| literal(stored(voucher)));
-    changed_lines(cart, guard, doc! { "voucher": voucher })
 }
 
 /// An addition: the line grows by `more.quantity` and `more.reserved`, or is pushed as it is. An existing line
@@ -151,14 +166,6 @@ pub(super) fn set_line(
         set.insert("outbox", append("$outbox", vec![entry]));
     }
     changed_lines(cart, doc! { "lines": { "$elemMatch": as_read } }, set)
-}
-
-/// Guard: the lines are those of the cart as it was read, with their quantities.
-pub(super) fn has_lines_of(cart: &CartDocument) -> Document {
-    let read: Vec<_> =
-        cart.lines.iter().map(|line| bson!([&line.sku, line.quantity, line.reserved])).collect();
-    let stored = map("$lines", vec!["$$this.sku", "$$this.quantity", "$$this.held"]);
-    doc! { "$expr": { "$eq": [stored, literal(read)] } }
 }
 
 /// A change of the lines of an active cart.

@@ -1,23 +1,11 @@
 //! GraphQL types of carts.
 
-pub use super::addresses::types::{
-    RemoveAddressInput, RemoveAddressResult, SaveAddressInput, SaveAddressResult, SavedAddress,
-};
-pub use super::quotes::types::{
-    RemoveShippingMethodInput, RemoveShippingMethodResult, SetShippingMethodInput,
-    SetShippingMethodResult,
-};
-pub use super::vouchers::types::{
-    ApplyVoucherInput, ApplyVoucherResult, CreateVoucherInput, CreateVoucherResult,
-    EndVoucherInput, EndVoucherResult, RemoveVoucherInput, RemoveVoucherResult,
-};
 use super::{
     MAX_QUANTITY,
     documents::{self, CartDocument, CartPolicy, CartState},
-    operations,
-    quotes::{self, types::CartQuote},
-    vouchers::types::CartVoucher,
+    operations, quotes,
 };
+pub use super::{addresses::types::*, quotes::types::*, vouchers::types::*};
 use crate::{
     domains::{
         inventory::InsufficientStock,

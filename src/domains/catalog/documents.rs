@@ -80,6 +80,8 @@ document! {
             "products of a person, newest first; copies of names"),
         plain("credited_name", "contributors.name contributors.role type -issued _id",
             "products of people of a name, newest first"),
+        plain("contributed", "contributors.personId -issued _id",
+            "products of a person in any role, newest first"),
         plain("newest", "-issued _id", "all products, newest first"),
         plain("type_newest", "type -issued _id", "products of a type, newest first"),
         plain("title", "titleKey _id", "all products by title, and those with its beginning"),
@@ -209,6 +211,11 @@ document! {
         pub sku as "_id": String,
         pub kind as "type": String,
         pub title: String,
+        /// Language of the title.
+        pub language?: LocaleTag,
+        /// The title in other languages, without descriptions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub translations: Vec<ProductTranslation>,
         pub slug?: String,
         /// Its words, if the text had a typing error.
         pub search?: Terms,
@@ -230,7 +237,8 @@ document! {
 }
 
 impl Termed for SuggestedProduct {
-    const FIELDS: &'static [&'static str] = &["type", "title", "slug"];
+    const FIELDS: &'static [&'static str] =
+        &["type", "title", "language", "translations.locale", "translations.title", "slug"];
 
     fn condition() -> Document {
         doc! { "deletedAt": { "$exists": false } }

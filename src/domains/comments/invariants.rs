@@ -13,6 +13,7 @@ use crate::{
     app::{App, rfc3339},
     error::Result,
     invariants::Report,
+    mongo::expression::count,
 };
 
 /// Checks that discussions agree with their comments and that no outbox entry is left.
@@ -83,9 +84,7 @@ fn faults_of(
             faults.push((SETTLED, format!("{} of {}", due.tag, comment.slug)));
         }
     }
-    if discussion.layout == Layout::Embedded
-        && i64::try_from(comments.len()).is_ok_and(|all| all > CAP)
-    {
+    if discussion.layout == Layout::Embedded && count(comments.len()) > CAP {
         faults.push((CAPPED, comments.len().to_string()));
     }
     faults

@@ -18,7 +18,8 @@ queries! {
         context,
         #[graphql(desc = "Which events.")] by: EventsBy,
         #[graphql(desc = "First time, included. Default: the beginning.")] from: Option<DateTime>,
-        #[graphql(desc = "Last time, not included. Default: the end.")] to: Option<DateTime>,
+        #[graphql(desc = "Last time, not included. It is after `from`. Default: the end.")]
+        to: Option<DateTime>,
     ): Connection<Event> =
         operations::events(cx(context), by, [from, to], paging(context)?).await?,
 

@@ -12,7 +12,7 @@ queries! {
     report(
         context,
         #[graphql(desc = "Site that was viewed, 1 to 200 characters.")] site: String,
-        #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
+        #[graphql(desc = "Page of the site, up to 8,192 bytes.")] page: String,
         #[graphql(desc = "Days, points in time, or a number of buckets up to now.")] range: ReportRange,
         #[graphql(desc = "Length of each bucket.")] resolution: Resolution,
         #[graphql(
@@ -59,7 +59,7 @@ subscriptions! {
     hits_changed(
         context,
         #[graphql(desc = "Site that is viewed, 1 to 200 characters.")] site: String,
-        #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
+        #[graphql(desc = "Page of the site, up to 8,192 bytes.")] page: String,
     ) by analyst: Shared<HitsChanged> =
         operations::hits_changed(cx(context), (&site, &page), Progress::of(context))?,
 }

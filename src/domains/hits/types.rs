@@ -1,23 +1,21 @@
 //! GraphQL types of hits.
 
-use std::ops::RangeInclusive;
-
 use async_graphql::{Enum, InputObject, OneofObject, SimpleObject};
 use mongodb::bson;
 
 use super::{
     documents::PageTotal,
-    operations::{Bucket, HITS, PAGE, SITE},
+    operations::{Bucket, HITS, SITE},
 };
 use crate::graphql::{prelude::*, scalars::DateTime};
 
 input! {
     /// A page view.
     pub struct HitInput {
-        /// Site, such as `shop.example`, 1 to 200 characters.
+        /// Site, such as `shop.example`, on one line, 1 to 200 characters.
         pub site: String where line(SITE),
-        /// Page of the site, such as `/music/jazz`, 1 to 1,000 characters.
-        pub page: String where line(PAGE),
+        /// Page of the site, such as `/music/jazz`, on one line, up to 8,192 bytes.
+        pub page: String where page,
         /// Time of the page view, between 1970 and now; up to one minute ahead of the server's clock is accepted.
         /// Default: now. Required with an idempotency key.
         pub at: Option<DateTime>,
@@ -28,14 +26,15 @@ input! {
         /// Page views to count, 1 to 100.
         pub hits: Vec<HitInput> where number,
         /// Idempotency key, 1 to 128 characters. Hits that are sent again with the same key count once; other hits with
-        /// this key are counted too. Keys are remembered for some time, and of each page and day only the last 500.
+        /// this key are counted too. Keys are remembered for an hour, unless the operator sets another time, and of each
+        /// page and day only the last 500.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 }
 
-/// A text on one line.
-fn line(length: RangeInclusive<usize>) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
-    move |field, value| input::line(field, value, length.clone()).map(|_| ())
+/// Checks the name of a page.
+fn page(field: &str, page: &mut str) -> Result<(), InvalidInput> {
+    input::page(field, page).map(|_| ())
 }
 
 /// Checks the number of hits. Each of them is checked with its time, for which the clock is needed.

@@ -23,6 +23,8 @@ object! {
         value: &str = &identity.name.value,
         /// User who has the name: the subject of the user's tokens.
         user_id: ID = identity.user_id.as_str().into(),
+        /// The user with the profile. Null if the user has none.
+        user(context)?: Option<User> = profile(cx(context), &identity.user_id).await?,
         /// Time from which the user has the name.
         since: DateTime = identity.since.into(),
     }
@@ -40,11 +42,13 @@ object! {
         /// Subject of the user's tokens.
         id: &ID = &user.id,
         /// The user with the profile. Null if the user has none.
-        user(context)?: Option<User> = {
-            let found = social::operations::user_by_subject(cx(context), &user.id).await?;
-            found.map(User::from)
-        },
+        user(context)?: Option<User> = profile(cx(context), &user.id).await?,
     }
+}
+
+/// The profile of a user.
+async fn profile(cx: Cx<'_>, subject: &str) -> Result<Option<User>> {
+    Ok(social::operations::user_by_subject(cx, subject).await?.map(User::from))
 }
 
 /// Proof that a name belongs to a user. The service that requested it hands it to the user.

@@ -14,9 +14,9 @@ queries! {
     /// Messages between the caller and another user in both directions, newest first.
     conversation(
         context,
-        #[graphql(desc = "Subject of the other user's tokens.")] with: ID,
+        #[graphql(desc = "Subject of the other user's tokens.")] user_id: ID,
     ) by signed_in: Connection<Message> =
-        operations::conversation(cx(context), &with, paging(context)?).await?,
+        operations::conversation(cx(context), &user_id, paging(context)?).await?,
 }
 
 mutations! {

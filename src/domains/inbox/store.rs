@@ -155,9 +155,10 @@ pub(super) async fn list_up(
     app: &App,
     owner: &str,
     n: i64,
-    limit: i64,
+    limit: usize,
 ) -> Result<Vec<InboxBucket>> {
     let (filter, sort) = (doc! { "owner": owner, "n": { "$gte": n } }, doc! { "n": 1 });
+    let limit = count(limit);
     buckets(app).list(List { filter, sort, limit, hint: Some("owner"), ..List::default() }).await
 }
 

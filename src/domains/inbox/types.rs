@@ -72,7 +72,7 @@ input! {
     /// Input of `sendMessage`: the recipients and the text.
     pub struct SendMessageInput {
         /// Recipients, 1 to 10,000: the subjects of their tokens. Each gets the message once.
-        pub to: Vec<ID> where recipients,
+        pub to_user_ids: Vec<ID> where recipients,
         /// Text, 1 to 5,000 characters.
         pub text: String where text(1..=5_000),
         /// Idempotency key, 1 to 128 characters. Without one, a repeated call sends another message.

@@ -3,13 +3,31 @@
 use async_graphql::{Enum, SimpleObject};
 
 use super::{documents::StockDocument, operations::MAX};
-use crate::graphql::{prelude::*, scalars::int};
+use crate::{
+    domains::catalog::{self, Product, ProductVariant},
+    graphql::{prelude::*, scalars::int},
+};
 
 object! {
     /// Stock counters of one SKU, in pieces. `available`, `reserved` and `sold` add up to `received`.
     pub type Stock = StockDocument as stock {
         /// SKU of the product or variant.
         sku: ID = ID(stock.sku.clone()),
+        /// The product as it is now, also if the SKU is that of one of its variants. Null if it was deleted, or if the variant
+        /// was deleted.
+        product(
+            context,
+            #[graphql(
+                desc = "Language of titles, descriptions and names of categories. Default: the product's own, and the site's for names."
+            )]
+            locale: Option<LocaleTag>,
+        )?: Option<Product> = {
+            let found = catalog::operations::product_selling(app(context), &stock.sku).await?;
+            found.map(|found| Product::of(found, locale))
+        },
+        /// The variant as it is now. Null if it was deleted, or if the SKU is that of a product.
+        variant(context)?: Option<ProductVariant> =
+            catalog::operations::variant(app(context), &stock.sku).await?,
         /// Number of pieces that are free to be ordered.
         available: Long = Long(stock.available),
         /// Number of pieces that are held by carts and by checkouts in progress. Null, with an error, unless the

@@ -4,7 +4,8 @@
 //! This module is below the rooms and isn't one of them: it has no collection, and it can't be switched off. A room opts in
 //! by one line, a [`MetadataOwner`] in `ROOM.metadata`. Its documents have the field `meta?: Box<MetadataPairs>`, and its
 //! type in the schema the field `metadata`. If the room has a list of its documents by a pair, its collection has the index
-//! [`METADATA`], and the list the filter of [`operations::having`].
+//! [`METADATA`], and the list the filter of [`operations::having`]. A list for those who edit the documents needs no readers in its
+//! index: [`operations::having_for_editors`].
 //!
 //! # One write
 //!

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::graphql::prelude::*;
 
-pub use super::store::having;
+pub use super::store::{having, having_for_editors};
 
 /// Sets and removes pairs of an owner, in one update. With a version, a repeat of the call returns the metadata.
 pub async fn set_metadata(

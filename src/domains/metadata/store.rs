@@ -62,13 +62,30 @@ pub(super) const NONE: &str = "0";
 pub fn having(
     requester: &Requester,
     field: &str,
-    mut filter: MetadataFilter,
+    filter: MetadataFilter,
 ) -> Result<Document, InvalidInput> {
-    valid(field, &mut filter)?;
-    let MetadataFilter { key, value } = filter;
+    let mut pair = checked_pair(field, filter)?;
     let mut readers = requester.role_names();
     readers.push(EVERYONE);
-    let pair = doc! { "key": key, "value": Bson::from(value), "readers": { "$in": readers } };
-    // The first condition is that of the partial index.
-    Ok(doc! { "meta.version": { "$exists": true }, "meta.pairs": { "$elemMatch": pair } })
+    pair.insert("readers", doc! { "$in": readers });
+    Ok(with_pair(pair))
+}
+
+/// Filter: the document has a pair, whoever may read it. It is for callers who edit the documents, and so read all pairs.
+///
+/// # Errors
+/// `InvalidInput` that names the argument; its path begins with `field`.
+pub fn having_for_editors(field: &str, filter: MetadataFilter) -> Result<Document, InvalidInput> {
+    checked_pair(field, filter).map(with_pair)
+}
+
+fn checked_pair(field: &str, mut filter: MetadataFilter) -> Result<Document, InvalidInput> {
+    valid(field, &mut filter)?;
+    let MetadataFilter { key, value } = filter;
+    Ok(doc! { "key": key, "value": Bson::from(value) })
+}
+
+/// The first condition is that of the partial indexes.
+fn with_pair(pair: Document) -> Document {
+    doc! { "meta.version": { "$exists": true }, "meta.pairs": { "$elemMatch": pair } }
 }

@@ -11,6 +11,7 @@ broadcasts! {
         find "stage" = "list: the orders of a stage",
         find "skus" = "list: the orders of a SKU",
         find "returnRequestedAt" = "list: the orders with a return to be decided on",
+        find "meta.pairs" = "list: the orders with a pair of metadata",
         find "deleted" = "list: all orders",
         find "placedAt" = "list: new orders",
         find "recount.at" = "sweep: changes that the counts of what was bought together haven't followed",

@@ -109,6 +109,8 @@ document! {
         of("skus_placed", "skus -placedAt -_id", "skus",
             "orders by SKU, and the count of what was bought together"),
         of("return_placed", "-placedAt -_id", "returnRequestedAt", "orders with a return to be decided on"),
+        of("metadata_placed", "meta.pairs.key meta.pairs.value -placedAt -_id", "meta.version",
+            "orders with a pair of metadata"),
     }
 
     /// The order that has a number, for good.

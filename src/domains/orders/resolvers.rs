@@ -66,6 +66,13 @@ mutations! {
     /// Who: everyone.
     cancel_order(CancelOrderInput) -> CancelOrderResult;
 
+    /// Replaces the address of a `PLACED` order, until a piece of it is packed or shipped. If shipping or tax were paid, the country
+    /// stays. What was paid stays too. Allowed for the owner and for merchants, and for everyone if the order was placed without
+    /// signing in.
+    ///
+    /// Who: everyone.
+    change_order_address(ChangeOrderAddressInput) -> ChangeOrderAddressResult;
+
     /// Deletes a cancelled order for good. It is refused with `InUse` unless the order is `CANCELLED`.
     delete_order(DeleteOrderInput) -> DeleteOrderResult by admin;
 

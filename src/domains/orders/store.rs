@@ -8,7 +8,7 @@ use super::{
     documents::{Action, Due, Note, OrderDocument, OrderState, Raise, Stage},
     together,
 };
-use crate::{graphql::prelude::*, mongo::prelude::*};
+use crate::{domains::carts::Address, graphql::prelude::*, mongo::prelude::*};
 
 /// A decision that was computed from an order as it was read.
 pub(super) struct Decision {
@@ -111,6 +111,23 @@ pub(super) fn renumber(app: &App, order: &OrderDocument) -> Guarded<OrderDocumen
     let number = given(order.number.as_ref());
     orders(app)
         .set(doc! { "_id": &order.id, "deleted": { "$ne": true } }, doc! { "number": number })
+}
+
+/// Another address of the order as it was read, once per op.
+pub(super) fn set_address(
+    app: &App,
+    order: &OrderDocument,
+    shipping: &Address,
+    op: &Op,
+) -> Guarded<OrderDocument> {
+    let set = doc! { "shipping": literal(stored(shipping)) };
+    orders(app).change(revised(&order.id, as_read(order), set).committing(op, &op.id, app.bounds()))
+}
+
+/// Makes the guest the owner of an order without one.
+pub(super) fn name_guest(app: &App, id: &str, guest: &str) -> Guarded<OrderDocument> {
+    let guard = doc! { "_id": id, "deleted": { "$ne": true }, "owner": { "$in": [null, guest] } };
+    orders(app).set(guard, doc! { "owner": literal(guest) })
 }
 
 /// Corrects the derived fields of an order, unless it has changed since it was read.

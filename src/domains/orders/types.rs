@@ -1,13 +1,14 @@
 //! GraphQL types of orders and of the checkout.
 
+mod address;
 mod fulfilment;
 mod shipping;
 mod shown;
 
 use async_graphql::SimpleObject;
 
-pub use self::{fulfilment::*, shipping::*, shown::*};
-use super::documents::{self, OrderDocument, OrderState};
+pub use self::{address::*, fulfilment::*, shipping::*, shown::*};
+use super::documents::{self, OrderDocument, OrderState, Pieces};
 use crate::{
     domains::{
         carts::{
@@ -35,6 +36,9 @@ object! {
         /// The number by which people name the order, such as `7K3M-Q9TX-2`. The last symbol is a check symbol. Null for orders
         /// of earlier releases of docgate.
         number: Option<&str> = order.number.as_deref(),
+        /// User id of the customer, the subject of the customer's token, as `orders(by: {customer})` takes it. Null for an order
+        /// that was placed without signing in.
+        customer: Option<&str> = order.owner.as_deref(),
         /// Global id of the cart that was checked out.
         cart_id: ID = NodeKind::CART.id(&order.cart_id),
         /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of
@@ -48,9 +52,9 @@ object! {
         /// State of the order together with its fulfilment.
         stage: OrderStage = OrderStage::of(order),
         /// Parcels of the order, oldest first.
-        shipments: Vec<Shipment> = order.shipments.iter().map(Shipment::from).collect(),
+        shipments: Vec<Shipment> = order.shipments.iter().map(|one| Shipment::of(one, order)).collect(),
         /// Returns of the order, oldest first.
-        returns: Vec<OrderReturn> = order.returns.iter().map(OrderReturn::from).collect(),
+        returns: Vec<OrderReturn> = order.returns.iter().map(|one| OrderReturn::of(one, order)).collect(),
         /// Notes of merchants on the order, oldest first. Null, with an error, unless the caller is a merchant.
         notes by merchant: Option<Vec<OrderNote>> =
             Some(order.notes.iter().map(OrderNote::from).collect()),
@@ -120,6 +124,25 @@ impl Order {
 line! {
     /// Line of an order: one product with its quantity.
     OrderLine of documents::OrderLine as shown {}
+}
+
+line! {
+    /// A number of pieces of one product of an order, at the price that they had in the cart.
+    PieceLine of documents::OrderLine as shown {}
+}
+
+impl PieceLine {
+    /// These pieces of the order, with titles and prices of its lines. A line that was lowered to zero has them too.
+    fn all(pieces: &[Pieces], order: &OrderDocument) -> Vec<Self> {
+        let lines = &order.lines;
+        let line = |Pieces { sku, quantity }: &Pieces| {
+            let line = lines.iter().find(|line| line.sku == *sku)?.clone();
+            let quantity = *quantity;
+            Some(Self::of(&documents::OrderLine { quantity, ..line }, order.currency))
+        };
+        // Each SKU is in the lines: `docgate check` reports a shipment or a return with another one.
+        pieces.iter().filter_map(line).collect()
+    }
 }
 
 input! {

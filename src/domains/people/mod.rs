@@ -52,6 +52,7 @@ impl NodeKind {
 }
 
 pub const ROOM: Room = Room {
+    extends: &[("ContributorFacet", "person")],
     nodes: &[node_type!(PERSON: Person, |cx, id| operations::person(&cx, id))],
     illustrated: &[Illustrated {
         kind: NodeKind::PERSON,

@@ -13,14 +13,13 @@ use super::{
     },
 };
 use crate::{
+    app::rfc3339,
     config::SeriesEngine,
     graphql::{declared::nested, prelude::*, scalars::DateTime},
 };
 
 /// Maximum number of views in one call.
 pub(super) const VIEWS: usize = 100;
-/// Maximum length of a page in bytes. A batch of 1,000 pages has to fit into one command.
-const PAGE_BYTES: usize = 8_192;
 /// How far a caller's clock may be ahead, in milliseconds.
 const AHEAD: i64 = 60_000;
 /// How far an hour whose buckets are created may be ahead, in milliseconds.
@@ -43,17 +42,6 @@ pub(super) type Views = BTreeMap<(String, i64), i64>;
 /// Views by the start of their point, in milliseconds since 1970.
 pub type ByStart = BTreeMap<i64, i64>;
 
-/// Checks the name of a page.
-///
-/// # Errors
-/// `InvalidInput` that names the field.
-pub(super) fn check_page(field: &str, page: &str) -> Result<(), InvalidInput> {
-    if page.len() > PAGE_BYTES {
-        return Err(InvalidInput::new(field, format!("takes at most {PAGE_BYTES} bytes")));
-    }
-    input::line(field, page, 1..=PAGE_BYTES).map(|_| ())
-}
-
 /// How long views are kept; `None` keeps them forever.
 pub(super) fn retention(app: &App) -> Option<Duration> {
     let seconds = app.config().series_retention_seconds;
@@ -64,6 +52,14 @@ pub(super) fn retention(app: &App) -> Option<Duration> {
 fn kept_since(app: &App, now: i64) -> i64 {
     let length = retention(app).map_or(now, |kept| i64::try_from(kept.as_millis()).unwrap_or(now));
     (now - length).max(0)
+}
+
+/// The time before which views aren't kept, for people, with the setting that decides it.
+fn since(kept: i64) -> String {
+    if kept == 0 {
+        return "1970".into();
+    }
+    format!("{} (series_retention_seconds)", rfc3339(bson::DateTime::from_millis(kept)))
 }
 
 /// Counts views.
@@ -77,14 +73,14 @@ pub async fn record_views(
     let views = input.checked()?.into_inner().views;
     let count = i32::try_from(views.len()).unwrap_or(i32::MAX);
     let now = cx.clock().timestamp_millis();
-    let times = kept_since(&cx, now)..=now + AHEAD;
+    let kept = kept_since(&cx, now);
     let mut sums = Views::new();
     for (number, mut view) in views.into_iter().enumerate() {
         nested()(&format!("views.{number}"), &mut view)?;
         let moment = view.at.map_or(now, |at| at.0.timestamp_millis());
-        if !times.contains(&moment) {
+        if !(kept..=now + AHEAD).contains(&moment) {
             let field = format!("views.{number}.at");
-            let reason = "must be between the oldest views that are kept and now";
+            let reason = format!("must be between {} and now", since(kept));
             return Err(InvalidInput::new(&field, reason).into());
         }
         *sums.entry((view.page, floor(moment, SECOND))).or_default() += 1;
@@ -101,8 +97,9 @@ pub async fn preallocate_views(
     let PreallocateViewsInput { page, hour } = input.checked()?.into_inner();
     let now = cx.clock().timestamp_millis();
     let hour = hour.map_or(now + HOUR, |hour| hour.0.timestamp_millis());
-    if !(kept_since(&cx, now)..=now + PREPARED).contains(&hour) {
-        let reason = "must be between the oldest views that are kept and seven days from now";
+    let kept = kept_since(&cx, now);
+    if !(kept..=now + PREPARED).contains(&hour) {
+        let reason = format!("must be between {} and seven days from now", since(kept));
         return Err(InvalidInput::new("hour", reason).into());
     }
     let begin = floor(hour, HOUR);
@@ -128,12 +125,17 @@ pub async fn view_series(
     [from, to]: [Option<DateTime>; 2],
     resolution: Resolution,
 ) -> Result<ByStart> {
-    check_page("page", page)?;
+    input::page("page", page)?;
     let (step, points) = match resolution {
         Resolution::Second => (SECOND, 60),
         Resolution::Minute => (MINUTE, 60),
         Resolution::Hour => (HOUR, 24),
         Resolution::Day => (DAY, 30),
+    };
+    // The fault is one of the time that the caller has given.
+    let (given, order) = match to {
+        Some(_) => ("to", "must be after from"),
+        None => ("from", "must be before now, the default of to"),
     };
     let millis = |time: Option<DateTime>, default: bson::DateTime| {
         time.map_or(default, |time| time.0).timestamp_millis()
@@ -146,15 +148,15 @@ pub async fn view_series(
         }
     }
     if to <= from {
-        return Err(Error::bad_input("to", "must be after from"));
+        return Err(Error::bad_input(given, order));
     }
     let (first, end) = (floor(from, step), floor(to - 1, step) + step);
     if (end - first) / step > POINTS {
         let reason = format!("asks for more than {POINTS} points of this resolution");
-        return Err(Error::bad_input("to", reason));
+        return Err(Error::bad_input(given, reason));
     }
     if end - first > SPAN + DAY {
-        return Err(Error::bad_input("to", "can't be more than 31 days after from"));
+        return Err(Error::bad_input(given, "asks for more than 31 days"));
     }
     let mut points: ByStart =
         (0..(end - first) / step).map(|number| (first + number * step, 0)).collect();
@@ -186,11 +188,11 @@ impl View {
         at: bson::DateTime,
         views: i64,
     ) -> Result<Self, InvalidInput> {
-        check_page("page", page)?;
+        let page = input::page("page", page)?;
         let (at, now) = (at.timestamp_millis(), app.clock().timestamp_millis());
         input::within("at", at, 0..=now + AHEAD)?;
         input::within("views", views, 1..=i64::from(i32::MAX))?;
-        Ok(Self { page: page.to_owned(), at, views })
+        Ok(Self { page, at, views })
     }
 }
 

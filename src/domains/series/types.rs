@@ -3,7 +3,7 @@
 use async_graphql::{Enum, SimpleObject};
 use mongodb::bson;
 
-use super::operations::{ByStart, VIEWS, check_page};
+use super::operations::{ByStart, VIEWS};
 use crate::graphql::{prelude::*, scalars::DateTime};
 
 input! {
@@ -33,7 +33,7 @@ input! {
 
 /// Checks the name of a page.
 fn page(field: &str, page: &mut str) -> Result<(), InvalidInput> {
-    check_page(field, page)
+    input::page(field, page).map(|_| ())
 }
 
 /// Checks the number of views. Each of them is checked with its time, for which the clock is needed.

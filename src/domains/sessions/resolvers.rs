@@ -14,7 +14,7 @@ queries! {
     session_report(
         context,
         #[graphql(desc = "Subject of the user's tokens. Default: the caller.")]
-        user: Option<String>,
+        user_id: Option<ID>,
         #[graphql(desc = "Length of the periods.")] level: Level,
         #[graphql(desc = "Start, in the first period. Default: about 30 periods before `to`.")]
         from: Option<DateTime>,
@@ -22,7 +22,10 @@ queries! {
         to: Option<DateTime>,
     ) by signed_in with consistency: SessionReport = {
         let cx = cx(context);
-        let user = user.as_deref().map_or_else(|| cx.requester.subject(), Ok)?;
+        let user = match &user_id {
+            Some(id) => id.as_str(),
+            None => cx.requester.subject()?,
+        };
         operations::session_report(cx, user, level, [from, to]).await?.into()
     },
 }

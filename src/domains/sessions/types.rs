@@ -9,14 +9,17 @@ use super::{
 };
 use crate::{
     app::rfc3339,
-    graphql::{prelude::*, scalars::DateTime},
+    graphql::{
+        prelude::*,
+        scalars::{DateTime, int},
+    },
 };
 
 input! {
     /// A session of a user.
     pub struct SessionInput {
         /// Subject of the user's tokens, on one line, 1 to 128 characters.
-        pub user: String where user,
+        pub user_id: ID where user,
         /// Start of the session. Up to one minute ahead of the server's clock is accepted. Default: now.
         pub at: Option<DateTime>,
         /// Length in seconds, 0 to 86,400. The session counts in the periods in which it began.
@@ -39,8 +42,8 @@ input! {
     }
 }
 
-/// Checks the name of a user.
-fn user(field: &str, user: &mut str) -> Result<(), InvalidInput> {
+/// Checks the subject of a user.
+fn user(field: &str, user: &mut ID) -> Result<(), InvalidInput> {
     input::line(field, user, USER).map(|_| ())
 }
 
@@ -124,9 +127,9 @@ pub struct SessionPeriod {
     /// Mean of their lengths, in seconds.
     pub mean_seconds: f64,
     /// Shortest length, in seconds.
-    pub shortest_seconds: Long,
+    pub shortest_seconds: i32,
     /// Longest length, in seconds.
-    pub longest_seconds: Long,
+    pub longest_seconds: i32,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean is approximate")]
@@ -141,8 +144,8 @@ impl From<StatDocument> for SessionPeriod {
             count: Long(stat.count),
             total_seconds: Long(stat.total),
             mean_seconds: mean(stat.total, stat.count),
-            shortest_seconds: Long(stat.shortest),
-            longest_seconds: Long(stat.longest),
+            shortest_seconds: int(stat.shortest),
+            longest_seconds: int(stat.longest),
         }
     }
 }

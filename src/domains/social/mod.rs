@@ -105,7 +105,7 @@ impl NodeKind {
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["assets", "queue"],
-    extends: &[("UserReference", "user")],
+    extends: &[("Identity", "user"), ("UserReference", "user")],
     nodes: &[
         NodeType::new(NodeKind::USER, &[ObjectType::of::<User>()], |cx, id| {
             Box::pin(async move {

@@ -1,5 +1,7 @@
 //! Currencies and amounts of money.
 
+use std::fmt;
+
 use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +101,22 @@ impl Money {
     }
 }
 
+/// The amount as messages have it, such as `1234.50 EUR`.
+impl fmt::Display for Money {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = usize::from(self.currency.digits());
+        let amount = self.minor_units.unsigned_abs();
+        let sign = if self.minor_units < 0 { "-" } else { "" };
+        // No currency has more than four digits.
+        let unit = 10_u64.pow(u32::from(self.currency.digits()));
+        write!(formatter, "{sign}{}", amount / unit)?;
+        if digits > 0 {
+            write!(formatter, ".{:0digits$}", amount % unit)?;
+        }
+        write!(formatter, " {}", self.currency.code())
+    }
+}
+
 /// An amount of money in a currency.
 #[Object(shareable)]
 impl Money {
@@ -126,6 +144,21 @@ impl Money {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_have_amounts_in_the_major_unit() {
+        for (minor_units, code, expected) in [
+            (100_000, "EUR", "1000.00 EUR"),
+            (5, "EUR", "0.05 EUR"),
+            (0, "EUR", "0.00 EUR"),
+            (-150, "EUR", "-1.50 EUR"),
+            (1_234, "JPY", "1234 JPY"),
+            (1_234, "KWD", "1.234 KWD"),
+        ] {
+            let currency = CurrencyCode::of_money(code).expect("a currency");
+            assert_eq!(Money::new(minor_units, currency).to_string(), expected);
+        }
+    }
 
     #[test]
     fn amounts_are_in_currencies() {

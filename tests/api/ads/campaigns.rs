@@ -133,8 +133,17 @@ async fn what_cant_be_launched_is_refused_and_changes_nothing() {
     let said = launch_as(&gateway, "adv", with(good.clone(), of_zones(&["top", "usd"]))).await;
     assert_eq!(said["__typename"], "CurrencyMismatch", "{said:#}");
     assert!(gateway.snapshot().await == before);
-    let launched = launch_as(&gateway, "adv", good).await;
+    let launched = launch_as(&gateway, "adv", good.clone()).await;
     assert_eq!(launched["state"], "RUNNING", "{launched:#}");
+    // Without an end, a campaign that begins in the past ends thirty days from now.
+    let mut endless = with(good, json!({ "startsAt": at(&gateway, -90 * 86_400_000) }));
+    endless.as_object_mut().expect("an input").remove("endsAt");
+    let launched = launch_as(&gateway, "adv", endless).await;
+    assert_eq!(launched["state"], "RUNNING", "{launched:#}");
+    let ends = launched["endsAt"].as_str().expect("a time").to_owned();
+    // It is counted from the server's clock.
+    let [soonest, latest] = [-60_000, 60_000].map(|apart| at(&gateway, 30 * 86_400_000 + apart));
+    assert!(soonest <= ends && ends <= latest, "{ends}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! Advertising: budgets that can't be overspent, frequency caps, zones that show what runs, and clicks that count once.
 
 mod campaigns;
+mod caps;
 mod check;
 mod clicks;
 mod cuts;
@@ -19,7 +20,7 @@ pub const ZONE: &str = "mutation($input: CreateAdZoneInput!) { createAdZone(inpu
     __typename ... on AdZone { id site name currency ads { campaignId adUnit ecpm { minorUnits } } }
     ... on UserError { code message } ... on InvalidInput { field } } }";
 pub const LAUNCH: &str = "mutation($input: LaunchCampaignInput!) { launchCampaign(input: $input) {
-    __typename ... on Campaign { id state ending name targetUrl ecpm { minorUnits } }
+    __typename ... on Campaign { id state ending name targetUrl endsAt ecpm { minorUnits } }
     ... on AdZoneFull { site name } ... on UserError { code message } ... on InvalidInput { field reason } } }";
 pub const PAUSE: &str = "mutation($input: PauseCampaignInput!) { pauseCampaign(input: $input) {
     __typename ... on Campaign { id state } ... on CampaignEnded { campaignEnding } ... on UserError { code message } } }";
@@ -39,6 +40,9 @@ pub const CONVERSION: &str =
     ... on UserError { code message } ... on InvalidInput { field reason } } }";
 pub const CAMPAIGN: &str = "query($id: ID!) { campaign(id: $id) { id state ending endedAt ecpm { minorUnits }
     counts { impressions views clicks chargedClicks conversions spent { minorUnits } spentThousandths } } }";
+pub const EXPLAIN: &str = "query($zone: String!, $visitor: String, $keywords: [String!], $count: Int) {
+    explainAds(site: \"site.example\", zone: $zone, visitor: $visitor, keywords: $keywords, count: $count) {
+        campaignId adUnit score matchingKeywords outcome } }";
 pub const SITE: &str = "site.example";
 
 pub fn publisher(gateway: &Gateway) -> Client {
@@ -103,6 +107,11 @@ pub async fn serve(gateway: &Gateway, zone: &str, fields: Value) -> Vec<Value> {
     let input = with(json!({ "site": SITE, "zone": zone }), fields);
     let served = gateway.service().field(SERVE, json!({ "input": input })).await;
     served["ads"].as_array().unwrap_or_else(|| panic!("ads: {served:#}")).clone()
+}
+
+/// The campaigns of ads.
+pub fn of(ads: &[Value]) -> Vec<&str> {
+    ads.iter().map(|ad| ad["campaignId"].as_str().expect("an id")).collect()
 }
 
 /// A token of an ad that is served now.

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{PAUSE, advertiser, at, campaign, change, launch, plan, publisher, serve, with, zone};
+use super::{
+    PAUSE, advertiser, at, campaign, change, launch, of, plan, publisher, serve, with, zone,
+};
 use crate::support::{Client, Gateway, commands};
 
 const PREVIEW: &str = "query($zone: String!, $visitor: String, $keywords: [String!], $count: Int) {
@@ -23,11 +25,6 @@ async fn sent(client: &Client, fields: Value) -> Vec<String> {
     sent.retain(|command| !command.starts_with("hello"));
     sent.sort();
     sent
-}
-
-/// The campaigns of ads.
-fn of(ads: &[Value]) -> Vec<&str> {
-    ads.iter().map(|ad| ad["campaignId"].as_str().expect("an id")).collect()
 }
 
 /// A campaign with this bid and other fields.

@@ -10,19 +10,10 @@ use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
 use super::{
-    PAUSE, SERVE, SITE, at, campaign, change, counts, launch, number, plan, publisher, serve,
-    stored_ads, with, zone,
+    EXPLAIN, PAUSE, SERVE, SITE, at, campaign, change, counts, launch, number, of, plan, publisher,
+    serve, stored_ads, with, zone,
 };
-use crate::support::{Gateway, commands, key, proxy::Cut, settled};
-
-const EXPLAIN: &str = "query($zone: String!, $visitor: String, $keywords: [String!], $count: Int) {
-    explainAds(site: \"site.example\", zone: $zone, visitor: $visitor, keywords: $keywords, count: $count) {
-        campaignId adUnit score matchingKeywords outcome } }";
-
-/// The campaigns of ads.
-fn of(ads: &[Value]) -> Vec<&str> {
-    ads.iter().map(|ad| ad["campaignId"].as_str().expect("an id")).collect()
-}
+use crate::support::{Gateway, commands, key, proxy::Cut};
 
 /// A campaign with this bid and these keywords.
 async fn bidding(gateway: &Gateway, bid: i64, keywords: &[&str]) -> String {
@@ -145,92 +136,17 @@ async fn a_day_has_a_budget_of_its_own() {
         "days": [day("2026-01-01", 3), day(today, 2)],
     });
     assert_eq!(found["data"]["campaignReport"], expected, "{found:#}");
+    // The report is a field of the campaign, and is read with it.
+    let part = "query($id: ID!, $from: Date!, $to: Date!) { campaign(id: $id) { report(from: $from, to: $to) {
+        total { impressions spentThousandths } days { date counts { impressions spent { minorUnits } } } } } }";
+    let variables = json!({ "id": id, "from": "2025-01-01", "to": today });
+    let found = super::advertiser(&gateway, "adv").explained(part, variables).await;
+    assert_eq!(found["data"]["campaign"]["report"], expected, "{found:#}");
+    assert_eq!(commands(&found), ["find campaigns"]);
     let found = report("2026-01-01", "2026-01-01").await;
     assert_eq!(found["data"]["campaignReport"]["total"]["impressions"], 3);
     let found = report("2026-01-02", "2026-01-01").await;
     assert_eq!(found["errors"][0]["extensions"]["field"], "to", "{found:#}");
-}
-
-/// A campaign with caps.
-async fn capped(gateway: &Gateway, caps: Value, units: usize) -> String {
-    let unit = json!({ "creative": { "headline": "A" } });
-    let fields = with(json!({ "budget": 1_000_000, "adUnits": vec![unit; units] }), caps);
-    launch(gateway, with(plan(gateway, &["top"]), fields)).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_visitor_sees_no_more_than_the_cap_permits() {
-    let gateway = Gateway::start().await;
-    let other = gateway.sibling().await;
-    zone(&gateway, "top").await;
-    let cap = |count: i32| json!({ "count": count, "seconds": 3_600 });
-    let id = capped(&gateway, json!({ "frequencyCap": cap(3) }), 1).await;
-    let calls = (0..64).map(|number| {
-        let gateway = if number % 2 == 0 { &gateway } else { &other };
-        serve(gateway, "top", json!({ "visitor": "v1" }))
-    });
-    assert_eq!(join_all(calls).await.concat().len(), 3);
-    assert_eq!(number(&gateway, &id, "impressions").await, 3, "no other was charged");
-    assert_eq!(
-        serve(&gateway, "top", json!({ "visitor": "v2" })).await.len(),
-        1,
-        "another visitor"
-    );
-    for _ in 0..4 {
-        assert_eq!(serve(&gateway, "top", json!({})).await.len(), 1, "an unknown visitor");
-    }
-    // The window of one of the impressions has passed.
-    let past = doc! { "$set": { "impressions.0.campaignUntil": DateTime::from_millis(0) } };
-    let profile = gateway.app.ids().derived(&["adVisitor", "v1"]);
-    let changed = gateway.raw("adProfiles").update_one(doc! { "_id": profile }, past).await;
-    assert_eq!(changed.expect("set").modified_count, 1);
-    for expected in [1, 0] {
-        let ads = serve(&gateway, "top", json!({ "visitor": "v1" })).await;
-        assert_eq!(ads.len(), expected);
-    }
-    // What is stored doesn't contain the visitor's id.
-    let stored = format!("{:?}", gateway.stored("adProfiles").await);
-    assert!(!stored.contains("\"v1\"") && stored.contains(&key(&id)), "{stored}");
-    gateway.assert_sound().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn each_ad_unit_has_a_cap_of_its_own() {
-    let gateway = Gateway::start().await;
-    zone(&gateway, "top").await;
-    let caps = json!({
-        "frequencyCap": { "count": 3, "seconds": 3_600 },
-        "adUnitFrequencyCap": { "count": 1, "seconds": 3_600 },
-    });
-    capped(&gateway, caps, 2).await;
-    let all = async || {
-        let ads = serve(&gateway, "top", json!({ "visitor": "v", "count": 10 })).await;
-        ads.iter().map(|ad| ad["adUnit"].as_i64().expect("a number")).collect::<BTreeSet<_>>()
-    };
-    assert_eq!(all().await, BTreeSet::from([1, 2]));
-    assert_eq!(all().await, BTreeSet::new());
-    let explained = async |visitor: &str| {
-        let variables = json!({ "zone": "top", "visitor": visitor, "count": 1 });
-        let all = publisher(&gateway).field(EXPLAIN, variables).await;
-        let outcome = |one: &Value| one["outcome"].as_str().expect("an outcome").to_owned();
-        all.as_array().expect("a list").iter().map(outcome).collect::<Vec<_>>()
-    };
-    assert_eq!(explained("v").await, ["AD_UNIT_CAP_REACHED"; 2]);
-    assert_eq!(explained("w").await, ["SERVED", "OUTRANKED"]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_impression_that_cant_be_charged_isnt_counted_by_the_cap() {
-    let gateway = Gateway::start().await;
-    zone(&gateway, "top").await;
-    let fields = json!({ "budget": 1, "frequencyCap": { "count": 2, "seconds": 3_600 } });
-    launch(&gateway, with(plan(&gateway, &["top"]), fields)).await;
-    for expected in [1, 0] {
-        assert_eq!(serve(&gateway, "top", json!({ "visitor": "v" })).await.len(), expected);
-    }
-    settled(&gateway).await;
-    let profile = &gateway.stored("adProfiles").await[0];
-    assert_eq!(profile.get_array("impressions").expect("impressions").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -347,7 +263,8 @@ async fn what_is_served_costs_two_reads_and_a_write_for_each_cap_and_charge() {
     let said = gateway.service().explained(SERVE, input(json!({}))).await;
     assert_eq!(commands(&said), ["find adZones", "update campaigns"], "{said:#}");
     change(&gateway, PAUSE, &id).await;
-    capped(&gateway, json!({ "frequencyCap": { "count": 9, "seconds": 60 } }), 1).await;
+    let cap = json!({ "budget": 1_000_000, "frequencyCap": { "count": 9, "seconds": 60 } });
+    launch(&gateway, with(plan(&gateway, &["top"]), cap)).await;
     serve(&gateway, "top", json!({})).await;
     // The first impression of a visitor is written with the profile.
     let said = gateway.service().explained(SERVE, input(json!({ "visitor": "v" }))).await;

@@ -80,6 +80,58 @@ async fn addresses_are_saved_replaced_and_removed_by_their_owner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_address_can_say_how_its_recipient_is_reached() {
+    let gateway = Gateway::start().await;
+    let ann = gateway.shopper("ann");
+    let with = |field: &str, value: Value| {
+        let mut input = input("home", "Street 1", None);
+        input["input"]["address"][field] = value;
+        input
+    };
+    let seen = async || {
+        let query = "{ myAddresses { address { street email phone } } }";
+        ann.field(query, json!({})).await[0]["address"].clone()
+    };
+    let mut both = with("email", json!("Ann.O'Hara+shop@b\u{fc}cher.example"));
+    both["input"]["address"]["phone"] = json!("040 555-0142 (home)");
+    assert_eq!(ann.field(SAVE, both).await["__typename"], "AddressBook");
+    let expected = json!({ "street": "Street 1", "email": "Ann.O'Hara+shop@b\u{fc}cher.example",
+        "phone": "040 555-0142 (home)" });
+    assert_eq!(seen().await, expected, "as they were written");
+    for wrong in [
+        "",
+        " ",
+        "ann",
+        "@shop.example",
+        "ann@",
+        "ann@localhost",
+        "ann@.example",
+        "ann@shop..example",
+        "a b@shop.example",
+        " ann@shop.example",
+        "ann@shop.example\nBcc: bob@shop.example",
+        "ann@shop.example,bob@shop.example",
+        "<ann@shop.example>",
+        "a@b@shop.example",
+        "ann\u{200b}@shop.example",
+        &format!("{}@shop.example", "a".repeat(250)),
+    ] {
+        let said = ann.field(SAVE, with("email", json!(wrong))).await;
+        assert_eq!(said["field"], "input.address.email", "{wrong:?}: {said:#}");
+    }
+    for wrong in ["", "\u{200b}", "1\n2", " 1", &"1".repeat(33)] {
+        let said = ann.field(SAVE, with("phone", json!(wrong))).await;
+        assert_eq!(said["field"], "input.address.phone", "{wrong:?}: {said:#}");
+    }
+    assert_eq!(seen().await, expected);
+    // Neither is needed, and nothing is stored for one that is left out.
+    assert_eq!(ann.field(SAVE, with("email", Value::Null)).await["__typename"], "AddressBook");
+    assert_eq!(seen().await, json!({ "street": "Street 1", "email": null, "phone": null }));
+    let books = gateway.stored("addressBooks").await;
+    assert!(!books[0].to_string().contains("email"), "{books:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nobody_has_more_than_twenty_addresses() {
     let gateway = Gateway::with(|config| {
         config.flow_run_millis = 20_000;

@@ -31,7 +31,7 @@ async fn a_voucher_takes_off_what_its_terms_say() {
     assert_eq!((&low["code"], &low["fault"]), (&json!("VOUCHER_REFUSED"), &json!("BELOW_MINIMUM")));
     assert_eq!(low["minimum"], json!({ "minorUnits": 600, "currency": "EUR" }));
     let message = low["message"].as_str().expect("a message");
-    assert!(message.ends_with("at least 600 minor units of EUR"), "{message}");
+    assert!(message.ends_with("at least 6.00 EUR"), "{message}");
     let tenth = applied(&shopper, &id, "TENTH-OFF").await;
     let money = |cart: &Value| {
         ["goods", "discount", "total"].map(|of| cart[of]["minorUnits"].as_i64().expect("money"))

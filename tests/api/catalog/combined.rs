@@ -136,6 +136,8 @@ const BY_PRICE: [(&str, &str); 2] =
     [("PRICE_UP", "category_price"), ("PRICE_DOWN", "category_price")];
 const OF_CONTRIBUTOR: [(&str, &str); 3] =
     [("TITLE", "category_subtree"), ("DISCOUNT", "category_discount"), ("NEWEST", "credited")];
+const OF_PERSON: [(&str, &str); 3] =
+    [OF_CONTRIBUTOR[0], OF_CONTRIBUTOR[1], ("NEWEST", "contributed")];
 const OWN_BY_PRICE: [(&str, &str); 2] =
     [("PRICE_UP", "category_own_price"), ("PRICE_DOWN", "category_own_price")];
 const SUBTREE: [(&str, &str); 3] = [("TITLE", "category_subtree"), BY_NEWEST[0], BY_NEWEST[1]];
@@ -236,6 +238,21 @@ async fn each_combination_is_one_range_of_an_index() {
                 "contributor": credit(json!({ "personId": author })) }),
             &OF_CONTRIBUTOR,
             Box::new(|one| one.is_below("/music") && one.is_credited()),
+        ),
+        (
+            json!({ "category": { "subtree": "/music" }, "contributor": { "by": { "personId": author } } }),
+            &OF_PERSON,
+            Box::new(|one| one.is_below("/music") && one.is_credited()),
+        ),
+        (
+            json!({ "contributor": { "by": { "personId": author } }, "type": "book", "price": prices }),
+            &[("NEWEST", "contributed")],
+            Box::new(move |one| one.is_credited() && is_priced(one)),
+        ),
+        (
+            json!({ "contributor": { "by": { "personId": author }, "role": "author" } }),
+            &[("NEWEST", "contributed")],
+            Box::new(Made::is_credited),
         ),
         (
             json!({ "contributor": credit(json!({ "name": "Someone" })), "price": prices }),
@@ -372,6 +389,12 @@ async fn other_combinations_are_refused_by_name() {
         (json!({ "properties": [] }), "properties"),
         (json!({ "properties": [{ "key": "", "value": "x" }] }), "properties.0.key"),
         (json!({ "text": { "query": "" } }), "text.query"),
+        (json!({ "contributor": { "by": { "name": "Someone" } } }), "contributor.by.name"),
+        (
+            json!({ "contributor": { "by": { "name": "Someone" }, "type": "book" } }),
+            "contributor.by.name",
+        ),
+        (json!({ "metadata": { "key": "1", "value": { "flag": true } } }), "metadata.key"),
         (json!({ "discountAtLeast": 0 }), "discountAtLeast"),
         (json!({ "price": { "currency": "EUR", "min": 2, "max": 1 } }), "price.max"),
         (json!({ "price": { "currency": "EUR", "min": -1 } }), "price.min"),

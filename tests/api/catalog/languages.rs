@@ -62,6 +62,14 @@ async fn a_text_falls_back_to_a_language_that_is_near() {
         let found = gateway.anonymous().field(suggest, json!({ "text": text })).await;
         assert_eq!(found["products"], json!([{ "sku": "t-1" }]), "{text}");
     }
+    let suggest = "{ suggest(text: \"leucht\") { products {
+        title german: title(locale: \"de-AT\") portuguese: title(locale: \"pt-PT\") french: title(locale: \"fr\") } } }";
+    let response = gateway.anonymous().explained(suggest, json!({})).await;
+    assert_eq!(
+        response["data"]["suggest"]["products"],
+        json!([{ "title": "The Lighthouse", "german": "Der Leuchtturm", "portuguese": "O Farol",
+            "french": "The Lighthouse" }])
+    );
     // A repeat is recognised, and an update without translations removes them.
     assert_eq!(create(&merchant, in_languages(Some("en"))).await, made);
     let content = thing("t-1", "The Lighthouse")["content"].clone();

@@ -178,7 +178,13 @@ async fn by_title_and_by_who_made_it() {
     assert_list(&gateway, credited(by_person.clone(), "author", "book"), &["c", "a"]).await;
     assert_list(&gateway, credited(by_person.clone(), "author", "film"), &["b"]).await;
     // Role and person must be of one contributor.
-    assert_list(&gateway, credited(by_person, "editor", "book"), &["f"]).await;
+    assert_list(&gateway, credited(by_person.clone(), "editor", "book"), &["f"]).await;
+    // In any role, of any type: a product with two roles of a person is there once.
+    assert_list(&gateway, json!({ "credited": { "by": by_person } }), &["b", "f", "c", "a"]).await;
+    let films = json!({ "credited": { "by": by_person, "type": "film" } });
+    assert_list(&gateway, films, &["b"]).await;
+    let drawn = json!({ "credited": { "by": by_person, "role": "illustrator" } });
+    assert_list(&gateway, drawn, &["a"]).await;
     let by_name = json!({ "name": "J. R. R. Tolkien" });
     assert_list(&gateway, credited(by_name, "author", "book"), &["f", "e", "c", "a", "d"]).await;
     let nobody = docgate::graphql::node_id::NodeKind::PERSON.id("nobody");
@@ -663,6 +669,7 @@ async fn lists_look_at_what_they_return() {
         json!({ "albumsByGenre": "Jazz" }),
         json!({ "credited": { "by": { "personId": artist }, "role": "artist", "type": "album" } }),
         json!({ "credited": { "by": { "name": "Someone" }, "role": "artist", "type": "album" } }),
+        json!({ "credited": { "by": { "personId": artist } } }),
         json!({ "titleStartsWith": { "prefix": "title" } }),
         json!({ "titleStartsWith": { "prefix": "title", "type": "album" } }),
         json!({ "category": { "exact": "/music/jazz" } }),

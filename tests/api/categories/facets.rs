@@ -104,6 +104,15 @@ async fn a_page_has_its_counts_in_one_document() {
     let mut sent = commands(&response);
     sent.sort();
     assert_eq!(sent, ["find categories", "find categoryFacets"]);
+    // The people themselves are one command more.
+    let query = "query($path: String!) { category(by: { path: $path }) { facets {
+        contributors { person { id name } } } } }";
+    let response = gateway.anonymous().explained(query, json!({ "path": "/music" })).await;
+    let contributors = &response["data"]["category"]["facets"]["contributors"];
+    assert_eq!(*contributors, json!([{ "person": { "id": someone, "name": "Someone" } }]));
+    let mut sent = commands(&response);
+    sent.sort();
+    assert_eq!(sent, ["find categories", "find categoryFacets", "find people"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

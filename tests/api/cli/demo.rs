@@ -87,6 +87,9 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
         assert!(answer.get("errors").is_none(), "{title}: {answer:#}");
         let data = answer["data"].as_object().expect("data");
         for field in data.values() {
+            // The dates of examples are those of hits.
+            let hits = field["total"].as_i64().filter(|_| example["group"] == "Hits");
+            assert!(hits.is_none_or(|hits| hits > 0), "{title}: {answer:#}");
             assert!(field.get("code").is_none() && !field.is_null(), "{title}: {answer:#}");
             for list in ["boughtTogether", "products"] {
                 let found = field[list].as_array();

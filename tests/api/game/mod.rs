@@ -225,6 +225,10 @@ async fn a_character_is_shown_with_its_room_and_all_that_it_carries() {
     assert_eq!(inner_bag["contents"][0]["description"], "12 arrows");
     assert_eq!(shown["room"]["title"], "A hall");
     assert_eq!(shown["room"]["exits"], json!([{ "direction": "NORTH", "placeId": garden }]));
+    let query = "query($id: ID!) { character(id: $id) { room { exits { place { id title } } } } }";
+    let beyond = player.field(query, json!({ "id": ann })).await;
+    let garden = json!({ "id": garden, "title": "A garden" });
+    assert_eq!(beyond["room"]["exits"], json!([{ "place": garden }]));
     let players: Vec<_> = shown["room"]["players"].as_array().expect("players").iter().collect();
     assert_eq!(players.len(), 2);
     assert!(players.iter().any(|player| player["id"] == json!(bob)));

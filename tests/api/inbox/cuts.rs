@@ -39,7 +39,7 @@ async fn a_message_that_is_cut_anywhere_arrives_once() {
             names
         },
         async |gateway, [by, old, new]| {
-            let input = json!({ "to": [old, new], "text": "once", "idempotencyKey": "op" });
+            let input = json!({ "toUserIds": [old, new], "text": "once", "idempotencyKey": "op" });
             sent(gateway, by, SEND, input).await;
         },
         async |gateway, Case { at, way, subject: [by, old, new] }| {
@@ -67,7 +67,7 @@ async fn a_message_that_fills_a_bucket_and_begins_the_next_survives_any_cut() {
         },
         async |gateway, [by, to]| {
             for key in ["fills", "begins"] {
-                let input = json!({ "to": [to], "text": key, "idempotencyKey": key });
+                let input = json!({ "toUserIds": [to], "text": key, "idempotencyKey": key });
                 sent(gateway, by, SEND, input).await;
             }
         },
@@ -130,7 +130,7 @@ async fn run(gateway: &Gateway, jobs: Vec<JobDocument>) {
 
 /// Sends a message to all of them, under this key.
 async fn to_all(gateway: &Gateway, to: &[String], key: &str) -> Value {
-    let input = json!({ "to": to, "text": key, "idempotencyKey": key });
+    let input = json!({ "toUserIds": to, "text": key, "idempotencyKey": key });
     let sent = client(gateway, "ann").field(SEND, json!({ "input": input })).await;
     assert_eq!(sent["__typename"], "Message", "{sent:#}");
     sent

@@ -22,16 +22,17 @@ const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $in
     ... on UnknownRecipients { userIds } ... on NotFound { what } ... on InvalidInput { field } } }";
 const MARK: &str = "mutation($input: MarkReadInput!) { markRead(input: $input) {
     __typename ... on ReadMark { unreadMessageCount } ... on UserError { code } ... on NotFound { what id } } }";
-const INBOX: &str = "query($first: Int, $after: String) { inbox(first: $first, after: $after) {
-    nodes { id text sender { name } } pageInfo { hasNextPage endCursor } } }";
+const INBOX: &str = "query($first: Int, $after: String, $last: Int, $before: String) {
+    inbox(first: $first, after: $after, last: $last, before: $before) {
+    nodes { id text sender { name } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }";
 const CONVERSATION: &str =
-    "query($with: ID!) { conversation(with: $with) { nodes { id text senderId } } }";
+    "query($with: ID!) { conversation(userId: $with) { nodes { id text senderId } } }";
 const UNREAD: &str = "{ user { unreadMessageCount } }";
 const ARRIVED: &str = "subscription { messageArrived { id text sender { name } } }";
 
 /// Sends a message, and returns its id.
 pub async fn send(gateway: &Gateway, by: &str, to: &[&str], text: &str) -> String {
-    let sent = does(gateway, by, SEND, json!({ "to": to, "text": text })).await;
+    let sent = does(gateway, by, SEND, json!({ "toUserIds": to, "text": text })).await;
     assert_eq!(sent["__typename"], "Message", "{sent:#}");
     sent["id"].as_str().expect("an id").to_owned()
 }
@@ -76,11 +77,11 @@ async fn a_message_with_an_unusable_recipient_is_not_sent() {
     people(&gateway, &["ann", "bob"]).await;
     let before = gateway.snapshot().await;
     let refused = |input: Value| does(&gateway, "ann", SEND, input);
-    let answer = refused(json!({ "to": ["bob", "$x", "a.b"], "text": "hello" })).await;
+    let answer = refused(json!({ "toUserIds": ["bob", "$x", "a.b"], "text": "hello" })).await;
     assert_eq!(answer["code"], "UNKNOWN_RECIPIENTS", "{answer:#}");
     assert_eq!(answer["userIds"], json!(["$x", "a.b"]));
     let many: Vec<String> = (0..=10_000).map(|number| number.to_string()).collect();
-    let answer = refused(json!({ "to": many[1..], "text": "hello" })).await;
+    let answer = refused(json!({ "toUserIds": many[1..], "text": "hello" })).await;
     assert_eq!(answer["userIds"].as_array().map(Vec::len), Some(10_000));
     for (to, field) in [
         (json!([]), "input.to"),
@@ -88,14 +89,15 @@ async fn a_message_with_an_unusable_recipient_is_not_sent() {
         (json!(["bob", ""]), "input.to.1"),
         (json!(many), "input.to"),
     ] {
-        let answer = refused(json!({ "to": to, "text": "hello" })).await;
+        let answer = refused(json!({ "toUserIds": to, "text": "hello" })).await;
         assert_eq!(answer["__typename"], "InvalidInput", "{answer:#}");
         assert_eq!(answer["field"], field);
     }
-    let answer = refused(json!({ "to": ["bob"], "text": " " })).await;
+    let answer = refused(json!({ "toUserIds": ["bob"], "text": " " })).await;
     assert_eq!(answer["field"], "input.text");
     // Without a profile nobody would see who has sent it.
-    let answer = does(&gateway, "nobody", SEND, json!({ "to": ["bob"], "text": "hello" })).await;
+    let answer =
+        does(&gateway, "nobody", SEND, json!({ "toUserIds": ["bob"], "text": "hello" })).await;
     assert_eq!((&answer["code"], &answer["what"]), (&json!("NOT_FOUND"), &json!("user")));
     assert_eq!(gateway.snapshot().await, before);
 }
@@ -109,7 +111,7 @@ async fn nothing_arrives_at_a_user_who_blocks_the_sender() {
     let bob = gateway.shopper("bob");
     let mut socket = gateway.session(bob.token.as_deref()).await;
     socket.subscribe("1", ARRIVED, json!({})).await;
-    let input = json!({ "to": ["bob", "cid"], "text": "hidden", "idempotencyKey": "op" });
+    let input = json!({ "toUserIds": ["bob", "cid"], "text": "hidden", "idempotencyKey": "op" });
     let sent = does(&gateway, "ann", SEND, input.clone()).await;
     assert_eq!(sent["__typename"], "Message", "{sent:#}");
     assert_eq!(inbox(&gateway, "cid").await, ["hidden"]);
@@ -139,7 +141,7 @@ async fn a_repeat_delivers_once() {
     let gateway = Gateway::start().await;
     people(&gateway, &["ann", "bob", "cid"]).await;
     let call = |by: &'static str, text: &str| {
-        let input = json!({ "to": ["bob"], "text": text, "idempotencyKey": "op" });
+        let input = json!({ "toUserIds": ["bob"], "text": text, "idempotencyKey": "op" });
         let gateway = &gateway;
         async move { does(gateway, by, SEND, input).await }
     };
@@ -150,7 +152,7 @@ async fn a_repeat_delivers_once() {
     assert_eq!(call("cid", "another's").await["__typename"], "Message");
     assert_eq!(inbox(&gateway, "bob").await, ["another's", "once"]);
     // Recipients have no order.
-    let to = |to: Value| json!({ "to": to, "text": "both", "idempotencyKey": "both" });
+    let to = |to: Value| json!({ "toUserIds": to, "text": "both", "idempotencyKey": "both" });
     let one = does(&gateway, "ann", SEND, to(json!(["bob", "cid"]))).await;
     assert_eq!(does(&gateway, "ann", SEND, to(json!(["cid", "bob", "cid"]))).await, one);
     gateway.assert_sound().await;
@@ -207,7 +209,7 @@ async fn sending_sends_only() {
     sends_only(&base, flow, &expected).await;
     // A repeat looks at nobody but the sender of the message in the answer.
     let keyed = async |gateway: &Gateway| {
-        let input = json!({ "to": ["bob", "cid"], "text": "third", "idempotencyKey": "op" });
+        let input = json!({ "toUserIds": ["bob", "cid"], "text": "third", "idempotencyKey": "op" });
         assert_eq!(does(gateway, "ann", SEND, input).await["__typename"], "Message");
     };
     keyed(&base).await;

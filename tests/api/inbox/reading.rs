@@ -46,7 +46,19 @@ async fn an_inbox_goes_on_in_the_next_bucket() {
             page
         });
         assert_eq!(texts_of(&found.await, "text"), descending(101).collect::<Vec<_>>(), "{size}");
+        let found = all_nodes(json!({ "last": size }), async |page| {
+            let page = bob.field(INBOX, page).await;
+            let (is_first, count) =
+                (page["pageInfo"]["hasPreviousPage"] == false, nodes(&page).len());
+            assert!(is_first || count == size, "{size} from the end");
+            page
+        });
+        let found = texts_of(&found.await, "text");
+        assert_eq!(found, descending(101).collect::<Vec<_>>(), "{size} from the end");
     }
+    // A page is one command in both directions, also where a bucket ends.
+    let found = pages_both_ways(&bob, "inbox(", "text").await;
+    assert_eq!(texts_of(&found, "text"), descending(101).collect::<Vec<_>>());
     assert_eq!(unread(&gateway, "bob").await, 101);
     for (number, left) in [(49, 1), (50, 0)] {
         let marked = does(&gateway, "bob", MARK, json!({ "messageId": ids[number] })).await;
@@ -97,7 +109,7 @@ async fn a_conversation_has_both_directions() {
     }
     assert_eq!(conversation(&gateway, "cid", "bob").await, ["not theirs", "2"]);
     assert!(conversation(&gateway, "ann", "nobody").await.is_empty());
-    let list = "conversation(with: \"bob\"";
+    let list = "conversation(userId: \"bob\"";
     let found = pages_both_ways(&client(&gateway, "ann"), list, "text").await;
     let found: Vec<_> = found.iter().map(|node| node["text"].as_str().expect("a text")).collect();
     assert_eq!(found, ["3", "2", "1"]);
@@ -218,7 +230,7 @@ async fn messages_are_visible_to_sender_and_recipients_alone() {
     for (query, variables) in [
         (INBOX, json!({})),
         (CONVERSATION, json!({ "with": "bob" })),
-        (SEND, json!({ "input": { "to": ["bob"], "text": "hello" } })),
+        (SEND, json!({ "input": { "toUserIds": ["bob"], "text": "hello" } })),
         (MARK, json!({ "input": { "messageId": id } })),
     ] {
         assert_eq!(anonymous.error_code(query, variables).await, "UNAUTHENTICATED");

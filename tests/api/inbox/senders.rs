@@ -23,7 +23,7 @@ async fn count_for(gateway: &Gateway, of: &str, minutes: i64) {
 async fn a_sender_is_bounded_by_the_number_of_recipients() {
     let gateway = Gateway::with(|config| config.message_recipients_per_hour = 6).await;
     people(&gateway, &["ann", "bob", "cid", "dan", "eve"]).await;
-    let to = |to: &[&str], op: &str| json!({ "to": to, "text": op, "idempotencyKey": op });
+    let to = |to: &[&str], op: &str| json!({ "toUserIds": to, "text": op, "idempotencyKey": op });
     let first = does(&gateway, "ann", SEND, to(&["bob", "cid", "dan", "eve"], "first")).await;
     assert_eq!(first["__typename"], "Message", "{first:#}");
     let before = gateway.snapshot().await;
@@ -45,7 +45,7 @@ async fn a_sender_is_bounded_by_the_number_of_recipients() {
     send(&gateway, "ann", &["bob", "cid"], "second").await;
     // Another sender has a bound of their own.
     send(&other, "bob", &["ann", "cid", "dan", "eve"], "another's").await;
-    let input = json!({ "input": { "to": ["bob"], "text": "third" } });
+    let input = json!({ "input": { "toUserIds": ["bob"], "text": "third" } });
     assert_eq!(client(&gateway, "ann").error_code(SEND, input.clone()).await, "RATE_LIMITED");
     count_for(&gateway, "ann", 49).await;
     send(&gateway, "ann", &["bob"], "third").await;
@@ -54,7 +54,7 @@ async fn a_sender_is_bounded_by_the_number_of_recipients() {
     count_for(&gateway, "ann", -600).await;
     send(&gateway, "ann", &["bob", "cid", "dan", "eve"], "fourth").await;
     send(&gateway, "ann", &["bob", "cid"], "fifth").await;
-    let input = json!({ "input": { "to": ["bob"], "text": "sixth" } });
+    let input = json!({ "input": { "toUserIds": ["bob"], "text": "sixth" } });
     assert_eq!(client(&gateway, "ann").error_code(SEND, input).await, "RATE_LIMITED");
     assert_eq!(inbox(&gateway, "bob").await, ["fifth", "fourth", "third", "second", "first"]);
     gateway.assert_sound().await;
@@ -64,7 +64,8 @@ async fn a_sender_is_bounded_by_the_number_of_recipients() {
 async fn a_message_to_more_than_the_bound_is_never_sent() {
     let gateway = Gateway::with(|config| config.message_recipients_per_hour = 1).await;
     people(&gateway, &["ann", "bob", "cid"]).await;
-    let refused = does(&gateway, "ann", SEND, json!({ "to": ["bob", "cid"], "text": "x" })).await;
+    let refused =
+        does(&gateway, "ann", SEND, json!({ "toUserIds": ["bob", "cid"], "text": "x" })).await;
     let expected = (&json!("InvalidInput"), &json!("input.to"));
     assert_eq!((&refused["__typename"], &refused["field"]), expected, "{refused:#}");
     assert!(gateway.stored("messageSenders").await.is_empty());
@@ -77,7 +78,7 @@ async fn calls_at_once_dont_exceed_the_bound() {
     let other = gateway.sibling().await;
     let call = |number: usize| {
         let gateway = if number.is_multiple_of(2) { &gateway } else { &other };
-        let input = json!({ "to": ["bob"], "text": number.to_string() });
+        let input = json!({ "toUserIds": ["bob"], "text": number.to_string() });
         async move { client(gateway, "ann").run(SEND, json!({ "input": input })).await }
     };
     let answers = join_all((0..20).map(call)).await;
@@ -86,13 +87,13 @@ async fn calls_at_once_dont_exceed_the_bound() {
     assert_eq!(inbox(&gateway, "bob").await.len(), 5);
     // Repeats of one call count once, also at once.
     count_for(&gateway, "ann", -1).await;
-    let input = json!({ "to": ["bob"], "text": "once", "idempotencyKey": "op" });
+    let input = json!({ "toUserIds": ["bob"], "text": "once", "idempotencyKey": "op" });
     let calls = (0..8).map(|_| does(&gateway, "ann", SEND, input.clone()));
     assert!(join_all(calls).await.iter().all(|one| one["__typename"] == "Message"));
     for number in 0..4 {
         send(&gateway, "ann", &["bob"], &number.to_string()).await;
     }
-    let input = json!({ "input": { "to": ["bob"], "text": "too many" } });
+    let input = json!({ "input": { "toUserIds": ["bob"], "text": "too many" } });
     assert_eq!(client(&gateway, "ann").error_code(SEND, input).await, "RATE_LIMITED");
     gateway.assert_sound().await;
 }

@@ -4,11 +4,15 @@ use serde_json::{Value, json};
 
 use super::{product, set, text};
 use crate::{
+    catalog::change,
+    categories::music,
     content,
+    shop::{placed, stocked},
     support::{Client, Gateway, commands, pages_both_ways},
 };
 
 const PRODUCTS: &str = "query($by: ProductsBy!) { products(by: $by) { nodes { sku } } }";
+const ORDERS: &str = "query($by: OrdersBy!) { orders(by: $by) { nodes { id } } }";
 const CONTENTS: &str = "query($by: ContentsBy!) { contents(by: $by) { nodes { id } } }";
 
 fn having(key: &str, value: Value) -> Value {
@@ -80,6 +84,107 @@ async fn products_are_found_by_the_pairs_that_the_caller_may_read() {
     assert_eq!(json!(nodes), json!(four.map(|sku| json!({ "sku": sku }))));
     let nodes = pages_both_ways(&both, list, "sku").await;
     assert_eq!(json!(nodes), json!(five.map(|sku| json!({ "sku": sku }))));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pair_is_combined_with_other_conditions_of_products() {
+    let gateway = Gateway::start().await;
+    let (merchant, anyone) = (gateway.merchant(), gateway.anonymous());
+    let [music, ..] = music(&gateway).await;
+    for (sku, badge, is_music) in
+        [("a", "new", true), ("b", "new", false), ("c", "old", true), ("d", "new", true)]
+    {
+        let owner = product(&gateway, sku).await;
+        let roles = if sku == "d" { json!(["analyst"]) } else { json!([]) };
+        let pair = json!({ "key": "badge", "value": { "text": badge }, "roles": roles });
+        set(&merchant, &owner, json!([pair])).await;
+        if is_music {
+            change(&merchant, "categorizeProduct", json!({ "sku": sku, "categoryIds": [music] }))
+                .await;
+        }
+    }
+    let new = json!({ "key": "badge", "value": { "text": "new" } });
+    let listed = async |client: &Client, conditions: Value| {
+        let response = client.explained(PRODUCTS, json!({ "by": { "where": conditions } })).await;
+        assert_eq!(commands(&response).len(), 1, "{response:#}");
+        let nodes = response["data"]["products"]["nodes"].as_array().expect("nodes").iter();
+        nodes.map(|node| node["sku"].as_str().expect("a SKU").to_owned()).collect::<Vec<_>>()
+    };
+    let alone = json!({ "metadata": new });
+    assert_eq!(listed(&anyone, alone.clone()).await, ["a", "b"]);
+    assert_eq!(listed(&merchant, alone.clone()).await, ["a", "b", "d"]);
+    let books = json!({ "metadata": new, "type": "book", "order": "SKU" });
+    assert_eq!(listed(&anyone, books).await, ["a", "b"]);
+    // A category has its own orders, and the pair is checked.
+    for order in ["TITLE", "NEWEST"] {
+        let below = json!({ "metadata": new, "category": { "subtree": "/music" }, "order": order });
+        assert_eq!(listed(&anyone, below.clone()).await, ["a"], "{order}");
+        assert_eq!(listed(&merchant, below).await, ["a", "d"], "{order}");
+    }
+    let newest = json!({ "by": { "where": { "metadata": new, "order": "NEWEST" } } });
+    assert_eq!(anyone.error_code(PRODUCTS, newest).await, "BAD_USER_INPUT");
+    let list =
+        "products(by: { where: { metadata: { key: \"badge\", value: { text: \"new\" } } } }, ";
+    let nodes = pages_both_ways(&merchant, list, "sku").await;
+    assert_eq!(json!(nodes), json!(["a", "b", "d"].map(|sku| json!({ "sku": sku }))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_are_found_by_a_pair_newest_first() {
+    let gateway = Gateway::start().await;
+    let (merchant, ann) = (gateway.merchant(), gateway.shopper("ann"));
+    stocked(&gateway, "a", 0, 100).await;
+    let mut orders = Vec::new();
+    for number in 0..8 {
+        let order = placed(&ann, "none", &[("a", 1)]).await;
+        let roles = if number == 2 { json!(["merchant"]) } else { json!([]) };
+        let batch = if number == 7 { "18" } else { "17" };
+        let pairs = json!([
+            { "key": "batch", "value": { "text": batch }, "roles": roles },
+            text("channel", "17"),
+        ]);
+        let done = set(&merchant, &order, pairs).await;
+        assert_eq!(done["__typename"], "MetadataChange", "{done:#}");
+        orders.push(order);
+        // Times are in milliseconds.
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let newest = |at: &[usize]| at.iter().map(|at| orders[*at].clone()).collect::<Vec<_>>();
+    let batch = |batch: &str| having("batch", json!({ "text": batch }));
+    // Those for everyone and those for merchants are in one order.
+    assert_eq!(found(&merchant, ORDERS, batch("17")).await, newest(&[6, 5, 4, 3, 2, 1, 0]));
+    assert_eq!(found(&merchant, ORDERS, batch("18")).await, newest(&[7]));
+    assert_eq!(found(&merchant, ORDERS, batch("19")).await, newest(&[]));
+    let time = "query($id: ID!) { order(id: $id) { placedAt } }";
+    let second = merchant.field(time, json!({ "id": orders[1] })).await;
+    let mut later = batch("17");
+    later["by"]["placedFrom"] = second["placedAt"].clone();
+    assert_eq!(found(&merchant, ORDERS, later).await, newest(&[6, 5, 4, 3, 2, 1]));
+    let list = "orders(by: { metadata: { key: \"batch\", value: { text: \"17\" } } }, ";
+    let nodes = pages_both_ways(&merchant, list, "id").await;
+    let expected: Vec<Value> =
+        newest(&[6, 5, 4, 3, 2, 1, 0]).iter().map(|id| json!({ "id": id })).collect();
+    assert_eq!(nodes, expected);
+    // The index has the order: a page reads what it returns and one more, also behind a cursor.
+    let page = "query($by: OrdersBy!, $after: String) { orders(by: $by, first: 1, after: $after) {
+        nodes { id } pageInfo { endCursor } } }";
+    let mut variables = batch("17");
+    for at in [6, 5] {
+        let response = merchant.explained(page, variables.clone()).await;
+        let listed = &response["data"]["orders"];
+        assert_eq!(listed["nodes"], json!([{ "id": newest(&[at])[0] }]), "{response:#}");
+        let sent = &response["extensions"]["docgate"]["commands"][0];
+        assert!(sent["docsExamined"].as_i64().is_some_and(|docs| docs <= 3), "{response:#}");
+        variables["after"] = listed["pageInfo"]["endCursor"].clone();
+    }
+
+    let mut two = batch("17");
+    two["by"]["customer"] = json!("ann");
+    assert_eq!(merchant.error_code(ORDERS, two).await, "BAD_USER_INPUT");
+    let refused = merchant.run(ORDERS, having("1", json!({ "text": "17" }))).await;
+    assert_eq!(refused["errors"][0]["extensions"]["field"], "by.metadata.key", "{refused:#}");
+    assert_eq!(ann.error_code(ORDERS, batch("17")).await, "FORBIDDEN");
     gateway.assert_sound().await;
 }
 

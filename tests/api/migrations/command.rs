@@ -156,7 +156,8 @@ async fn one_update_upgrades_a_hundred_documents_at_most() {
     gateway.database.run_command(doc! { "profile": 0 }).await.expect("not any more");
     let recorded = gateway.raw("system.profile").find(doc! {}).await.expect("a cursor");
     let recorded: Vec<Document> = recorded.try_collect().await.expect("documents");
-    let updates = recorded.iter().filter(|recorded| recorded.get_str("op") == Ok("update"));
+    let updates =
+        recorded.iter().filter(|recorded| recorded.get_str("op").is_ok_and(|op| op == "update"));
     let number = |update: &Document| match update.get("nModified") {
         Some(Bson::Int32(number)) => Some(i64::from(*number)),
         number => number.and_then(Bson::as_i64),

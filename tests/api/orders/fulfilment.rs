@@ -91,6 +91,12 @@ async fn an_order_is_shipped_in_parts_and_its_customer_sees_them() {
         (&json!("SHIPPED"), &json!("Parcel & Co."), &json!("PC $1.a"))
     );
     assert!(shipment["shippedAt"].is_string() && shipment["deliveredAt"].is_null());
+    let query = "query($id: ID!) { order(id: $id) { shipments { lines {
+        sku product { sku title } variant { sku } } } } }";
+    let parcels = shopper.field(query, json!({ "id": order })).await;
+    let product = json!({ "sku": "a", "title": "Title of a" });
+    let line = json!({ "sku": "a", "product": product, "variant": null });
+    assert_eq!(parcels["shipments"][0]["lines"], json!([line]));
     let sent = change(&merchant, "shipOrder", &order, json!({ "shipmentNumber": 3 })).await;
     assert_eq!(sent["stage"], "SHIPPED");
     for (number, stage) in [(3, "SHIPPED"), (1, "DELIVERED")] {

@@ -46,11 +46,14 @@ async fn merchants_find_orders_by_stage_customer_product_time_and_number() {
     let newest = |at: &[usize]| at.iter().map(|at| orders[*at].clone()).collect::<Vec<_>>();
     assert_eq!(found(&merchant, json!({})).await, newest(&[4, 3, 2, 1, 0]));
     assert_eq!(found(&merchant, json!(null)).await, newest(&[4, 3, 2, 1, 0]));
-    assert_eq!(found(&merchant, json!({ "customer": "bob" })).await, newest(&[3, 2]));
+    assert_eq!(found(&merchant, json!({ "customerId": "bob" })).await, newest(&[3, 2]));
     assert_eq!(found(&merchant, json!({ "sku": "a" })).await, newest(&[4, 2, 0]));
-    assert_eq!(found(&merchant, json!({ "customer": "nobody" })).await, newest(&[]));
-    let time = "query($id: ID!) { order(id: $id) { placedAt number } }";
+    assert_eq!(found(&merchant, json!({ "customerId": "nobody" })).await, newest(&[]));
+    let time = "query($id: ID!) { order(id: $id) { placedAt number customer } }";
     let third = merchant.field(time, json!({ "id": orders[2] })).await;
+    // From an order to the other ones of its customer.
+    assert_eq!(third["customer"], "bob");
+    assert_eq!(gateway.shopper("bob").field(time, json!({ "id": orders[2] })).await, third);
     let (at, number) = (&third["placedAt"], &third["number"]);
     assert_eq!(found(&merchant, json!({ "placedFrom": at })).await, newest(&[4, 3, 2]));
     assert_eq!(found(&merchant, json!({ "placedBefore": at })).await, newest(&[1, 0]));
@@ -95,7 +98,7 @@ async fn merchants_find_orders_by_stage_customer_product_time_and_number() {
     assert_eq!(found(&merchant, json!({})).await, newest(&[4, 2, 1, 0]));
     gateway.assert_sound().await;
 
-    let two = json!({ "by": { "customer": "bob", "sku": "a" } });
+    let two = json!({ "by": { "customerId": "bob", "sku": "a" } });
     assert_eq!(merchant.error_code(ORDERS, two).await, "BAD_USER_INPUT");
     let timed = json!({ "by": { "number": number, "placedFrom": at } });
     assert_eq!(merchant.error_code(ORDERS, timed).await, "BAD_USER_INPUT");
@@ -174,7 +177,8 @@ async fn every_list_comes_in_pages_from_both_ends() {
         placed(&shopper, "none", &[("free", 1)]).await;
     }
     settled(&gateway).await;
-    for by in ["", "by: { stage: PLACED }", "by: { customer: \"ann\" }", "by: { sku: \"free\" }"] {
+    for by in ["", "by: { stage: PLACED }", "by: { customerId: \"ann\" }", "by: { sku: \"free\" }"]
+    {
         let list = if by.is_empty() { "orders(".to_owned() } else { format!("orders({by}") };
         let found = pages_both_ways(&gateway.merchant(), &list, "id").await;
         assert_eq!(found.len(), 5, "{by}");
@@ -244,12 +248,24 @@ async fn low_stock_comes_first_of_what_there_is_least() {
     assert_eq!(response["data"]["lowStock"]["nodes"], expected);
     let found = pages_both_ways(&gateway.merchant(), "lowStock(below: 1000", "sku").await;
     assert_eq!(found.len(), 4, "{found:#?}");
+    // What it is comes by one command more for all of the list, of products and of variants.
+    added(&gateway, variant("few.m", ["red", "M"], 0)).await;
+    gateway.merchant().receive_stock(json!({ "sku": "few.m", "quantity": 1 })).await;
+    let named = "{ lowStock(below: 3) { nodes { sku product { sku } variant { title } } } }";
+    let response = gateway.merchant().explained(named, json!({})).await;
+    assert_eq!(commands(&response), ["find inventory", "find products"], "{response:#}");
+    let expected = json!([
+        { "sku": "few", "product": { "sku": "few" }, "variant": null },
+        { "sku": "few.m", "product": { "sku": "few" }, "variant": { "title": "red / M" } },
+        { "sku": "fewer", "product": { "sku": "fewer" }, "variant": null },
+    ]);
+    assert_eq!(response["data"]["lowStock"]["nodes"], expected);
     // A deleted product isn't listed.
     let delete = "mutation { deleteProduct(input: { sku: \"fewer\" }) { __typename } }";
     gateway.merchant().field(delete, json!({})).await;
     settled(&gateway).await;
     let left = gateway.merchant().field(low, json!({ "below": 3 })).await;
-    assert_eq!(left["nodes"].as_array().map(Vec::len), Some(1), "{left:#}");
+    assert_eq!(left["nodes"].as_array().map(Vec::len), Some(2), "{left:#}");
     for below in [0, -1, 1_001] {
         let code = gateway.merchant().error_code(low, json!({ "below": below })).await;
         assert_eq!(code, "BAD_USER_INPUT", "{below}");

@@ -68,6 +68,25 @@ async fn an_accepted_return_gives_goods_and_money_back_once() {
     let both = accept(&merchant, &order, 2, "second").await;
     assert_eq!((amount(&both, "total"), amount(&both, "refunded")), (50, 300), "{both:#}");
     assert_eq!(both["lines"], json!([{ "sku": "b", "quantity": 1 }]));
+    // The order has no line of it any more. Its parcel and its returns still say what it was.
+    let pieces = "quantity title type variantTitle unitPrice { minorUnits } total { minorUnits } product { sku }";
+    let query = format!(
+        "query($id: ID!) {{ order(id: $id) {{ shipments {{ lines {{ {pieces} }} }} \
+         returns {{ lines {{ {pieces} }} }} }} product(sku: \"a\") {{ type title }} }}"
+    );
+    let seen = shopper.data(&query, json!({ "id": order })).await;
+    let product = &seen["product"];
+    let of = |quantity: i64| {
+        json!({
+            "quantity": quantity, "title": product["title"], "type": product["type"],
+            "variantTitle": null, "unitPrice": { "minorUnits": 100 },
+            "total": { "minorUnits": 100 * quantity }, "product": { "sku": "a" },
+        })
+    };
+    let seen = &seen["order"];
+    assert_eq!(seen["shipments"][0]["lines"], json!([of(3)]), "{seen:#}");
+    assert_eq!(seen["returns"][0]["lines"], json!([of(2)]), "{seen:#}");
+    assert_eq!(seen["returns"][1]["lines"], json!([of(1)]), "{seen:#}");
     assert_eq!(stock(&gateway, "a").await, (100, 0, 0));
     settled(&gateway).await;
     gateway.assert_sound().await;

@@ -125,7 +125,7 @@ async fn groups_in_databases_of_their_own_work_together() {
     let said = gateway.service().field(VIEW, json!({})).await;
     assert_eq!(said["count"], 1, "{said:#}");
     becomes(&analyst, VIEWS, json!({}), json!({ "total": 1 })).await;
-    let session = json!({ "sessions": [{ "user": "ann", "seconds": 60 }] });
+    let session = json!({ "sessions": [{ "userId": "ann", "seconds": 60 }] });
     let said = gateway.service().field(SESSION, session).await;
     assert_eq!(said["count"], 1, "{said:#}");
     let said = gateway.admin().field(ROLL_UP, json!({})).await;

@@ -31,7 +31,7 @@ async fn fill(gateway: &Gateway, day: &str) -> String {
     let record = "mutation($at: DateTime!) {
         recordHits(input: { hits: [{ site: \"a.example\", page: \"/kept\", at: $at }] }) { __typename }
         recordViews(input: { views: [{ page: \"/kept\", at: $at }] }) { __typename }
-        recordSessions(input: { sessions: [{ user: \"ann\", at: $at, seconds: 5 }] }) { __typename } }";
+        recordSessions(input: { sessions: [{ userId: \"ann\", at: $at, seconds: 5 }] }) { __typename } }";
     let recorded = gateway.service().data(record, json!({ "at": at })).await;
     let expected = json!({
         "recordHits": { "__typename": "HitsRecorded" },

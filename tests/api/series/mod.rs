@@ -217,6 +217,13 @@ async fn what_cant_be_counted_is_refused_and_changes_nothing() {
         let code = stranger.error_code(RECORD, json!({ "views": [good] })).await;
         assert_eq!(code, "FORBIDDEN");
     }
+    // The message says since when views are kept.
+    let old = json!({ "views": with("at", json!(ago(90_000_000))) });
+    let said = service.field(RECORD, old).await["message"].to_string();
+    assert!(
+        said.contains(&ago(86_400_000)[..10]) && said.contains("series_retention_seconds"),
+        "{said}"
+    );
     assert!(gateway.snapshot().await.is_empty());
     // A clock that is a little ahead is right enough.
     record(&service, &[view("/a", &ago(-30_000)), view("/a", &ago(86_000_000))]).await;
@@ -237,6 +244,12 @@ async fn what_cant_be_counted_is_refused_and_changes_nothing() {
         let extensions = &response["errors"][0]["extensions"];
         assert_eq!(extensions["code"], "BAD_USER_INPUT", "{response:#}");
         assert_eq!(extensions["field"], field, "{response:#}");
+    }
+    // Without `to`, the fault is one of `from`.
+    let since = "query($from: DateTime!) { viewSeries(page: \"/a\", from: $from, resolution: SECOND) { total } }";
+    for from in [ago(7_200_000), ago(-7_200_000)] {
+        let response = analyst.run(since, json!({ "from": from })).await;
+        assert_eq!(response["errors"][0]["extensions"]["field"], "from", "{response:#}");
     }
     let variables =
         json!({ "page": "/a", "from": from, "to": "2024-01-02T00:00:00Z", "by": "DAY" });

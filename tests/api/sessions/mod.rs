@@ -19,9 +19,8 @@ const RECORD: &str = "mutation($sessions: [SessionInput!]!, $key: ID) {
         ... on SessionTooLate { field } ... on InvalidInput { field } } }";
 const RUN: &str = "mutation($max: Int) { runRollup(input: { maxSessions: $max }) {
     __typename ... on RolledUp { sessions upTo isComplete } ... on InvalidInput { field } } }";
-const REPORT: &str =
-    "query($user: String, $level: SessionLevel!, $from: DateTime!, $to: DateTime!) {
-    sessionReport(user: $user, level: $level, from: $from, to: $to) {
+const REPORT: &str = "query($user: ID, $level: SessionLevel!, $from: DateTime!, $to: DateTime!) {
+    sessionReport(userId: $user, level: $level, from: $from, to: $to) {
         count totalSeconds meanSeconds
         periods { startsAt count totalSeconds meanSeconds shortestSeconds longestSeconds } } }";
 
@@ -40,7 +39,7 @@ fn late(config: &mut Config) {
 }
 
 fn session(user: &str, at: &str, seconds: i64) -> Value {
-    json!({ "user": user, "at": at, "seconds": seconds })
+    json!({ "userId": user, "at": at, "seconds": seconds })
 }
 
 async fn record(client: &Client, sessions: &[Value], key: Option<&str>) -> Value {
@@ -229,6 +228,12 @@ async fn a_report_is_one_index_range_of_ones_own_sessions() {
         let code =
             gateway.shopper("bob").error_code(REPORT, variables(Some(user), year, "DAY")).await;
         assert_eq!(code, "FORBIDDEN");
+    }
+    // Without `to`, the fault is one of `from`.
+    let since = "query($from: DateTime!) { sessionReport(level: HOUR, from: $from) { count } }";
+    for from in [year[0], "2099-01-01T00:00:00Z"] {
+        let response = analyst.run(since, json!({ "from": from })).await;
+        assert_eq!(response["errors"][0]["extensions"]["field"], "from", "{response:#}");
     }
     for (between, level, field) in [
         ([year[1], year[0]], "DAY", "to"),

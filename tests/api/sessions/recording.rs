@@ -79,9 +79,9 @@ async fn what_cant_be_recorded_is_refused_and_changes_nothing() {
     for (sessions, kind, field) in [
         (json!([]), "InvalidInput", "input.sessions"),
         (json!(vec![good.clone(); 101]), "InvalidInput", "input.sessions"),
-        (with("user", json!("")), "InvalidInput", "input.sessions.1.user"),
-        (with("user", json!("a\nb")), "InvalidInput", "input.sessions.1.user"),
-        (with("user", json!("x".repeat(129))), "InvalidInput", "input.sessions.1.user"),
+        (with("userId", json!("")), "InvalidInput", "input.sessions.1.userId"),
+        (with("userId", json!("a\nb")), "InvalidInput", "input.sessions.1.userId"),
+        (with("userId", json!("x".repeat(129))), "InvalidInput", "input.sessions.1.userId"),
         (with("seconds", json!(-1)), "InvalidInput", "input.sessions.1.seconds"),
         (with("seconds", json!(86_401)), "InvalidInput", "input.sessions.1.seconds"),
         (with("at", json!(ago(&gateway, -120_000))), "InvalidInput", "input.sessions.1.at"),

@@ -22,7 +22,7 @@ use crate::support::{Client, Gateway, until};
 const CREATE_USER: &str = "mutation($input: CreateUserInput!) { createUser(input: $input) {
     __typename ... on User { id userId name about version }
     ... on UserError { code message } ... on InvalidInput { field } } }";
-const CIRCLE: &str = "mutation($input: CircleUserInput!) { circleUser(input: $input) {
+pub const CIRCLE: &str = "mutation($input: CircleUserInput!) { circleUser(input: $input) {
     __typename ... on User { userId circles } ... on UserError { code message } ... on InvalidInput { field } } }";
 const UNCIRCLE: &str = "mutation($input: UncircleUserInput!) { uncircleUser(input: $input) {
     __typename ... on User { userId circles } ... on UserError { code message } ... on InvalidInput { field } } }";
@@ -30,7 +30,7 @@ pub const BLOCK: &str = "mutation($input: BlockUserInput!) { blockUser(input: $i
     __typename ... on User { userId isBlocked } ... on UserError { code message } ... on InvalidInput { field } } }";
 pub const UNBLOCK: &str = "mutation($input: UnblockUserInput!) { unblockUser(input: $input) {
     __typename ... on User { userId isBlocked } ... on UserError { code message } } }";
-const CREATE_POST: &str = "mutation($input: CreatePostInput!) { createPost(input: $input) {
+pub const CREATE_POST: &str = "mutation($input: CreatePostInput!) { createPost(input: $input) {
     __typename ... on Post { id text version type } ... on UserError { code message } ... on InvalidInput { field } } }";
 const EDIT_POST: &str = "mutation($input: EditPostInput!) { editPost(input: $input) {
     __typename ... on Post { id text version isEdited } ... on UserError { code message }

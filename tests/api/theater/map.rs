@@ -152,6 +152,13 @@ async fn screenings_come_in_the_order_of_their_beginning() {
     let found = pages_both_ways(&gateway.anonymous(), &list, "id name").await;
     let names: Vec<_> = found.iter().map(|node| node["name"].as_str().expect("a name")).collect();
     assert_eq!(names, ["At 2", "At 3", "At 3", "At 4"]);
+    // The list is a field of the theater.
+    let part = format!(
+        "query($id: ID!) {{ theater(id: $id) {{
+            screenings(from: \"{from}\", to: \"{to}\", first: 20) {{ nodes {{ id name }} }} }} }}"
+    );
+    let shown = gateway.anonymous().field(&part, json!({ "id": one })).await;
+    assert_eq!(shown["screenings"]["nodes"], json!(found));
     let query = "query($id: ID!) { screening(id: $id) { theater { name } } }";
     let first = gateway.anonymous().field(query, json!({ "id": found[0]["id"] })).await;
     assert_eq!(first["theater"]["name"], "A theater");

@@ -33,6 +33,7 @@ export async function run(checks) {
       });
     await visit("a first page asks docgate twice at most", "/shop", firstPage);
     await visit("facets narrow a list, and a list is sorted and continued", "/shop/c/music", browse);
+    await visit("the works of a person are listed, and narrow a category in any order", "/shop/sku/ALB-00001", works);
     await visit("search suggests while somebody types, and is used by keys", "/shop", search);
     await visit("a product shows its live stock and its comments", "/shop/sku/ALB-00001", product);
     await visit("a variant is chosen with its price, stock and picture", "/shop", variants);
@@ -99,8 +100,34 @@ async function browse(page, picture, isPhone) {
   await page.locator(".facet a[aria-current]").first().waitFor({ state: "attached" });
 }
 
+async function works(page, picture, isPhone) {
+  const { contributors } = await field('{ product(by: {sku: "ALB-00001"}) { contributors { name } } }');
+  const [{ name }] = contributors;
+  await page.locator(".product .by a", { hasText: name }).first().click();
+  await page.locator("h1", { hasText: `Works of ${name}` }).waitFor();
+  await page.locator(CARDS).first().waitFor();
+  if (isPhone) await fitsItsWidth(page, ["h1"]);
+  await picture("works");
+  await page.goto(`${world.url}/shop/c/music`);
+  await page.locator(".narrow").waitFor();
+  if (isPhone) await page.locator(".narrow summary").click();
+  const people = page.locator(".facet", { has: page.getByRole("heading", { name: "By", exact: true }) }).locator("a");
+  // The one with most products comes first.
+  const count = number(await people.first().locator("small").textContent());
+  assert.ok(count > 1, `${count} products`);
+  await people.first().click();
+  await page.locator(".facet a[aria-current]").first().waitFor();
+  await eventuallyCounts(page, Math.min(count, 24));
+  await page.locator(".sort select").selectOption("PRICE_DOWN");
+  await page.waitForURL(/sort=PRICE_DOWN/);
+  await eventually(page, isFalling);
+  await eventuallyCounts(page, Math.min(count, 24));
+  await page.locator(".sort select").selectOption("RATING");
+  await page.waitForURL(/sort=RATING/);
+}
+
 async function search(page, picture) {
-  const { title } = await field('{ product(by: {sku: "ALB-00003"}) { title } }');
+  const { title, tracks } = await field('{ product(by: {sku: "ALB-00003"}) { title ... on Album { tracks { title } } } }');
   const words = page.getByRole("combobox", { name: "Search the shop" });
   await words.pressSequentially(title);
   await page.getByRole("option", { name: title }).first().waitFor();
@@ -114,6 +141,9 @@ async function search(page, picture) {
   await page.getByRole("heading", { name: "Results for" }).waitFor();
   await page.locator(CARDS, { hasText: title }).first().waitFor();
   await picture("results");
+  // What is found by a track says so, because its own title doesn't have the words.
+  await words.fill(tracks[0].title);
+  await page.getByRole("option").filter({ hasText: "by a track" }).first().waitFor();
 }
 
 async function product(page, picture, isPhone) {
@@ -206,6 +236,7 @@ async function buy(page, picture, isPhone) {
   await page.getByLabel("Name").fill(ADDRESS.name);
   await page.getByLabel("Street and number").fill(ADDRESS.street);
   await page.getByLabel("Postcode and city").fill(ADDRESS.city);
+  await page.getByLabel("Email").fill("guest@home.example");
   const standard = page.getByRole("radio", { name: /^Standard delivery/, checked: true });
   await standard.waitFor();
   const [button, label] = [await standard.boundingBox(), await page.locator(".delivery label").first().boundingBox()];
@@ -217,6 +248,7 @@ async function buy(page, picture, isPhone) {
   const shown = await page.getByTestId("order-number").textContent();
   assert.match(shown, /^\w{4}-\w{4}-\w$/, "a number that people can read out");
   await page.getByText(ADDRESS.street).waitFor();
+  await page.getByText("guest@home.example").waitFor();
   await page.getByText("Standard delivery").waitFor();
   await page.getByTestId("cart-count").getByText("0", { exact: true }).waitFor();
   await picture("order");

@@ -242,6 +242,17 @@ function CheckoutForm({ of: cart }: { of: CartData }) {
                 {COUNTRIES.map((code) => <option key={code} value={code}>{NAMES.of(code)}</option>)}
               </select>
             </label>
+            <label>
+              Email, if there are questions
+              <input
+                type="email"
+                maxLength={254}
+                name="email"
+                autoComplete="email"
+                value={address.email ?? ""}
+                onChange={(event) => setAddress({ ...address, email: event.target.value || undefined })}
+              />
+            </label>
           </fieldset>
           <Delivery of={delivery} />
         </div>

@@ -1,7 +1,7 @@
 // A list of products: all of them, those of a category with its facets, or those that match a search.
 
 import { type ReactNode, useEffect, useState } from "react";
-import { ORDERS, listVariables } from "../address";
+import { ORDERS, hasOrders, listVariables } from "../address";
 import { type ResultOf, request } from "../graphql";
 import { List } from "../operations";
 import { useQuery } from "../data";
@@ -20,9 +20,12 @@ export function ListPage({ category, parameters }: { category: string | null; pa
   const { data, error, isLoading } = useQuery(List, variables);
   const found = data?.category;
   const words = parameters.get("q");
-  if (data && !isLoading && category && !found) return <Missing />;
-  const title = words ? `Results for ${words}` : category ? (found?.name ?? "…") : "New in the shop";
-  const isNarrowed = FILTERS.some((name) => parameters.has(name));
+  const person = data?.person;
+  const isOfPerson = !category && variables.hasPerson;
+  if (data && !isLoading && ((category && !found) || (isOfPerson && !person))) return <Missing />;
+  const whole = isOfPerson ? (person && `Works of ${person.name}`) : category ? found?.name : "New in the shop";
+  const title = words ? `Results for ${words}` : (whole ?? "…");
+  const isNarrowed = FILTERS.some((name) => parameters.has(name)) || parameters.get("sort") === "RATING";
   const total = isNarrowed ? null : data?.products.totalCount;
   return (
     <>
@@ -33,11 +36,11 @@ export function ListPage({ category, parameters }: { category: string | null; pa
         </Heading>
         {total != null && <p className="count">{total.toLocaleString("en")} products</p>}
       </div>
-      {!category && !words && <p className="lead">Albums, films, books and instruments, from people who use them.</p>}
+      {!category && !words && !isOfPerson && <p className="lead">Albums, films, books and instruments, from people who use them.</p>}
       <div className={found ? "browse" : undefined}>
         {found && <Narrow category={found} parameters={parameters} />}
         <section aria-label="Products" aria-busy={isLoading}>
-          {!words && !parameters.has("by") && <Sort parameters={parameters} />}
+          {hasOrders(category, parameters) && <Sort parameters={parameters} />}
           <State error={error} isLoading={isLoading && !data} what="products" />
           {data && <Results key={JSON.stringify(variables.where)} first={data.products} variables={variables} />}
         </section>
@@ -56,7 +59,7 @@ function Results({ first, variables }: { first: Result["products"]; variables: {
   const more = async () => {
     setState({ isLoading: true, error: null });
     try {
-      const next = { ...variables, hasCategory: false, after: end?.endCursor } as never;
+      const next = { ...variables, hasCategory: false, hasPerson: false, after: end?.endCursor } as never;
       const { products } = await request(List, next);
       setPages([...pages, products]);
       setState({ isLoading: false, error: null });
@@ -95,8 +98,6 @@ function withParameter(parameters: URLSearchParams, name: string, value: string 
   const next = new URLSearchParams(parameters);
   if (value === null) next.delete(name);
   else next.set(name, value);
-  // A contributor is a search for words, which has an order of its own.
-  if (name === "by") next.delete("sort");
   const text = next.toString();
   return location.pathname.replace(/^\/shop/, "") + (text && `?${text}`);
 }
@@ -157,7 +158,7 @@ function Narrow({ category: { children, facets }, parameters }: { category: Cate
       )}
       {facets.contributors.length > 1 && (
         <Facet title="By">
-          {values("by", facets.contributors.slice(0, 8), ({ name, count }) => [name, name, count])}
+          {values("by", facets.contributors.slice(0, 8), ({ personId, name, count }) => [personId, name, count])}
         </Facet>
       )}
       {facets.properties.slice(0, 4).map(({ key, values: all }) => (

@@ -39,6 +39,7 @@ export function OrderPage({ id }: { id: string }) {
         <aside>
           <h2>Goes to</h2>
           <address>{shipping.name}<br />{shipping.street}<br />{shipping.city}<br />{COUNTRIES.of(shipping.country)}</address>
+          {shipping.email && <p>{shipping.email}</p>}
           {order.shipments.map(({ state, carrier, tracking }, at) => (
             <p key={at}>Parcel {at + 1}: {state.toLowerCase()} {carrier} {tracking}</p>
           ))}

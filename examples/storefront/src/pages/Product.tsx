@@ -1,9 +1,10 @@
 // A product: pictures, price, live stock, what it is made of, what others say, and what is like it.
 
 import { useEffect, useState } from "react";
+import { worksPath } from "../address";
 import { useLive, useQuery } from "../data";
 import type { ResultOf } from "../graphql";
-import { Product, StockChanged } from "../operations";
+import { type CardData, Product, StockChanged } from "../operations";
 import { Link, go } from "../router";
 import { AddToCart, Availability, Cards, Heading, Picture, Price, Stars, State, capital, day, productPath } from "../ui";
 import { Missing } from "./List";
@@ -50,11 +51,15 @@ function Details({ of: product, asked }: { of: Data; asked: string | null }) {
         <Gallery of={product} url={looksAt ?? chosen.image?.url} lookAt={lookAt} />
         <div>
           <Heading text={product.title} />
-          <p className="by">{product.contributors.map(({ name, role }) => `${name} (${role})`).join(", ")}</p>
-          {product.discussion?.rating && (
+          <p className="by">
+            {product.contributors.map(({ personId, name, role }, at) => (
+              <span key={`${personId} ${role}`}>{at > 0 && ", "}<Link to={worksPath(personId)}>{name}</Link> ({role})</span>
+            ))}
+          </p>
+          {product.rating && (
             <p>
-              <Stars of={product.discussion.rating.average} />{" "}
-              <a href="#comments">{product.discussion.rating.count} reviews</a>
+              <Stars of={product.rating.average} />{" "}
+              <a href="#comments">{product.rating.count} {product.rating.count === 1 ? "review" : "reviews"}</a>
             </p>
           )}
           <p className="offer"><Price of={chosen.pricing} /></p>
@@ -82,13 +87,19 @@ function Details({ of: product, asked }: { of: Data; asked: string | null }) {
         </div>
       </div>
       <Comments of={product.discussion} />
-      {product.related.nodes.length > 0 && (
-        <section>
-          <h2>More like this</h2>
-          <Cards of={product.related.nodes} />
-        </section>
-      )}
+      <Others of={product.boughtTogether} title="Often bought together" />
+      <Others of={product.related.nodes} title="More like this" />
     </article>
+  );
+}
+
+function Others({ of, title }: { of: readonly CardData[]; title: string }) {
+  if (of.length === 0) return null;
+  return (
+    <section className="others">
+      <h2>{title}</h2>
+      <Cards of={of} />
+    </section>
   );
 }
 
@@ -160,7 +171,7 @@ function Comments({ of: discussion }: { of: Data["discussion"] }) {
         {discussion.latestComments.map(({ id, author, postedAt, stars, text }) => (
           <li key={id}>
             <p className="by">
-              <strong>{author.name ?? "Somebody"}</strong> · <time dateTime={postedAt}>{day(postedAt)}</time>{" "}
+              <strong>{author.name ?? "A customer"}</strong> · <time dateTime={postedAt}>{day(postedAt)}</time>{" "}
               {stars !== null && <Stars of={stars} />}
             </p>
             <p>{text}</p>

@@ -15,10 +15,8 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::{
-        events::import::{Prepared, Times, fault},
-        hits::operations::check_page,
-    },
+    domains::events::import::{Prepared, Times, fault},
+    graphql::input::page,
 };
 
 /// A batch ends after the line that reaches a multiple of this many bytes, so that every import of a log has the same
@@ -177,7 +175,8 @@ impl Batcher {
             let id = id(&self.log.head, begin, text);
             batch.events.push(Prepared::new(&event, &id, self.arrived));
         }
-        if (self.has_hits || self.has_views) && check_page(event.path).is_err() {
+        let has_page = event.method.is_some() && page("page", event.path).is_ok();
+        if (self.has_hits || self.has_views) && !has_page {
             batch.uncounted += 1;
             return;
         }

@@ -55,7 +55,8 @@ impl<'a> Line<'a> {
             rest.expect(b' ', "userAgent")?;
             user_agent = present(rest.quoted("userAgent")?);
         }
-        let request = decoded(request);
+        // nginx writes an empty text where Apache writes `-`, for a connection without a request.
+        let request = if request.is_empty() { Cow::Borrowed("-") } else { decoded(request) };
         Ok(Self { host: decoded(host), user, at, request, status, bytes, referrer, user_agent })
     }
 
@@ -102,6 +103,10 @@ fn split(request: &str) -> (Option<&str>, &str) {
 const ENDS_EARLY: &str =
     "nothing follows it: a line is host ident user [time] \"request\" status bytes";
 
+/// The reason of a line with more fields before the time, such as one that begins with a virtual host.
+const MORE_FIELDS: &str =
+    "is more than one field: a line is host ident user [time] \"request\" status bytes";
+
 /// What is left of a line.
 struct Rest<'a>(&'a [u8]);
 
@@ -120,10 +125,13 @@ impl<'a> Rest<'a> {
         Ok(word)
     }
 
-    /// The user, who may have spaces in the name, and the bracket of the time.
+    /// The user, who may have spaces in the name, and the bracket of the time. A `-` by itself isn't a part of a name.
     fn user(&mut self) -> Result<Option<Cow<'a, str>>, Fault> {
         let end = memmem::find(self.0, b" [").ok_or_else(|| Fault::of_field("time", "has no ["))?;
         let user = &self.0[..end];
+        if user.starts_with(b"- ") || memmem::find(user, b" - ").is_some() {
+            return Err(Fault::of_field("user", MORE_FIELDS));
+        }
         self.0 = &self.0[end + 2..];
         Ok(present(user))
     }

@@ -54,6 +54,7 @@ use sinks::{Sink, count_hits, count_views, insert_events};
 ///
 /// Examples:
 ///     docgate import access-log --site shop.example access.log.2.gz access.log.1 access.log
+///     docgate import access-log --site shop.example --dry-run access.log
 ///     docgate import access-log --site shop.example --into events,reports,series access.log
 ///     docgate import access-log --site shop.example --follow /var/log/nginx/access.log
 ///
@@ -83,6 +84,9 @@ pub(in super::super) struct AccessLog {
     /// Exit with 0 even if lines were skipped.
     #[arg(long)]
     allow_errors: bool,
+    /// Check every line that isn't imported yet as the import would, and change nothing.
+    #[arg(long, conflicts_with = "follow")]
+    dry_run: bool,
     #[command(flatten)]
     source: Source,
 }
@@ -97,7 +101,8 @@ impl AccessLog {
             }
         }
         logging::begin(config.log_format, logging::TOOL)?;
-        let report = Report::open(self.errors.as_deref(), &self.files, self.follow)?;
+        let report =
+            Report::open(self.errors.as_deref(), &self.files, self.follow)?.dry(self.dry_run);
         let origin = Origin { site: self.site.clone(), source: self.source_name.clone(), into };
         let imported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
@@ -112,7 +117,8 @@ impl AccessLog {
                 progress: Arc::clone(&progress),
             };
             let site = self.site.clone();
-            let mut running = Running { app, site, report, progress, stop, follows: self.follow };
+            let (follows, is_dry) = (self.follow, self.dry_run);
+            let mut running = Running { app, site, report, progress, stop, follows, is_dry };
             running.run(reader).await?;
             Ok(running.report.finish())
         });
@@ -158,6 +164,8 @@ struct Running {
     progress: Arc<Progress>,
     stop: CancellationToken,
     follows: bool,
+    /// Whether lines are only checked.
+    is_dry: bool,
 }
 
 impl Running {
@@ -193,9 +201,9 @@ impl Running {
     /// Inserts the events of a batch. A log that is followed waits for MongoDB for as long as it takes.
     fn insert(&self, batch: Batch) -> impl Future<Output = Inserted> + use<> {
         let (app, stop, tries) = (self.app.clone(), self.stop.clone(), self.tries());
-        let batch = Arc::new(batch);
+        let (batch, is_dry) = (Arc::new(batch), self.is_dry);
         async move {
-            if batch.is_for(Sink::Events) {
+            if batch.is_for(Sink::Events) && !is_dry {
                 let insert = || {
                     let (app, batch) = (app.clone(), Arc::clone(&batch));
                     async move { insert_events(&app, &batch).await }
@@ -215,7 +223,7 @@ impl Running {
     async fn finish(&mut self, batch: &Arc<Batch>) -> Result<(), Failure> {
         let kept: Vec<_> =
             batch.log.sinks.iter().filter(|(sink, _)| batch.is_for(*sink)).cloned().collect();
-        for (sink, position) in kept {
+        for (sink, position) in kept.into_iter().filter(|_| !self.is_dry) {
             if sink != Sink::Events {
                 // A repeat has to count the same lines at once.
                 if !batch.is_regular && position.planned != Some(batch.end) {

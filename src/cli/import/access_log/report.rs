@@ -29,6 +29,8 @@ pub(super) struct Report {
     /// None for a log that is followed: it has no end to come near to.
     lines: Option<Lines>,
     since: Instant,
+    /// Whether lines are only checked.
+    is_dry: bool,
     errors: Option<(PathBuf, BufWriter<File>)>,
     imported: u64,
     skipped: u64,
@@ -51,7 +53,13 @@ impl Report {
         let errors = errors.map(open).transpose()?;
         let (bar, since) = (bar(files, follows), Instant::now());
         let lines = (!follows).then(Lines::new);
-        Ok(Self { bar, lines, since, errors, imported: 0, skipped: 0, uncounted: 0, last: None })
+        let (is_dry, last) = (false, None);
+        Ok(Self { bar, lines, since, is_dry, errors, imported: 0, skipped: 0, uncounted: 0, last })
+    }
+
+    /// The same of an import that only checks the lines, if it `is_dry`.
+    pub(super) fn dry(self, is_dry: bool) -> Self {
+        Self { is_dry, ..self }
     }
 
     /// Tells that a log is continued.
@@ -110,6 +118,9 @@ impl Report {
     /// The failure of an import that ends early.
     pub(super) fn interrupted(&self, reason: &str) -> Failure {
         self.bar.abandon();
+        if self.is_dry {
+            return Failure::trouble(reason.to_owned());
+        }
         let done = match &self.last {
             Some((name, lines)) => format!("The first {lines} lines of {name} are done. "),
             None => String::new(),
@@ -127,13 +138,14 @@ impl Report {
         if self.uncounted > 0 {
             let uncounted = terminal::counted(self.uncounted, "request is", "requests are");
             terminal::remark(format_args!(
-                "{uncounted} counted in neither reports nor series: a path is longer than 1,000 characters or no name \
-                 of a page"
+                "{uncounted} counted in neither reports nor series: not of HTTP, or with a path that can't be the name of a \
+                 page"
             ));
         }
         let imported = terminal::counted(self.imported, "request", "requests");
         let skipped = terminal::counted(self.skipped, "line", "lines");
-        terminal::say(format_args!("{imported} imported, {skipped} skipped"));
+        let done = if self.is_dry { "would be imported" } else { "imported" };
+        terminal::say(format_args!("{imported} {done}, {skipped} skipped"));
         self.skipped
     }
 }

@@ -13,7 +13,7 @@ use crate::mongo::prelude::*;
 
 /// Number of thousandths in a minor unit.
 pub(super) const THOUSANDTHS: i64 = 1_000;
-/// Maximum number of impressions that a profile remembers.
+/// Maximum number of impressions that a profile remembers. If caps need all of them, no further ad with a cap is served.
 pub(super) const SEEN: i64 = 500;
 /// Maximum number of marks of a campaign. Clicks and conversions beyond it are counted by the sweep.
 pub(super) const MARKS: i64 = 500;

@@ -80,6 +80,13 @@ pub(in super::super) fn zone_key(site: &str, zone: &str) -> String {
     format!("{}:{}", site.replace('.', "~"), zone.replace('.', "~"))
 }
 
+impl ZoneAd {
+    /// Whether it has a frequency cap, so that its impressions are noted in profiles.
+    pub(in super::super) fn has_cap(&self) -> bool {
+        self.campaign_cap.is_some() || self.unit_cap.is_some()
+    }
+}
+
 impl ZoneHead {
     /// The fields to read.
     pub(in super::super) const FIELDS: &'static [&'static str] = &["_id", "revision"];

@@ -55,7 +55,7 @@ impl Question {
         Ok(Some(Self { zone, visitor, keywords, count, now }))
     }
 
-    /// The frequency cap that the visitor has reached.
+    /// Why the visitor doesn't get an ad with a frequency cap.
     fn capped(&self, ad: &ZoneAd) -> Option<Capped> {
         self.visitor.as_ref().and_then(|visitor| visitor.capped(ad, self.now))
     }
@@ -120,6 +120,7 @@ pub async fn explain_ads(cx: Cx<'_>, input: ServeAdsInput) -> Result<Option<Vec<
         let outcome = match (question.capped(ad), question.refused(ad, &campaigns)) {
             (Some(Capped::Campaign), _) => AdOutcome::CampaignCapReached,
             (Some(Capped::Unit), _) => AdOutcome::AdUnitCapReached,
+            (Some(Capped::Full), _) => AdOutcome::ProfileFull,
             (None, Some(NotCharged::NotRunning)) => AdOutcome::NotRunning,
             (None, Some(NotCharged::NotBegun)) => AdOutcome::NotBegun,
             (None, Some(NotCharged::Over)) => AdOutcome::Over,

@@ -120,7 +120,7 @@ fn new(
 ) -> Result<CampaignDocument, InvalidInput> {
     let millis = DateTime::timestamp_millis;
     let starts_at = input.starts_at.map_or(now, |at| at.0);
-    let default = DateTime::from_millis(millis(starts_at) + LENGTH);
+    let default = DateTime::from_millis(millis(starts_at).max(millis(now)) + LENGTH);
     let ends_at = input.ends_at.map_or(default, |at| at.0);
     if millis(starts_at) > millis(now) + LONGEST {
         return Err(InvalidInput::new("startsAt", "must be within 366 days"));

@@ -80,18 +80,26 @@ pub async fn campaign_report(
     from: &Date,
     to: &Date,
 ) -> Result<Option<CampaignReport>> {
+    let found = campaign(cx, id).await?;
+    found.map(|campaign| report(&campaign, from, to)).transpose()
+}
+
+/// What a campaign counted from one day to another, both inclusive. It is a part of the document.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub fn report(campaign: &CampaignDocument, from: &Date, to: &Date) -> Result<CampaignReport> {
     if to < from {
         return Err(Error::bad_input("to", "must not be before from"));
     }
-    let Some(campaign) = campaign(cx, id).await? else { return Ok(None) };
     let CampaignDocument { currency, past, today, .. } = campaign;
     let mut total = Counts::default();
     let mut days = Vec::new();
-    for Day { until, counts } in past.into_iter().chain([today]) {
-        let date = date_of(until).filter(|date| (from..=to).contains(&date));
-        let Some(date) = date.filter(|_| counts != Counts::default()) else { continue };
-        total.add(&counts);
-        days.push(CampaignDay { date, counts: AdCounts::new(counts, currency) });
+    for Day { until, counts } in past.iter().chain([today]) {
+        let date = date_of(*until).filter(|date| (from..=to).contains(&date));
+        let Some(date) = date.filter(|_| *counts != Counts::default()) else { continue };
+        total.add(counts);
+        days.push(CampaignDay { date, counts: AdCounts::new(*counts, *currency) });
     }
-    Ok(Some(CampaignReport { total: AdCounts::new(total, currency), days }))
+    Ok(CampaignReport { total: AdCounts::new(total, *currency), days })
 }

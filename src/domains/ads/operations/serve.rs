@@ -76,12 +76,12 @@ impl Visitor {
         Ok(Some(Self { id, found }))
     }
 
-    /// The frequency cap of an ad that the visitor has reached.
+    /// Why the visitor doesn't get an ad with a frequency cap.
     pub(super) fn capped(&self, ad: &ZoneAd, now: DateTime) -> Option<profiles::Capped> {
         profiles::reached(self.found.as_ref()?.get(), ad, now)
     }
 
-    /// Notes an impression, unless a cap has been reached. Returns whether it did.
+    /// Notes an impression, unless a cap has been reached or the profile has no room. Returns whether it did.
     async fn note(&self, app: &App, impression: &str, ad: &ZoneAd) -> Result<bool> {
         if self.found.is_none() {
             let now = app.begin().await?.now();
@@ -170,8 +170,7 @@ async fn deliver(
 ) -> Result<Option<ServedAd>> {
     let ad = zone.ad(position);
     let impression = app.ids().random();
-    let is_capped = ad.campaign_cap.is_some() || ad.unit_cap.is_some();
-    let visitor = visitor.filter(|_| is_capped);
+    let visitor = visitor.filter(|_| ad.has_cap());
     if let Some(visitor) = visitor
         && !visitor.note(app, &impression, ad).await?
     {

@@ -46,7 +46,7 @@ pub async fn create_ad_zone(
     let found = zones(&cx).get_settled(&zone.id).await?;
     let own = found.filter(|found| found.publisher == subject && found.currency == currency);
     let name = format!("{}/{}", zone.site_id, zone.zone_id);
-    Ok(own.ok_or_else(|| AlreadyExists::new(NodeKind::AD_ZONE.name(), name))?)
+    Ok(own.ok_or_else(|| AlreadyExists::new("zone", name))?)
 }
 
 /// A zone, for its publisher.

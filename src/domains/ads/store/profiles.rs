@@ -42,16 +42,18 @@ pub(in super::super) fn with_first(
     ProfileDocument { id: profile.to_owned(), impressions: vec![seen], kept_until, v: Version }
 }
 
-/// Which frequency cap has been reached.
+/// Why a visitor doesn't get an ad with a frequency cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Capped {
-    /// That of the campaign.
+    /// The cap of the campaign has been reached.
     Campaign,
-    /// That of the ad unit.
+    /// That of the ad unit has been reached.
     Unit,
+    /// The profile has no room for the impression: caps need all that it remembers.
+    Full,
 }
 
-/// Adds an impression of an ad to a profile, once, if no frequency cap has been reached.
+/// Adds an impression of an ad to a profile, once, if no frequency cap has been reached, and the profile has room.
 pub(in super::super) fn note(
     app: &App,
     profile: &str,
@@ -69,9 +71,8 @@ pub(in super::super) fn note(
     });
     let is_needed = |field: &str| doc! { "$gt": [format!("$$this.{field}"), "$$NOW"] };
     let needed = doc! { "$or": [is_needed("campaignUntil"), is_needed("unitUntil")] };
-    let all = doc! { "$concatArrays": [[seen], filter("$impressions", needed)] };
     let set = doc! {
-        "impressions": { "$slice": [all, SEEN] },
+        "impressions": { "$concatArrays": [[seen], filter("$impressions", needed)] },
         "keptUntil": { "$max": ["$keptUntil", campaign, unit] },
     };
     let is_new = contains("impressions.id", impression).negated();
@@ -81,8 +82,8 @@ pub(in super::super) fn note(
     profiles(app).change(change).applied_if(noted)
 }
 
-/// The frequency cap of an ad that has been reached: the first of [`caps`] that doesn't hold. The choice asks for each
-/// candidate, so it counts in place.
+/// Why the visitor doesn't get an ad: the first of [`caps`] that doesn't hold. The choice asks for each candidate, so it
+/// counts in place.
 pub(in super::super) fn reached(
     profile: &ProfileView<'_>,
     ad: &ZoneAd,
@@ -97,12 +98,22 @@ pub(in super::super) fn reached(
         Some(Capped::Campaign)
     } else if is_full(ad.unit_cap.as_ref(), &|seen| seen.unit == ad.unit && seen.unit_until > now) {
         Some(Capped::Unit)
+    } else if ad.has_cap() && is_remembered(profile, now) {
+        Some(Capped::Full)
     } else {
         None
     }
 }
 
-/// The frequency caps of an ad as rules.
+/// Whether a profile remembers as many impressions as it can, and caps need all of them.
+fn is_remembered(profile: &ProfileView<'_>, now: DateTime) -> bool {
+    let is_needed = |seen: &&SeenView<'_>| seen.campaign_until > now || seen.unit_until > now;
+    let seen = &profile.impressions;
+    // Few profiles have so many that they need be counted.
+    count(seen.len()) >= SEEN && count(seen.iter().filter(is_needed).count()) >= SEEN
+}
+
+/// The frequency caps of an ad as rules, and the rule that the profile has room.
 fn caps(ad: &ZoneAd) -> Vec<(Condition, Capped)> {
     let fits = |cap: &Cap, of: Vec<Condition>| {
         let seen = Number::Count("impressions".into(), Box::new(Condition::All(of)));
@@ -117,7 +128,13 @@ fn caps(ad: &ZoneAd) -> Vec<(Condition, Capped)> {
         let counted = vec![is_of.clone(), is("unit", ad.unit), is_past("unitUntil").negated()];
         (fits(cap, counted), Capped::Unit)
     });
-    campaign.into_iter().chain(unit).collect()
+    let room = ad.has_cap().then(|| {
+        let is_needed = |until: &str| is_past(until).negated();
+        let needed = Condition::Any(vec![is_needed("campaignUntil"), is_needed("unitUntil")]);
+        let seen = Number::Count("impressions".into(), Box::new(needed));
+        (at_least(SEEN - 1, seen), Capped::Full)
+    });
+    campaign.into_iter().chain(unit).chain(room).collect()
 }
 
 /// Removes an impression that wasn't served.
@@ -204,6 +221,28 @@ mod tests {
         assert!(
             [None, Some(Capped::Campaign), Some(Capped::Unit)].iter().all(|of| found.contains(of))
         );
+    }
+
+    #[test]
+    fn a_profile_has_room_while_caps_need_fewer_impressions_than_it_can_remember() {
+        let needed = |number: i64| (0..number).map(|_| seen("d", 1, 101, 0));
+        for (number, others, is_full) in
+            [(SEEN - 1, 0, false), (SEEN - 1, 1, false), (SEEN, 0, true)]
+        {
+            let others = (0..others).map(|_| seen("d", 1, 100, 100));
+            let impressions = needed(number).chain(others).collect();
+            let (id, kept_until) = ("p".into(), at(0));
+            let profile = ProfileDocument { id, impressions, kept_until, v: Version };
+            let fields = stored_fields(&profile);
+            let viewed: StoredProfile = Viewed::of(&profile).expect("a view");
+            for (campaign, unit) in [(1, 0), (0, 1), (0, 0)] {
+                let (ad, now) = (ad(1, cap(campaign), cap(unit)), at(100));
+                let expected = (is_full && campaign + unit > 0).then_some(Capped::Full);
+                assert_eq!(reached(viewed.get(), &ad, now), expected, "{number} {ad:?}");
+                let broken = caps(&ad).into_iter().find(|(rule, _)| !rule.holds(&fields, now));
+                assert_eq!(broken.map(|(_, capped)| capped), expected, "{number} {ad:?}");
+            }
+        }
     }
 
     #[test]

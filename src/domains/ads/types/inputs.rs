@@ -31,7 +31,7 @@ input! {
     /// What visitors see of an ad.
     pub struct AdCreativeInput {
         /// Headline, 1 to 100 characters on one line.
-        pub headline: String where line(100),
+        pub headline: String where line(1..=100),
         /// Text below the headline, at most 300 characters.
         pub text: Option<String> where optional(text(0..=300)),
         /// Address of a picture: a URL of up to 2,000 characters that begins with `https://` or `http://`.
@@ -58,7 +58,7 @@ input! {
     /// Input of `launchCampaign`.
     pub struct LaunchCampaignInput {
         /// Name of the campaign, 1 to 100 characters on one line.
-        pub name: String where line(100),
+        pub name: String where line(1..=100),
         /// Zones in which the campaign runs, 1 to 20, all of the campaign's currency.
         pub zones: Vec<AdZoneInput> where zones,
         /// What is paid for.
@@ -70,12 +70,13 @@ input! {
         /// What the campaign may spend in all, in minor units, 1 to 1,000,000,000,000. It pays for at least one impression or
         /// click.
         pub budget: Long where within(BUDGETS),
-        /// What the campaign may spend on one day in UTC, in minor units. Default: only the whole is bounded.
+        /// What the campaign may spend on one day in UTC, in minor units, 1 to 1,000,000,000,000. It pays for at least one
+        /// impression or click. Default: only the whole is bounded.
         pub daily_budget: Option<Long> where optional(within(BUDGETS)),
-        /// Time from which on the ads are served. Default: now.
+        /// Time from which on the ads are served, at most 366 days ahead. Default: now.
         pub starts_at: Option<DateTime>,
         /// Time at which the campaign ends, after now and at most 366 days after the start. Default: 30 days after the
-        /// start.
+        /// start, or after now if the start is in the past.
         pub ends_at: Option<DateTime>,
         /// Address to which a click leads: a URL of up to 2,000 characters that begins with `https://` or `http://`, without
         /// a user name or password.
@@ -135,9 +136,9 @@ input! {
 fn zone_name(field: &str, name: &mut str) -> Result<(), InvalidInput> {
     /// Maximum length, so that a zone's key has a global id.
     const LONGEST: usize = 60;
-    checks::plain_name(field, name)?;
-    if name.len() > LONGEST {
-        return Err(InvalidInput::new(field, format!("takes at most {LONGEST} characters")));
+    if name.len() > LONGEST || checks::plain_name(field, name).is_err() {
+        let reason = "takes 1 to 60 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
+        return Err(InvalidInput::new(field, reason));
     }
     Ok(())
 }
@@ -145,10 +146,6 @@ fn zone_name(field: &str, name: &mut str) -> Result<(), InvalidInput> {
 /// Checks the id of a visitor.
 fn visitor<T: AsRef<str>>(field: &str, visitor: &mut T) -> Result<(), InvalidInput> {
     checks::verbatim(field, visitor.as_ref(), VISITOR).map(|_| ())
-}
-
-fn line(longest: usize) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
-    move |field, value| checks::line(field, value, 1..=longest).map(|_| ())
 }
 
 /// Checks keywords, and normalises them: lower case, sorted, none twice.

@@ -10,8 +10,12 @@ pub use results::*;
 use async_graphql::{Enum, SimpleObject};
 use mongodb::bson;
 
-use super::documents::{
-    AdUnit, CampaignDocument, Cap, Counts, Creative, THOUSANDTHS, ZoneAd, ZoneDocument, ZoneName,
+use super::{
+    documents::{
+        AdUnit, CampaignDocument, Cap, Counts, Creative, THOUSANDTHS, ZoneAd, ZoneDocument,
+        ZoneName,
+    },
+    operations,
 };
 use crate::{
     app::rfc3339,
@@ -104,6 +108,12 @@ object! {
             campaign.budget.per_day.map(|amount| minor(amount, campaign.currency)),
         /// What was counted and spent since the launch.
         counts: AdCounts = AdCounts::new(campaign.total, campaign.currency),
+        /// What was counted and spent from one day to another, by day in UTC. It takes no read.
+        report(
+            _context,
+            #[graphql(desc = "First day.")] from: Date,
+            #[graphql(desc = "Last day, included. It can't be before `from`.")] to: Date,
+        )?: CampaignReport = operations::report(&campaign.0, &from, &to)?,
         /// Expected income of the zones for a thousand impressions. It determines the rank of the ads. For `CPC` it
         /// follows from the clicks so far.
         ecpm: Money = Money::new(campaign.ecpm, campaign.currency),
@@ -269,6 +279,9 @@ pub enum AdOutcome {
     CampaignCapReached,
     /// The visitor has seen the ad unit as often as its frequency cap permits.
     AdUnitCapReached,
+    /// The ad has a frequency cap, and the profile of the visitor has no room: it remembers 500 impressions, and caps need all of
+    /// them.
+    ProfileFull,
     /// The campaign isn't `RUNNING`.
     NotRunning,
     /// The start of the campaign is in the future.

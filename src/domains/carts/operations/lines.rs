@@ -49,12 +49,10 @@ use crate::{
 pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Changed<AddCartLineResult> {
     let input = &input.checked()?;
     let op = &addition(cx, input);
-    change(
-        cx,
-        &input.cart_id,
-        op,
-        |call| async move { Ok(call.commit(call.add(input).await?).await?) },
-    )
+    change(cx, &input.cart_id, op, |call| async move {
+        let ready = call.add(input).await?;
+        Ok(call.commit(ready).await?)
+    })
     .await
 }
 
@@ -65,12 +63,10 @@ pub async fn set_cart_line_quantity(
 ) -> Changed<SetCartLineQuantityResult> {
     let input = &input.checked()?;
     let op = &setting(cx, input);
-    change(
-        cx,
-        &input.cart_id,
-        op,
-        |call| async move { Ok(call.commit(call.set(input).await?).await?) },
-    )
+    change(cx, &input.cart_id, op, |call| async move {
+        let ready = call.set(input).await?;
+        Ok(call.commit(ready).await?)
+    })
     .await
 }
 
@@ -82,7 +78,8 @@ pub async fn remove_cart_line(
     let input = &input.checked()?;
     let op = &cx.op(&[&input.cart_id, "removeCartLine"], input.idempotency_key.as_ref(), &**input);
     change(cx, &input.cart_id, op, |call| async move {
-        Ok(call.commit(call.lower(call.line(&input.sku)?, 0)).await?)
+        let line = call.line(&input.sku)?;
+        Ok(call.commit(call.with_quantity(line, 0, 0)).await?)
     })
     .await
 }
@@ -184,21 +181,16 @@ impl Call<'_> {
         Ok(Ready { tag, line, reserved, is_lower: false, change })
     }
 
-    /// Reserves the pieces by which a quantity is raised.
+    /// Sets a quantity. The pieces by which it is raised are reserved.
     pub(super) async fn set<U: From<NotFound> + From<InsufficientStock>>(
         &self,
         input: &Checked<SetCartLineQuantityInput>,
     ) -> Result<Ready, Stop<U>> {
         let (line, quantity) = (self.line(&input.sku)?, i64::from(input.quantity));
-        if quantity <= line.quantity {
-            return Ok(self.lower(line, quantity));
-        }
-        let tag = self.tag_for(line);
-        let reserved = self.reserve(line, quantity - line.quantity, &tag).await?;
-        let held = line.reserved + reserved;
-        let change = store::set_line(&self.cart, line, quantity, held, &tag);
-        let line = CartLine { quantity, reserved: held, ..line.clone() };
-        Ok(Ready { tag, line, reserved, is_lower: false, change })
+        let more = quantity - line.quantity;
+        let reserved =
+            if more > 0 { self.reserve(line, more, &self.tag_for(line)).await? } else { 0 };
+        Ok(self.with_quantity(line, quantity, reserved))
     }
 
     fn line(&self, sku: &str) -> Result<&CartLine, NotFound> {
@@ -237,13 +229,15 @@ impl Call<'_> {
         }
     }
 
-    /// Lowers a line, or removes it. Nothing is reserved before the commit; the stock that is to be returned goes to
-    /// the outbox. Setting the present quantity is committed as well, so that a later repeat changes nothing.
-    fn lower(&self, line: &CartLine, quantity: i64) -> Ready {
-        let (tag, held) = (self.tag_for(line), line.reserved.min(quantity));
+    /// The change of a line to another quantity, of which some more pieces were reserved. If it is lowered or removed, the stock
+    /// that is to be returned goes to the outbox. Setting the present quantity is committed as well, so that a later repeat
+    /// changes nothing.
+    fn with_quantity(&self, line: &CartLine, quantity: i64, reserved: i64) -> Ready {
+        let (tag, is_lower) = (self.tag_for(line), quantity <= line.quantity);
+        let held = (line.reserved + reserved).min(quantity);
         let change = store::set_line(&self.cart, line, quantity, held, &tag);
         let line = CartLine { quantity, reserved: held, ..line.clone() };
-        Ready { tag, line, reserved: 0, is_lower: true, change }
+        Ready { tag, line, reserved, is_lower, change }
     }
 
     /// Commits a change, and returns stock if it has lowered the line.

@@ -97,3 +97,12 @@ pub async fn claim_cart(cx: Cx<'_>, input: ClaimCartInput) -> Changed<ClaimCartR
     })
     .await
 }
+
+/// Makes the guest the owner of a cart that was checked out without signing in, for an erasure. It may be repeated. Returns
+/// `false` if the checkout still goes on, or if somebody else has become the owner.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn name_guest(app: &App, id: &str, guest: &str) -> Result<bool> {
+    store::name_guest(app, id, guest).held().await
+}

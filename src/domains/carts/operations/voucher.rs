@@ -2,7 +2,6 @@
 
 use super::{
     super::{
-        documents::total,
         store,
         types::{ApplyVoucherInput, ApplyVoucherResult, RemoveVoucherInput, RemoveVoucherResult},
         vouchers,
@@ -19,15 +18,8 @@ pub async fn apply_voucher(cx: Cx<'_>, input: ApplyVoucherInput) -> Changed<Appl
     change(cx, &input.cart_id, op, |call| async move {
         let cart = &call.cart;
         let customer = cart.owner.as_deref().or(cx.requester.subject.as_deref());
-        let goods = (cart.currency, total(&cart.lines));
-        let terms = vouchers::operations::usable::<ApplyVoucherResult>(
-            &cx,
-            &input.code,
-            goods,
-            customer,
-            &call.attempt,
-        )
-        .await?;
+        let terms =
+            vouchers::operations::usable(&cx, &input.code, cart, customer, &call.attempt).await?;
         Ok(call.commit_change(store::set_voucher(cart, Some(&terms))).await?)
     })
     .await

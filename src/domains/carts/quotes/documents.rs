@@ -27,7 +27,7 @@ document! {
     }
 
     /// What is paid beside the goods, in minor units.
-    #[derive(PartialEq, Eq)]
+    #[derive(Default, PartialEq, Eq)]
     pub struct Charges {
         /// Name of the shipping method. It is empty for an order without one, whose charges tell the tax that prices include.
         pub method: String,
@@ -193,11 +193,8 @@ mod tests {
             title: "M".into(),
             shipping,
             shipping_tax,
-            shipping_refunded: None,
-            shipping_tax_paid: None,
             tax_included,
-            lines: Vec::new(),
-            by_default: false,
+            ..Charges::default()
         }
     }
 

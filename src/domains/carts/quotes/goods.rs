@@ -1,5 +1,7 @@
 //! The goods that a quote is for: the lines of a cart, each less its part of the voucher's discount.
 
+use serde::Serialize;
+
 use super::super::documents::{CartDocument, total};
 use crate::graphql::scalars::CurrencyCode;
 
@@ -13,16 +15,20 @@ pub(super) struct Goods<'a> {
     pub(super) total: i64,
 }
 
-/// A line.
+/// A line. The requests to the outside service have it in this form.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Piece<'a> {
     pub(super) sku: &'a str,
     /// Type of the product.
+    #[serde(rename = "type")]
     pub(super) kind: &'a str,
     /// Number of pieces.
     pub(super) quantity: i64,
     /// Price of one piece, in minor units.
     pub(super) unit_price: i64,
     /// Price of the line less its part of the discount, in minor units.
+    #[serde(rename = "total")]
     pub(super) net: i64,
 }
 

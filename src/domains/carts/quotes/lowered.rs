@@ -134,11 +134,8 @@ mod tests {
             title: "M".into(),
             shipping: 500,
             shipping_tax: 95,
-            shipping_refunded: None,
-            shipping_tax_paid: None,
-            tax_included: false,
             lines,
-            by_default: false,
+            ..Charges::default()
         }
     }
 

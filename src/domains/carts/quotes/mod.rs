@@ -55,5 +55,6 @@ pub use lowered::Discounted;
 pub(super) use settings::faults;
 pub use types::{QuoteFault, QuoteNeeded, ShippingCharges};
 
-/// Maximum of a price and of the total of a cart with its charges, in minor units: what every JSON parser reads exactly.
+/// Maximum of a price, of the total of a cart with its charges, and of the amounts of a voucher, in minor units: what every
+/// JSON parser reads exactly.
 pub const MAX_AMOUNT: i64 = 1 << 53;

@@ -43,10 +43,8 @@ struct Calls(OnceLock<Arc<Shares>>);
 
 /// Why nothing is quoted.
 enum Unquoted {
-    /// The goods cost too much.
-    TooMuch,
-    /// The outside service doesn't know the destination.
-    UnknownPlace,
+    /// The goods cost too much, or the outside service doesn't know the destination.
+    Invalid(InvalidInput),
     /// The outside service refuses the request; or it gave no usable answer, and no tables are configured.
     Unavailable,
 }
@@ -63,28 +61,25 @@ pub async fn shipping_methods(
     country: &str,
     city: Option<&str>,
 ) -> Result<Option<Vec<ShippingCharges>>> {
-    let bad = |fault: InvalidInput| {
-        let field = fault.field.strip_prefix("input.").unwrap_or(&fault.field).to_owned();
-        Error::bad_input(field, fault.reason)
-    };
     let Some(cart) = cart(cx, id).await? else { return Ok(None) };
-    input::country("country", country).map_err(bad)?;
-    let city = city.map(|city| input::text("city", city, 1..=200)).transpose().map_err(bad)?;
-    let city = needed(&cx, city.as_deref()).map_err(bad)?;
-    let offered = match offers(cx, &cart, country, city).await? {
-        Ok(offered) => offered,
-        Err(Unquoted::TooMuch) => return Err(Error::bad_input("cartId", TOO_MUCH)),
-        Err(Unquoted::UnknownPlace) => return Err(Error::bad_input("city", UNKNOWN)),
-        Err(Unquoted::Unavailable) => {
-            return Err(Error::Unread("the service of quotes gives no usable answer".into()));
+    input::country("country", country)?;
+    let city = city.map(|city| input::text("city", city, 1..=200)).transpose()?;
+    let city = needed(&cx, city.as_deref())?;
+    let offered = offers(cx, &cart, country, city).await?.map_err(|why| match why {
+        Unquoted::Invalid(fault) => Error::from(fault),
+        Unquoted::Unavailable => {
+            Error::Unread("the service of quotes gives no usable answer".into())
         }
-    };
+    })?;
     let shown = |offer| ShippingCharges::of(offer, cart.currency);
     Ok(Some(offered.into_iter().map(shown).collect()))
 }
 
-const TOO_MUCH: &str = "costs more than an order with shipping and tax can add up";
-const UNKNOWN: &str = "the service that quotes shipping and tax doesn't know this destination";
+/// The refusal of goods that cost too much.
+fn too_much() -> InvalidInput {
+    let reason = "costs more than an order with shipping and tax can add up";
+    InvalidInput::new("cartId", reason)
+}
 
 /// Chooses a shipping method: its amounts for the cart as it was read become the cart's quote.
 pub async fn set_shipping_method(
@@ -100,18 +95,13 @@ pub async fn set_shipping_method(
         if cart.lines.is_empty() {
             return Err(InvalidInput::new("cartId", "the cart has no lines").into());
         }
-        let too_much = || InvalidInput::new("cartId", TOO_MUCH);
-        let offered = match offers(cx, cart, &input.country, city).await? {
-            Ok(offered) => offered,
-            Err(Unquoted::TooMuch) => return Err(too_much().into()),
-            Err(Unquoted::UnknownPlace) => {
-                return Err(InvalidInput::new("city", UNKNOWN).into());
-            }
-            Err(Unquoted::Unavailable) => {
+        let offered = offers(cx, cart, &input.country, city).await?.map_err(|why| match why {
+            Unquoted::Invalid(fault) => Stop::<SetShippingMethodResult>::from(fault),
+            Unquoted::Unavailable => {
                 let message = "shipping and tax can't be computed at the moment; try again later";
-                return Err(QuoteUnavailable::because(message).into());
+                QuoteUnavailable::because(message).into()
             }
-        };
+        })?;
         let chosen = offered.into_iter().find(|offer| offer.method == input.shipping_method);
         let charges = chosen.ok_or_else(|| {
             let where_to = format!("for this cart to {}", input.country);
@@ -173,7 +163,7 @@ async fn offers(
     city: Option<&str>,
 ) -> Result<Result<Vec<Charges>, Unquoted>> {
     if total(&cart.lines) > MAX_AMOUNT {
-        return Ok(Err(Unquoted::TooMuch));
+        return Ok(Err(Unquoted::Invalid(too_much())));
     }
     let (config, goods) = (cx.config(), Goods::of(cart));
     let (Some(url), Some(city)) = (config.quote_url.as_deref(), city) else {
@@ -185,7 +175,10 @@ async fn offers(
     // A shopper who can make the service refuse a request can't choose the tables by that.
     let (reason, is_refused) = match service::offers(&cx, url, &goods, (country, city)).await {
         Ok(offered) => return Ok(Ok(offered)),
-        Err(Failure::UnknownPlace) => return Ok(Err(Unquoted::UnknownPlace)),
+        Err(Failure::UnknownPlace) => {
+            let reason = "the service that quotes shipping and tax doesn't know this destination";
+            return Ok(Err(Unquoted::Invalid(InvalidInput::new("city", reason))));
+        }
         Err(Failure::Refused(reason)) => (reason, true),
         Err(Failure::Unusable(reason)) => (reason, false),
     };

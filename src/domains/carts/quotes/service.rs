@@ -32,32 +32,8 @@ struct Question<'a> {
     currency: &'a str,
     country: &'a str,
     city: &'a str,
-    lines: Vec<Line<'a>>,
+    lines: &'a [Piece<'a>],
     sent_at: String,
-}
-
-/// A line of a request.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    sku: &'a str,
-    #[serde(rename = "type")]
-    kind: &'a str,
-    quantity: i64,
-    unit_price: i64,
-    total: i64,
-}
-
-impl<'a> Line<'a> {
-    fn of(line: &Piece<'a>) -> Self {
-        Self {
-            sku: line.sku,
-            kind: line.kind,
-            quantity: line.quantity,
-            unit_price: line.unit_price,
-            total: line.net,
-        }
-    }
 }
 
 /// The body of a response.
@@ -122,7 +98,7 @@ pub(super) async fn offers(
         currency: goods.currency.code(),
         country,
         city,
-        lines: goods.lines.iter().map(Line::of).collect(),
+        lines: &goods.lines,
         sent_at: rfc3339(app.clock()),
     };
     let config = app.config();
@@ -191,11 +167,9 @@ fn usable(answer: Answer, goods: &Goods<'_>) -> Result<Vec<Charges>, String> {
             title,
             shipping: price,
             shipping_tax: tax,
-            shipping_refunded: None,
-            shipping_tax_paid: None,
             tax_included,
             lines: goods.lines.iter().filter_map(taxed).collect(),
-            by_default: false,
+            ..Charges::default()
         })
     };
     let mut offers = methods.into_iter().map(offer).collect::<Result<Vec<_>, String>>()?;

@@ -48,17 +48,8 @@ pub(super) fn without_method(config: &Config, goods: &Goods<'_>, country: &str) 
             full_price: None,
         })
     };
-    Charges {
-        method: String::new(),
-        title: String::new(),
-        shipping: 0,
-        shipping_tax: 0,
-        shipping_refunded: None,
-        shipping_tax_paid: None,
-        tax_included: rates.are_included(),
-        lines: goods.lines.iter().filter_map(tax_on).collect(),
-        by_default: false,
-    }
+    let lines = goods.lines.iter().filter_map(tax_on).collect();
+    Charges { tax_included: rates.are_included(), lines, ..Charges::default() }
 }
 
 /// The rates of a country; none if it has no taxes.

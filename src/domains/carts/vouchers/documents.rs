@@ -156,6 +156,12 @@ impl AppliedVoucher {
     }
 }
 
+/// The uses of a voucher, by one customer or by all. The document of a voucher has all fields of that of a customer.
+pub(super) type Uses = VoucherCustomerDocument;
+
+// A document of a later version wouldn't be changed as one of `Uses`.
+const _: () = assert!(VoucherDocument::UPGRADES.is_empty() && Uses::UPGRADES.is_empty());
+
 impl VoucherCustomerDocument {
     /// A customer who has used nothing.
     pub(super) fn fresh(id: &str, per_customer: Option<i64>) -> Self {
@@ -169,34 +175,6 @@ impl VoucherCustomerDocument {
             marks: Vec::new(),
             v: Version,
         }
-    }
-}
-
-/// A document with the uses of a voucher: that of the voucher, or that of a customer.
-pub(super) trait Uses: Stored {
-    /// Its `_id`.
-    fn id(&self) -> &str;
-    /// Its marks.
-    fn marks(&self) -> &[VoucherMark];
-}
-
-impl Uses for VoucherDocument {
-    fn id(&self) -> &str {
-        &self.code
-    }
-
-    fn marks(&self) -> &[VoucherMark] {
-        &self.marks
-    }
-}
-
-impl Uses for VoucherCustomerDocument {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn marks(&self) -> &[VoucherMark] {
-        &self.marks
     }
 }
 

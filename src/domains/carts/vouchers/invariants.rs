@@ -13,6 +13,8 @@ struct Sums {
     money: [i64; 5],
     /// The same in uses.
     uses: [i64; 5],
+    /// The budgets of a voucher in money and in uses.
+    budgets: [Option<i64>; 2],
 }
 
 impl Sums {
@@ -21,7 +23,7 @@ impl Sums {
         let money = parts(own.budget, own.left, [own.reserved, sum, own.spent]);
         let uses =
             parts(own.budget_uses, own.left_uses, [own.reserved_uses, number, own.spent_uses]);
-        Self { id: own.code.clone(), money, uses }
+        Self { id: own.code.clone(), money, uses, budgets: [own.budget, own.budget_uses] }
     }
 
     fn of_customer(own: &VoucherCustomerDocument) -> Self {
@@ -30,19 +32,21 @@ impl Sums {
         // The limit is in the voucher, and nothing else is left of it.
         let limit = own.left_uses.map(|left| left + own.reserved_uses + own.spent_uses);
         let uses = parts(limit, own.left_uses, [own.reserved_uses, number, own.spent_uses]);
-        Self { id: own.id.clone(), money, uses }
+        Self { id: own.id.clone(), money, uses, budgets: [None; 2] }
     }
 
-    fn is_sound(&self) -> bool {
-        [self.money, self.uses].iter().all(|[budget, left, reserved, marked, spent]| {
+    /// The sums, if they are wrong.
+    fn if_wrong(self) -> Option<Self> {
+        let is_sound = |[budget, left, reserved, marked, spent]: &[i64; 5]| {
             reserved == marked
                 && left + reserved + spent == *budget
                 && [left, reserved, spent].iter().all(|number| **number >= 0)
-        })
+        };
+        (!is_sound(&self.money) || !is_sound(&self.uses)).then_some(self)
     }
 
     fn line(&self) -> String {
-        let Self { id, money, uses } = self;
+        let Self { id, money, uses, .. } = self;
         let of = |[budget, left, reserved, marked, spent]: &[i64; 5]| {
             format!(
                 "of {budget} are {left} left, {reserved} reserved ({marked} by marks), {spent} spent"
@@ -62,50 +66,39 @@ fn parts(budget: Option<i64>, left: Option<i64>, [reserved, marked, spent]: [i64
     }
 }
 
+/// The wrong sums: those of vouchers, and those of customers.
+async fn list_wrong(app: &App) -> Result<[Vec<Sums>; 2]> {
+    let (mut wrong, mut wrong_of_customers) = (Vec::new(), Vec::new());
+    vouchers(app).for_each(|own| wrong.extend(Sums::of_voucher(&own).if_wrong())).await?;
+    let customer = |own: VoucherCustomerDocument| {
+        wrong_of_customers.extend(Sums::of_customer(&own).if_wrong());
+    };
+    app.collection().for_each(customer).await?;
+    Ok([wrong, wrong_of_customers])
+}
+
 /// Checks each voucher and each customer.
 pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()> {
-    let mut broken = Vec::new();
-    let mut note = |sums: Sums| {
-        if !sums.is_sound() {
-            broken.push(sums.line());
-        }
-    };
-    vouchers(app).for_each(|own| note(Sums::of_voucher(&own))).await?;
-    let customers = app.collection::<VoucherCustomerDocument>();
-    customers.for_each(|own| note(Sums::of_customer(&own))).await?;
+    let wrong = list_wrong(app).await?;
     let rule =
         "vouchers: left + reserved + spent = budget, and what is reserved is the sum of the marks";
-    report.add(rule, broken);
+    report.add(rule, wrong.iter().flatten().map(Sums::line));
     Ok(())
 }
 
 /// Computes anew what is reserved and left, where it is wrong. Returns what it corrected.
 pub(in super::super) async fn repair(app: &App) -> Result<Vec<String>> {
-    let (mut wrong, mut wrong_customers) = (Vec::new(), Vec::new());
-    vouchers(app)
-        .for_each(|own| {
-            if !Sums::of_voucher(&own).is_sound() {
-                wrong.push((own.code, [own.budget, own.budget_uses]));
-            }
-        })
-        .await?;
-    let customers = app.collection::<VoucherCustomerDocument>();
-    customers
-        .for_each(|own| {
-            if !Sums::of_customer(&own).is_sound() {
-                wrong_customers.push(own.id);
-            }
-        })
-        .await?;
+    let [own, of_customers] = store::COUNTED.map(|collection| store::uses(app, collection));
+    let [wrong, wrong_of_customers] = list_wrong(app).await?;
     let mut corrected = Vec::new();
-    for (code, budgets) in wrong {
-        store::recount::<VoucherDocument>(app, &code, budgets).held().await?;
-        corrected.push(format!("the sums of the voucher {code}"));
+    for Sums { id, budgets, .. } in wrong {
+        store::recount(&own, &id, budgets).held().await?;
+        corrected.push(format!("the sums of the voucher {id}"));
     }
-    for id in wrong_customers {
+    for Sums { id, .. } in wrong_of_customers {
         let code = id.split(':').next().unwrap_or_default();
         let limit = vouchers(app).get_settled(code).await?.and_then(|of| of.per_customer);
-        store::recount::<VoucherCustomerDocument>(app, &id, [None, limit]).held().await?;
+        store::recount(&of_customers, &id, [None, limit]).held().await?;
         corrected.push(format!("the sums of the voucher's customer {id}"));
     }
     Ok(corrected)

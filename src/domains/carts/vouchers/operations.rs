@@ -1,16 +1,17 @@
 //! The business rules of vouchers, and the steps of a checkout on them.
 
 use super::{
+    super::documents::{CartDocument, total},
     documents::{AppliedVoucher, Uses, VoucherCustomerDocument, VoucherDocument, VoucherHold},
     store::{self, NotDone, NotReserved, vouchers},
     types::{
-        CreateVoucherInput, CreateVoucherResult, EndVoucherInput, EndVoucherResult, Voucher,
-        VoucherFault, VoucherRefused, normal_code,
+        ApplyVoucherResult, CreateVoucherInput, CreateVoucherResult, EndVoucherInput,
+        EndVoucherResult, Voucher, VoucherFault, VoucherRefused, normal_code,
     },
 };
 use crate::{
     graphql::{prelude::*, refusals::CurrencyMismatch},
-    mongo::Version,
+    mongo::{Collection, Version},
 };
 
 use std::time::Duration;
@@ -40,13 +41,6 @@ pub async fn create_voucher(
         return Err(InvalidInput::new("validUntil", "must be later than validFrom").into());
     }
     let attempt = cx.begin().await?;
-    if until.is_some_and(|until| until <= attempt.now()) {
-        // A repeat may come later than the first call.
-        return match vouchers(&cx).get_settled(&input.code).await? {
-            Some(own) if own.op == op.id && own.input == op.input => Ok(own),
-            _ => Err(InvalidInput::new("validUntil", "must be in the future").into()),
-        };
-    }
     let budget = input.budget.map(i64::from);
     let budget_uses = input.budget_uses.map(i64::from);
     let voucher = VoucherDocument {
@@ -73,11 +67,14 @@ pub async fn create_voucher(
         created_at: attempt.now(),
         v: Version,
     };
-    if vouchers(&cx).insert(voucher.clone()).await.decided()?.is_some() {
+    // A repeat may come after the time at which the voucher ends.
+    let is_over = until.is_some_and(|until| until <= attempt.now());
+    if !is_over && vouchers(&cx).insert(voucher.clone()).await.decided()?.is_some() {
         return Ok(voucher);
     }
     match vouchers(&cx).get_settled(&voucher.code).await? {
         Some(own) if own.op == op.id && own.input == op.input => Ok(own),
+        _ if is_over => Err(InvalidInput::new("validUntil", "must be in the future").into()),
         Some(own) if own.op == op.id => Err(Conflict::other_input().into()),
         _ => Err(AlreadyExists::new("voucher", &*input.code).into()),
     }
@@ -118,24 +115,21 @@ pub async fn list_vouchers(cx: Cx<'_>, paging: Paging) -> Result<Connection<Vouc
     Ok(page.connection(found, values, Voucher::from))
 }
 
-/// The terms of a voucher for a cart with this currency and this sum of its lines, if the customer can use it as it is now.
-/// `now` is the server's time. The checkout decides again.
-pub(in super::super) async fn usable<U>(
+/// The terms of a voucher, if the customer can use it for the cart as both are now. The checkout decides again.
+pub(in super::super) async fn usable(
     app: &App,
     code: &str,
-    (currency, goods): (CurrencyCode, i64),
+    cart: &CartDocument,
     customer: Option<&str>,
     attempt: &Attempt,
-) -> Result<AppliedVoucher, Stop<U>>
-where
-    U: From<NotFound> + From<CurrencyMismatch> + From<VoucherRefused>,
-{
+) -> Result<AppliedVoucher, Stop<ApplyVoucherResult>> {
     let found = vouchers(app).get_settled(code).await?;
     let voucher = found.ok_or_else(|| NotFound::new("voucher", code))?;
-    if voucher.currency != currency {
-        let (cart, own) = (("cart", currency), ("voucher", voucher.currency));
-        return Err(CurrencyMismatch::new(cart, own).into());
+    if voucher.currency != cart.currency {
+        let (expected, found) = (("cart", cart.currency), ("voucher", voucher.currency));
+        return Err(CurrencyMismatch::new(expected, found).into());
     }
+    let goods = total(&cart.lines);
     if goods < voucher.minimum {
         let minimum = Money::new(voucher.minimum, voucher.currency);
         return Err(VoucherRefused::below(code, minimum).into());
@@ -180,14 +174,9 @@ fn customer_of(hold: &VoucherHold) -> Option<String> {
     hold.customer.as_deref().map(|customer| customer_id(&hold.code, customer))
 }
 
-/// What a checkout of goods with this sum reserves of the cart's voucher: nothing, if the voucher takes nothing off.
-pub fn hold_of(
-    voucher: Option<&AppliedVoucher>,
-    goods: i64,
-    customer: Option<&str>,
-) -> Option<VoucherHold> {
-    let voucher = voucher?;
-    let amount = voucher.discount(goods);
+/// What a checkout of the cart by this customer reserves of its voucher: nothing, if the voucher takes nothing off.
+pub fn hold_of(cart: &CartDocument, customer: Option<&str>) -> Option<VoucherHold> {
+    let (voucher, amount) = (cart.voucher.as_ref()?, cart.discount());
     (amount > 0).then(|| VoucherHold {
         code: voucher.code.clone(),
         customer: voucher.per_customer.and(customer).map(str::to_owned),
@@ -208,6 +197,12 @@ pub struct VoucherStep<'a> {
 }
 
 impl VoucherStep<'_> {
+    /// The documents that it changes, with their `_id`s.
+    fn parts(self) -> Vec<(Collection<Uses>, String)> {
+        let parts = store::COUNTED.into_iter().zip(counted_on(self.hold));
+        parts.map(|(collection, id)| (store::uses(self.app, collection), id)).collect()
+    }
+
     /// Reserves the discount for a cart: first the customer's use, then the voucher's. A repeat changes nothing. `Some` is
     /// the reason why it isn't reserved as a whole; a part may be, so the tag has to be aborted and released.
     ///
@@ -275,13 +270,9 @@ impl VoucherStep<'_> {
     /// # Errors
     /// The outcome is unknown. The sweep releases it.
     pub async fn release(self) -> Result<()> {
-        let Self { app, hold, tag } = self;
-        let releasing = store::releasing(&hold.code, tag, hold.amount);
-        vouchers(app).change(releasing).held().await?;
-        if let Some(id) = customer_of(hold) {
-            let releasing = store::releasing(&id, tag, hold.amount);
-            let customers = app.collection::<VoucherCustomerDocument>();
-            customers.change(releasing).held().await?;
+        for (uses, id) in self.parts() {
+            let releasing = store::releasing(&id, self.tag, self.hold.amount);
+            uses.change(releasing).held().await?;
         }
         Ok(())
     }
@@ -291,12 +282,9 @@ impl VoucherStep<'_> {
     /// # Errors
     /// The outcome is unknown, or the attempt is over: it is still due.
     pub async fn spend(self, attempt: &Attempt) -> Result<()> {
-        let Self { app, hold, tag } = self;
-        let spending = store::spending(&hold.code, tag, hold.amount);
-        vouchers(app).write(&spending, attempt).await?;
-        if let Some(id) = customer_of(hold) {
-            let spending = store::spending(&id, tag, hold.amount);
-            app.collection::<VoucherCustomerDocument>().write(&spending, attempt).await?;
+        for (uses, id) in self.parts() {
+            let spending = store::spending(&id, self.tag, self.hold.amount);
+            uses.write(&spending, attempt).await?;
         }
         Ok(())
     }
@@ -307,28 +295,22 @@ impl VoucherStep<'_> {
     /// # Errors
     /// The outcome is unknown, or the attempt is over: it is still due.
     pub async fn give_back(self, attempt: &Attempt) -> Result<()> {
-        let Self { hold, .. } = self;
-        self.give_back_of::<VoucherDocument>(&hold.code, attempt).await?;
-        match customer_of(hold) {
-            Some(id) => self.give_back_of::<VoucherCustomerDocument>(&id, attempt).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn give_back_of<T: Uses>(self, id: &str, attempt: &Attempt) -> Result<()> {
-        let returning = store::returning(id, self.tag, self.hold.amount);
-        loop {
-            match self.app.collection::<T>().write(&returning, attempt).await? {
-                Verdict::Refused(NotDone::Due, _) if attempt.is_over() => {
-                    return Err(attempt.overdue());
-                }
-                Verdict::Refused(NotDone::Due, _) => tokio::time::sleep(LOOK).await,
-                // A voucher that somebody removed by hand takes nothing back.
-                Verdict::Applied(_) | Verdict::Refused(NotDone::Already, _) | Verdict::Missing => {
-                    return Ok(());
+        for (uses, id) in self.parts() {
+            let returning = store::returning(&id, self.tag, self.hold.amount);
+            loop {
+                match uses.write(&returning, attempt).await? {
+                    Verdict::Refused(NotDone::Due, _) if attempt.is_over() => {
+                        return Err(attempt.overdue());
+                    }
+                    Verdict::Refused(NotDone::Due, _) => tokio::time::sleep(LOOK).await,
+                    // A voucher that somebody removed by hand takes nothing back.
+                    Verdict::Applied(_)
+                    | Verdict::Refused(NotDone::Already, _)
+                    | Verdict::Missing => break,
                 }
             }
         }
+        Ok(())
     }
 
     /// Removes the mark of a give-back that its order has settled long enough ago.
@@ -336,10 +318,8 @@ impl VoucherStep<'_> {
     /// # Errors
     /// The outcome is unknown. It can be repeated.
     pub async fn forget_give_back(self) -> Result<()> {
-        let Self { app, hold, tag } = self;
-        store::forget_return::<VoucherDocument>(app, &hold.code, tag).held().await?;
-        if let Some(id) = customer_of(hold) {
-            store::forget_return::<VoucherCustomerDocument>(app, &id, tag).held().await?;
+        for (uses, id) in self.parts() {
+            store::forget_return(&uses, &id, self.tag).held().await?;
         }
         Ok(())
     }
@@ -354,12 +334,15 @@ pub async fn for_each(
     app: &App,
     mut each: impl FnMut(&str, i64, Vec<(String, i64)>),
 ) -> Result<()> {
-    vouchers(app).for_each(|own| each(&own.code, own.spent, store::held(own.marks))).await?;
-    let customers = app.collection::<VoucherCustomerDocument>();
-    customers.for_each(|own| each(&own.id, own.spent, store::held(own.marks))).await
+    for collection in store::COUNTED {
+        let note = |own: Uses| each(&own.id, own.spent, store::held(own.marks));
+        store::uses(app, collection).for_each(note).await?;
+    }
+    Ok(())
 }
 
-/// `_id`s of the documents of uses on which a hold counts.
+/// `_id`s of the documents of uses on which a hold counts: that of the voucher, and that of the customer if there is a limit
+/// per customer.
 pub fn counted_on(hold: &VoucherHold) -> impl Iterator<Item = String> {
     [Some(hold.code.clone()), customer_of(hold)].into_iter().flatten()
 }

@@ -10,6 +10,14 @@ pub(super) fn vouchers(app: &App) -> Collection<VoucherDocument> {
     app.collection()
 }
 
+/// The collections with uses of vouchers: that of the vouchers, and that of their customers.
+pub(super) const COUNTED: [&str; 2] = [VoucherDocument::COLLECTION, Uses::COLLECTION];
+
+/// The documents of one of these collections.
+pub(super) fn uses(app: &App, collection: &'static str) -> Collection<Uses> {
+    app.collection().named(collection)
+}
+
 /// A page of all vouchers, without their marks: a voucher can have thousands, and clients see none.
 pub(super) async fn list_newest(app: &App, page: &Page) -> Result<Vec<VoucherDocument>> {
     let filter = doc! { "createdAt": { "$gt": DateTime::from_millis(0) } };
@@ -125,29 +133,32 @@ pub(super) fn end(app: &App, code: &str) -> Guarded<VoucherDocument> {
 }
 
 /// Removes the mark of a return that its order has settled long enough ago.
-pub(super) fn forget_return<T: Uses>(app: &App, id: &str, tag: &str) -> Guarded<T> {
+pub(super) fn forget_return(uses: &Collection<Uses>, id: &str, tag: &str) -> Guarded<Uses> {
     let left = without("$marks", "tag", tag);
-    app.collection::<T>().set(doc! { "_id": id }, doc! { "marks": left })
+    uses.set(doc! { "_id": id }, doc! { "marks": left })
 }
 
 /// Removes the marks of reservations that were spent before `before`.
-pub(super) fn drop_spent<T: Uses>(app: &App, id: &str, before: DateTime) -> Guarded<T> {
+pub(super) fn drop_spent(uses: &Collection<Uses>, id: &str, before: DateTime) -> Guarded<Uses> {
     let stays = doc! { "$or": [
         { "$ne": ["$$this.state", stored(&MarkState::Spent)] },
         { "$gte": ["$$this.at", before] },
     ] };
     let left = filter("$marks", stays);
-    app.collection::<T>().set(doc! { "_id": id }, doc! { "marks": left })
+    uses.set(doc! { "_id": id }, doc! { "marks": left })
 }
 
 /// Sets what is reserved to the sum of the marks, and what is left to the rest of the budget.
-pub(super) fn recount<T: Uses>(app: &App, id: &str, budgets: [Option<i64>; 2]) -> Guarded<T> {
+pub(super) fn recount(
+    uses: &Collection<Uses>,
+    id: &str,
+    [money, number]: [Option<i64>; 2],
+) -> Guarded<Uses> {
     let held = filter("$marks", element_is("state", stored(&MarkState::Reserved)));
     let rest = |budget: Option<i64>, reserved: &str, spent: &str| match budget {
         Some(budget) => Bson::from(doc! { "$subtract": [budget, { "$add": [reserved, spent] }] }),
         None => "$$REMOVE".into(),
     };
-    let [money, uses] = budgets;
     // `$size` is an Int, and `$toLong` makes it what other writes leave.
     let sums = doc! {
         "reserved": { "$toLong": { "$sum": map(held.clone(), "$$this.amount") } },
@@ -155,10 +166,10 @@ pub(super) fn recount<T: Uses>(app: &App, id: &str, budgets: [Option<i64>; 2]) -
     };
     let left = doc! {
         "left": rest(money, "$reserved", "$spent"),
-        "leftUses": rest(uses, "$reservedUses", "$spentUses"),
+        "leftUses": rest(number, "$reservedUses", "$spentUses"),
     };
     let stages = vec![doc! { "$set": sums }, doc! { "$set": left }];
-    app.collection::<T>().guarded(doc! { "_id": id }, stages)
+    uses.guarded(doc! { "_id": id }, stages)
 }
 
 /// The reservations among marks, each with its cart and amount.

@@ -6,7 +6,7 @@
 //! vouchers; its reservation is spent here.
 
 use super::{
-    documents::{MarkState, Uses, VoucherCustomerDocument, VoucherDocument, VoucherMark},
+    documents::{MarkState, Uses, VoucherMark},
     store,
 };
 use crate::{
@@ -19,50 +19,53 @@ use crate::{
     },
     flow::Sweep,
     graphql::prelude::*,
-    mongo::prelude::DateTime,
+    mongo::prelude::{Collection, DateTime},
 };
 
 /// Number of documents that one command reads.
 const BATCH: i64 = 100;
 
 pub(in super::super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    of::<VoucherDocument>(app, sweep).await;
-    of::<VoucherCustomerDocument>(app, sweep).await;
-}
-
-async fn of<T: Uses>(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    // Marks that nothing is done about stay at the front.
-    let by = ("marks.at", "marks_at");
-    let list = |from| app.collection::<T>().list_elements_between(by, from, before, BATCH);
-    let oldest = |uses: &T, from: DateTime| {
-        uses.marks().iter().map(|mark| mark.at).filter(|at| *at >= from).min()
-    };
-    let id = |uses: &T| uses.id().to_owned();
-    let settle = |uses: T| async move { settle(app, &uses, before).await };
-    sweep.each_page(T::COLLECTION, BATCH, list, oldest, id, settle).await;
+    for collection in store::COUNTED {
+        let all = &store::uses(app, collection);
+        // Marks that nothing is done about stay at the front.
+        let by = ("marks.at", "marks_at");
+        let list = |from| all.list_elements_between(by, from, before, BATCH);
+        let oldest = |uses: &Uses, from: DateTime| {
+            uses.marks.iter().map(|mark| mark.at).filter(|at| *at >= from).min()
+        };
+        let id = |uses: &Uses| uses.id.clone();
+        let settle = |uses: Uses| async move { settle(app, all, &uses, before).await };
+        sweep.each_page(collection, BATCH, list, oldest, id, settle).await;
+    }
 }
 
 /// Returns whether anything was done.
-async fn settle<T: Uses>(app: &App, uses: &T, before: DateTime) -> Result<bool> {
+async fn settle(app: &App, all: &Collection<Uses>, uses: &Uses, before: DateTime) -> Result<bool> {
     let mut done = false;
     let is_old = |mark: &&VoucherMark| mark.at < before;
-    for mark in uses.marks().iter().filter(is_old) {
+    for mark in uses.marks.iter().filter(is_old) {
         match mark.state {
-            MarkState::Reserved => done |= end_reservation(app, uses, mark).await?,
+            MarkState::Reserved => done |= end_reservation(app, all, &uses.id, mark).await?,
             MarkState::Spent => done = true,
             // The order has to retire its entry first.
             MarkState::Returned => {}
         }
     }
     if done {
-        store::drop_spent::<T>(app, uses.id(), before).held().await?;
+        store::drop_spent(all, &uses.id, before).held().await?;
     }
     Ok(done)
 }
 
 /// Ends a reservation whose attempt has ended. Returns whether it did.
-async fn end_reservation<T: Uses>(app: &App, uses: &T, mark: &VoucherMark) -> Result<bool> {
+async fn end_reservation(
+    app: &App,
+    all: &Collection<Uses>,
+    id: &str,
+    mark: &VoucherMark,
+) -> Result<bool> {
     let VoucherMark { tag, amount, .. } = mark;
     let cart_id = mark.cart.as_deref().unwrap_or_default();
     let cart = carts(app).get_settled(cart_id).await?;
@@ -73,15 +76,15 @@ async fn end_reservation<T: Uses>(app: &App, uses: &T, mark: &VoucherMark) -> Re
     match cart.filter(is_own).map(|cart| cart.state) {
         Some(CartState::Complete) => {
             let attempt = app.begin().await?;
-            let spending = store::spending(uses.id(), tag, *amount);
-            app.collection::<T>().write(&spending, &attempt).await.map(|_| true)
+            let spending = store::spending(id, tag, *amount);
+            all.write(&spending, &attempt).await.map(|_| true)
         }
         // Its checkout is finished or undone by the sweep of orders.
         Some(CartState::Pending | CartState::Voiding | CartState::Paid) => Ok(false),
         _ if !carts(app).abort(cart_id, tag, cart_store::bounds(app)).await? => Ok(false),
         _ => {
-            let releasing = store::releasing(uses.id(), tag, *amount);
-            app.collection::<T>().change(releasing).held().await
+            let releasing = store::releasing(id, tag, *amount);
+            all.change(releasing).held().await
         }
     }
 }

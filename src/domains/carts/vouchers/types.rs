@@ -5,6 +5,7 @@ use async_graphql::Enum;
 use super::{
     super::{
         documents::CartDocument,
+        quotes::MAX_AMOUNT,
         types::{Cart, CartNotActive},
     },
     documents::{AppliedVoucher, VoucherDocument},
@@ -15,8 +16,6 @@ use crate::graphql::{
     scalars::{DateTime, int},
 };
 
-/// Maximum amount of a voucher, of its budget and of its minimum, in minor units: what every JSON parser reads exactly.
-const MAX_AMOUNT: i64 = 1 << 53;
 /// Maximum number of uses.
 const MAX_USES: i64 = 1_000_000_000;
 /// Maximum number of characters of a code.
@@ -230,11 +229,8 @@ impl VoucherRefused {
 
     /// The lines of the cart are worth less than this minimum of the voucher.
     pub fn below(code: &str, minimum: Money) -> Self {
-        let message = format!(
-            "the voucher {code} takes a cart whose lines are worth at least {} minor units of {}",
-            minimum.minor_units,
-            minimum.currency.code()
-        );
+        let message =
+            format!("the voucher {code} takes a cart whose lines are worth at least {minimum}");
         Self::because(message, code.to_owned(), VoucherFault::BelowMinimum, Some(minimum))
     }
 }

@@ -2,25 +2,23 @@
 //! checked for each product of that range.
 
 use super::{
-    super::types::{
-        CategoryFilter, CreditFilter, CreditedPerson, NumberRangeInput, PriceLimits, ProductOrder,
-        ProductsBy, ProductsWhere, PropertyInput, TextFilter,
+    super::types::{CategoryFilter, CreditFilter, PriceLimits, ProductOrder, ProductsWhere},
+    conditions::{
+        BY_NUMBER, Credit, NUMBERS, category_filter, credited, number_ranges, with_properties,
+        words,
     },
     lists::{AMOUNT, SCORE, Selection, between, range},
 };
 use crate::{
-    domains::attributes::{self, Attributes, Test, is_ordered},
-    graphql::{
-        declared::{each, valid},
-        prelude::*,
-    },
+    domains::{attributes, metadata::operations::having},
+    graphql::prelude::*,
     mongo::{keyset::SortKey, prelude::*},
 };
 
 /// The combinations that exist, for the errors of those that don't.
 const COMBINATIONS: &str = "there are: `text` by RELEVANCE; `contributor` by NEWEST; `category` (`exact` or `subtree`) by \
     TITLE, NEWEST, DISCOUNT, or with `price` by PRICE_UP or PRICE_DOWN; `category` (`subtree`) by RATING; `category` (`children`) by \
-    TITLE; `type` with `genre` by NEWEST; `properties` by SKU; `numbers` by NUMBER; `type` by NEWEST or TITLE (each of these with any \
+    TITLE; `type` with `genre` by NEWEST; `metadata` or `properties` by SKU; `numbers` by NUMBER; `type` by NEWEST or TITLE (each of these with any \
     further conditions); `price` by PRICE_UP or PRICE_DOWN; `discountAtLeast` by DISCOUNT; and all products by NEWEST, TITLE, \
     DISCOUNT or RATING";
 
@@ -28,20 +26,17 @@ const COMBINATIONS: &str = "there are: `text` by RELEVANCE; `contributor` by NEW
 pub(super) const RATING: &str = "discussion.rating.score";
 /// Number of its reviews.
 pub(super) const REVIEWS: &str = "discussion.rating.count";
-/// The index of numbers.
-pub(super) const BY_NUMBER: &str = "number";
-/// The numbers of a product, with the index [`BY_NUMBER`].
-pub(super) const NUMBERS: Attributes = Attributes { key: "numbers.key", value: "numbers.value" };
 
 /// The condition that is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Range {
     Text,
-    Contributor { is_named: bool },
+    Contributor(Credit),
     Subtree,
     Exact,
     Children,
     Genre,
+    Metadata,
     Properties,
     Numbers,
     Type,
@@ -60,12 +55,13 @@ impl Range {
             ProductsWhere { contributor: Some(credit), category, .. }
                 if category.is_none() || is_newest =>
             {
-                Self::Contributor { is_named: matches!(credit.by, CreditedPerson::Name(_)) }
+                Self::Contributor(Credit::of(credit))
             }
             ProductsWhere { category: Some(CategoryFilter::Subtree(_)), .. } => Self::Subtree,
             ProductsWhere { category: Some(CategoryFilter::Exact(_)), .. } => Self::Exact,
             ProductsWhere { category: Some(CategoryFilter::Children(_)), .. } => Self::Children,
             ProductsWhere { kind: Some(_), genre: Some(_), .. } => Self::Genre,
+            ProductsWhere { metadata: Some(_), .. } => Self::Metadata,
             ProductsWhere { properties: Some(_), .. } => Self::Properties,
             ProductsWhere { numbers: Some(_), .. } => Self::Numbers,
             ProductsWhere { kind: Some(_), .. } => Self::Type,
@@ -79,8 +75,9 @@ impl Range {
     fn orders(self) -> &'static [(ProductOrder, &'static str)] {
         match self {
             Self::Text => &[(Relevance, "text")],
-            Self::Contributor { is_named: false } => &[(Newest, "credited")],
-            Self::Contributor { is_named: true } => &[(Newest, "credited_name")],
+            Self::Contributor(Credit::Whole) => &[(Newest, "credited")],
+            Self::Contributor(Credit::Person) => &[(Newest, "contributed")],
+            Self::Contributor(Credit::Name) => &[(Newest, "credited_name")],
             Self::Subtree => &[
                 (Title, "category_subtree"),
                 (Newest, "category_newest"),
@@ -98,6 +95,7 @@ impl Range {
             ],
             Self::Children => &[(Title, "category_children")],
             Self::Genre => &[(Newest, "genre")],
+            Self::Metadata => &[(Sku, "metadata")],
             Self::Properties => &[(Sku, "property")],
             Self::Numbers => &[(Number, BY_NUMBER)],
             Self::Type => &[(Newest, "type_newest"), (Title, "type_title")],
@@ -137,7 +135,7 @@ fn refused(field: &str, reason: &str) -> InvalidInput {
 }
 
 /// The selection of a combination.
-pub(super) fn combined(app: &App, by: ProductsWhere) -> Result<Selection, InvalidInput> {
+pub(super) fn combined(cx: Cx<'_>, by: ProductsWhere) -> Result<Selection, InvalidInput> {
     let selected = Range::of(&by);
     let orders = selected.orders();
     let order = by.order.or_else(|| orders.first().map(|(order, _)| *order)).unwrap_or(Sku);
@@ -146,8 +144,9 @@ pub(super) fn combined(app: &App, by: ProductsWhere) -> Result<Selection, Invali
     if matches!(order, PriceUp | PriceDown) && by.price.is_none() {
         return Err(refused("price", "is missing, and prices of one currency only have an order"));
     }
-    if by.contributor.is_some() && by.kind.is_some() {
-        return Err(refused("type", "can't be combined with `contributor`, which has a type"));
+    let has_type = |contributor: &CreditFilter| contributor.kind.is_some();
+    if by.contributor.as_ref().is_some_and(has_type) && by.kind.is_some() {
+        return Err(refused("type", "can't be combined with a `contributor` that has a type"));
     }
     if by.genre.is_some() && !selected.is_narrow() {
         return Err(refused("genre", "needs a `type`"));
@@ -155,18 +154,31 @@ pub(super) fn combined(app: &App, by: ProductsWhere) -> Result<Selection, Invali
     if by.discount_at_least.is_some() && selected == Range::Price {
         return Err(refused("discountAtLeast", "can't be combined with `price` alone"));
     }
-    let filter = conditions(app, by, order)?;
+    let filter = conditions(cx, by, order)?;
     Ok((index, order.keys(), filter))
 }
 
 /// All conditions.
-fn conditions(app: &App, by: ProductsWhere, order: ProductOrder) -> Result<Document, InvalidInput> {
+fn conditions(
+    cx: Cx<'_>,
+    by: ProductsWhere,
+    order: ProductOrder,
+) -> Result<Document, InvalidInput> {
     let ProductsWhere {
-        category, contributor, kind, genre, text, properties, numbers, price, ..
+        category,
+        contributor,
+        kind,
+        genre,
+        text,
+        properties,
+        numbers,
+        metadata,
+        price,
+        ..
     } = by;
     let mut all = Vec::new();
     if let Some(filter) = text {
-        all.push(words(app, "by.where.text", filter)?);
+        all.push(words(cx.app, "by.where.text", filter)?);
     }
     if let Some(filter) = category {
         all.push(category_filter("by.where.category", filter)?.1);
@@ -188,6 +200,9 @@ fn conditions(app: &App, by: ProductsWhere, order: ProductOrder) -> Result<Docum
         let all_numbers = number_ranges("by.where.numbers", &numbers)?;
         let each: Vec<_> = all_numbers.iter().map(attributes::Condition::filter).collect();
         all.push(doc! { "numbers": { "$all": each } });
+    }
+    if let Some(pair) = metadata {
+        all.push(having(cx.requester, "by.where.metadata", pair)?);
     }
     if let Some(PriceLimits { currency, min, max }) = price {
         let limits = [min.map_or(0, i64::from), max.map_or(AMOUNT, i64::from)];
@@ -211,99 +226,4 @@ fn conditions(app: &App, by: ProductsWhere, order: ProductOrder) -> Result<Docum
         });
     }
     Ok(all.into_iter().fold(Document::new(), both))
-}
-
-/// The filter of a category, with its index by title.
-pub(super) fn category_filter(
-    at: &str,
-    filter: CategoryFilter,
-) -> Result<(&'static str, Document), InvalidInput> {
-    let (name, hint, field, path) = match filter {
-        CategoryFilter::Exact(path) => ("exact", "category", "categories.path", path),
-        CategoryFilter::Children(path) => {
-            ("children", "category_children", "categories.parentPath", path)
-        }
-        CategoryFilter::Subtree(path) => ("subtree", "category_subtree", "categories.within", path),
-    };
-    input::path(&format!("{at}.{name}"), &path)?;
-    Ok((hint, doc! { field: path }))
-}
-
-/// The filter of a contributor, with its index.
-pub(super) fn credited(
-    at: &str,
-    CreditFilter { by, role, kind }: CreditFilter,
-) -> Result<(&'static str, Document), InvalidInput> {
-    let (hint, mut part) = match by {
-        CreditedPerson::PersonId(id) => {
-            // No person has an empty `_id`.
-            let id = input::id(NodeKind::PERSON, &id).unwrap_or_default();
-            ("credited", doc! { "personId": id })
-        }
-        CreditedPerson::Name(name) => {
-            let name = input::verbatim(&format!("{at}.by.name"), &name, 1..=200)?;
-            ("credited_name", doc! { "name": name })
-        }
-    };
-    part.insert("role", role.as_str());
-    Ok((hint, doc! { "contributors": { "$elemMatch": part }, "type": kind.as_str() }))
-}
-
-/// The filter of full text search.
-pub(super) fn words(
-    app: &App,
-    at: &str,
-    TextFilter { query, language }: TextFilter,
-) -> Result<Document, InvalidInput> {
-    let query = input::verbatim(&format!("{at}.query"), &query, 1..=200)?;
-    let language = LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale);
-    Ok(doc! { "$text": { "$search": query, "$language": language } })
-}
-
-/// The filter of products that have all of these properties.
-pub(super) fn with_properties(
-    at: &str,
-    mut properties: Vec<PropertyInput>,
-) -> Result<Document, InvalidInput> {
-    if !(1..=5).contains(&properties.len()) {
-        return Err(InvalidInput::new(at, "takes 1 to 5 properties"));
-    }
-    each(5, valid)(at, &mut properties)?;
-    let one = |PropertyInput { key, value }| doc! { "$elemMatch": { "key": key, "value": value } };
-    let all: Vec<Document> = properties.into_iter().map(one).collect();
-    Ok(doc! { "properties": { "$all": all } })
-}
-
-/// The ranges of numbers as conditions.
-fn number_ranges(
-    at: &str,
-    ranges: &[NumberRangeInput],
-) -> Result<Vec<attributes::Condition>, InvalidInput> {
-    if !(1..=5).contains(&ranges.len()) {
-        return Err(InvalidInput::new(at, "takes 1 to 5 ranges"));
-    }
-    let condition = |(position, range): (usize, &NumberRangeInput)| {
-        let at = format!("{at}.{position}");
-        let key = input::verbatim(&format!("{at}.key"), &range.key, 1..=64)?;
-        let (from, to) = (range.from.map(Bson::from), range.to.map(Bson::from));
-        match (&from, &to) {
-            (None, None) => Err(InvalidInput::new(&at, "needs from, to or both")),
-            (Some(from), Some(to)) if !is_ordered(from, to) => {
-                Err(InvalidInput::new(&at, "`from` is above `to`"))
-            }
-            _ => Ok(attributes::Condition { key, test: Test::Between(from, to) }),
-        }
-    };
-    ranges.iter().enumerate().map(condition).collect()
-}
-
-/// The first range of numbers, which is the range of the index if the list is in the order of the numbers.
-pub(super) fn first_number(by: &ProductsBy) -> Result<Option<attributes::Condition>, InvalidInput> {
-    match by {
-        ProductsBy::Where(conditions) => {
-            let Some(numbers) = &conditions.numbers else { return Ok(None) };
-            Ok(number_ranges("by.where.numbers", numbers)?.into_iter().next())
-        }
-        _ => Ok(None),
-    }
 }

@@ -8,9 +8,9 @@ use super::{
         types::{PriceAndWeightBox, PriceRange, ProductsBy, TitleFilter, WEIGHT},
         view::{ProductView, StoredProduct},
     },
-    combined::{
-        BY_NUMBER, NUMBERS, RATING, REVIEWS, category_filter, combined, credited, first_number,
-        with_properties, words,
+    combined::{RATING, REVIEWS, combined},
+    conditions::{
+        BY_NUMBER, NUMBERS, category_filter, credited, first_number, with_properties, words,
     },
 };
 use crate::{
@@ -210,7 +210,7 @@ fn selected(cx: Cx<'_>, by: ProductsBy) -> Result<Selection, InvalidInput> {
             let having = crate::domains::metadata::operations::having;
             ("metadata", None, having(cx.requester, "by.metadata", filter)?)
         }
-        ProductsBy::Where(conditions) => return combined(app, *conditions),
+        ProductsBy::Where(conditions) => return combined(cx, *conditions),
         ProductsBy::PriceBetween(PriceRange { currency, min, max }) => {
             let price = range("by.priceBetween", [min.0, max.0], AMOUNT)?;
             let filter =

@@ -1,6 +1,7 @@
 //! MongoDB access of the catalog. The guarded writes are values: the caller adds its attempt and sends them.
 
 mod combined;
+mod conditions;
 mod edit;
 mod flow;
 mod invariants;

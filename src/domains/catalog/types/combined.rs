@@ -7,7 +7,7 @@ use super::{
     lists::{CategoryFilter, CreditFilter, ProductsBy, TextFilter},
 };
 use crate::{
-    domains::categories,
+    domains::{categories, metadata::MetadataFilter},
     graphql::{prelude::*, scalars::int},
 };
 
@@ -26,6 +26,7 @@ use crate::{
 /// | category | `category.exact` | `TITLE`, `NEWEST`, `DISCOUNT`, `PRICE_UP`, `PRICE_DOWN` |
 /// | category | `category.children` | `TITLE` |
 /// | genre | `type` and `genre` | `NEWEST` |
+/// | metadata | `metadata` | `SKU` |
 /// | properties | `properties` | `SKU` |
 /// | numbers | `numbers` | `NUMBER` |
 /// | type | `type` | `NEWEST`, `TITLE` |
@@ -33,14 +34,14 @@ use crate::{
 /// | discount | `discountAtLeast` | `DISCOUNT` |
 /// | all products | none | `NEWEST`, `TITLE`, `DISCOUNT`, `RATING` |
 ///
-/// The first nine rows are combined with any further conditions, except for `type` beside `contributor`, which has a
+/// The first ten rows are combined with any further conditions, except for `type` beside a `contributor` that has a
 /// type of its own. `PRICE_UP` and `PRICE_DOWN` need `price` with its currency. `genre` alone needs `type`. Any other
 /// combination is refused with an error that names the argument.
 #[derive(Debug, InputObject)]
 pub struct ProductsWhere {
     /// Category of the products.
     pub category: Option<CategoryFilter>,
-    /// Contributor of the products, with role and type.
+    /// Contributor of the products, in a role or in any.
     pub contributor: Option<CreditFilter>,
     /// Type of the products, such as `book`.
     #[graphql(name = "type")]
@@ -53,6 +54,8 @@ pub struct ProductsWhere {
     pub properties: Option<Vec<PropertyInput>>,
     /// Numeric properties of which the products have all, 1 to 5.
     pub numbers: Option<Vec<NumberRangeInput>>,
+    /// Pair of metadata that the products have and the caller may read.
+    pub metadata: Option<MetadataFilter>,
     /// Limits of the retail price.
     pub price: Option<PriceLimits>,
     /// Lowest savings in per cent of the list price, 1 to 100.
@@ -120,6 +123,7 @@ impl ProductsWhere {
                 text: None,
                 properties: None,
                 numbers: None,
+                metadata: None,
                 price: None,
                 discount_at_least: None,
                 order: _,

@@ -14,7 +14,7 @@ pub enum ProductsBy {
     DiscountAtLeast(i32),
     /// Albums of this genre, 1 to 50 characters. Newest release first.
     AlbumsByGenre(String),
-    /// Products to which a person contributed in a certain role. Newest release first.
+    /// Products to which a person contributed. Newest release first.
     Credited(CreditFilter),
     /// Products whose title begins with a prefix, sorted by title.
     TitleStartsWith(TitleFilter),
@@ -44,11 +44,11 @@ pub enum ProductsBy {
 pub struct CreditFilter {
     /// Person who contributed to the products.
     pub by: CreditedPerson,
-    /// Role of the contributor, such as `author`.
-    pub role: Slug,
-    /// Type of the products, such as `book`.
+    /// Role of the contributor, such as `author`. Default: any role. A name needs it.
+    pub role: Option<Slug>,
+    /// Type of the products, such as `book`. Default: any type. A name needs it.
     #[graphql(name = "type")]
-    pub kind: Slug,
+    pub kind: Option<Slug>,
 }
 
 /// A contributor by id or by name. Exactly one field must be set.

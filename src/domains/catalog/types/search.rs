@@ -1,6 +1,6 @@
 //! GraphQL types of suggestions, of the keys of a product, and of the input of its slug.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 use async_graphql::OneofObject;
 
@@ -9,7 +9,10 @@ use super::{
     Album, Book, Film, GenericProduct, Product,
 };
 use crate::{
-    domains::people::{self, PersonSuggestion},
+    domains::{
+        categories::name_in,
+        people::{self, PersonSuggestion},
+    },
     graphql::prelude::*,
     mongo::terms::{Suggested, Typed},
 };
@@ -60,6 +63,18 @@ object! {
 #[derive(Debug)]
 pub struct ProductSuggestion(Arc<Suggested<SuggestedProduct>>);
 
+impl ProductSuggestion {
+    /// The title in the language, or in the product's own.
+    fn title_in(&self, locale: Option<&LocaleTag>) -> &str {
+        let SuggestedProduct { title, language, translations, .. } = &self.0.found;
+        let own = language.as_ref().map_or("", LocaleTag::as_str);
+        let others = translations.iter();
+        let others = others.map(|other| (other.locale.as_str(), other.title.as_str()));
+        let all: Vec<_> = iter::once((own, title.as_str())).chain(others).collect();
+        name_in(all.iter().copied(), locale, own).unwrap_or(title)
+    }
+}
+
 object! {
     /// A product that has the words of the text in its titles.
     impl ProductSuggestion as suggestion {
@@ -70,8 +85,12 @@ object! {
         /// Type of the product: `album`, `film`, `book` or any other.
         #[graphql(name = "type")]
         kind: &str = &suggestion.0.found.kind,
-        /// Title as it is displayed.
-        title: &str = &suggestion.0.found.title,
+        /// Title as it is displayed. Its language is chosen as that of `Product.title`.
+        title(
+            _context,
+            #[graphql(desc = "Language of the title. Default: the product's own.")]
+            locale: Option<LocaleTag>,
+        ): &str = suggestion.title_in(locale.as_ref()),
         /// Text that was searched instead, if the typed one had a typing error; else null.
         corrected_text: Option<&str> = suggestion.0.corrected.as_deref(),
         /// The product. Null if it was just deleted.

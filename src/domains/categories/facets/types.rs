@@ -6,9 +6,12 @@ use super::{
     documents::{ContributorCount, Counts, FacetsDocument, PriceCount, PropertyCount, ValueCount},
     store::bands,
 };
-use crate::graphql::{
-    prelude::*,
-    scalars::{DateTime, int},
+use crate::{
+    domains::people::{self, Person},
+    graphql::{
+        prelude::*,
+        scalars::{DateTime, int},
+    },
 };
 
 object! {
@@ -31,7 +34,7 @@ object! {
         }),
         /// Numbers of products by contributor, at most 20 contributors. A product counts once for each of them.
         contributors: Vec<ContributorFacet<'_>> = counts(facets, Vec::new(), |counts| {
-            counts.contributors.iter().map(ContributorFacet::of).collect()
+            counts.contributors.iter().map(ContributorFacet).collect()
         }),
         /// Numbers of products by property. Only the 100 most frequent pairs of key and value are counted.
         properties: Vec<PropertyFacet<'_>> =
@@ -85,20 +88,23 @@ impl PriceFacet {
 }
 
 /// Number of products of a contributor.
-#[derive(Debug, SimpleObject)]
-pub(super) struct ContributorFacet<'a> {
-    /// Global id of the person.
-    person_id: ID,
-    /// Name of the person. It is a copy: a new name reaches it with a delay.
-    name: &'a str,
-    /// Number of products to which the person contributed.
-    count: i32,
-}
+#[derive(Debug)]
+pub(super) struct ContributorFacet<'a>(&'a ContributorCount);
 
-impl<'a> ContributorFacet<'a> {
-    fn of(counted: &'a ContributorCount) -> Self {
-        let ContributorCount { person_id, name, count } = counted;
-        Self { person_id: NodeKind::PERSON.id(person_id), name, count: int(*count) }
+object! {
+    /// Number of products of a contributor.
+    impl ContributorFacet<'_> as facet {
+        /// Global id of the person.
+        person_id: ID = NodeKind::PERSON.id(&facet.0.person_id),
+        /// The person, with all works. Null if there is none any more.
+        person(context)?: Option<Person> = {
+            let id = NodeKind::PERSON.id(&facet.0.person_id);
+            Box::pin(people::operations::person(app(context), &id)).await?.map(Person::from)
+        },
+        /// Name of the person. It is a copy: a new name reaches it with a delay.
+        name: &str = &facet.0.name,
+        /// Number of products to which the person contributed.
+        count: i32 = int(facet.0.count),
     }
 }
 

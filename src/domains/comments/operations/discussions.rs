@@ -102,7 +102,7 @@ pub(in super::super) async fn settle(
     }
     old.remove().await?;
     if discussed.store().lists_authors() {
-        old.remove_authored().await?;
+        store::remove_authored(app, &discussed.id).await?;
     }
     let attempt = app.begin().await?;
     Ok(discussed.close(&attempt).await?.is_some())

@@ -28,14 +28,14 @@ pub async fn comments(
     top_level: bool,
     paging: Paging,
 ) -> Result<Option<Comments>> {
-    let listing = match (top_level, order) {
-        (false, order) => Listing(Range::All, order),
-        (true, CommentOrder::Newest) => Listing(Range::Replies(String::new()), order),
-        // On one level, the order of threads is that of time.
-        (true, _) => Listing(Range::Replies(String::new()), CommentOrder::Chronological),
-    };
-    let field = if top_level { "topLevel" } else { "order" };
-    list(cx, on, field, &listing, paging).await
+    if !top_level {
+        return list(cx, on, "order", &Listing(Range::All, order), paging).await;
+    }
+    // On one level, the order of threads is that of time.
+    let is_newest = order == CommentOrder::Newest;
+    let order = if is_newest { order } else { CommentOrder::Chronological };
+    let listing = Listing(Range::Replies(String::new()), order);
+    list(cx, on, "topLevel", &listing, paging).await
 }
 
 /// The direct replies to a comment that the caller was shown.

@@ -206,8 +206,8 @@ impl CommentStore<'_> {
             Layout::PerDocument => insert_all(self.app, &copies).await.map(|_| ()),
             Layout::Paged => {
                 // The page is full from the start: comments that are posted meanwhile begin their own pages.
-                let number = i64::try_from(number).unwrap_or(i64::MAX);
-                let page = PageDocument { full: true, ..pages::page_of(self, number, copies) };
+                let page = pages::page_of(self, count(number), copies);
+                let page = PageDocument { full: true, ..page };
                 pages(self.app).insert_many(vec![page]).await.map(|_| ())
             }
             Layout::Embedded => {
@@ -278,11 +278,6 @@ impl CommentStore<'_> {
         copies.upsert_each(updates.collect()).await.map(|_there| ())
     }
 
-    /// Removes the copies of the discussion's comments for the lists by author.
-    pub(crate) async fn remove_authored(&self) -> Result<()> {
-        remove_authored(self.app, &self.discussion).await
-    }
-
     /// Empties the outboxes of comments with a pending POST, each a document; returns whether all of them had one.
     pub(crate) async fn settle_all(
         &self,
@@ -327,7 +322,8 @@ pub(crate) async fn remove_all(app: &App, discussion: &str) -> Result<()> {
     remove_authored(app, discussion).await
 }
 
-async fn remove_authored(app: &App, discussion: &str) -> Result<()> {
+/// Removes the copies of a discussion's comments for the lists by author.
+pub(crate) async fn remove_authored(app: &App, discussion: &str) -> Result<()> {
     let copies = app.collection::<AuthoredComment>();
     copies.remove_many(doc! { "discussion": discussion }).await.map(|_| ())
 }

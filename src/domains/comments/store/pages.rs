@@ -155,7 +155,7 @@ pub(super) async fn list(
             return Ok(listed);
         }
         let read = pages(store.app).list(behind(store, direction, from.as_deref())).await?;
-        let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
+        let is_end = count(read.len()) < PAGES;
         from = read.last().map(|page| vec![page.until.into(), Bson::from(&page.until_id)]);
         found.extend(read.into_iter().flat_map(|page| page.entries));
         if is_end {

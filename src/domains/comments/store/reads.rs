@@ -183,21 +183,19 @@ impl Part<'_> {
         if let Some(from) = &self.from {
             filter = keyset::beyond(filter, &keys, from);
         }
-        let (sort, limit) = (keyset::sort(&keys), i64::try_from(self.limit).unwrap_or(i64::MAX));
+        let (sort, limit) = (keyset::sort(&keys), count(self.limit));
         List { filter, sort, limit, hint: Some(hint), ..List::default() }
     }
 }
 
 impl CommentStore<'_> {
-    /// The comments of an embedded store, from its discussion.
-    fn embedded(&self, read: &OpenDiscussion) -> Vec<CommentDocument> {
+    /// The comments of an embedded store: from its discussion if that was just read, and otherwise as they are now.
+    async fn embedded(&self, read: Option<&OpenDiscussion>) -> CommentList {
+        let now = if read.is_none() { self.discussed().await? } else { None };
+        let entries =
+            read.or(now.as_deref()).map_or(&[][..], |discussion| discussion.entries.as_slice());
         let on = self.on();
-        read.entries.iter().filter(|comment| comment.on == on).cloned().collect()
-    }
-
-    /// The same from the discussion as it is now.
-    async fn embedded_now(&self) -> CommentList {
-        Ok(self.discussed().await?.map(|now| self.embedded(&now)).unwrap_or_default())
+        Ok(entries.iter().filter(|comment| comment.on == on).cloned().collect())
     }
 
     /// Finds one comment.
@@ -235,7 +233,7 @@ impl CommentStore<'_> {
                 let index = if field == "id" { "comment" } else { "slug" };
                 pages::entries(self.app, list(&format!("entries.{field}"), index)).await
             }
-            Layout::Embedded => self.embedded_now().await,
+            Layout::Embedded => self.embedded(None).await,
         }
     }
 
@@ -246,13 +244,12 @@ impl CommentStore<'_> {
         which: Which<'_>,
         read: Option<&OpenDiscussion>,
     ) -> CommentList {
-        match (self.layout, read) {
-            (Layout::PerDocument, _) => {
+        match self.layout {
+            Layout::PerDocument => {
                 comments(self.app).list(part.index_range(self.on(), which)).await
             }
-            (Layout::Paged, _) => Box::pin(pages::list(self, part, which)).await,
-            (Layout::Embedded, Some(read)) => Ok(part.of(self.embedded(read), which)),
-            (Layout::Embedded, None) => Ok(part.of(self.embedded_now().await?, which)),
+            Layout::Paged => Box::pin(pages::list(self, part, which)).await,
+            Layout::Embedded => Ok(part.of(self.embedded(read).await?, which)),
         }
     }
 

@@ -13,7 +13,11 @@ use super::{
     CommentOrder,
     comment::Comments,
 };
-use crate::graphql::{author::Author, prelude::*, scalars::DateTime};
+use crate::graphql::{
+    author::Author,
+    prelude::*,
+    scalars::{DateTime, int},
+};
 
 /// Discussion of a product, of content or of an asset.
 #[derive(Debug)]
@@ -77,7 +81,7 @@ object! {
         /// Time at which the discussion was opened.
         opened_at: DateTime = DateTime(discussion.summary.opened_at),
         /// Number of comments, without those that were removed.
-        comment_count: i32 = i32::try_from(discussion.summary.count).unwrap_or(i32::MAX),
+        comment_count: i32 = int(discussion.summary.count),
         /// The ten newest comments, newest first.
         latest_comments: Vec<LatestComment> =
             discussion.summary.latest.iter().map(|excerpt| discussion.latest(excerpt)).collect(),
@@ -135,6 +139,6 @@ impl AverageRating {
         let rating = summary.rating.filter(|rating| rating.count > 0)?;
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let average = rating.sum as f64 / rating.count as f64;
-        Some(Self { count: i32::try_from(rating.count).unwrap_or(i32::MAX), average })
+        Some(Self { count: int(rating.count), average })
     }
 }

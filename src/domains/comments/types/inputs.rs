@@ -9,20 +9,20 @@ use super::super::{
 use crate::graphql::{declared::input, refusals::NotFound};
 
 /// The global id of something that can be discussed.
-fn discussed() -> impl Fn(&str, &mut ID) -> Result<(), NotFound> {
-    |_, id| parent_of(id).map(|_| ())
+fn discussed(_: &str, id: &mut ID) -> Result<(), NotFound> {
+    parent_of(id).map(drop)
 }
 
 /// The global id of a comment.
-fn comment() -> impl Fn(&str, &mut ID) -> Result<(), NotFound> {
-    |_, id| comment_of(id).map(|_| ())
+fn comment(_: &str, id: &mut ID) -> Result<(), NotFound> {
+    comment_of(id).map(drop)
 }
 
 input! {
     /// Input of `openDiscussion`: the object to discuss and the layout of its discussion.
     pub struct OpenDiscussionInput {
         /// Global id of the product, content or asset to discuss.
-        pub subject_id: ID where discussed(),
+        pub subject_id: ID where discussed,
         /// How the comments are stored. `migrateDiscussion` can change it later.
         pub layout: Layout,
     }
@@ -31,7 +31,7 @@ input! {
     /// discussion to.
     pub struct MigrateDiscussionInput {
         /// Global id of the product, content or asset that is discussed.
-        pub subject_id: ID where discussed(),
+        pub subject_id: ID where discussed,
         /// New layout: how the comments are stored.
         pub to: Layout,
     }
@@ -39,9 +39,9 @@ input! {
     /// Input of `postComment`: the object that is discussed, the text, and the comment to reply to.
     pub struct PostCommentInput {
         /// Global id of the product, content or asset that is discussed.
-        pub subject_id: ID where discussed(),
+        pub subject_id: ID where discussed,
         /// Global id of the comment to reply to. Default: the comment replies to none.
-        pub reply_to_id: Option<ID> where optional(comment()),
+        pub reply_to_id: Option<ID> where optional(comment),
         /// Text of the comment, 1 to 4,000 characters.
         pub text: String where text(1..=TEXT),
         /// Idempotency key, 1 to 128 characters. The comment is posted once, however often the call is repeated
@@ -52,7 +52,7 @@ input! {
     /// Input of `editComment`: the comment, its new text, and its version as the client read it.
     pub struct EditCommentInput {
         /// Global id of the comment.
-        pub comment_id: ID where comment(),
+        pub comment_id: ID where comment,
         /// `version` of the comment as the client read it. If the comment changed since, the edit is refused with
         /// `CommentConflict`.
         pub version: ID where verbatim(1..=128),
@@ -65,7 +65,7 @@ input! {
     /// Input of `removeComment`: the comment whose text is removed.
     pub struct RemoveCommentInput {
         /// Global id of the comment.
-        pub comment_id: ID where comment(),
+        pub comment_id: ID where comment,
     }
 
     /// Input of `reviewProduct`: the product, the number of stars and the text.

@@ -7,7 +7,7 @@ use super::{
     },
     Comment, Discussion,
 };
-use crate::graphql::prelude::*;
+use crate::graphql::{prelude::*, scalars::int};
 
 refusal! {
     /// The discussion holds as many comments as its layout permits.
@@ -48,8 +48,7 @@ impl DiscussionFull {
         let message = format!(
             "the discussion has {comments} comments; the layout EMBEDDED takes at most {CAP}"
         );
-        let comments = i32::try_from(comments).unwrap_or(i32::MAX);
-        Self::because(message, comments)
+        Self::because(message, int(comments))
     }
 }
 

@@ -70,6 +70,9 @@ async fn months(app: &App, [from, end]: [i64; 2]) -> Result<Vec<Month>, Error> {
 }
 
 /// A page of events, newest first. The months are read one after the other until it is full.
+///
+/// # Errors
+/// `BadInput` that names the argument.
 pub(in super::super) async fn events(
     cx: Cx<'_>,
     by: EventsBy,
@@ -81,6 +84,11 @@ pub(in super::super) async fn events(
     let day = check(&by)?;
     let page = Page::new(&cx, order, paging)?;
     let given = times.map(|time| time.map(|time| time.0.timestamp_millis()));
+    if let [Some(from), Some(to)] = given
+        && to <= from
+    {
+        return Err(Error::bad_input("to", "must be after from"));
+    }
     let mut range = [given[0].unwrap_or(0).max(0), given[1].unwrap_or(END).min(END)];
     if let Some([begin, end]) = day {
         range = [range[0].max(begin), range[1].min(end)];

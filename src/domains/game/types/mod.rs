@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     domains::assets::{Asset, operations::asset_by_id},
-    graphql::{prelude::*, scalars::DateTime},
+    graphql::{
+        prelude::*,
+        scalars::{DateTime, int},
+    },
 };
 
 object! {
@@ -31,13 +34,13 @@ object! {
         /// What it was born with.
         intrinsics: &Intrinsics = &character.intrinsics,
         /// Health, from 0 to `maxHealth`.
-        health: Long = Long(character.health),
+        health: i32 = int(character.health),
         /// Maximum of the health.
-        max_health: Long = Long(character.max_health),
+        max_health: i32 = int(character.max_health),
         /// Mana, from 0 to `maxMana`.
-        mana: Long = Long(character.mana),
+        mana: i32 = int(character.mana),
         /// Maximum of the mana.
-        max_mana: Long = Long(character.max_mana),
+        max_mana: i32 = int(character.max_mana),
         /// Gold that it can pay.
         gold: Long = Long(character.gold),
         /// The place where it is, as it was a moment ago.
@@ -74,7 +77,7 @@ object! {
         /// Gold of the shop, and of characters that were deleted here.
         gold: Long = Long(place.gold),
         /// Exits, at most one for each direction.
-        exits: Vec<PlaceExit> = exits(&place.exits),
+        exits: Vec<PlaceExit<'_>> = exits(&place.exits),
         /// Characters that are here, at most 100.
         players: Vec<Player<'_>> = players(&place.players),
         /// Things that lie here. What is in containers is in their `contents`.
@@ -100,11 +103,11 @@ object! {
         /// Gold that a shop pays for a piece: half of the price, rounded down.
         resale_price: Long = Long(resale_price(item)),
         /// Weight of a piece in grams.
-        weight: Long = Long(item.weight),
+        weight: i32 = int(item.weight),
         /// Where it can be worn or held; empty if nowhere.
         slots: &[EquipmentSlot] = &item.slots,
         /// Number of things that it holds; null if it isn't a container.
-        capacity: Option<Long> = item.capacity.map(Long),
+        capacity: Option<i32> = item.capacity.map(int),
         /// Whether pieces form stacks.
         is_stackable: bool = item.stacks,
         /// Global id of the asset that is its picture; null without one.
@@ -147,7 +150,7 @@ object! {
         /// Whether things are sold and bought here.
         is_shop: bool = room.copy.is_shop,
         /// Exits, at most one for each direction.
-        exits: Vec<PlaceExit> = exits(&room.copy.exits),
+        exits: Vec<PlaceExit<'_>> = exits(&room.copy.exits),
         /// Characters that are here, this one among them.
         players: Vec<Player<'_>> = players(&room.copy.players),
         /// Things that lie here. What is in containers is in their `contents`.
@@ -157,12 +160,8 @@ object! {
     }
 }
 
-fn exits(exits: &[Exit]) -> Vec<PlaceExit> {
-    let exit = |exit: &Exit| PlaceExit {
-        direction: exit.direction,
-        place_id: NodeKind::PLACE.id(&exit.to),
-    };
-    exits.iter().map(exit).collect()
+fn exits(exits: &[Exit]) -> Vec<PlaceExit<'_>> {
+    exits.iter().map(PlaceExit).collect()
 }
 
 /// The characters that no unfinished move brings or takes away.
@@ -171,12 +170,22 @@ fn players(players: &[PlayerEntry]) -> Vec<Player<'_>> {
 }
 
 /// A way out of a place to another one. The way back is an exit of that place, if there is one.
-#[derive(Debug, SimpleObject)]
-pub struct PlaceExit {
-    /// Where the exit leads. A place has at most one exit in each direction.
-    pub direction: Direction,
-    /// Global id of the place that it leads to.
-    pub place_id: ID,
+#[derive(Debug, Clone, Copy)]
+pub struct PlaceExit<'a>(&'a Exit);
+
+object! {
+    /// A way out of a place to another one. The way back is an exit of that place, if there is one.
+    impl PlaceExit<'_> as exit {
+        /// Where the exit leads. A place has at most one exit in each direction.
+        direction: Direction = exit.0.direction,
+        /// Global id of the place that it leads to.
+        place_id: ID = NodeKind::PLACE.id(&exit.0.to),
+        /// The place that it leads to.
+        place(context)?: Option<Place> = {
+            let id = NodeKind::PLACE.id(&exit.0.to);
+            operations::place(cx(context), &id).await?.map(Place::from)
+        },
+    }
 }
 
 /// A character as others see it.
@@ -256,13 +265,13 @@ object! {
         /// Number of pieces.
         quantity: Long = Long(thing.record.quantity),
         /// Enchantment.
-        bonus: Long = Long(thing.record.bonus),
+        bonus: i32 = int(thing.record.bonus),
         /// Price of a piece, if it is for sale; otherwise null.
         price: Option<Long> = thing.record.price.map(Long),
         /// Where it can be worn or held; empty if nowhere.
         slots: &[EquipmentSlot] = &thing.record.slots,
         /// Number of things that it holds; null if it isn't a container.
-        capacity: Option<Long> = thing.record.capacity.map(Long),
+        capacity: Option<i32> = thing.record.capacity.map(int),
         /// Things in the container; empty for other things.
         contents: Vec<Self> = thing.inner(),
         /// Global id of its item.

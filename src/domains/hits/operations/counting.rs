@@ -9,7 +9,7 @@ use super::{
         store::{self, Batch, Sums},
         types::{HitsRecorded, RecordHitsInput, RecordHitsResult},
     },
-    PAGE, SITE, ahead,
+    SITE, ahead,
 };
 use crate::graphql::{declared::nested, prelude::*};
 
@@ -80,10 +80,10 @@ impl PageHits {
     /// `count` hits of a page at a time between the years 1970 and 2999.
     ///
     /// # Errors
-    /// `BadInput` that names the invalid field: `site` (1 to 200 characters on one line), `page` (1 to 1,000), `at` or
-    /// `count` (at least 1).
+    /// `BadInput` that names the invalid field: `site` (1 to 200 characters on one line), `page` (1 to 8,192 bytes on one
+    /// line), `at` or `count` (at least 1).
     pub fn new(site: &str, page: &str, at: DateTime, count: i64) -> Result<Self> {
-        let (site, page) = (input::line("site", site, SITE)?, input::line("page", page, PAGE)?);
+        let (site, page) = (input::line("site", site, SITE)?, input::page("page", page)?);
         let moment = at.timestamp_millis();
         if !YEARS.contains(&moment) {
             return Err(Error::bad_input("at", "must be between 1970 and 2999"));
@@ -91,14 +91,6 @@ impl PageHits {
         input::within("count", count, 1..=i64::from(i32::MAX))?;
         Ok(Self { site, page, moment, count })
     }
-}
-
-/// Checks the page of hits that are imported.
-///
-/// # Errors
-/// `BadInput` that names the field.
-pub fn check_page(page: &str) -> Result<()> {
-    input::line("page", page, PAGE).map(|_| ()).map_err(Into::into)
 }
 
 /// Counts one batch of an import, such as some lines of an access log. Each document counts the batch once, so an import

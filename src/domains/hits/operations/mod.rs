@@ -7,12 +7,11 @@ mod reports;
 
 use std::ops::RangeInclusive;
 
-pub use counting::{PageHits, check_page, count, count_batch, record_hits};
+pub use counting::{PageHits, count, count_batch, record_hits};
 pub(super) use live::hits_changed;
 pub(super) use reports::{Bucket, report, top_pages};
 
 /// Maximum number of hits in one call.
 pub(super) const HITS: usize = 100;
-/// Length of a site and of a page, in characters.
+/// Length of a site in characters.
 pub(super) const SITE: RangeInclusive<usize> = 1..=200;
-pub(super) const PAGE: RangeInclusive<usize> = 1..=1_000;

@@ -12,7 +12,7 @@ use super::{
         store,
         types::{ReportRange, Resolution, TopPagesPeriod},
     },
-    PAGE, SITE,
+    SITE,
 };
 use crate::{graphql::prelude::*, mongo::Stored as _};
 
@@ -53,7 +53,7 @@ pub(in super::super) async fn report(
 
 /// The checked page, without a date.
 pub(super) fn page_of(site: &str, page: &str) -> Result<PageDate> {
-    let (site, page) = (input::line("site", site, SITE)?, input::line("page", page, PAGE)?);
+    let (site, page) = (input::line("site", site, SITE)?, input::page("page", page)?);
     Ok(PageDate { site, page, date: String::new() })
 }
 

@@ -32,7 +32,7 @@ pub async fn send_message(
 ) -> Result<MessageCopy, Stop<SendMessageResult>> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[by, "sendMessage"], input.idempotency_key.as_ref(), &*input);
-    if input.to.iter().any(|user| user.0 == by) {
+    if input.to_user_ids.iter().any(|user| user.0 == by) {
         return Err(InvalidInput::new("to", "names you, the sender").into());
     }
     // A repeat needs no look at the recipients. Without a key there is none.
@@ -60,7 +60,7 @@ async fn store_message(
     input: &SendMessageInput,
     op: &Op,
 ) -> Result<MessageDocument, Stop<SendMessageResult>> {
-    let to: Vec<String> = input.to.iter().map(|user| user.0.clone()).collect();
+    let to: Vec<String> = input.to_user_ids.iter().map(|user| user.0.clone()).collect();
     senders::demand_few(&cx, &to)?;
     if user_by_subject(cx, by).await?.is_none() {
         return Err(NotFound::given("user", by).into());

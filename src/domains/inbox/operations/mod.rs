@@ -23,7 +23,7 @@ use crate::graphql::{prelude::*, scalars::int, subscription::Progress};
 /// Maximum number of tries of a change against concurrent ones.
 const TRIES: usize = 20;
 /// Number of buckets that one command of a subscription reads.
-const BUCKETS: i64 = 2;
+const BUCKETS: usize = 2;
 
 /// A message, if the caller has sent it or if it has arrived at the caller.
 pub async fn message(cx: Cx<'_>, id: &ID) -> Result<Option<MessageCopy>> {
@@ -40,7 +40,8 @@ pub async fn message(cx: Cx<'_>, id: &ID) -> Result<Option<MessageCopy>> {
     Ok(received.or(sent))
 }
 
-/// The caller's inbox, the last message first. A page of up to 50 messages is read from two buckets by one command.
+/// The caller's inbox, the last message first. A page of up to 50 messages is read from two buckets by one command, in
+/// either direction.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
@@ -48,17 +49,24 @@ pub async fn inbox(cx: Cx<'_>, paging: Paging) -> Result<Connection<Message>> {
     let own = cx.requester.subject()?;
     let order = Order { list: format!("inbox {own}"), keys: vec![("number", -1)] };
     let page = Page::new(&cx, order, paging)?;
-    page.demand_forward()?;
-    let before = match page.from() {
+    let cursor = match page.from() {
         Some([Bson::Int64(number)]) => Some(*number),
         _ => None,
     };
-    let from = before.map(|number| InboxBucket::of_number(number.saturating_sub(1)));
     let limit = (page.wanted() - 1).div_ceil(InboxBucket::CAP) + 1;
-    let found = store::list_down(&cx, own, from, limit).await?;
-    let found = found.into_iter().flat_map(|bucket| bucket.numbered().rev());
-    let found = found.filter(|(number, _)| before.is_none_or(|before| *number < before));
-    let found: Vec<_> = found.take(page.wanted()).collect();
+    let found: Vec<_> = if page.is_backward() {
+        let after = cursor.unwrap_or_default();
+        let from = InboxBucket::of_number(after.saturating_add(1));
+        let found = store::list_up(&cx, own, from, limit).await?;
+        let found = found.into_iter().flat_map(InboxBucket::numbered);
+        found.filter(|(number, _)| *number > after).take(page.wanted()).collect()
+    } else {
+        let from = cursor.map(|number| InboxBucket::of_number(number.saturating_sub(1)));
+        let found = store::list_down(&cx, own, from, limit).await?;
+        let found = found.into_iter().flat_map(|bucket| bucket.numbered().rev());
+        let found = found.filter(|(number, _)| cursor.is_none_or(|before| *number < before));
+        found.take(page.wanted()).collect()
+    };
     let keys = |(number, _): &(i64, MessageCopy)| vec![Bson::Int64(*number)];
     Ok(page.connection(found, keys, |(_, message)| Message::from(message)))
 }
@@ -69,7 +77,7 @@ pub async fn inbox(cx: Cx<'_>, paging: Paging) -> Result<Connection<Message>> {
 /// `BadInput` that names the argument.
 pub async fn conversation(cx: Cx<'_>, with: &ID, paging: Paging) -> Result<Connection<Message>> {
     let own = cx.requester.subject()?;
-    input::verbatim("with", with, 1..=256)?;
+    input::verbatim("userId", with, 1..=256)?;
     let keys = vec![("message.at", -1), ("message.id", -1)];
     let order = Order { list: format!("conversation {}", view(own, with)), keys };
     let page = Page::new(&cx, order, paging)?;

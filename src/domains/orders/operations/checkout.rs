@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     domains::{
-        carts::{self, CartDocument, CartLine, Checkout},
+        carts::{self, CartDocument, CartLine, Checkout, vouchers::operations as vouchers},
         checkout::{self, Call, NewCheckout, Run, Sale},
         inventory::operations::{self as inventory, Destination, Holder, Reserved},
         paying::Payment,
@@ -44,7 +44,7 @@ fn checkout_of(new: NewCheckout, cart: &CartDocument, input: &CheckoutCartInput)
         id,
         tag,
         payment_id,
-        voucher: discount::hold_of(cart, owner.as_deref()),
+        voucher: vouchers::hold_of(cart, owner.as_deref()),
         quote: cart.current_quote().map(|quote| quote.id.clone()),
         owner,
         op,

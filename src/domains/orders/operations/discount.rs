@@ -10,13 +10,7 @@ use super::{
 use crate::{
     config::ChangedPrices,
     domains::{
-        carts::{
-            self, CartDocument,
-            vouchers::{
-                VoucherHold,
-                operations::{self as vouchers, VoucherStep},
-            },
-        },
+        carts::{self, CartDocument, vouchers::operations::VoucherStep},
         checkout::Run,
     },
     graphql::prelude::*,
@@ -36,11 +30,6 @@ pub(super) async fn check_prices(
         return Ok(());
     }
     Err(PricesChanged::new(changed, cart.currency).into())
-}
-
-/// What a checkout of the cart by this caller reserves of the cart's voucher.
-pub(super) fn hold_of(cart: &CartDocument, caller: Option<&str>) -> Option<VoucherHold> {
-    vouchers::hold_of(cart.voucher.as_ref(), carts::total(&cart.lines), caller)
 }
 
 /// What is part of the tag beside the lines: another voucher needs another reservation and another amount, and one with a

@@ -1,10 +1,12 @@
 //! The business rules of orders.
 
+mod address;
 mod adjust;
 mod charges;
 mod checkout;
 mod discount;
 mod fulfilment;
+mod guests;
 mod lists;
 mod notes;
 mod number;
@@ -14,11 +16,13 @@ mod returns;
 mod shipping;
 
 pub use super::together::bought_together;
+pub use address::change_order_address;
 pub use adjust::adjust_order_line;
 pub(super) use adjust::undo_raise;
 pub(super) use checkout::SaleOfCart;
 pub use checkout::checkout_cart;
 pub use fulfilment::{deliver_order, pack_order, ship_order, unpack_order};
+pub use guests::{guest_of, name_guest, order_named};
 pub use lists::{order_by, orders as orders_by};
 pub use notes::note_order;
 pub(super) use number::renumber;

@@ -8,6 +8,7 @@ use super::{
     orders,
 };
 use crate::{
+    domains::metadata::operations::having_for_editors,
     graphql::prelude::*,
     mongo::{keyset, prelude::*},
 };
@@ -15,13 +16,13 @@ use crate::{
 /// The order of every list: newest first.
 pub(in super::super) const NEWEST: [(&str, i32); 2] = [("placedAt", -1), ("_id", -1)];
 
-/// A page of the orders that a filter selects. The filter has one field beside the range of times.
+/// A page of the orders that a filter selects. The filter has one condition beside the range of times.
 pub(in super::super) async fn listed(
     app: &App,
     by: &OrdersBy,
     page: &Page,
 ) -> Result<Vec<OrderDocument>> {
-    let (mut filter, hint) = selected(by);
+    let (mut filter, hint) = selected(by)?;
     let mut range = Document::new();
     range.extend(by.placed_from.map(|from| ("$gte".to_owned(), from.0.into())));
     range.extend(by.placed_before.map(|before| ("$lt".to_owned(), before.0.into())));
@@ -34,12 +35,21 @@ pub(in super::super) async fn listed(
 }
 
 /// The filter, and the index that serves it.
-fn selected(by: &OrdersBy) -> (Document, &'static str) {
+fn selected(by: &OrdersBy) -> Result<(Document, &'static str), InvalidInput> {
+    if let Some(pair) = &by.metadata {
+        // Only merchants list orders, and they read all pairs.
+        return Ok((having_for_editors("by.metadata", pair.clone())?, "metadata_placed"));
+    }
+    Ok(selected_by_field(by))
+}
+
+/// As [`selected`], by a field of orders.
+fn selected_by_field(by: &OrdersBy) -> (Document, &'static str) {
     if let Some(stage) = by.stage {
         return (doc! { "stage": stored(&Stage::from(stage)) }, "stage_placed");
     }
-    if let Some(customer) = &by.customer {
-        return (doc! { "owner": customer }, "owner_placed");
+    if let Some(customer) = &by.customer_id {
+        return (doc! { "owner": customer.as_str() }, "owner_placed");
     }
     if let Some(sku) = &by.sku {
         return (doc! { "skus": sku.as_str() }, "skus_placed");

@@ -18,11 +18,6 @@ pub(in super::super) const MOST: usize = 100;
 /// Maximum number of notes of one order.
 pub(in super::super) const NOTES: usize = 50;
 
-/// A text on one line, without white space at its ends.
-fn one_line(most: usize) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
-    move |field, value| input::line(field, value, 1..=most).map(|_| ())
-}
-
 /// A list with at least one element.
 fn some_pieces() -> impl Fn(&str, &mut Vec<PiecesInput>) -> Result<(), Unusable> {
     |field, value| {
@@ -69,9 +64,9 @@ input! {
         /// Number of the shipment within its order, from 1.
         pub shipment_number: i32,
         /// Name of the carrier, 1 to 64 characters on one line.
-        pub carrier: Option<String> where optional(one_line(64)),
+        pub carrier: Option<String> where optional(line(1..=64)),
         /// Tracking number or address, 1 to 256 characters on one line. It is shown as it is.
-        pub tracking: Option<String> where optional(one_line(256)),
+        pub tracking: Option<String> where optional(line(1..=256)),
         /// Idempotency key, 1 to 128 characters.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
@@ -178,7 +173,8 @@ result! {
 }
 
 refusal! {
-    /// Pieces of the order are packed or shipped, so they can't be taken off it. Nothing was changed.
+    /// Pieces of the order are packed or shipped, so they can't be taken off it, and its address can't be changed. Nothing was
+    /// changed.
     struct OrderShipped as "ORDER_SHIPPED" {
         /// SKU of the product.
         pub sku: ID,
@@ -226,7 +222,7 @@ impl OrderShipped {
 impl TooManyPieces {
     /// `requested` pieces of the SKU were named, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{sku:?}: {requested} named, {available} there");
+        let message = format!("{sku:?}: {requested} pieces were named, {available} can be had");
         Self::because(message, ID(sku.into()), int(requested), int(available))
     }
 }

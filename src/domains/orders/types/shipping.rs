@@ -35,10 +35,11 @@ refusal! {
 impl RefundTooLarge {
     /// `requested` was to be given back, and only `available` is left; in minor units.
     pub fn new(requested: i64, available: i64, currency: CurrencyCode) -> Self {
+        let [requested, left] = [requested, available].map(|amount| Money::new(amount, currency));
         let message = match available {
             0 => "nothing is left to be given back".to_owned(),
-            _ => format!("{available} minor units are left, {requested} were to be given back"),
+            _ => format!("{left} are left, {requested} were to be given back"),
         };
-        Self::because(message, Money::new(requested, currency), Money::new(available, currency))
+        Self::because(message, requested, left)
     }
 }

@@ -2,10 +2,13 @@
 
 use async_graphql::{Enum, InputObject, OneofObject, SimpleObject};
 
-use super::super::documents::{self, OrderDocument, Pieces, ReturnState, ShipmentState, Stage};
-use crate::graphql::{
-    prelude::*,
-    scalars::{DateTime, int},
+use super::{
+    super::documents::{self, OrderDocument, ReturnState, ShipmentState, Stage},
+    PieceLine,
+};
+use crate::{
+    domains::metadata::MetadataFilter,
+    graphql::{prelude::*, scalars::DateTime},
 };
 
 /// State of an order together with its fulfilment. A `PLACED` order is as far as the piece of it that is least far; pieces
@@ -65,20 +68,22 @@ pub enum OrderBy {
     Number(String),
 }
 
-/// Filter of a list of orders. At most one of `stage`, `customer`, `sku`, `number` and `returnRequested` may be set; the range of
-/// times goes with each of them but `number`.
+/// Filter of a list of orders. At most one of `stage`, `customerId`, `sku`, `number`, `metadata` and `returnRequested` may be set; the
+/// range of times goes with each of them but `number`.
 #[derive(Debug, Default, InputObject)]
 pub struct OrdersBy {
     /// Orders at this stage.
     pub stage: Option<OrderStage>,
-    /// Orders of the customer with this user id, the subject of the customer's token.
-    pub customer: Option<String>,
+    /// Orders of this customer: the subject of the customer's tokens.
+    pub customer_id: Option<ID>,
     /// Orders that had a product or a variant with this SKU when they were placed, even if its line was lowered to zero
     /// since. The SKU of a product stands for its variants too. Orders of earlier versions are found once they have changed, or
     /// after `docgate check --repair`.
     pub sku: Option<ID>,
     /// The order with this number.
     pub number: Option<String>,
+    /// Orders with a pair of metadata, such as their number in another system.
+    pub metadata: Option<MetadataFilter>,
     /// Orders with a return on which a merchant has to decide. `false` is as if it were left out.
     pub return_requested: Option<bool>,
     /// Orders that were placed at this time or later.
@@ -106,15 +111,6 @@ pub struct Shipment {
     pub shipped_at: Option<DateTime>,
     /// Time at which its arrival was recorded; null before.
     pub delivered_at: Option<DateTime>,
-}
-
-/// A number of pieces of one product.
-#[derive(Debug, SimpleObject)]
-pub struct PieceLine {
-    /// SKU of the product.
-    pub sku: ID,
-    /// Number of pieces.
-    pub quantity: i32,
 }
 
 /// Pieces of one shipment that the customer wants to return, or has returned.
@@ -149,18 +145,13 @@ pub struct OrderNote {
     pub written_at: DateTime,
 }
 
-fn shown(lines: &[Pieces]) -> Vec<PieceLine> {
-    let line =
-        |line: &Pieces| PieceLine { sku: ID(line.sku.clone()), quantity: int(line.quantity) };
-    lines.iter().map(line).collect()
-}
-
-impl From<&documents::Shipment> for Shipment {
-    fn from(of: &documents::Shipment) -> Self {
+impl Shipment {
+    /// The parcel of this order.
+    pub(super) fn of(of: &documents::Shipment, order: &OrderDocument) -> Self {
         Self {
             number: of.number,
             state: of.state,
-            lines: shown(&of.lines),
+            lines: PieceLine::all(&of.lines, order),
             carrier: of.carrier.clone(),
             tracking: of.tracking.clone(),
             packed_at: of.packed_at.into(),
@@ -170,13 +161,14 @@ impl From<&documents::Shipment> for Shipment {
     }
 }
 
-impl From<&documents::OrderReturn> for OrderReturn {
-    fn from(of: &documents::OrderReturn) -> Self {
+impl OrderReturn {
+    /// The return of this order.
+    pub(super) fn of(of: &documents::OrderReturn, order: &OrderDocument) -> Self {
         Self {
             number: of.number,
             shipment_number: of.shipment,
             state: of.state,
-            lines: shown(&of.lines),
+            lines: PieceLine::all(&of.lines, order),
             reason: of.reason.clone(),
             answer: of.answer.clone(),
             requested_at: of.requested_at.into(),

@@ -100,7 +100,7 @@ fn document(op: &Op, number: usize, at: bson::DateTime, session: SessionInput) -
     let hour = bson::DateTime::from_millis(millis - millis.rem_euclid(HOUR));
     SessionDocument {
         id: format!("{}.{number:02}", op.id),
-        slot: Slot { hour, user: session.user },
+        slot: Slot { hour, user: session.user_id.0 },
         at,
         seconds: session.seconds.into(),
         arrived_at: None,
@@ -123,7 +123,12 @@ pub async fn session_report(
     if !cx.requester.is(user) && !cx.requester.has(Role::Analyst) {
         return Err(Error::Forbidden(Role::Analyst.name()));
     }
-    let user = input::line("user", user, USER)?;
+    let user = input::line("userId", user, USER)?;
+    // The fault is one of the time that the caller has given.
+    let (given, order) = match to {
+        Some(_) => ("to", "must be after from"),
+        None => ("from", "must be before now, the default of to"),
+    };
     let millis = |time: DateTime| time.0.timestamp_millis();
     let end = to.map_or_else(|| cx.clock().timestamp_millis(), millis);
     let from = from.map_or(end.saturating_sub(DEFAULT * shortest(level)), millis);
@@ -133,12 +138,12 @@ pub async fn session_report(
         }
     }
     if end <= from {
-        return Err(Error::bad_input("to", "must be after from"));
+        return Err(Error::bad_input(given, order));
     }
     let first = calendar(&cx).start(level, from);
     if (end - first) / shortest(level) >= PERIODS {
         let reason = format!("asks for more than {PERIODS} periods of this length");
-        return Err(Error::bad_input("to", reason));
+        return Err(Error::bad_input(given, reason));
     }
     store::list(&cx, &user, level, [first, end], PERIODS + 1).await
 }

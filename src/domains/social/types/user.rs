@@ -1,8 +1,11 @@
 //! Users as clients see them.
 
-use super::super::{
-    documents::{EdgeDocument, UserDocument},
-    operations,
+use super::{
+    super::{
+        documents::{EdgeDocument, UserDocument},
+        operations,
+    },
+    Post,
 };
 use crate::{
     domains::{
@@ -42,6 +45,21 @@ object! {
         created_at: DateTime = user.at.into(),
         /// Number of followers, counted up to 100,000.
         follower_count(context)?: i32 = int(operations::follower_count(cx(context), &user.id).await?),
+        /// Users who follow the user, that is, who have the user in a circle.
+        followers(context)?: Connection<User> = {
+            let subject = ID(user.id.clone());
+            operations::followers(cx(context), Some(&subject), paging(context)?).await?
+        },
+        /// Users whom the user follows.
+        following(context)?: Connection<FollowedUser> = {
+            let subject = ID(user.id.clone());
+            operations::following(cx(context), Some(&subject), None, paging(context)?).await?
+        },
+        /// Posts on the user's wall, newest first, as `wall` lists them.
+        wall(context)?: Connection<Post> = {
+            let subject = ID(user.id.clone());
+            operations::wall(cx(context), Some(&subject), paging(context)?).await?
+        },
         /// Circles of the caller that the user is in. Empty if the caller doesn't follow the user.
         circles(context)?: Vec<String> = operations::own_circles(cx(context), &user.id).await?,
         /// Number of messages in the user's inbox that aren't read. Null for everyone but the user.

@@ -7,8 +7,13 @@ use async_graphql::SimpleObject;
 use super::super::{
     MAX_PLACES, MAX_ROWS, MAX_SEATS_OF_PLAN,
     documents::{GAP, PlanRow, PriceCategory, SeatPlan, TheaterDocument},
+    operations,
 };
-use crate::graphql::{prelude::*, scalars::int};
+use super::Screening;
+use crate::graphql::{
+    prelude::*,
+    scalars::{DateTime, int},
+};
 
 object! {
     /// A theater: a hall on the map with a plan of its seats.
@@ -30,6 +35,15 @@ object! {
         seat_count: i32 = int(theater.plan.count()),
         /// Version of the plan, for `changeSeatPlan`.
         version: ID = ID(theater.version.to_string()),
+        /// Screenings in the theater, in the order of their beginning.
+        screenings(
+            context,
+            #[graphql(desc = "They begin at or after this time.")] from: DateTime,
+            #[graphql(desc = "They begin before this time.")] to: DateTime,
+        )?: Connection<Screening> = {
+            let id = NodeKind::THEATER.id(&theater.id);
+            operations::screenings(app(context), &id, (from, to), paging(context)?).await?
+        },
     }
 }
 

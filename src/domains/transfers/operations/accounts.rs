@@ -60,17 +60,14 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
         Verdict::Refused(NotClosed::Receiving, _) => {
             Err(InUse::because("a receiving account can't be closed").into())
         }
-        Verdict::Refused(NotClosed::NotEmpty, account) => Err(AccountNotEmpty::because(
-            format!(
-                "the account isn't empty: balance {} minor units of {}, {} unfinished transfers",
-                account.balance,
-                account.currency.code(),
-                account.pending.len(),
-            ),
-            Money::new(account.balance, account.currency),
-            account.pending.len(),
-        )
-        .into()),
+        Verdict::Refused(NotClosed::NotEmpty, account) => {
+            let balance = Money::new(account.balance, account.currency);
+            let unfinished = account.pending.len();
+            let message = format!(
+                "the account isn't empty: balance {balance}, {unfinished} unfinished transfers"
+            );
+            Err(AccountNotEmpty::because(message, balance, unfinished).into())
+        }
     }
 }
 

@@ -174,14 +174,9 @@ where
         _ => {
             let source = store::accounts(&cx).get_settled(&source).await?;
             let available = source.map_or(0, |source| source.available());
-            let code = currency.code();
-            InsufficientFunds::because(
-                format!("{amount} minor units of {code} are required, {available} are available"),
-                payer,
-                Money::new(amount, currency),
-                Money::new(available, currency),
-            )
-            .into()
+            let [required, available] = [amount, available].map(|of| Money::new(of, currency));
+            let message = format!("{required} are required, {available} are available");
+            InsufficientFunds::because(message, payer, required, available).into()
         }
     })
 }

@@ -77,6 +77,7 @@ fn requests_are_split_or_kept() {
         (r"\x16\x03 \x01", None, r"\x16\x03 \x01", None),
         ("nothing", None, "nothing", None),
         ("-", None, "-", None),
+        ("", None, "-", None),
     ] {
         let line = format!("h - - [01/Jan/1970:00:00:00 +0000] \"{request}\" 400 1");
         let line = parsed(&line);
@@ -91,6 +92,19 @@ fn faults_name_the_field() {
         ("", "host: is missing"),
         ("h", "host: nothing follows it: a line is host ident user [time]"),
         ("h - -", "time: has no ["),
+        // A virtual host before the host, and the addresses of two proxies after it.
+        (
+            "a.example:443 h - - [10/Oct/2024:00:00:00 +0000] \"GET /\" 200 1",
+            "user: is more than one field",
+        ),
+        (
+            "a.example:443 h - ann [10/Oct/2024:00:00:00 +0000] \"GET /\" 200 1",
+            "user: is more than one field",
+        ),
+        (
+            "h, p, q - - [10/Oct/2024:00:00:00 +0000] \"GET /\" 200 1",
+            "user: is more than one field",
+        ),
         ("h - - [now] \"GET /\" 200 1", "time: isn't a time such as"),
         ("h - - [31/Feb/2024:00:00:00 +0000] \"GET /\" 200 1", "time: isn't a time such as"),
         ("h - - [10/Oct/2024:24:00:00 +0000] \"GET /\" 200 1", "time: isn't a time such as"),

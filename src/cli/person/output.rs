@@ -1,0 +1,98 @@
+//! The lines of `docgate person export`.
+
+use std::{
+    fs,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use mongodb::bson::{Document, RawDocumentBuf};
+
+use crate::{
+    cli::{export::ext_json, failure::Failure, private_files},
+    domains::orders::OrderDocument,
+    mongo::{Stored as _, expression::stored_fields},
+};
+
+/// The lines of an export.
+pub(super) struct Output {
+    name: String,
+    to: BufWriter<Box<dyn Write>>,
+    lines: u64,
+    /// The file, as long as it isn't complete.
+    incomplete: Option<PathBuf>,
+}
+
+impl Output {
+    /// Opens a new file, or stdout without one.
+    pub(super) fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
+        let name = path.as_ref().map_or_else(|| "stdout".into(), |path| path.display().to_string());
+        let to: Box<dyn Write> = match &path {
+            Some(path) => Box::new(Self::create(path, &name)?),
+            None => Box::new(io::stdout()),
+        };
+        Ok(Self { name, to: BufWriter::new(to), lines: 0, incomplete: path })
+    }
+
+    fn create(path: &Path, name: &str) -> Result<fs::File, Failure> {
+        private_files::create_new(path).map_err(|fault| match fault.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Failure::usage(format!("{name} exists")).with_hint("name a new file")
+            }
+            _ => unwritten(name, &fault),
+        })
+    }
+
+    /// Writes a line.
+    pub(super) fn write(
+        &mut self,
+        room: &str,
+        collection: &str,
+        field: &str,
+        value: &Document,
+    ) -> Result<(), Failure> {
+        let unfit = |fault: &dyn std::fmt::Display| {
+            Failure::trouble(format!("a document of {collection} can't be exported: {fault}"))
+        };
+        let raw = RawDocumentBuf::try_from(value).map_err(|fault| unfit(&fault))?;
+        let mut json = Vec::new();
+        ext_json::write(&raw, &mut json).map_err(|fault| unfit(&fault))?;
+        let [room, collection, field] =
+            [room, collection, field].map(|text| serde_json::Value::from(text).to_string());
+        let head =
+            format!("{{\"room\":{room},\"collection\":{collection},\"field\":{field},\"value\":");
+        let parts = [head.as_bytes(), &json, b"}\n"];
+        self.lines += 1;
+        let mut parts = parts.into_iter();
+        parts
+            .try_for_each(|part| self.to.write_all(part))
+            .map_err(|fault| unwritten(&self.name, &fault))
+    }
+
+    /// Writes the order of a guest. Its cart has nothing of a person that the order doesn't have.
+    pub(super) fn write_order(&mut self, order: &OrderDocument) -> Result<(), Failure> {
+        self.write("orders", OrderDocument::COLLECTION, "_id", &stored_fields(order))
+    }
+
+    /// Writes what is still buffered. Returns the number of lines.
+    pub(super) fn finish(&mut self) -> Result<u64, Failure> {
+        self.to.flush().map_err(|fault| unwritten(&self.name, &fault))?;
+        if self.lines > 0 {
+            self.incomplete = None;
+        }
+        Ok(self.lines)
+    }
+}
+
+impl Drop for Output {
+    /// Removes a file that has nothing, or a part.
+    fn drop(&mut self) {
+        if let Some(path) = &self.incomplete {
+            let _gone = fs::remove_file(path);
+        }
+    }
+}
+
+fn unwritten(name: &str, fault: &io::Error) -> Failure {
+    Failure::trouble(format!("can't write {name}: {fault}"))
+}

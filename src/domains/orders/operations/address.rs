@@ -1,0 +1,53 @@
+//! The address of an order. It can be corrected until something is packed, because a parcel that is packed has its label.
+
+use super::{
+    super::{
+        documents::{OrderDocument, OrderState},
+        store,
+        types::{ChangeOrderAddressInput, ChangeOrderAddressResult, OrderNotOpen, OrderShipped},
+    },
+    Changed, begin, demand_room,
+};
+use crate::graphql::prelude::*;
+
+/// Replaces the address of an order. The caller is whoever may change the order.
+pub async fn change_order_address(
+    cx: Cx<'_>,
+    input: ChangeOrderAddressInput,
+) -> Changed<ChangeOrderAddressResult> {
+    let input = &input.checked()?;
+    let id = &input.order_id;
+    let scope = [id.as_str(), "changeOrderAddress"];
+    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &input.shipping);
+    decide(
+        || begin(cx, id),
+        |attempt: Attempt, order: OrderDocument| async move {
+            if op.is_committed(&order.ops)? {
+                return Ok(Step::Done(order));
+            }
+            if order.state != OrderState::Placed {
+                return Err(OrderNotOpen::of(&order).into());
+            }
+            demand_unpacked(&order)?;
+            // Both were computed for the country of the checkout.
+            if order.charges.is_some() && order.shipping.country != input.shipping.country {
+                let reason = "can't be another one: shipping and tax were paid for the country of the checkout";
+                return Err(InvalidInput::new("shipping.country", reason).into());
+            }
+            demand_room(&cx, &order, &attempt)?;
+            let changed = store::set_address(&cx, &order, &input.shipping, op);
+            Ok(Step::or_again(changed.after().await?))
+        },
+    )
+    .await
+}
+
+/// Refuses to change the address of an order of which a part is packed or shipped.
+fn demand_unpacked(order: &OrderDocument) -> Result<(), OrderShipped> {
+    let parts = order.lines.iter().map(|line| {
+        let sku = line.sku.as_str();
+        (sku, order.packed(sku) + order.sent(sku))
+    });
+    let mut parts = parts.filter(|(_, pieces)| *pieces > 0);
+    parts.next().map_or(Ok(()), |(sku, pieces)| Err(OrderShipped::new(sku, pieces)))
+}

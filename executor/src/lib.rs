@@ -4,10 +4,11 @@
 //! except for two functions of [`resolver_utils`]. Most fields are resolved at once, and the library's allocation,
 //! task and wake-up for each field would cost more than the field. [`direct`] adds a shorter path for prepared
 //! operations, which can return [`text`]. Mutation fields that follow each other can be resolved together, as
-//! [`rows`].
+//! [`rows`]. The [`size`] of a response can be limited.
 
 pub mod direct;
 pub mod rows;
+pub mod size;
 pub mod text;
 
 pub use upstream::*;
@@ -36,6 +37,7 @@ pub mod resolver_utils {
 
     use crate::{
         rows::{Resolve, Rows},
+        size::{Budget, budget},
         text::{AsText, Object},
     };
 
@@ -53,13 +55,21 @@ pub mod resolver_utils {
         ctx: &ContextSelectionSet<'a>,
         root: &'a T,
     ) -> ServerResult<Value> {
+        let budget = budget(ctx);
         if !has_fields_only(ctx) {
-            return upstream::resolver_utils::resolve_container(ctx, &Located(root)).await;
+            if is_full(ctx, budget) {
+                return Ok(Value::Null);
+            }
+            let object = upstream::resolver_utils::resolve_container(ctx, &Located(root)).await?;
+            if let Some(budget) = budget {
+                budget.charge_object(ctx, &object);
+            }
+            return Ok(object);
         }
         let selections = &ctx.item.node.items;
         let next = AtomicUsize::new(0);
         // The futures are large, and therefore boxed where they are created.
-        let start = || maybe_done(run(ctx, root, &next).boxed());
+        let start = || maybe_done(run(ctx, root, &next, budget).boxed());
         let mut first = start();
         poll_once(&mut first).await;
         if let Some(whole) = Pin::new(&mut first).take_output() {
@@ -92,7 +102,7 @@ pub mod resolver_utils {
             return upstream::resolver_utils::resolve_container_serial(ctx, &Located(root)).await;
         }
         let Some(rows) = ctx.data_opt::<Rows>().filter(|_| ctx.item.node.items.len() > 1) else {
-            return Ok(run(ctx, root, &AtomicUsize::new(0)).await.into_value());
+            return Ok(run(ctx, root, &AtomicUsize::new(0), budget(ctx)).await.into_value());
         };
         let fields = ctx.item.node.items.iter().filter_map(|one| match &one.node {
             Selection::Field(field) => Some(field),
@@ -134,6 +144,7 @@ pub mod resolver_utils {
         ctx: &ContextSelectionSet<'a>,
         root: &'a T,
         next: &AtomicUsize,
+        budget: Option<&Budget>,
     ) -> Object {
         let selections = &ctx.item.node.items;
         let as_text = ctx.data_opt::<AsText>().is_some();
@@ -144,11 +155,29 @@ pub mod resolver_utils {
             let Some(Selection::Field(field)) = selections.get(at).map(|one| &one.node) else {
                 return object;
             };
+            if is_full(ctx, budget) {
+                return object;
+            }
+            let key = &field.node.response_key().node;
             match resolve_field(ctx, root, field).await {
-                Ok(value) => object.put(&field.node.response_key().node, value),
-                Err(error) => ctx.add_error(error),
+                Ok(value) => {
+                    if let Some(budget) = budget {
+                        budget.charge_field(key, &value);
+                    }
+                    object.put(key, value);
+                }
+                Err(error) if budget.is_none_or(|budget| budget.charge_error(&error.message)) => {
+                    ctx.add_error(error);
+                }
+                Err(_) => {}
             }
         }
+    }
+
+    /// Whether the fields of an object aren't resolved, because the response is too large already. Fields of a root always
+    /// are: a mutation is never done in part.
+    fn is_full(ctx: &ContextSelectionSet<'_>, budget: Option<&Budget>) -> bool {
+        ctx.path_node.is_some() && budget.is_some_and(Budget::is_exceeded)
     }
 
     async fn resolve_row<'a>(

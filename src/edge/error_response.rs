@@ -1,6 +1,5 @@
 //! Error responses and their HTTP status.
 
-use async_graphql::{Pos, Response};
 use axum::{
     Json,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
@@ -8,6 +7,7 @@ use axum::{
 };
 use serde_json::json;
 
+pub(super) use crate::graphql::errors::refused;
 use crate::{error::Error, graphql::errors};
 
 /// `Retry-After` in seconds for a limit that frees up soon.
@@ -83,12 +83,4 @@ pub(super) async fn no_such_method(method: Method) -> HttpResponse {
 fn without_operation(status: StatusCode, code: &str, message: &str) -> HttpResponse {
     let error = json!({ "message": message, "extensions": { "code": code } });
     (status, Json(json!({ "errors": [error] }))).into_response()
-}
-
-/// A GraphQL response that holds only an error.
-pub(super) fn refused(error: Error) -> Response {
-    let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
-    // The error concerns the request, not a position in the document.
-    error.locations.clear();
-    Response::from_errors(vec![error])
 }

@@ -31,6 +31,9 @@ use crate::{
     traces,
 };
 
+/// Maximum size of the document and of the parameters of a subscription in bytes. They are kept for as long as it is open.
+const MAX_SUBSCRIPTION: usize = 32 << 10;
+
 /// A requested operation.
 pub(super) struct Call {
     /// Document and variables.
@@ -79,11 +82,13 @@ impl Edge {
 
     fn follow_if(&self, admitted: Result<(), Error>, call: Call) -> BoxStream<'static, Response> {
         let Call { mut parameters, caller, address } = call;
+        let length = parameters.length;
         let id = self.app.ids().random();
         let client = self.limits.client(Some(&caller.requester), address);
         let text = admitted.and_then(|()| self.documents.text(&mut parameters));
         let request = text.map(|text| parameters.into_request(text));
-        let ready = request.and_then(|request| self.prepare(request, caller, client, &id));
+        let ready =
+            request.and_then(|request| self.prepare((request, length), caller, client, &id));
         match ready {
             Ok(ready) => self.follow_ready(ready, id, false),
             Err(error) => {
@@ -144,20 +149,29 @@ impl Edge {
         stream::once(response).boxed()
     }
 
-    /// Parses the document of a request.
+    /// Parses the document of a request, whose parameters have this length in bytes.
     ///
     /// # Errors
     /// It exceeds a limit.
     pub(super) fn prepare(
         &self,
-        request: Request,
+        (request, length): (Request, usize),
         mut caller: Caller,
         client: Client,
         id: &str,
     ) -> Result<Ready, Error> {
         caller.requester.client = Some(client);
+        let length = length.max(request.query.len());
         let request = request.data(self.app.clone()).data(caller.requester);
-        let (prepared, observed) = self.observer.begin(id, || self.schema.prepare(request))?;
+        let prepare = || {
+            let prepared = self.schema.prepare(request)?;
+            if prepared.is_subscription() && length > MAX_SUBSCRIPTION {
+                let reason = format!("is a subscription of more than {MAX_SUBSCRIPTION} bytes");
+                return Err(Error::TooComplex { limit: "subscription", reason });
+            }
+            Ok(prepared)
+        };
+        let (prepared, observed) = self.observer.begin(id, prepare)?;
         Ok(Ready { prepared: Box::new(prepared), observed, client, time: self.limits.time })
     }
 

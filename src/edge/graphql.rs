@@ -177,6 +177,7 @@ impl Exchange {
             Error::PersistedQueryNotFound => self.of_document(error),
             error => with_status(error),
         })?;
+        let length = parameters.length;
         let mut request = parameters.into_request(text);
         let mut time = self.edge.limits.time;
         if let Some(files) = files {
@@ -184,7 +185,7 @@ impl Exchange {
             request = request.data(files);
         }
         let client = self.edge.client(caller, &self.head);
-        let ready = self.edge.prepare(request, caller.clone(), client, &self.id);
+        let ready = self.edge.prepare((request, length), caller.clone(), client, &self.id);
         let mut ready = ready.map_err(|error| self.of_document(error))?;
         ready.time = time;
         let prepared = &ready.prepared;

@@ -23,7 +23,13 @@ pub(super) struct Parameters {
     #[serde(default, deserialize_with = "variables::read")]
     variables: Option<Variables>,
     extensions: Option<Object>,
+    /// Length in bytes of the JSON text with all of these; 0 if they came in another form.
+    #[serde(skip)]
+    pub(super) length: usize,
 }
+
+/// Maximum length in bytes of a client's id of an operation. Each response on a stream with several operations repeats it.
+pub(super) const MAX_ID: usize = 256;
 
 impl Parameters {
     /// Parses one request in JSON.
@@ -33,7 +39,10 @@ impl Parameters {
     pub(super) fn read(field: &'static str, text: &[u8]) -> Result<Self, Error> {
         // The first byte is checked, because serde would also deserialise the struct from an array.
         match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'{') => json(field, text),
+            Some(b'{') => {
+                let parameters: Self = json(field, text)?;
+                Ok(Self { length: text.len(), ..parameters })
+            }
             Some(_) => Err(Error::bad_input(field, "isn't a GraphQL request in JSON")),
             None => Err(Error::bad_input(field, "is empty")),
         }
@@ -199,7 +208,7 @@ impl Parameters {
     /// The client's id of the operation, on a stream with several operations.
     pub(super) fn operation_id(&self) -> Option<String> {
         match self.extensions.as_ref()?.0.get("operationId")? {
-            Value::String(id) if !id.is_empty() => Some(id.clone()),
+            Value::String(id) if (1..=MAX_ID).contains(&id.len()) => Some(id.clone()),
             Value::Number(id) => Some(id.to_string()),
             _ => None,
         }

@@ -23,6 +23,8 @@ use crate::{
 
 /// Maximum size of the cache of documents that clients sent with their hash, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
+/// Size in bytes above which such a document isn't cached. A short request that names it would otherwise hold a long text.
+const MAX_SENT: usize = 64 << 10;
 /// Expected number of them; it only sets the initial allocation.
 const EXPECTED: usize = 256;
 /// Interval in which the trusted documents are checked for changes.
@@ -116,7 +118,9 @@ impl Documents {
             return Err(Error::bad_input("extensions.persistedQuery.sha256Hash", reason));
         }
         let text = self.admit(text)?;
-        self.sent.insert(hash, text.as_str().into());
+        if text.len() <= MAX_SENT {
+            self.sent.insert(hash, text.as_str().into());
+        }
         Ok(text)
     }
 

@@ -30,12 +30,14 @@ pub(super) struct Completion<'a> {
     fragments: &'a Fragments,
     /// Variables whose value is true.
     true_variables: &'a HashSet<Name>,
-    errors: &'a [ServerError],
+    /// Paths of the failed fields, sorted. An error isn't compared with each value, because both can be many.
+    failed: Vec<Vec<Step<'a>>>,
     /// Path of the current value.
     path: Vec<Step<'a>>,
 }
 
 /// A step of the path to a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step<'a> {
     Key(&'a str),
     Index(usize),
@@ -48,7 +50,14 @@ impl<'a> Completion<'a> {
         true_variables: &'a HashSet<Name>,
         errors: &'a [ServerError],
     ) -> Self {
-        Self { types, fragments, true_variables, errors, path: Vec::new() }
+        let step = |step: &'a PathSegment| match step {
+            PathSegment::Field(key) => Step::Key(key),
+            PathSegment::Index(index) => Step::Index(*index),
+        };
+        let paths = errors.iter().map(|error| error.path.iter().map(step).collect());
+        let mut failed: Vec<Vec<_>> = paths.collect();
+        failed.sort_unstable();
+        Self { types, fragments, true_variables, failed, path: Vec::new() }
     }
 
     /// Returns `data` as the specification demands.
@@ -64,15 +73,9 @@ impl<'a> Completion<'a> {
     /// Whether a field below the current path failed. The library also returns null for an object whose
     /// fields all failed.
     fn failed_below(&self) -> bool {
-        let is_at = |(step, of_error): (&Step<'_>, &PathSegment)| match (step, of_error) {
-            (Step::Key(key), PathSegment::Field(field)) => key == field,
-            (Step::Index(own), PathSegment::Index(index)) => own == index,
-            _ => false,
-        };
-        let below = |error: &ServerError| {
-            error.path.len() > self.path.len() && self.path.iter().zip(&error.path).all(is_at)
-        };
-        self.errors.iter().any(below)
+        // The paths that begin with the current one come directly after it.
+        let next = self.failed.partition_point(|path| *path <= self.path);
+        self.failed.get(next).is_some_and(|path| path.starts_with(&self.path))
     }
 
     /// Completes an object; `None` if a field is null that mustn't be.

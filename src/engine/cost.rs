@@ -2,7 +2,7 @@
 //!
 //! The cost is the number of objects that the response may hold. Each object counts one, and selections below
 //! a list count once for each element. The length of a connection is its `first` (or `last`). If an argument of
-//! a list field is a list of keys, the length is the number of keys. Other lists are assumed to have [`ASSUMED`]
+//! a list field is a list of ids, the length is the number of ids. Other lists are assumed to have [`ASSUMED`]
 //! elements. A field of a root type and a connection count [`COMMAND`] more, because they send commands to MongoDB. So does
 //! a value without fields that no cache may keep (`@cacheControl(maxAge: 0)`), because it is read whenever it is shown.
 //! The idea is from <https://ibm.github.io/graphql-specs/cost-spec.html>.
@@ -19,11 +19,12 @@ use async_graphql::{
 use async_graphql_value::Value as Literal;
 
 use super::{
-    tokens::tokens,
+    introspection,
+    limits::{Limits, check, too_complex},
     typename::TYPENAME_KEY,
     types::{Types, named},
 };
-use crate::{config::Config, error::Error, graphql::page};
+use crate::{error::Error, graphql::page};
 
 /// Assumed length of a list for which no argument gives a length.
 const ASSUMED: usize = 10;
@@ -32,8 +33,6 @@ const COMMAND: usize = 10;
 /// Maximum number of selections of a document, with fragments counted at each spread. A short document with
 /// nested fragments can expand to very many selections.
 const MAX_SELECTIONS: usize = 20_000;
-/// Maximum depth of nested brackets. The parser recurses into each on the stack of its thread.
-const MAX_NESTED_BRACKETS: usize = 128;
 
 /// Name of the cost limit. The cost may depend on variables.
 pub(super) const MAX_COST: &str = "max_cost";
@@ -44,63 +43,6 @@ pub(super) struct Seen {
     selections: usize,
     /// Fragments that are spread somewhere.
     fragments: HashSet<Name>,
-}
-
-/// The limits of one operation.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    tokens: usize,
-    depth: usize,
-    aliases: usize,
-    root_fields: usize,
-    directives: usize,
-    /// Maximum estimated number of objects of a response.
-    pub cost: usize,
-    introspection: bool,
-}
-
-impl Limits {
-    /// The limits in a gateway's configuration.
-    pub fn of(config: &Config) -> Self {
-        Self {
-            tokens: config.max_tokens,
-            depth: config.max_depth,
-            aliases: config.max_aliases,
-            root_fields: config.max_root_fields,
-            directives: config.max_directives,
-            cost: config.max_cost,
-            introspection: config.introspection,
-        }
-    }
-
-    /// Checks a document before it is parsed, which costs much more.
-    ///
-    /// # Errors
-    /// `TooComplex`, or `BadInput` if the document uses a name that is reserved for the gateway.
-    pub(super) fn check_text(&self, text: &str) -> Result<(), Error> {
-        if text.contains(TYPENAME_KEY) {
-            return Err(Error::bad_input(
-                "query",
-                format!("{TYPENAME_KEY} is reserved for the gateway"),
-            ));
-        }
-        let (mut count, mut nested) = (0, 0_usize);
-        for token in tokens(text.as_bytes()) {
-            count += 1;
-            check(count, self.tokens, "max_tokens", "tokens")?;
-            match token {
-                b'(' | b'[' | b'{' => nested += 1,
-                b')' | b']' | b'}' => nested = nested.saturating_sub(1),
-                _ => {}
-            }
-            check(nested, MAX_NESTED_BRACKETS, "brackets", "nested brackets")?;
-        }
-        Ok(())
-    }
-}
-
-fn too_complex(limit: &'static str, reason: String) -> Error {
-    Error::TooComplex { limit, reason }
 }
 
 /// The measured cost of an operation.
@@ -268,10 +210,11 @@ impl<'a> Walk<'a, '_> {
         }
         self.aliases += usize::from(field.alias.is_some());
         check(self.aliases, limits.aliases, "max_aliases", "aliases")?;
+        let is_introspection = depth == 1 && matches!(name, "__schema" | "__type");
         if depth == 1 {
             self.root_fields += 1;
             check(self.root_fields, limits.root_fields, "max_root_fields", "root fields")?;
-            if matches!(name, "__schema" | "__type") && !limits.introspection {
+            if is_introspection && !limits.introspection {
                 let reason = "introspection is off here; the setting `introspection` turns it on";
                 return Err(Error::bad_input("query", reason));
             }
@@ -279,18 +222,22 @@ impl<'a> Walk<'a, '_> {
         let below = &field.selection_set.node;
         let Some(ty) = self.types.field(of, name) else {
             // Introspection, or a field that the library rejects.
-            return self.set(below, "", depth + 1, None);
+            let cost = self.set(below, "", depth + 1, None)?;
+            if is_introspection {
+                introspection::check(self.fragments, below)?;
+            }
+            return Ok(cost);
         };
         let is_read = self.types.max_age(of, name) == Some(0);
-        let of = named(ty);
+        let (parent, of) = (of, named(ty));
         let is_page = of.ends_with("Connection");
         let is_value = !self.types.is_composite(of);
         let command = if depth == 1 || is_page || is_value && is_read { COMMAND } else { 0 };
         if is_value {
             return Ok(command);
         }
-        let requested = self.requested_length(field);
         let is_list = matches!(ty.base, BaseType::List(_));
+        let requested = self.requested_length(field, parent);
         let (count, inner) = if is_list {
             (length.or(requested).unwrap_or(ASSUMED), None)
         } else if is_page {
@@ -302,11 +249,15 @@ impl<'a> Walk<'a, '_> {
         Ok(command.saturating_add(count.saturating_mul(one)))
     }
 
-    /// Number of elements that the arguments request. A number above the page limit is refused later.
-    fn requested_length(&mut self, field: &Field) -> Option<usize> {
+    /// Number of elements that the arguments of a field of the type `of` request: the largest, because a client
+    /// chooses their order. A number above the page limit is refused later.
+    fn requested_length(&mut self, field: &Field, of: &str) -> Option<usize> {
         let mut requested = None;
         for (name, value) in &field.arguments {
             let is_page = matches!(name.node.as_str(), "first" | "last");
+            if !is_page && !self.are_ids(of, &field.name.node, &name.node) {
+                continue;
+            }
             let variables = self.variables;
             let length = match &value.node {
                 Literal::Variable(name) if is_page || self.is_list(name) => {
@@ -321,9 +272,15 @@ impl<'a> Walk<'a, '_> {
                 Literal::List(keys) if !is_page => Some(keys.len()),
                 _ => None,
             };
-            requested = length.or(requested);
+            requested = length.max(requested);
         }
         requested
+    }
+
+    /// Whether an argument is a list of ids. The list that it is given to has an element for each.
+    fn are_ids(&self, of: &str, field: &str, argument: &str) -> bool {
+        let ty = self.types.argument(of, field, argument);
+        ty.is_some_and(|ty| matches!(&ty.base, BaseType::List(inner) if named(inner) == "ID"))
     }
 
     /// Whether a variable is declared to hold a list.
@@ -338,12 +295,4 @@ impl<'a> Walk<'a, '_> {
 fn page_length(number: &Number) -> usize {
     let length = number.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
     length.min(page::MAX.unsigned_abs() as usize)
-}
-
-/// Checks that a counted number doesn't exceed its limit.
-fn check(found: usize, max: usize, limit: &'static str, what: &str) -> Result<(), Error> {
-    if found > max {
-        return Err(too_complex(limit, format!("has more than {max} {what}")));
-    }
-    Ok(())
 }

@@ -4,7 +4,9 @@
 //! - [`preparing`]: prepares operations; a document is parsed and validated once
 //! - [`prepared`]: a prepared operation, which also completes its responses
 //! - `document`: a parsed document, as written and flattened
-//! - [`cost`]: cost, depth and complexity limits of an operation
+//! - [`limits`]: the limits of operations, and those of their texts
+//! - `cost`: measures cost, depth and complexity of an operation
+//! - `introspection`: limits what introspection asks for
 //! - `tokens`: the tokens of a document, for limits that are checked before it is parsed
 //! - [`caching`]: how long a response may be cached
 //! - [`types`]: the types of the schema, read from its SDL
@@ -21,10 +23,12 @@
 pub mod caching;
 mod choices;
 mod completion;
-pub mod cost;
+mod cost;
 mod document;
 mod flatten;
+mod introspection;
 pub mod keys;
+pub mod limits;
 mod merging;
 mod near;
 pub mod prepared;

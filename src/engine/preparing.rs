@@ -13,8 +13,9 @@ use async_graphql::{
 use quick_cache::{Weighter, sync::Cache};
 
 use super::{
-    cost::{Limits, MAX_COST, Measured, Seen, measure, measure_unused},
+    cost::{MAX_COST, Measured, Seen, measure, measure_unused},
     document::{Operation, PreparedDocument},
+    limits::Limits,
     prepared::PreparedOperation,
     types::{Types, root},
 };

@@ -5,13 +5,21 @@
 
 use std::sync::Arc;
 
-use async_graphql::{ErrorExtensionValues, PathSegment, Response, ServerError};
+use async_graphql::{ErrorExtensionValues, PathSegment, Pos, Response, ServerError};
 
 use super::wording::reworded;
 use crate::error::Error;
 
 /// Maximum number of characters of a message of the GraphQL library.
 const LONGEST_MESSAGE: usize = 1_000;
+
+/// A response that holds only an error.
+pub fn refused(error: Error) -> Response {
+    let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
+    // The error concerns the request, not a position in the document.
+    error.locations.clear();
+    Response::from_errors(vec![error])
+}
 
 /// Sets the code of every error of a response, and replaces texts that clients must not see.
 pub fn finish(mut response: Response, request_id: &str) -> Response {

@@ -9,8 +9,8 @@ mod switch;
 use std::{future::ready, mem, sync::Arc};
 
 use async_graphql::{
-    MergedObject, Pos, Request, Response, SDLExportOptions, Schema, SchemaBuilder, ValidationMode,
-    direct::Root, parser::parse_schema, rows::Rows, text,
+    MergedObject, Request, Response, SDLExportOptions, Schema, SchemaBuilder, ValidationMode,
+    direct::Root, parser::parse_schema, rows::Rows, size::Budget, text,
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
@@ -21,14 +21,14 @@ use crate::{
     config::Config,
     domains::{self, Mutation, Subscription},
     engine::{
-        cost::Limits,
+        limits::Limits,
         prepared::PreparedOperation,
         preparing::{Preparation, PreparedOperations},
         types::Types,
         wording,
     },
     error::Error,
-    graphql::shared::Shape,
+    graphql::{errors::refused, shared::Shape},
     metrics::operations::OperationType,
     mongo::batched,
 };
@@ -70,7 +70,9 @@ impl GatewaySchema {
                 Err(response) => return response,
             };
         }
+        let budget = Budget::of(self.limits().response);
         let Prepared { request, preparation, as_text } = &mut *prepared;
+        request.data.insert(Arc::clone(&budget));
         let operation = preparation.operation.as_ref().filter(|_| preparation.is_validated);
         if let Some((operation, definition)) =
             operation.and_then(|operation| Some((operation, operation.unconditional()?)))
@@ -85,12 +87,17 @@ impl GatewaySchema {
                 direct.map(|direct| direct.execute(definition, request, as_text).boxed())
             };
             if let Some(response) = response {
-                return self.complete(Some(operation), batched(response).await, true);
+                return self.complete_within(
+                    &budget,
+                    Some(operation),
+                    batched(response).await,
+                    true,
+                );
             }
         }
         let (library, request, operation) = self.for_library(*prepared);
         let response = batched(Box::pin(library.execute(request))).await;
-        self.complete(operation.as_ref(), response, false)
+        self.complete_within(&budget, operation.as_ref(), response, false)
     }
 
     /// The library schema that executes the request, with the request and its prepared operation.
@@ -163,12 +170,7 @@ impl GatewaySchema {
         // The library doesn't look at a variable in an object whose other variables aren't all given.
         let variables = operation.check_variables(types, &request.variables, suggests);
         let added = variables.and_then(|()| self.operations.add(&self.types, &request, &operation));
-        let operation = added.map_err(|error| {
-            let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
-            error.locations.clear();
-            Response::from_errors(vec![error])
-        })?;
-        let operation = Some(operation);
+        let operation = Some(added.map_err(refused)?);
         let preparation = Preparation { operation, is_validated: true, ..preparation };
         Ok(Prepared { request, preparation, as_text })
     }
@@ -205,6 +207,24 @@ impl GatewaySchema {
         let introspection = ["__schema", "__type", "__typename"];
         let introspection = introspection.map(|field| (Query, field.to_owned()));
         declared.chain(introspection).collect()
+    }
+
+    /// Completes a response. If it has become too large, it is an error instead.
+    fn complete_within(
+        &self,
+        budget: &Budget,
+        operation: Option<&PreparedOperation>,
+        response: Response,
+        is_ordered: bool,
+    ) -> Response {
+        if !budget.is_exceeded() {
+            return self.complete(operation, response, is_ordered);
+        }
+        let is_mutation = operation.is_some_and(PreparedOperation::is_mutation);
+        let done =
+            if is_mutation { "was executed, but its response" } else { "has a response that" };
+        let reason = format!("{done} is larger than {} bytes", self.limits().response);
+        refused(Error::TooComplex { limit: "max_response_bytes", reason })
     }
 
     fn complete(

@@ -96,6 +96,14 @@ async fn the_cost_multiplies_by_lists_and_is_told() {
     {
         assert_eq!(cost(menu, json!({ "n": count })).await, estimated, "{count}");
     }
+    // Corners aren't elements, wherever they stand.
+    let corners = "polygon: [{ longitude: 0, latitude: 0 }, { longitude: 1, latitude: 0 }, { longitude: 1, latitude: 1 }]";
+    for arguments in [format!("first: 50, {corners}"), format!("{corners}, first: 50")] {
+        let near = format!("{{ theatersWithin({arguments}) {{ nodes {{ id }} }} }}");
+        assert_eq!(cost(&near, json!({})).await, 10 + 1 + 50);
+    }
+    let keywords = "{ previewAds(site: \"a\", zone: \"b\", keywords: []) { campaignId } }";
+    assert_eq!(cost(keywords, json!({})).await, 10 + 10);
     let within = "{ categories(first: 2) { nodes { names { locale } } } }";
     assert_eq!(cost(within, json!({})).await, 10 + 1 + 2 * (1 + 10));
     // A connection of each element of a list is a command for each.

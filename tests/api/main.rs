@@ -63,6 +63,7 @@ mod series;
 mod sessions;
 mod shares;
 mod shop;
+mod sizes;
 mod social;
 mod storm;
 mod support;

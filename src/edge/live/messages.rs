@@ -8,7 +8,10 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::{json, text};
 use crate::{
-    edge::{json::Object, parameters::Parameters},
+    edge::{
+        json::Object,
+        parameters::{MAX_ID, Parameters},
+    },
     error::Error,
 };
 
@@ -69,7 +72,11 @@ pub(super) fn read(protocol: Protocol, text: &str) -> Result<ClientMessage, Stri
     }
     let Envelope { kind, id, payload } =
         serde_json::from_str(text).map_err(|fault| format!("not a message: {fault}"))?;
-    let id = || id.filter(|id| !id.is_empty()).ok_or(format!("{kind} without an id"));
+    let id = || match id {
+        Some(id) if id.len() > MAX_ID => Err(format!("an id of more than {MAX_ID} bytes")),
+        Some(id) if !id.is_empty() => Ok(id),
+        _ => Err(format!("{kind} without an id")),
+    };
     let message = match (protocol, kind.as_str()) {
         (_, "connection_init") => ClientMessage::Init(object(payload)?.unwrap_or_default()),
         (Transport, "subscribe") | (Legacy, "start") => {

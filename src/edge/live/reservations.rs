@@ -44,6 +44,8 @@ pub(super) struct Reservations {
     wait: Duration,
     /// Maximum number of operations on one stream.
     operations: usize,
+    /// Maximum number of bytes of the requests of these operations.
+    bytes: usize,
     /// Reservations by token.
     held: Mutex<HashMap<String, Reservation>>,
 }
@@ -59,8 +61,8 @@ struct Reservation {
     pending: Vec<Operation>,
     /// Wakes the stream when an operation was added.
     added: Arc<Notify>,
-    /// Handles that stop the operations, by the client's id.
-    running: HashMap<String, AbortHandle>,
+    /// Handles that stop the operations, and the bytes of their requests, by the client's id.
+    running: HashMap<String, (AbortHandle, usize)>,
 }
 
 /// The events of one operation, each with the client's id of it.
@@ -78,6 +80,7 @@ impl Reservations {
             waiting: Shares::of(config.live_reservations, config.client_share_percent),
             wait: Duration::from_millis(config.live_reservation_millis),
             operations: config.live_operations,
+            bytes: config.body_bytes,
             held: Mutex::default(),
         }
     }
@@ -119,12 +122,13 @@ impl Reservations {
         Ok((reservation.owner.clone(), Arc::clone(&reservation.added)))
     }
 
-    /// Starts an operation on a stream. If the stream isn't open yet, the operation starts when it is opened.
+    /// Starts an operation on a stream. It has the client's id, and a request of so many bytes. If the stream isn't open
+    /// yet, the operation starts when it is opened; until then its request is kept.
     fn begin(
         &self,
         token: &str,
         caller: &Caller,
-        id: String,
+        (id, bytes): (String, usize),
         events: impl Stream<Item = Event> + Send + 'static,
     ) -> Result<(), ErrorResponse> {
         let mut held = self.held();
@@ -137,11 +141,15 @@ impl Reservations {
         if reservation.running.len() >= self.operations {
             return Err(busy("the event stream has reached its limit of operations"));
         }
+        let held: usize = reservation.running.values().map(|(_, bytes)| bytes).sum();
+        if held + bytes > self.bytes {
+            return Err(busy("the operations of the event stream have reached its limit of bytes"));
+        }
         let key: Arc<str> = id.as_str().into();
         let events = events.map(move |event| (Arc::clone(&key), event)).boxed();
         let (abort, aborted) = AbortHandle::new_pair();
         reservation.pending.push(Abortable::new(events, aborted));
-        reservation.running.insert(id, abort);
+        reservation.running.insert(id, (abort, bytes));
         reservation.added.notify_one();
         Ok(())
     }
@@ -150,7 +158,7 @@ impl Reservations {
     fn stop(&self, token: &str, caller: &Caller, id: &str) -> Result<(), ErrorResponse> {
         let mut held = self.held();
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
-        if let Some(running) = reservation.running.remove(id) {
+        if let Some((running, _)) = reservation.running.remove(id) {
             running.abort();
             reservation.pending.retain(|operation| !operation.is_aborted());
         }

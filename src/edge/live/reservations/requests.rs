@@ -21,7 +21,7 @@ use crate::{
             body, events, http_error,
             sse::{HEARTBEAT, event_stream},
         },
-        parameters::{Parameters, is_json},
+        parameters::{MAX_ID, Parameters, is_json},
     },
     error::Error,
 };
@@ -81,7 +81,7 @@ async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, ErrorR
     let id = parameters.operation_id().ok_or_else(missing)?;
     let call = Call { parameters, caller: caller.clone(), address: edge.address(head) };
     let events = events(edge, edge.follow_charged(call), &caller);
-    edge.live.reservations.begin(&token, &caller, id, events)?;
+    edge.live.reservations.begin(&token, &caller, (id, body.len()), events)?;
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
@@ -109,5 +109,6 @@ fn parameter(head: &Parts, name: &str) -> Option<String> {
 }
 
 fn missing() -> ErrorResponse {
-    (StatusCode::BAD_REQUEST, Error::bad_input("operationId", "is missing"))
+    let reason = format!("is missing, or longer than {MAX_ID} bytes");
+    (StatusCode::BAD_REQUEST, Error::bad_input("operationId", reason))
 }

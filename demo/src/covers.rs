@@ -78,6 +78,7 @@ impl Motif {
     }
 
     /// The motif in a finish, if there are pictures of it.
+    #[must_use]
     pub fn in_finish(self, finish: &str) -> Self {
         match (self, finish) {
             (Self::Gear, "black") => Self::BlackGear,

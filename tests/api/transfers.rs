@@ -247,8 +247,7 @@ async fn refusals_change_nothing() {
     }
     let kept = anna.field(CLOSE, json!({ "id": from })).await;
     assert_eq!(kept["code"], "ACCOUNT_NOT_EMPTY");
-    let (says, why) =
-        (kept["message"].as_str(), "the account isn't empty: balance 100 minor units");
+    let (says, why) = (kept["message"].as_str(), "the account isn't empty: balance 1.00 EUR");
     assert!(says.is_some_and(|message| message.starts_with(why)), "{kept}");
     let dollars = anna.field(TRANSFER, order(&from, &dollars, 1, None)).await;
     let why = "the currencies differ: source account EUR, destination account USD";

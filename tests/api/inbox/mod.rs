@@ -84,10 +84,10 @@ async fn a_message_with_an_unusable_recipient_is_not_sent() {
     let answer = refused(json!({ "toUserIds": many[1..], "text": "hello" })).await;
     assert_eq!(answer["userIds"].as_array().map(Vec::len), Some(10_000));
     for (to, field) in [
-        (json!([]), "input.to"),
-        (json!(["bob", "ann"]), "input.to"),
-        (json!(["bob", ""]), "input.to.1"),
-        (json!(many), "input.to"),
+        (json!([]), "input.toUserIds"),
+        (json!(["bob", "ann"]), "input.toUserIds"),
+        (json!(["bob", ""]), "input.toUserIds.1"),
+        (json!(many), "input.toUserIds"),
     ] {
         let answer = refused(json!({ "toUserIds": to, "text": "hello" })).await;
         assert_eq!(answer["__typename"], "InvalidInput", "{answer:#}");

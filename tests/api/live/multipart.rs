@@ -27,7 +27,10 @@ async fn answers_come_as_parts_each_as_soon_as_it_is_there() {
     let response = client.stream(accept, STOCK, json!({ "sku": "nothing" })).await;
     let kind = "multipart/mixed;boundary=\"graphql\";subscriptionSpec=\"1.0\"";
     assert_eq!(response.headers()["content-type"], kind);
-    assert_eq!(response.text().await.expect("text"), "\r\n--graphql--\r\n");
+    let mut parts = client.parts(STOCK, json!({ "sku": "nothing" })).await;
+    let part = parts.part().await.expect("a part");
+    assert_eq!(part["payload"]["errors"][0]["extensions"]["code"], "NOT_FOUND", "{part:#}");
+    assert_eq!(parts.part().await, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,8 +32,9 @@ async fn answers_come_as_events() {
     assert_eq!(available(&next(events.event().await)), 1);
     set(&gateway, "a", 2).await;
     assert_eq!(available(&next(events.event().await)), 2);
-    // What there is nothing of is over at once.
     let mut events = client.events(STOCK, json!({ "sku": "nothing" })).await;
+    let refused = next(events.event().await);
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "NOT_FOUND", "{refused:#}");
     assert_eq!(events.event().await, complete());
     assert_eq!(events.event().await, None);
 }

@@ -156,13 +156,17 @@ async fn one_update_upgrades_a_hundred_documents_at_most() {
     gateway.database.run_command(doc! { "profile": 0 }).await.expect("not any more");
     let recorded = gateway.raw("system.profile").find(doc! {}).await.expect("a cursor");
     let recorded: Vec<Document> = recorded.try_collect().await.expect("documents");
-    let updates =
-        recorded.iter().filter(|recorded| recorded.get_str("op").is_ok_and(|op| op == "update"));
+    let namespace = format!("{}.statsDaily", gateway.database.name());
+    let is_one = |recorded: &&Document| {
+        let is = |key: &str, value: &str| recorded.get_str(key).is_ok_and(|own| own == value);
+        is("op", "update") && is("ns", &namespace)
+    };
+    let updates = recorded.iter().filter(is_one);
     let number = |update: &Document| match update.get("nModified") {
         Some(Bson::Int32(number)) => Some(i64::from(*number)),
         number => number.and_then(Bson::as_i64),
     };
-    let mut upgraded: Vec<_> = updates.filter_map(number).collect();
+    let mut upgraded: Vec<_> = updates.filter_map(number).filter(|number| *number > 0).collect();
     upgraded.sort_unstable();
     assert_eq!(upgraded, [50, 100, 100]);
 }

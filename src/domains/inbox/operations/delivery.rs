@@ -33,7 +33,7 @@ pub async fn send_message(
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[by, "sendMessage"], input.idempotency_key.as_ref(), &*input);
     if input.to_user_ids.iter().any(|user| user.0 == by) {
-        return Err(InvalidInput::new("to", "names you, the sender").into());
+        return Err(InvalidInput::new("toUserIds", "names you, the sender").into());
     }
     // A repeat needs no look at the recipients. Without a key there is none.
     let before = match input.idempotency_key {

@@ -31,7 +31,7 @@ pub(super) fn demand_few(app: &App, to: &[String]) -> Result<(), InvalidInput> {
     }
     let reason =
         format!("takes at most {most} recipients, as many as a user may write to in an hour");
-    Err(InvalidInput::new("to", reason))
+    Err(InvalidInput::new("toUserIds", reason))
 }
 
 /// Counts the recipients of a message for its sender, once for each op. `now` is the server's time, or a little earlier.

@@ -66,7 +66,7 @@ async fn a_message_to_more_than_the_bound_is_never_sent() {
     people(&gateway, &["ann", "bob", "cid"]).await;
     let refused =
         does(&gateway, "ann", SEND, json!({ "toUserIds": ["bob", "cid"], "text": "x" })).await;
-    let expected = (&json!("InvalidInput"), &json!("input.to"));
+    let expected = (&json!("InvalidInput"), &json!("input.toUserIds"));
     assert_eq!((&refused["__typename"], &refused["field"]), expected, "{refused:#}");
     assert!(gateway.stored("messageSenders").await.is_empty());
 }

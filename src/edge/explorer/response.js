@@ -124,15 +124,11 @@ export class ResponseView {
     });
   }
 
-  /** `isStopped`: the user has ended it. */
-  endEvents({ isFault, reason, isStopped = false }) {
+  endEvents({ isFault, reason }) {
     this.#drawEvents();
     this.#sayCount(badge(isFault ? "fault" : "good", reason));
     if (this.count > 0) return;
-    // The gateway itself ends a subscription without events if there is nothing to follow.
-    const isNothing = !isStopped && !isFault;
-    const why = isNothing ? "No event arrived: it isn't there, or isn't yours." : "No event arrived.";
-    this.body.replaceChildren(hint(why));
+    this.body.replaceChildren(hint("No event arrived."));
   }
 
   #sayCount(state) {

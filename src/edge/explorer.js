@@ -267,7 +267,7 @@ function subscribe(request) {
   setRunning({
     stop: () => {
       subscription.stop();
-      response.endEvents({ isFault: false, reason: "Stopped", isStopped: true });
+      response.endEvents({ isFault: false, reason: "Stopped" });
       setRunning(undefined);
     },
   });

@@ -12,16 +12,25 @@ use serde_json::Number;
 
 /// Maximum number of names that are kept. They are searched one after the other.
 const MAX_NAMES: usize = 32;
+/// Beginning of the names that `serde_json` has for itself. For its own `Value` it parses the text of such a field as JSON,
+/// in which there may be such a field again. Neither the depth nor the number of the values in it has a limit, and a stack
+/// that overflows ends the process.
+const RESERVED: &str = "$serde_json::private::";
 
 /// Parses variables; null stands for none.
 pub(super) fn read<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Variables>, D::Error> {
-    match deserializer.deserialize_any(Values(&mut Known::default()))? {
+    match value(deserializer)? {
         Value::Null => Ok(None),
         object @ Value::Object(_) => Ok(Some(Variables::from_value(object))),
         _ => Err(D::Error::custom("the variables aren't an object")),
     }
+}
+
+/// Parses any value. An object with a [reserved](RESERVED) name is refused.
+pub(super) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    deserializer.deserialize_any(Values(&mut Known::default()))
 }
 
 /// What is known of the objects before.
@@ -127,7 +136,10 @@ impl Visitor<'_> for FieldName<'_> {
         formatter.write_str("the name of a field")
     }
 
-    fn visit_str<E>(self, name: &str) -> Result<Name, E> {
+    fn visit_str<E: Error>(self, name: &str) -> Result<Name, E> {
+        if name.starts_with(RESERVED) {
+            return Err(E::custom("the name of a field is reserved"));
+        }
         Ok(self.0.name(name))
     }
 }

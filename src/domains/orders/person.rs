@@ -23,9 +23,7 @@ pub(super) const PERSONAL: &[Personal] = &[
             Field::replaces("discount.hold.customer"),
             Field::replaces("outbox[].give.voucher.customer"),
         ],
-    )
-    // A decision writes shipments and returns as it has read them.
-    .raising("revision"),
+    ),
     Personal::of("orders", Find::Walk, &[Field::replaces("notes[].author")]),
     Personal::nothing("orderNumbers", "numbers of orders"),
     Personal::nothing("boughtTogether", "numbers of orders of two products"),

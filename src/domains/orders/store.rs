@@ -31,9 +31,8 @@ fn revised(id: &str, guard: Document, mut set: Document) -> Change {
     Change::new(id, guard, set)
 }
 
-/// Guard: the order is as it was read. An erasure doesn't raise the revision, but it changes the owner in the update that removes
-/// texts from shipments and returns. Without the owner in the guard, a decision that was computed before would write these
-/// texts again.
+/// Guard: the order is as it was read. An erasure changes the owner, not the revision, in the update that removes texts from
+/// shipments and returns. Without the owner in the guard, a decision that was computed before it would write them again.
 fn as_read(order: &OrderDocument) -> Document {
     doc! { "revision": order.revision, "owner": order.owner.as_deref() }
 }

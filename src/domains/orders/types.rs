@@ -36,9 +36,9 @@ object! {
         /// The number by which people name the order, such as `7K3M-Q9TX-2`. The last symbol is a check symbol. Null for orders
         /// of earlier releases of docgate.
         number: Option<&str> = order.number.as_deref(),
-        /// User id of the customer, the subject of the customer's token, as `orders(by: {customer})` takes it. Null for an order
-        /// that was placed without signing in.
-        customer: Option<&str> = order.owner.as_deref(),
+        /// User id of the customer, the subject of the customer's token, as `orders(by: {customerId})` takes it. Null for an
+        /// order that was placed without signing in.
+        customer_id: Option<ID> = order.owner.clone().map(ID),
         /// Global id of the cart that was checked out.
         cart_id: ID = NodeKind::CART.id(&order.cart_id),
         /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of

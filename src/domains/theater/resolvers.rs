@@ -173,9 +173,8 @@ subscriptions! {
     pub struct TheaterSubscription;
 
     /// A screening with the map of its seats: the current state first, then each new state after a change of a seat, and
-    /// when it is cancelled. If there is
-    /// no such screening, the only response is the error `NOT_FOUND`. If changes come faster than the client reads, intermediate states are
-    /// skipped.
+    /// when it is cancelled. If there is no such screening, the only response is the error `NOT_FOUND`. If changes come
+    /// faster than the client reads, intermediate states are skipped.
     ///
     /// Who: everyone.
     seat_map_changed(

@@ -45,8 +45,6 @@ pub struct Subjects {
     pub are_copies: bool,
     /// Documents that an export has although they don't hold the subject.
     pub owned: Option<Owned>,
-    /// The number of the document's revision, which an erasure raises.
-    pub revision: Option<&'static str>,
 }
 
 /// Documents that name what a person owns, such as the transfers to an account. An export has them; an erasure leaves them,
@@ -129,12 +127,6 @@ pub enum Blank {
     EmptyFields(&'static [&'static str]),
 }
 
-impl Subjects {
-    const fn of(find: Find, fields: &'static [Field]) -> Self {
-        Self { find, fields, in_flight: None, are_copies: false, owned: None, revision: None }
-    }
-}
-
 impl Personal {
     /// Of a collection that holds nothing of a person, with the reason.
     pub const fn nothing(collection: &'static str, why: &'static str) -> Self {
@@ -143,26 +135,14 @@ impl Personal {
 
     /// Of a collection with subjects.
     pub const fn of(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        Self { collection, holds: Holds::Subjects(Subjects::of(find, fields)) }
+        let subjects = Subjects { find, fields, in_flight: None, are_copies: false, owned: None };
+        Self { collection, holds: Holds::Subjects(subjects) }
     }
 
     /// The same of copies.
     pub const fn copies(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let subjects = Subjects { are_copies: true, ..Subjects::of(find, fields) };
+        let subjects = Subjects { find, fields, in_flight: None, are_copies: true, owned: None };
         Self { collection, holds: Holds::Subjects(subjects) }
-    }
-
-    /// The same with documents that have a revision. An erasure raises it, so that a decision on a document which was read
-    /// before doesn't write back what the erasure has removed.
-    #[must_use]
-    pub const fn raising(self, revision: &'static str) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => {
-                Holds::Subjects(Subjects { revision: Some(revision), ..subjects })
-            }
-        };
-        Self { holds, ..self }
     }
 
     /// The same with documents in which a flow may be going on, as these fields tell.

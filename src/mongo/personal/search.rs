@@ -239,10 +239,7 @@ impl Searched {
             }
         }
         let mut has_changed = false;
-        let mut replacing = Update::replacing(document, fields, subject, pseudonym);
-        if let (Some(update), Some(revision)) = (&mut replacing, self.subjects.revision) {
-            update.operators.insert("$inc", doc! { revision: 1_i64 });
-        }
+        let replacing = Update::replacing(document, fields, subject, pseudonym);
         for update in replacing.into_iter().chain(Update::pulling(document, fields, subject)) {
             has_changed |= self.update(found, update).await?;
         }

@@ -12,7 +12,7 @@ use crate::{
     support::{Client, Gateway},
 };
 
-const SEEN: &str = "query($id: ID!) { order(id: $id) { number customer total { minorUnits } \
+const SEEN: &str = "query($id: ID!) { order(id: $id) { number customerId total { minorUnits } \
     lines { sku quantity } shipping { name email phone } } }";
 
 async fn seen(client: &Client, order: &str) -> Value {
@@ -51,7 +51,7 @@ async fn a_guest_is_exported_and_erased_by_an_order() {
     let before = seen(&nobody, &order).await;
     assert_eq!(before["shipping"]["email"], "gus-5f0c41@home.example", "{before:#}");
     assert_eq!(before["shipping"]["phone"], "+49 40 5550142", "{before:#}");
-    assert_eq!(before["customer"], Value::Null);
+    assert_eq!(before["customerId"], Value::Null);
     let number = before["number"].as_str().expect("a number");
     let name = gateway.database.name().to_owned();
     let person = |arguments: &[&str]| {
@@ -93,7 +93,7 @@ async fn a_guest_is_exported_and_erased_by_an_order() {
     let after = seen(&gateway.merchant(), &order).await;
     assert_eq!((&after["number"], &after["lines"]), (&before["number"], &before["lines"]));
     assert_eq!(after["shipping"], json!({ "name": "", "email": null, "phone": null }));
-    assert!(after["customer"].is_string(), "{after:#}");
+    assert!(after["customerId"].is_string(), "{after:#}");
     assert_eq!(seen(&nobody, &other).await["shipping"]["name"], "N. N.");
     let (code, _, said) = person(&["erase", "--order", number, "--yes"]);
     assert!(code == 2 && said.contains("its guest was erased"), "{said}");

@@ -35,6 +35,8 @@ const IDS_ALONE: [&str; 16] = [
     "DeletedVariant.sku",
     "Film.sku",
     "GenericProduct.sku",
+    // The subject of a token, who need not be a user of the social room.
+    "Order.customerId",
     "ProductVariant.sku",
     "RecordedClick.campaignId",
     "RecordedConversion.campaignId",

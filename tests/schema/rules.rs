@@ -24,7 +24,7 @@ fn types_of(schema: &ServiceDocument) -> Types<'_> {
 
 /// Fields of object types that are ids of something that isn't shown beside them: the thing's own key, a thing that is
 /// gone, or one that its caller may not see.
-const IDS_ALONE: [&str; 16] = [
+const IDS_ALONE: [&str; 17] = [
     "AdExplanation.campaignId",
     "AdPlacement.campaignId",
     "Album.sku",

@@ -593,54 +593,22 @@ async fn an_order_is_cancelled_before_its_goods_and_its_money_moved() {
     gateway.assert_sound().await;
 }
 
-/// Every command of a checkout is held back until the sweeps have finished or undone it, and only
-/// then reaches the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_worker_that_was_overtaken_changes_nothing() {
-    let base = Gateway::with(short_bounds).await;
-    open_shop(&base, 100).await;
-    let run = async |gateway: &Gateway, subject: &Subject| {
+    let flow = async |gateway: &Gateway, subject: &Subject| {
         let client = gateway.shopper(&subject.shopper);
-        try_checkout(&client, &subject.cart, &subject.purse, "op").await
-    };
-    let first = base.sibling_behind_proxy().await;
-    let proxy = first.proxy.as_ref().expect("a proxy");
-    let undisturbed = subject(&base, 0).await;
-    proxy.record();
-    assert_eq!(run(&first, &undisturbed).await["data"]["checkoutCart"]["__typename"], "Order");
-    settled(&first).await;
-    let commands = proxy.seen();
-
-    let mut slow = Vec::new();
-    for at in 0..commands.len() {
-        let gateway = base.sibling_behind_proxy().await;
-        let own = subject(&base, at + 1).await;
-        gateway.proxy.as_ref().expect("a proxy").cut(at, Cut::Hold);
-        let client = gateway.shopper(&own.shopper);
-        let (cart, purse) = (own.cart.clone(), own.purse.clone());
-        let call = tokio::spawn(async move { try_checkout(&client, &cart, &purse, "op").await });
-        gateway.proxy.as_ref().expect("a proxy").reached().await;
-        slow.push((at, gateway, own, call));
-    }
-    base.sweep().await;
-    base.assert_sound().await;
-    for (_, gateway, _, call) in &mut slow {
-        gateway.proxy.as_ref().expect("a proxy").release().await;
-        let answer = call.await.expect("a call");
-        let fine = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE"
+        let answer = try_checkout(&client, &subject.cart, &subject.purse, "op").await;
+        let is_fine = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE"
             || answer["data"]["checkoutCart"]["__typename"] == "Order";
-        assert!(fine, "{answer:#}");
-        settled(gateway).await;
-    }
-    base.sweep().await;
-    base.assert_sound().await;
-    for (at, _, own, _) in &slow {
-        let named = format!("held at {at}: {:?}", commands[*at]);
-        one_order_or_a_clean_refusal(&base, own, &named).await;
-    }
-    settled(&base).await;
-    base.sweep().await;
-    base.assert_sound().await;
+        assert!(is_fine, "{answer:#}");
+    };
+    let prepare = async |gateway: &Gateway, n| {
+        if n == 1 {
+            open_shop(gateway, 100).await;
+        }
+        subject(gateway, n).await
+    };
+    cuts::overtaken_everywhere(short_bounds, prepare, flow, one_order_or_a_clean_refusal).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -601,57 +601,22 @@ async fn cut_at_any_command_a_line_is_raised_once() {
     cut_at_any_command(&adjust_query(), input, ("PLACED", 550)).await;
 }
 
-/// Every command of a raise and of a cancellation is held back until the sweeps have finished or
-/// undone it, and only then reaches the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_worker_that_was_overtaken_gives_nothing_twice() {
-    let base = Gateway::with(short_bounds).await;
-    let patient = base.patient_sibling().await;
     let flows = [
         (cancel_query(), json!({}), ("CANCELLED", 350)),
         (adjust_query(), json!({ "sku": "a", "quantity": 5 }), ("PLACED", 550)),
     ];
-    let mut next = 0;
-    let mut slow = Vec::new();
     for (query, input, expected) in &flows {
-        next += 1;
-        let undisturbed = subject(&base, next).await;
-        let commands = cuts::sent(&patient, async |gateway| {
-            send(gateway, &undisturbed, query, input.clone()).await;
-        });
-        let commands = commands.await;
-        for (at, seen) in commands.iter().enumerate() {
-            next += 1;
-            let own = subject(&base, next).await;
-            let gateway = base.sibling_behind_proxy().await;
-            gateway.proxy.as_ref().expect("a proxy").cut(at, Cut::Hold);
-            let client = gateway.shopper(&own.shopper);
-            let mut input = input.clone();
-            input["orderId"] = json!(own.order);
-            input["idempotencyKey"] = json!("op");
-            let input = json!({ "input": input });
-            let query = query.clone();
-            let call = tokio::spawn(async move { client.send(&query, input).await });
-            gateway.proxy.as_ref().expect("a proxy").reached().await;
-            slow.push((format!("{seen:?}"), gateway, own, expected, call));
-        }
+        let flow = async |gateway: &Gateway, subject: &Subject| {
+            send(gateway, subject, query, input.clone()).await;
+        };
+        cuts::overtaken_everywhere(short_bounds, subject, flow, async |gateway, subject, named| {
+            flow(gateway, subject).await;
+            assert_stands(gateway, subject, *expected, named).await;
+        })
+        .await;
     }
-    base.sweep().await;
-    base.assert_sound().await;
-    for (_, gateway, _, _, call) in &mut slow {
-        gateway.proxy.as_ref().expect("a proxy").release().await;
-        let _answer_or_trouble = call.await.expect("a call");
-        settled(gateway).await;
-    }
-    base.sweep().await;
-    base.assert_sound().await;
-    for (n, (named, _, own, expected, _)) in slow.iter().enumerate() {
-        let (query, input, _) = if expected.0 == "PLACED" { &flows[1] } else { &flows[0] };
-        send(&base, own, query, input.clone()).await;
-        assert_stands(&base, own, **expected, &format!("{n}: {named}")).await;
-    }
-    base.sweep().await;
-    base.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,13 @@
 //! Cuts a flow at every command it sends, in every way, lets the sweeps run, and repeats it.
 
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, rc::Rc, time::Duration};
 
 use docgate::config::Config;
-use futures_util::{FutureExt, StreamExt, future::join_all, stream};
+use futures_util::{
+    FutureExt, StreamExt,
+    future::{FusedFuture, join_all},
+    stream,
+};
 
 use super::{
     Gateway, matrix,
@@ -187,6 +191,72 @@ pub async fn settled(gateway: &Gateway) {
     let _still_running =
         tokio::time::timeout(Duration::from_secs(3), gateway.app.tasks().wait()).await;
     gateway.app.tasks().reopen();
+}
+
+/// Runs `flow` once undisturbed to see what it sends; then once for every command on a subject of its own, where the
+/// command is held back until the sweeps have finished the flow or undone it, and only then reaches the server. The
+/// invariants must hold before and after it arrives. Then `judge` looks at each subject, with the command's place.
+pub async fn overtaken_everywhere<S>(
+    settings: impl Fn(&mut Config),
+    prepare: impl AsyncFn(&Gateway, usize) -> S,
+    flow: impl AsyncFn(&Gateway, &S),
+    judge: impl AsyncFn(&Gateway, &S, &str),
+) {
+    let base = Gateway::with(&settings).await;
+    let patient = base.patient_sibling().await;
+    let subject = prepare(&patient, 1).await;
+    let commands = sent(&patient, async |gateway| flow(gateway, &subject).await).await;
+    let mut held = Vec::new();
+    for at in 0..commands.len() {
+        let hold = async |again: usize| {
+            let subject = Rc::new(prepare(&patient, at + 2 + again * commands.len()).await);
+            let gateway = Rc::new(base.sibling_behind_proxy().await);
+            let proxy = gateway.proxy.as_ref().expect("a proxy");
+            proxy.cut(at, Cut::Hold);
+            let mut run = {
+                let (gateway, subject, flow) = (gateway.clone(), subject.clone(), &flow);
+                Box::pin(async move { flow(&gateway, &subject).await }.fuse())
+            };
+            let goes = async {
+                (&mut run).await;
+                // It may be held in what goes on behind the answer.
+                settled(&gateway).await;
+            };
+            let is_held = {
+                let mut reached = pin!(proxy.reached());
+                tokio::select! {
+                    () = &mut reached => true,
+                    () = goes => reached.now_or_never().is_some(),
+                }
+            };
+            is_held.then_some((subject, gateway, run))
+        };
+        let mut found = None;
+        for again in 0..TRIES {
+            found = hold(again).await;
+            if found.is_some() {
+                break;
+            }
+        }
+        held.push(found.unwrap_or_else(|| panic!("never came to its command {at}: {commands:#?}")));
+    }
+    base.sweep().await;
+    base.assert_sound().await;
+    for (_, gateway, run) in &mut held {
+        gateway.proxy.as_ref().expect("a proxy").release().await;
+        if !run.is_terminated() {
+            run.await;
+        }
+        settled(gateway).await;
+    }
+    base.sweep().await;
+    base.assert_sound().await;
+    for ((subject, ..), seen) in held.iter().zip(&commands) {
+        judge(&base, subject, &format!("held back: {seen:?}")).await;
+    }
+    settled(&base).await;
+    base.sweep().await;
+    base.assert_sound().await;
 }
 
 /// Whether the flow was cut: on a busy machine it may have run out of time before.

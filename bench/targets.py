@@ -242,8 +242,12 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         False,
     ),
     *(
-        (f"{what} : bare transaction", _ratio(work, MAIN, DOCGATE, TRANSACTIONS), 1.2, 2.0, "", True)
+        (f"{what} : {title}", _ratio(work, MAIN, DOCGATE, peer), floor, 2.0, "", True)
         for what, work in [("give gold", "giveGold"), ("pick up", "pickUp")]
+        for title, peer, floor in [
+            ("transaction with the same guarantees", ASSURED, 1.2),
+            ("bare transaction", TRANSACTIONS, None),
+        ]
     ),
     (
         "scenarios of one command, docgate : Node driver directly, each",

@@ -272,10 +272,13 @@ def works(shelf: Shelf) -> List[Work]:
     picks = [of({"character": character(one), "thing": pile})[1:-1] for one, _, pile in world.reach]
     picking = graphql(PICK, ["{", 0, ',"op":"', OP, '"}'], [Column(picks)], shelf.playing)
     picks_there = [of({"character": one, "place": place, "thing": pile}) for one, place, pile in world.reach]
+    as_given = ["{", 0, ',"by":"%s","op":"' % shop.SUBJECT, OP, '"}']
+    surely_given = Request(["/gold"], as_given, [Column([gift[1:-1] for gift in gifts_there])])
+    picks_by_key = [of({"character": one, "thing": pile})[1:-1] for one, _, pile in world.reach]
+    surely_picked = Request(["/pick"], as_given, [Column(picks_by_key)])
 
     columns = [Column([pair[1:-1] for pair in by_key])]
-    pieces = ["{", 0, ',"by":"%s","op":"' % shop.SUBJECT, OP, '"}']
-    assured = Request(["/transfer"], pieces, columns)
+    assured = Request(["/transfer"], as_given, columns)
 
     return [
         Work(
@@ -488,10 +491,13 @@ def works(shelf: Shelf) -> List[Work]:
             "giveGold",
             "Give gold",
             f"One of {len(world.characters):,} characters gives a piece of gold to another one at the same place. The peer does it in "
-            "one multi-document transaction with as few statements as it takes: two guarded updates, and a record.",
+            "one multi-document transaction: once with as few statements as it takes, which are two guarded updates and a record, and "
+            "once with the same guarantees (idempotency key, owner, both at one place, the limit of gold, versions, the same indexes, "
+            "and the character in the answer).",
             {
                 DOCGATE: lambda _: giving,
                 TRANSACTIONS: lambda _: Request(["/gold"], [0], [Column(gifts_there)]),
+                ASSURED: lambda _: surely_given,
             },
             [],
         ),
@@ -499,11 +505,13 @@ def works(shelf: Shelf) -> List[Work]:
             "pickUp",
             "Pick up",
             f"One of {len(world.characters):,} characters picks up a piece of the stack at its place, one of {game.PLACES}. The peer does "
-            "it in one multi-document transaction with as few statements as it takes: two guarded updates, and a record. It keeps no "
-            "copies of places.",
+            "it in one multi-document transaction: once with as few statements as it takes, which are two guarded updates and a record, "
+            "without copies of places, and once with the same guarantees. That one brings the copies of a place in its ten characters up "
+            "to date behind the answer, twice a second at most, as docgate does.",
             {
                 DOCGATE: lambda _: picking,
                 TRANSACTIONS: lambda _: Request(["/pick"], [0], [Column(picks_there)]),
+                ASSURED: lambda _: surely_picked,
             },
             [],
         ),

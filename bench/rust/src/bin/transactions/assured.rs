@@ -13,7 +13,7 @@ use mongodb::{
 };
 use serde::Deserialize;
 
-use super::{Line, begin, insert, status, step, together};
+use super::{Line, copy_with_indexes, insert, status, step, together};
 
 /// The account that receives the payments.
 const MERCHANT: &str = "merchant:EUR";
@@ -204,7 +204,7 @@ async fn answer(
     }
 }
 
-fn is_duplicate(error: &mongodb::error::Error) -> bool {
+pub fn is_duplicate(error: &mongodb::error::Error) -> bool {
     match error.kind.as_ref() {
         ErrorKind::Write(WriteFailure::WriteError(fault)) => fault.code == DUPLICATE_KEY,
         ErrorKind::Command(fault) => fault.code == DUPLICATE_KEY,
@@ -246,13 +246,7 @@ pub async fn router(database: Database) -> Result<Router> {
         ("carts", false),
         ("orders", false),
     ] {
-        let own = format!("sure_{name}");
-        begin(&database, &own, copied.then_some(name)).await?;
-        let indexes = database.collection::<Document>(name).list_indexes().await?;
-        let indexes: Vec<_> = indexes.try_collect().await?;
-        // All but that of `_id`, which is there.
-        let made = indexes.into_iter().filter(|index| index.keys.keys().ne(["_id"]));
-        database.collection::<Document>(&own).create_indexes(made).await?;
+        copy_with_indexes(&database, name, copied).await?;
     }
     let merchant =
         doc! { "_id": MERCHANT, "kind": "RECEIVING", "state": "OPEN", "balance": 0_i64, "v": 1 };

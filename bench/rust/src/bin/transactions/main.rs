@@ -1,14 +1,15 @@
 //! A transfer and a checkout as multi-document transactions, in collections of their own that begin as copies of
 //! docgate's: as few statements as it takes ([`bare`]), or with `GUARANTEES=docgate` what docgate guarantees too
-//! ([`assured`]).
+//! ([`assured`], and [`game`] for moves of the game).
 
 mod assured;
 mod bare;
+mod game;
 
 use std::{env, io};
 
 use axum::http::StatusCode;
-use futures_util::future::BoxFuture;
+use futures_util::{TryFutureExt as _, TryStreamExt as _, future::BoxFuture};
 use mongodb::{
     ClientSession, Database,
     bson::{Document, doc},
@@ -55,10 +56,15 @@ async fn insert(
 }
 
 /// The steps of one transaction.
-type Steps<T> = for<'a> fn(&'a Database, &'a mut ClientSession, &'a T) -> BoxFuture<'a, Result<()>>;
+type Steps<T, R> =
+    for<'a> fn(&'a Database, &'a mut ClientSession, &'a T) -> BoxFuture<'a, Result<R>>;
 
 /// Carries `steps` out together or not at all; what the server calls transient is done again.
-async fn together<T: Send + Sync>(database: &Database, asked: &T, steps: Steps<T>) -> Result<()> {
+async fn together<T: Send + Sync, R: Send>(
+    database: &Database,
+    asked: &T,
+    steps: Steps<T, R>,
+) -> Result<R> {
     let mut session = database.client().start_session().await?;
     session
         .start_transaction()
@@ -87,11 +93,26 @@ async fn begin(database: &Database, name: &str, copied: Option<&str>) -> Result<
     }
 }
 
+/// Makes the collection `sure_…` of docgate's collection anew, with its indexes.
+async fn copy_with_indexes(database: &Database, name: &str, with_documents: bool) -> Result<()> {
+    let own = format!("sure_{name}");
+    begin(database, &own, with_documents.then_some(name)).await?;
+    let indexes = database.collection::<Document>(name).list_indexes().await?;
+    let indexes: Vec<_> = indexes.try_collect().await?;
+    // All but that of `_id`, which is there.
+    let made = indexes.into_iter().filter(|index| index.keys.keys().ne(["_id"]));
+    database.collection::<Document>(&own).create_indexes(made).await.map(|_| ())
+}
+
 #[tokio::main]
 async fn main() -> io::Result<()> {
     let database = docgate_bench::database().await?;
     let router = match env::var("GUARANTEES").as_deref() {
-        Ok("docgate") => assured::router(database).await,
+        Ok("docgate") => {
+            assured::router(database.clone())
+                .and_then(|router| game::router(database).map_ok(|game| router.merge(game)))
+                .await
+        }
         _ => bare::router(database).await,
     };
     docgate_bench::serve(router.map_err(io::Error::other)?).await

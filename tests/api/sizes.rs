@@ -146,6 +146,35 @@ async fn many_errors_are_told_with_what_is_there() {
     assert_eq!(data["none18"], json!(vec![Value::Null; 100]));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn each_response_of_a_subscription_has_the_limit() {
+    let gateway = Gateway::with(|config| config.max_response_bytes = 1_500).await;
+    stocked(&gateway, "a", 250, 1).await;
+    let receive = async || {
+        let receive =
+            "mutation { receiveStock(input: { sku: \"a\", quantity: 1 }) { __typename } }";
+        let received = gateway.merchant().field(receive, json!({})).await;
+        assert_eq!(received["__typename"], "Stock", "{received:#}");
+    };
+    let query = |count: usize| {
+        let names = names("sku", count);
+        format!("subscription($sku: ID!) {{ stockChanged(sku: $sku) {{ available {names} }} }}")
+    };
+    // Together they are larger.
+    let mut events = gateway.anonymous().follow(&query(60), json!({ "sku": "a" })).await;
+    for available in 1..5 {
+        let event = events.next().await;
+        assert_eq!(event["data"]["stockChanged"]["available"], available, "{event:#}");
+        receive().await;
+    }
+    let mut events = gateway.anonymous().events(&query(99), json!({ "sku": "a" })).await;
+    let (_, event) = events.event().await.expect("an event");
+    assert_eq!(event["errors"][0]["extensions"]["limit"], "max_response_bytes", "{event:#}");
+    assert!(event["data"].is_null(), "{event:#}");
+    let (name, _) = events.event().await.expect("an event");
+    assert_eq!((name.as_str(), events.event().await), ("complete", None));
+}
+
 /// A subscription whose document is that long.
 fn subscription(bytes: usize) -> String {
     let text = "subscription($sku: ID!) { stockChanged(sku: $sku) { available } } #";

@@ -1,10 +1,14 @@
 //! How much one request can get, and how much a client can have the gateway keep.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use mongodb::bson::{Document, doc};
 use reqwest::{Method, header::ACCEPT};
 use serde_json::{Value, json};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpSocket, TcpStream},
+};
 
 use crate::{
     shop::stocked,
@@ -173,6 +177,51 @@ async fn each_response_of_a_subscription_has_the_limit() {
     assert!(event["data"].is_null(), "{event:#}");
     let (name, _) = events.event().await.expect("an event");
     assert_eq!((name.as_str(), events.event().await), ("complete", None));
+}
+
+/// A client that asks for the response and doesn't read it.
+async fn unread(gateway: &Gateway, body: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4_096).expect("a buffer");
+    let mut stream = socket.connect(gateway.address).await.expect("a connection");
+    let head = "POST /graphql HTTP/1.1\r\nhost: a.example\r\ncontent-type: application/json";
+    let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).await.expect("sent");
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_clients_leave_unread_is_limited() {
+    // A quarter is one large response.
+    let gateway = Gateway::with(|config| config.max_unsent_bytes = 8 << 20).await;
+    let skus: Vec<String> = (0..100).map(|at| format!("sku-{at:02}")).collect();
+    stocks(&gateway, &skus).await;
+    let ids = serde_json::to_string(&skus).expect("JSON");
+    let long = names("sku", 99).replace("name", &"n".repeat(240));
+    let query = format!("{{ stocks(skus: {ids}) {{ {long} }} }}");
+    let body = json!({ "query": query }).to_string();
+    let url = gateway.anonymous().url;
+    let ask = async |body: &str| {
+        let request = http().post(&url).header("content-type", "application/json");
+        let answer = request.body(body.to_owned()).send().await.expect("an answer");
+        let status = answer.status().as_u16();
+        (status, answer.bytes().await.expect("a body").len())
+    };
+    let becomes = async |expected: u16| {
+        for _ in 0..100 {
+            if ask(&body).await.0 == expected {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("no answer with {expected}");
+    };
+    assert!(ask(&body).await.1 > 2 << 20);
+    let held = unread(&gateway, &body).await;
+    becomes(429).await;
+    assert_eq!(ask(&json!({ "query": "{ __typename }" }).to_string()).await.0, 200);
+    drop(held);
+    becomes(200).await;
 }
 
 /// A subscription whose document is that long.

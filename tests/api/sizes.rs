@@ -179,14 +179,14 @@ async fn each_response_of_a_subscription_has_the_limit() {
     assert_eq!((name.as_str(), events.event().await), ("complete", None));
 }
 
-/// A client that asks for the response and doesn't read it.
+/// A client that asks for the response several times, more than the system holds for it, and reads nothing.
 async fn unread(gateway: &Gateway, body: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4_096).expect("a buffer");
     let mut stream = socket.connect(gateway.address).await.expect("a connection");
     let head = "POST /graphql HTTP/1.1\r\nhost: a.example\r\ncontent-type: application/json";
     let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-    stream.write_all(request.as_bytes()).await.expect("sent");
+    stream.write_all(request.repeat(3).as_bytes()).await.expect("sent");
     stream
 }
 

@@ -10,7 +10,7 @@ use upstream::{ContextSelectionSet, Value};
 
 /// The bytes that the response of a request may still have; data of the request. Keys, values and errors count. Beyond the
 /// limit no field below the root is resolved any more, and no error is kept: the response isn't complete, and can't be
-/// sent.
+/// sent. The responses of a subscription are made one after the other, and have the budget one after the other.
 #[derive(Debug)]
 pub struct Budget {
     limit: usize,
@@ -33,6 +33,11 @@ impl Budget {
     /// Whether the response has become too large.
     pub fn is_exceeded(&self) -> bool {
         self.left.load(Relaxed) < 0
+    }
+
+    /// Allows the next response of a subscription as many bytes as the one before.
+    pub fn renew(&self) {
+        self.left.store(signed(self.limit), Relaxed);
     }
 
     fn charge(&self, bytes: usize) {

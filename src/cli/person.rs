@@ -1,12 +1,13 @@
 //! `docgate person`.
 
+mod guests;
 mod output;
 
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
 
-use self::output::Output;
+use self::{guests::Guest, output::Output};
 use super::{
     failure::Failure,
     logging,
@@ -15,12 +16,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::{
-        carts::CartDocument,
-        orders::{OrderDocument, operations as orders},
-        persons::{self, Count, Erased},
-    },
-    mongo::Stored as _,
+    domains::persons::{self, Count, Erased},
 };
 
 /// Export or erase what docgate holds of one person
@@ -63,16 +59,12 @@ impl Whom {
         self.subject.as_deref().map_or(Ok(""), checked)
     }
 
-    /// The order that was given, with what stands for its guest as a subject.
-    async fn guest(&self, app: &App) -> Result<Option<(OrderDocument, String)>, Failure> {
-        let Some(named) = &self.order else { return Ok(None) };
-        let order = orders::order_named(app, named).await?;
-        let order = order.ok_or_else(|| Failure::usage(format!("there is no order {named}")))?;
-        let Some(guest) = orders::guest_of(app, &order) else {
-            let sentence = format!("order {named} isn't a guest's, or its guest was erased");
-            return Err(Failure::usage(sentence).with_hint("name a customer by subject"));
-        };
-        Ok(Some((order, guest)))
+    /// The guest of the order that was given.
+    async fn guest(&self, app: &App) -> Result<Option<Guest>, Failure> {
+        match &self.order {
+            Some(named) => Guest::of(app, named).await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 
@@ -126,8 +118,8 @@ impl Export {
         let exported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::database_is_in_use(&app).await?;
-            if let Some((order, _)) = self.whom.guest(&app).await? {
-                output.write_order(&order)?;
+            if let Some(guest) = self.whom.guest(&app).await? {
+                output.write_guest(&guest)?;
                 return output.finish();
             }
             persons::export(&app, subject, |room, collection, field, value| {
@@ -218,7 +210,7 @@ impl Erase {
             let guest = self.whom.guest(&app).await?;
             if self.dry_run {
                 let counts = match &guest {
-                    Some(_) => of_guest(),
+                    Some(guest) => guest.counts(),
                     None => persons::look(&app, subject).await?,
                 };
                 print(&counts, "would be erased or changed");
@@ -229,14 +221,14 @@ impl Erase {
                 return Ok(true);
             }
             app.refresh_versions().await?;
-            if let Some((order, guest)) = &guest
-                && !orders::name_guest(&app, order, guest).await?
+            if let Some(guest) = &guest
+                && !guest.name(&app).await?
             {
                 terminal::say("unfinished: the order's checkout isn't complete yet");
                 terminal::say(REPEAT);
                 return Ok(false);
             }
-            let subject = guest.as_ref().map_or(subject, |(_, guest)| guest.as_str());
+            let subject = guest.as_ref().map_or(subject, |guest| guest.subject.as_str());
             let erased = persons::erase(&app, subject, self.keep_files).await?;
             app.tasks().close();
             app.tasks().wait().await;
@@ -246,12 +238,6 @@ impl Erase {
         });
         Ok(if done.await? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
-}
-
-/// What an erasure of a guest changes: the order, and the cart that was checked out.
-fn of_guest() -> Vec<Count> {
-    let one = |collection: &str| Count { collection: collection.to_owned(), found: 1 };
-    vec![one(OrderDocument::COLLECTION), one(CartDocument::COLLECTION)]
 }
 
 /// What to do about an erasure that has to wait.

@@ -10,6 +10,7 @@ use axum::{
     response::Response as HttpResponse,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -23,6 +24,7 @@ use super::{
     received_bytes::ReceivedBytes,
     requests::{REQUEST_ID, request_id},
     response_writer::serialized,
+    shares::Client,
     uploads,
 };
 use crate::{
@@ -68,7 +70,7 @@ enum Answer {
 }
 
 struct Whole {
-    body: Vec<u8>,
+    body: Bytes,
     status: StatusCode,
     caching: HeaderValue,
 }
@@ -118,6 +120,9 @@ impl Exchange {
                     answers.push(answer.body);
                 }
                 let body = [b"[".as_slice(), &answers.join(b",".as_slice()), b"]"].concat();
+                // The whole is counted instead of its parts.
+                drop(answers);
+                let body = self.counted(client, body.into(), true)?;
                 Ok(Answer::Whole(Whole { body, status: StatusCode::OK, caching: NO_STORE }))
             }
         }
@@ -204,18 +209,35 @@ impl Exchange {
             self.is_operation = true;
             return Ok(Answer::Stream(respond(&self.edge, answers, caller, client)));
         }
-        let max_age = prepared.max_age();
+        let (max_age, is_mutation) = (prepared.max_age(), prepared.is_mutation());
         ready.prepared.respond_as_text();
         self.is_operation = true;
         let executed = self.edge.execute(ready, &self.id, is_explained).await;
         let (response, cost) = executed.map_err(with_status)?;
         let mut answer = self.serialized(&response, cost);
+        answer.body = self.counted(client, answer.body, is_mutation)?;
         if let Some(max_age) = max_age
             && response.errors.is_empty()
         {
             answer.caching = cache_control(max_age, caller);
         }
         Ok(Answer::Whole(answer))
+    }
+
+    /// The body of a response, which is counted until the client has taken it.
+    fn counted(
+        &self,
+        client: Client,
+        body: Bytes,
+        may_have_changed: bool,
+    ) -> Result<Bytes, ErrorResponse> {
+        self.edge.limits.unsent.counted(client, body).map_err(|reached| {
+            with_status(if may_have_changed {
+                Error::unavailable("the response is one of too many that weren't taken yet")
+            } else {
+                reached.into()
+            })
+        })
     }
 
     /// Serialises a response.
@@ -227,7 +249,7 @@ impl Exchange {
             _ => StatusCode::OK,
         };
         match serialized(response, is_executed, cost) {
-            Ok(body) => Whole { body, status, caching: NO_STORE },
+            Ok(body) => Whole { body: body.into(), status, caching: NO_STORE },
             Err(fault) => {
                 tracing::error!(
                     event = "response_serialization_failed",
@@ -235,7 +257,7 @@ impl Exchange {
                     %fault,
                     "a response could not be serialised"
                 );
-                let (status, body) = (StatusCode::INTERNAL_SERVER_ERROR, Vec::new());
+                let (status, body) = (StatusCode::INTERNAL_SERVER_ERROR, Bytes::new());
                 Whole { body, status, caching: NO_STORE }
             }
         }

@@ -11,7 +11,10 @@ use axum::http::HeaderMap;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::shares::{Client, Clients, Permit, Shares};
+use super::{
+    shares::{Client, Clients, Permit, Shares},
+    unsent::Unsent,
+};
 use crate::{config::Config, error::Error, graphql::requester::Requester};
 
 /// Interval in which the rates of inactive clients are removed.
@@ -58,6 +61,8 @@ pub(super) struct Limits {
     resizers: Resizers,
     /// Bytes of requests that were received and not yet finished.
     received: Arc<Shares>,
+    /// Bytes of responses that aren't sent yet.
+    pub(super) unsent: Unsent,
     /// Time limit of a request.
     pub(super) time: Duration,
     /// Time limit for receiving a body.
@@ -82,6 +87,7 @@ impl Limits {
             resizes: shares(config.max_resizes),
             resizers: Resizers::of(config),
             received: shares(config.max_received_bytes),
+            unsent: Unsent::of(config),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),
             transfer: Duration::from_secs(config.asset_transfer_seconds),

@@ -32,6 +32,7 @@ mod server;
 mod shop;
 mod traces;
 mod trusted_documents;
+mod unsent;
 mod uploads;
 mod variables;
 

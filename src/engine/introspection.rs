@@ -19,6 +19,8 @@ const MAX_NESTED: usize = 2;
 const OTHERS: [&str; 3] = ["args", "enumValues", "directives"];
 /// Maximum number of lists, under any names. The query of GraphiQL and of code generators has nine.
 const MAX_LISTS: usize = 20;
+/// Maximum number of aliases. Each is repeated for all elements of a list, and tools use none.
+const MAX_ALIASES: usize = 10;
 /// Name of the limit.
 const LIMIT: &str = "introspection";
 
@@ -30,12 +32,13 @@ pub(super) fn check(
     fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
     below: &SelectionSet,
 ) -> Result<(), Error> {
-    Lists { fragments, count: 0 }.check(below, 0)
+    Lists { fragments, count: 0, aliases: 0 }.check(below, 0)
 }
 
 struct Lists<'a> {
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
     count: usize,
+    aliases: usize,
 }
 
 impl Lists<'_> {
@@ -46,6 +49,7 @@ impl Lists<'_> {
                     let name = field.node.name.node.as_str();
                     let is_of_types = OF_TYPES.contains(&name);
                     self.count += usize::from(is_of_types || OTHERS.contains(&name));
+                    self.aliases += usize::from(field.node.alias.is_some());
                     let nested = nested + usize::from(is_of_types);
                     if nested > MAX_NESTED {
                         let reason =
@@ -54,6 +58,11 @@ impl Lists<'_> {
                     }
                     if self.count > MAX_LISTS {
                         let reason = format!("asks for more than {MAX_LISTS} lists of the schema");
+                        return Err(too_complex(LIMIT, reason));
+                    }
+                    if self.aliases > MAX_ALIASES {
+                        let reason =
+                            format!("has more than {MAX_ALIASES} aliases in introspection");
                         return Err(too_complex(LIMIT, reason));
                     }
                     self.check(&field.node.selection_set.node, nested)?;
@@ -100,12 +109,15 @@ mod tests {
         ] {
             assert!(checked(text).is_ok(), "{text}");
         }
-        let many = "a: fields { name } ".repeat(MAX_LISTS);
+        let many = "fields { name } ".repeat(MAX_LISTS);
+        let aliases = "a: name ".repeat(MAX_ALIASES);
+        assert!(checked(&format!("{{ __schema {{ types {{ {aliases} }} }} }}")).is_ok());
         for text in [
             "{ __schema { types { possibleTypes { interfaces { name } } } } }",
             "{ __schema { types { ...a } } } fragment a on __Type { fields { type { ...b } } }
              fragment b on __Type { ... { inputFields { name } } }",
             &format!("{{ __schema {{ types {{ {many} }} }} }}"),
+            &format!("{{ __schema {{ types {{ b: kind {aliases} }} }} }}"),
         ] {
             assert!(checked(text).is_err(), "{text}");
         }

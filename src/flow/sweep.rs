@@ -147,8 +147,10 @@ impl Sweep {
             let end = found.iter().filter_map(|item| at(item, from)).max();
             self.each(Ok(found), &name, &mut finish).await;
             match end {
-                // A page whose items all have one time would be read again for ever.
                 Some(end) if is_full && end > from => from = end,
+                // A page whose items all have one time would be read again for ever. If more items have this time, a later pass
+                // reads them, once those before them are finished. Those behind them don't wait for that.
+                Some(end) if is_full => from = DateTime::from_millis(end.timestamp_millis() + 1),
                 _ => return,
             }
             if since.elapsed() >= self.time {
@@ -236,6 +238,12 @@ mod tests {
         }
         // Another list has a place of its own.
         assert_eq!(places.take("room: others"), None);
+    }
+
+    #[tokio::test]
+    async fn items_of_one_time_that_stay_dont_hold_up_those_behind() {
+        let seen = pass(&Arc::default(), Duration::MAX, &[1, 1, 1, 2, 3]).await;
+        assert_eq!(seen, of_millis(&[1, 1, 1, 1, 2, 3, 3]));
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
 
 use async_graphql::{
     ContextSelectionSet, Name, OutputType, Positioned, ServerResult, Value, parser::types::Field,
-    registry::Registry,
+    registry::Registry, size::Budget,
 };
 use bytes::Bytes;
 
@@ -101,7 +101,9 @@ impl<T: OutputType> OutputType for Shared<T> {
         }
         let value = self.0.object.resolve(context, field).await?;
         let has_errors = context.query_env.errors.lock().is_ok_and(|errors| !errors.is_empty());
-        if let (Value::Binary(text), false) = (&value, has_errors) {
+        // Of a response that is too large the rest wasn't resolved.
+        let is_cut = context.data_opt::<Arc<Budget>>().is_some_and(|budget| budget.is_exceeded());
+        if let (Value::Binary(text), false) = (&value, has_errors || is_cut) {
             self.keep(shape, key, text);
         }
         Ok(value)
@@ -180,6 +182,21 @@ mod tests {
             counted(query, shape).await;
         }
         assert_ne!(counted(query, 29).await, counted(query, 29).await);
+    }
+
+    #[tokio::test]
+    async fn what_is_cut_is_not_shared() {
+        let root = Root(Shared::new(Counted::default()));
+        let schema = Schema::new(Query, EmptyMutation, root);
+        let query = "subscription { counted { resolved again: resolved more: resolved } }";
+        let budget = Budget::of(20);
+        let request = Request::new(query).data(Shape([1; 32])).data(Arc::clone(&budget));
+        let cut = schema.execute_stream(text::requested(request)).next().await;
+        assert!(cut.is_some() && budget.is_exceeded());
+        let mut json = Vec::new();
+        text::write(&asked(&schema, query, 1).await.data, &mut json);
+        let json = String::from_utf8(json).expect("text");
+        assert!(json.contains("again") && json.contains("more"), "{json}");
     }
 
     #[tokio::test]

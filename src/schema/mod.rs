@@ -110,8 +110,8 @@ impl GatewaySchema {
         (if is_validated { &self.fast } else { &self.strict }, request, operation)
     }
 
-    /// Executes an operation of any type. A subscription yields responses until it ends. Parts of the responses can be
-    /// [text](async_graphql::text::write).
+    /// Executes an operation of any type. A subscription yields responses until it ends, at the latest with a response that has
+    /// become too large. Parts of the responses can be [text](async_graphql::text::write).
     pub fn execute_stream(
         &self,
         prepared: Prepared,
@@ -124,16 +124,27 @@ impl GatewaySchema {
             };
             let is_static = prepared.operation().is_some_and(PreparedOperation::is_static);
             let shape = prepared.operation().map(|operation| operation.shape(&prepared.request));
-            let (library, mut request, operation) = schema.for_library(prepared);
+            let (library, request, operation) = schema.for_library(prepared);
+            let budget = Budget::of(schema.limits().response);
+            let mut request = request.data(Arc::clone(&budget));
             if let Some(shape) = shape {
                 request = request.data(Shape(shape));
             }
             if is_static {
                 request = text::requested(request);
             }
-            let responses = library.execute_stream(request);
-            let complete = move |response| schema.complete(operation.as_ref(), response, false);
-            responses.map(complete).boxed()
+            let mut responses = library.execute_stream(request);
+            async_stream::stream! {
+                while let Some(response) = responses.next().await {
+                    let is_too_large = budget.is_exceeded();
+                    yield schema.complete_within(&budget, operation.as_ref(), response, false);
+                    if is_too_large {
+                        return;
+                    }
+                    budget.renew();
+                }
+            }
+            .boxed()
         };
         stream::once(responses).flatten()
     }

@@ -1,10 +1,14 @@
 //! How much one request can get, and how much a client can have the gateway keep.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use mongodb::bson::{Document, doc};
 use reqwest::{Method, header::ACCEPT};
 use serde_json::{Value, json};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpSocket, TcpStream},
+};
 
 use crate::{
     shop::stocked,
@@ -144,6 +148,80 @@ async fn many_errors_are_told_with_what_is_there() {
     assert_eq!(data["stocks"][99]["sku"], "sku-99");
     assert_eq!(data["stocks"][99].get("name0049"), Some(&Value::Null));
     assert_eq!(data["none18"], json!(vec![Value::Null; 100]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_response_of_a_subscription_has_the_limit() {
+    let gateway = Gateway::with(|config| config.max_response_bytes = 1_500).await;
+    stocked(&gateway, "a", 250, 1).await;
+    let receive = async || {
+        let receive =
+            "mutation { receiveStock(input: { sku: \"a\", quantity: 1 }) { __typename } }";
+        let received = gateway.merchant().field(receive, json!({})).await;
+        assert_eq!(received["__typename"], "Stock", "{received:#}");
+    };
+    let query = |count: usize| {
+        let names = names("sku", count);
+        format!("subscription($sku: ID!) {{ stockChanged(sku: $sku) {{ available {names} }} }}")
+    };
+    // Together they are larger.
+    let mut events = gateway.anonymous().follow(&query(60), json!({ "sku": "a" })).await;
+    for available in 1..5 {
+        let event = events.next().await;
+        assert_eq!(event["data"]["stockChanged"]["available"], available, "{event:#}");
+        receive().await;
+    }
+    let mut events = gateway.anonymous().events(&query(99), json!({ "sku": "a" })).await;
+    let (_, event) = events.event().await.expect("an event");
+    assert_eq!(event["errors"][0]["extensions"]["limit"], "max_response_bytes", "{event:#}");
+    assert!(event["data"].is_null(), "{event:#}");
+    let (name, _) = events.event().await.expect("an event");
+    assert_eq!((name.as_str(), events.event().await), ("complete", None));
+}
+
+/// A client that asks for the response several times, more than the system holds for it, and reads nothing.
+async fn unread(gateway: &Gateway, body: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4_096).expect("a buffer");
+    let mut stream = socket.connect(gateway.address).await.expect("a connection");
+    let head = "POST /graphql HTTP/1.1\r\nhost: a.example\r\ncontent-type: application/json";
+    let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.repeat(3).as_bytes()).await.expect("sent");
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_clients_leave_unread_is_limited() {
+    // A quarter is one large response.
+    let gateway = Gateway::with(|config| config.max_unsent_bytes = 8 << 20).await;
+    let skus: Vec<String> = (0..100).map(|at| format!("sku-{at:02}")).collect();
+    stocks(&gateway, &skus).await;
+    let ids = serde_json::to_string(&skus).expect("JSON");
+    let long = names("sku", 99).replace("name", &"n".repeat(240));
+    let query = format!("{{ stocks(skus: {ids}) {{ {long} }} }}");
+    let body = json!({ "query": query }).to_string();
+    let url = gateway.anonymous().url;
+    let ask = async |body: &str| {
+        let request = http().post(&url).header("content-type", "application/json");
+        let answer = request.body(body.to_owned()).send().await.expect("an answer");
+        let status = answer.status().as_u16();
+        (status, answer.bytes().await.expect("a body").len())
+    };
+    let becomes = async |expected: u16| {
+        for _ in 0..100 {
+            if ask(&body).await.0 == expected {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("no answer with {expected}");
+    };
+    assert!(ask(&body).await.1 > 2 << 20);
+    let held = unread(&gateway, &body).await;
+    becomes(429).await;
+    assert_eq!(ask(&json!({ "query": "{ __typename }" }).to_string()).await.0, 200);
+    drop(held);
+    becomes(200).await;
 }
 
 /// A subscription whose document is that long.

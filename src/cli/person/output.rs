@@ -8,9 +8,10 @@ use std::{
 
 use mongodb::bson::{Document, RawDocumentBuf};
 
+use super::guests::Guest;
 use crate::{
     cli::{export::ext_json, failure::Failure, private_files},
-    domains::orders::OrderDocument,
+    domains::{carts::CartDocument, orders::OrderDocument},
     mongo::{Stored as _, expression::stored_fields},
 };
 
@@ -69,9 +70,14 @@ impl Output {
             .map_err(|fault| unwritten(&self.name, &fault))
     }
 
-    /// Writes the order of a guest. Its cart has nothing of a person that the order doesn't have.
-    pub(super) fn write_order(&mut self, order: &OrderDocument) -> Result<(), Failure> {
-        self.write("orders", OrderDocument::COLLECTION, "_id", &stored_fields(order))
+    /// Writes what is held of a guest.
+    pub(super) fn write_guest(&mut self, Guest { order, cart, .. }: &Guest) -> Result<(), Failure> {
+        if !order.deleted {
+            self.write("orders", OrderDocument::COLLECTION, "_id", &stored_fields(order))?;
+        }
+        cart.iter().try_for_each(|cart| {
+            self.write("carts", CartDocument::COLLECTION, "_id", &stored_fields(cart))
+        })
     }
 
     /// Writes what is still buffered. Returns the number of lines.

@@ -9,15 +9,22 @@ use crate::{
 
 /// Begins the erasure of a person, or finds the one that has begun.
 pub(super) async fn begin(app: &App, subject: &str) -> Result<ErasureDocument> {
-    let erasures = app.collection::<ErasureDocument>();
-    let id = app.ids().derived(&["erasure", subject]);
-    let at = app.begin().await?.now();
-    let new = ErasureDocument { id: id.clone(), pseudonym: app.ids().random(), at, v: Version };
-    if erasures.insert(new.clone()).await.decided()?.is_some() {
+    let (id, at) = (id(app, subject), app.begin().await?.now());
+    let new = ErasureDocument { id, pseudonym: app.ids().random(), at, v: Version };
+    if app.collection().insert(new.clone()).await.decided()?.is_some() {
         return Ok(new);
     }
-    let begun = erasures.get_settled(&id).await?;
+    let begun = begun(app, subject).await?;
     begun.ok_or_else(|| Error::unavailable("another run has just finished the erasure"))
+}
+
+/// The erasure of a person that has begun and isn't finished.
+pub(super) async fn begun(app: &App, subject: &str) -> Result<Option<ErasureDocument>> {
+    app.collection().get_settled(&id(app, subject)).await
+}
+
+fn id(app: &App, subject: &str) -> String {
+    app.ids().derived(&["erasure", subject])
 }
 
 /// Notes that nothing is left to be erased.

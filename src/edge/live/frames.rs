@@ -29,7 +29,7 @@ pub(super) const STOPPING: End = End::close(1001, "Going away");
 const BAD_FRAME: End = End::close(1002, "Protocol error");
 const NOT_TEXT: End = End::close(1007, "Not UTF-8");
 const TOO_BIG: u16 = 1009;
-const TOO_MANY_BYTES: End = End::close(1013, "Too many bytes are held, try again later");
+pub(super) const TOO_MANY_BYTES: End = End::close(1013, "Too many bytes are held, try again later");
 pub(super) const TOO_MANY_CONNECTIONS: End =
     End::close(1013, "Too many connections, try again later");
 pub(super) const TOO_MANY_OPERATIONS: End =

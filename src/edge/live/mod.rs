@@ -133,20 +133,23 @@ async fn token_ended(until: Option<Duration>) {
 }
 
 /// A streamed body. `heartbeat` is sent whenever no other data were sent for the heartbeat interval. The body holds
-/// the permit of the connection until it is dropped.
+/// the permit of the connection until it is dropped. It ends before a chunk that exceeds what the client may leave untaken.
 fn body(
-    live: &Live,
-    permit: Permit,
+    edge: &Edge,
+    (client, permit): (Client, Permit),
     heartbeat: &'static str,
     chunks: impl Stream<Item = String> + Send + 'static,
 ) -> Body {
-    let interval = live.ping;
+    let (interval, unsent) = (edge.live.ping, edge.limits.unsent.clone());
     Body::from_stream(async_stream::stream! {
         let _permit = permit;
         let mut chunks = pin!(chunks);
         loop {
             let chunk = match timeout(interval, chunks.next()).await {
-                Ok(Some(chunk)) => Bytes::from(chunk),
+                Ok(Some(chunk)) => match unsent.counted(client, chunk.into()) {
+                    Ok(chunk) => chunk,
+                    Err(_reached) => return,
+                },
                 Ok(None) => return,
                 Err(_elapsed) => Bytes::from_static(heartbeat.as_bytes()),
             };

@@ -44,7 +44,7 @@ pub(in crate::edge) fn respond(
         (CACHE_CONTROL.as_str(), "no-cache, no-transform"),
         ("x-accel-buffering", "no"),
     ];
-    (head, body(&edge.live, permit, HEARTBEAT, chunks)).into_response()
+    (head, body(edge, (client, permit), HEARTBEAT, chunks)).into_response()
 }
 
 /// A part other than a heartbeat.

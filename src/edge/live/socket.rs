@@ -28,7 +28,8 @@ use super::{
     client_timeout,
     frames::{
         End, FORBIDDEN, INIT_TIMEOUT, NO_PROTOCOL, SECOND_INIT, STOPPING, TOKEN_ENDED,
-        TOO_MANY_CONNECTIONS, TOO_MANY_OPERATIONS, UNAUTHORIZED, close, read, release,
+        TOO_MANY_BYTES, TOO_MANY_CONNECTIONS, TOO_MANY_OPERATIONS, UNAUTHORIZED, close, read,
+        release,
     },
     messages::{self, ClientMessage, PROTOCOLS, Protocol, bearer, was_rejected},
     origin::origin_is_allowed,
@@ -106,6 +107,7 @@ async fn serve(edge: Edge, mut socket: WebSocket, protocol: Option<Protocol>, pe
         socket: &mut socket,
         protocol,
         address,
+        client,
         received,
         caller: None,
         token_ended: Box::pin(std::future::pending()),
@@ -127,6 +129,7 @@ struct Session<'a> {
     socket: &'a mut WebSocket,
     protocol: Protocol,
     address: IpAddr,
+    client: Client,
     received: Option<Arc<ReceivedBytes>>,
     /// The caller, once the connection is acknowledged.
     caller: Option<Caller>,
@@ -264,10 +267,12 @@ impl Session<'_> {
 
     /// Sends a response, and with it those that are ready by then, in one write.
     async fn send_responses(&mut self, first: OperationResponse) -> Result<(), End> {
-        let (mut next, mut bytes) = (Some(first), 0);
+        let (mut next, mut bytes, mut held) = (Some(first), 0, Vec::new());
         while let Some(response) = next {
             let text = self.message(response);
             bytes += text.len();
+            let permit = self.edge.limits.unsent.hold(self.client, text.len());
+            held.extend(permit.map_err(|_reached| TOO_MANY_BYTES)?);
             self.feed(Message::Text(text.into())).await?;
             next = None;
             if bytes < WRITE {
@@ -278,7 +283,9 @@ impl Session<'_> {
                 }
             }
         }
-        self.flush().await
+        let flushed = self.flush().await;
+        drop(held);
+        flushed
     }
 
     /// The message with a response, or about the end of its operation.

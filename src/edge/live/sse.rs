@@ -40,7 +40,7 @@ pub(in crate::edge) fn respond(
     });
     // Some browsers ignore a response until its first byte arrives.
     let chunks = futures_util::stream::iter([HEARTBEAT.to_owned()]).chain(chunks);
-    event_stream(body(&edge.live, permit, HEARTBEAT, chunks))
+    event_stream(body(edge, (client, permit), HEARTBEAT, chunks))
 }
 
 /// The event with a response.

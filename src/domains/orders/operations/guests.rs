@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{domains::carts, graphql::prelude::*};
 
-/// The order with this number or global id, unless it was deleted.
+/// The order with this number or global id. One that was deleted has nothing of the guest, and names the cart.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
@@ -16,14 +16,13 @@ pub async fn order_named(app: &App, name: &str) -> Result<Option<OrderDocument>>
         None => input::id(NodeKind::ORDER, name).ok(),
     };
     let Some(id) = id else { return Ok(None) };
-    Ok(store::orders(app).get_settled(&id).await?.filter(|order| !order.deleted))
+    store::orders(app).get_settled(&id).await
 }
 
 /// The subject that stands for the guest of the order while an erasure runs. It is derived from the order's id, so a repeat
-/// has the same one, and nobody has a token with it. `None` if the order has another owner.
-pub fn guest_of(app: &App, order: &OrderDocument) -> Option<String> {
-    let guest = app.ids().derived(&["guest", &order.id]);
-    order.owner.as_deref().is_none_or(|owner| owner == guest).then_some(guest)
+/// has the same one, and nobody has a token with it.
+pub fn guest_of(app: &App, order: &OrderDocument) -> String {
+    app.ids().derived(&["guest", &order.id])
 }
 
 /// Makes the guest the owner of the order and of its cart, so that an erasure finds both. It may be repeated. Returns `false`
@@ -34,5 +33,5 @@ pub fn guest_of(app: &App, order: &OrderDocument) -> Option<String> {
 pub async fn name_guest(app: &App, order: &OrderDocument, guest: &str) -> Result<bool> {
     // The cart first: as long as its checkout isn't complete, its flow could write the order again.
     Ok(carts::operations::name_guest(app, &order.cart_id, guest).await?
-        && store::name_guest(app, &order.id, guest).held().await?)
+        && (order.deleted || store::name_guest(app, &order.id, guest).held().await?))
 }

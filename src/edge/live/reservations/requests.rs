@@ -1,7 +1,5 @@
 //! The requests that reserve and open a stream, and that start and stop operations on it.
 
-use std::sync::Arc;
-
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -60,12 +58,12 @@ async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, ErrorResponse> {
 async fn open(edge: Edge, head: &Parts) -> Result<Response, ErrorResponse> {
     let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
-    let permit = edge.live.admit(edge.client(&caller, head))?;
+    let client = edge.client(&caller, head);
+    let permit = edge.live.admit(client)?;
     let (owner, added) = edge.live.reservations.open(&token, &caller)?;
-    let live = Arc::clone(&edge.live);
-    let chunks = Open { edge, token }.chunks(&owner, added);
+    let chunks = Open { edge: edge.clone(), token }.chunks(&owner, added);
     let chunks = stream::iter([HEARTBEAT.to_owned()]).chain(chunks);
-    Ok(event_stream(body(&live, permit, HEARTBEAT, chunks)))
+    Ok(event_stream(body(&edge, (client, permit), HEARTBEAT, chunks)))
 }
 
 async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, ErrorResponse> {

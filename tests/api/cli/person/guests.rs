@@ -1,6 +1,7 @@
 //! Guests, who have no subject: `docgate person` finds what is held of them by an order.
 
 use docgate::domains::{orders::operations as orders, persons};
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{
@@ -8,6 +9,7 @@ use super::{
     places_of,
 };
 use crate::{
+    orders::{cancel, delete},
     shop::{account, cart, checkout_input, checkout_query, placed, settled, stocked},
     support::{Client, Gateway},
 };
@@ -52,6 +54,14 @@ async fn a_guest_is_exported_and_erased_by_an_order() {
     assert_eq!(before["shipping"]["email"], "gus-5f0c41@home.example", "{before:#}");
     assert_eq!(before["shipping"]["phone"], "+49 40 5550142", "{before:#}");
     assert_eq!(before["customerId"], Value::Null);
+    let correct = "mutation($input: ChangeOrderAddressInput!) { \
+        changeOrderAddress(input: $input) { __typename } }";
+    let shipping = json!({
+        "name": "Gus Guest", "street": "Home 2", "city": "1 Home", "country": "DE", "email": "g@home.example",
+    });
+    let input = json!({ "input": { "orderId": order, "shipping": shipping } });
+    let corrected = nobody.field(correct, input).await;
+    assert_eq!(corrected["__typename"], "Order", "{corrected:#}");
     let number = before["number"].as_str().expect("a number");
     let name = gateway.database.name().to_owned();
     let person = |arguments: &[&str]| {
@@ -60,10 +70,15 @@ async fn a_guest_is_exported_and_erased_by_an_order() {
     };
 
     let (code, out, said) = person(&["export", "--order", number]);
-    assert_eq!((code, out.lines().count()), (0, 1), "{out}{said}");
-    let line: Value = serde_json::from_str(&out).expect("JSON");
-    assert_eq!((&line["collection"], &line["field"]), (&json!("orders"), &json!("_id")));
-    assert_eq!(line["value"]["shipping"]["email"], "gus-5f0c41@home.example", "{line:#}");
+    assert_eq!((code, out.lines().count()), (0, 2), "{out}{said}");
+    let read = |line| serde_json::from_str::<Value>(line).expect("JSON");
+    let lines: Vec<Value> = out.lines().map(read).collect();
+    assert_eq!((&lines[0]["collection"], &lines[0]["field"]), (&json!("orders"), &json!("_id")));
+    assert_eq!(lines[0]["value"]["shipping"]["email"], "g@home.example", "{out}");
+    // The address of the checkout, before it was corrected.
+    assert_eq!((&lines[1]["collection"], &lines[1]["field"]), (&json!("carts"), &json!("_id")));
+    let at_checkout = &lines[1]["value"]["checkout"]["shipping"];
+    assert_eq!(at_checkout["email"], "gus-5f0c41@home.example", "{out}");
 
     let untouched = gateway.snapshot().await;
     let (code, out, said) = person(&["erase", "--order", number, "--dry-run"]);
@@ -112,7 +127,7 @@ async fn an_erasure_of_a_guest_that_was_cut_goes_on() {
     let mut guests = Vec::new();
     for _ in 0..2 {
         let found = orders::order_named(app, &order).await.expect("a read").expect("an order");
-        let guest = orders::guest_of(app, &found).expect("a guest's order");
+        let guest = orders::guest_of(app, &found);
         assert!(orders::name_guest(app, &found, &guest).await.expect("a write"));
         guests.push(guest);
     }
@@ -121,8 +136,73 @@ async fn an_erasure_of_a_guest_that_was_cut_goes_on() {
     assert!(erased.waits.is_empty(), "{erased:#?}");
     assert_gone(&gateway).await;
     assert_eq!(places_of(&gateway, &guests[0]).await, []);
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+/// The order has its pseudonym, and the cart can't have it yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_of_a_guest_whose_order_is_done_goes_on_with_the_cart() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "free", 0, 10).await;
+    let order = guests_order(&gateway).await;
+    settled(&gateway).await;
+    let app = &gateway.app;
     let found = orders::order_named(app, &order).await.expect("a read").expect("an order");
-    assert_eq!(orders::guest_of(app, &found), None);
+    let guest = orders::guest_of(app, &found);
+    assert!(orders::name_guest(app, &found, &guest).await.expect("a write"));
+    let carts = gateway.database.collection::<Document>("carts");
+    let state = async |state: &str| {
+        let (cart, set) = (doc! { "_id": &found.cart_id }, doc! { "$set": { "state": state } });
+        assert_eq!(carts.update_one(cart, set).await.expect("a write").modified_count, 1);
+    };
+    state("PAID").await;
+    let erased = persons::erase(app, &guest, false).await.expect("an erasure");
+    assert!(!erased.waits.is_empty(), "{erased:#?}");
+    state("COMPLETE").await;
+    let name = gateway.database.name();
+    let (code, out, said) = done(on(name, &["person", "erase", "--order", &order, "--yes"]));
+    assert_eq!(code, 0, "{out}{said}");
+    assert!(out.contains("carts: 1 document erased or changed"), "{out}");
+    assert_gone(&gateway).await;
+    let (code, _, said) = done(on(name, &["person", "erase", "--order", &order, "--yes"]));
+    assert!(code == 2 && said.contains("its guest was erased"), "{said}");
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_whose_order_was_deleted_is_erased_from_the_cart() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "free", 0, 10).await;
+    let order = guests_order(&gateway).await;
+    let purse = account(&gateway, "ann", 100).await;
+    let anns = placed(&gateway.shopper("ann"), &purse, &[("free", 1)]).await;
+    settled(&gateway).await;
+    for order in [&order, &anns] {
+        cancel(&gateway.merchant(), order, "cancel").await;
+    }
+    settled(&gateway).await;
+    for order in [&order, &anns] {
+        let deleted = delete(&gateway.admin(), order).await;
+        assert_eq!(deleted["__typename"], "DeletedOrder", "{deleted:#}");
+    }
+    let name = gateway.database.name();
+    let person = |arguments: &[&str]| {
+        let arguments: Vec<&str> = ["person"].iter().chain(arguments).copied().collect();
+        done(on(name, &arguments))
+    };
+    let (code, out, said) = person(&["export", "--order", &order]);
+    assert_eq!((code, out.lines().count()), (0, 1), "{out}{said}");
+    assert!(out.contains("\"carts\"") && out.contains("Gus Guest"), "{out}");
+    let (code, _, said) = person(&["erase", "--order", &anns, "--yes"]);
+    assert!(code == 2 && said.contains("isn't a guest's"), "{said}");
+    let (code, out, said) = person(&["erase", "--order", &order, "--dry-run"]);
+    assert!(code == 0 && out.contains("carts: 1 document would be"), "{out}{said}");
+    assert!(!out.contains("orders:"), "{out}");
+    let (code, out, said) = person(&["erase", "--order", &order, "--yes"]);
+    assert!(code == 0 && out.contains("carts: 1 document erased or changed"), "{out}{said}");
+    assert_gone(&gateway).await;
     gateway.sweep().await;
     gateway.assert_sound().await;
 }

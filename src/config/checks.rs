@@ -188,16 +188,29 @@ impl Config {
         );
         let is_share = (1..=100).contains(&self.client_share_percent);
         demand(is_share, "client_share_percent must be between 1 and 100");
-        let share = self.max_received_bytes.saturating_mul(self.client_share_percent) / 100;
+        let share_of = |bytes: usize| bytes.saturating_mul(self.client_share_percent) / 100;
         let needed = self.body_bytes.saturating_add(2 * self.head_bytes.max(BUFFER));
-        demand(
-            !is_share || share >= needed,
-            &format!(
-                "a client's share of max_received_bytes ({} % of {} bytes: {share}) must hold one request, which \
-                 can take {needed} bytes with these body_bytes and head_bytes",
-                self.client_share_percent, self.max_received_bytes
+        for (key, all, needed, what) in [
+            (
+                "max_received_bytes",
+                self.max_received_bytes,
+                needed,
+                "one request, which can take {needed} bytes with these body_bytes and head_bytes",
             ),
-        );
+            (
+                "max_unsent_bytes",
+                self.max_unsent_bytes,
+                self.max_response_bytes,
+                "one response, which can take {needed} bytes (max_response_bytes)",
+            ),
+        ] {
+            let (share, percent) = (share_of(all), self.client_share_percent);
+            let what = what.replace("{needed}", &needed.to_string());
+            let fault = format!(
+                "a client's share of {key} ({percent} % of {all} bytes: {share}) must hold {what}"
+            );
+            demand(!is_share || share >= needed, &fault);
+        }
     }
 }
 

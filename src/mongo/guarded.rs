@@ -140,7 +140,8 @@ impl<T: Stored> Guarded<T> {
 
     /// States that the guard can hold again after the write, and that a copy that arrived late would undo a later write.
     /// The command of the write then has a number, by which MongoDB answers the second copy with the result of the first
-    /// (`super::numbered`). No copy is applied after the outcome is known. No other write shares the command.
+    /// (`super::numbered`). No copy is applied after the outcome is known. A command that it shares with other writes has a
+    /// number for all of them.
     pub fn numbered(mut self) -> Self {
         self.write.is_numbered = true;
         self
@@ -277,7 +278,7 @@ impl Write {
     /// Sends an `update`. Returns how often, or `None` if the guard didn't hold.
     async fn update(mut self) -> Result<Option<Sends>, Error> {
         if self.is_numbered {
-            // All writes with numbers are commands of one kind.
+            // Alone, all writes with numbers are commands of one kind.
             self.projection = Some(doc! { "_id": 1 });
             return Ok(Box::pin(self.find_and_modify()).await?.map(|(_after, sends)| sends));
         }

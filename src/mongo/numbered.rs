@@ -67,13 +67,15 @@ impl Session {
         or_refused(sent.await)
     }
 
-    /// Ends the last number, by a command with the next one that goes to the same shard and selects no document.
-    async fn end(&mut self, collection: &Raw, filter: Document) -> Result<(), Error> {
-        let nothing = both(filter, doc! { "_id": { "$exists": false } });
-        let change = vec![doc! { "$set": { "v": "$v" } }];
+    /// Ends the last number, by a command with the next one that goes to the same shards and selects no document.
+    async fn end(&mut self, collection: &Raw, filters: Vec<Document>) -> Result<(), Error> {
+        let nothing = |filter| {
+            let change = vec![doc! { "$set": { "v": "$v" } }];
+            doc! { "q": both(filter, doc! { "_id": { "$exists": false } }), "u": change }
+        };
         let ending = encode(&doc! {
             "update": collection.name(),
-            "updates": [{ "q": nothing, "u": change }],
+            "updates": filters.into_iter().map(nothing).collect::<Vec<_>>(),
             "maxTimeMS": millis(END_LIMIT),
             "writeConcern": { "w": "majority" },
         })?;
@@ -169,12 +171,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends a command of the one document that a filter selects, with a number, and once more after a transient error. Returns
-/// the reply, and that error if there was one. No copy of the command is applied after that.
+/// Sends a command of the documents that the filters select, one each, with a number, and once more after a transient error.
+/// Returns the reply, and that error if there was one. No copy of the command is applied after that.
 pub(super) async fn send_with_retry(
     collection: &Raw,
     command: RawDocumentBuf,
-    filter: Document,
+    filters: Vec<Document>,
 ) -> DriverResult<(Document, Option<Fault>)> {
     let mut lent = collection.sessions().numbered().acquire().await?;
     let session = lent.session()?;
@@ -191,7 +193,7 @@ pub(super) async fn send_with_retry(
     let is_over = match &second {
         // The first copy wasn't applied, and nothing can come of it.
         Ok(_) if is_not_primary(&first) => true,
-        Ok(_) => session.end(collection, filter).await.is_ok(),
+        Ok(_) => session.end(collection, filters).await.is_ok(),
         Err(_) => false,
     };
     lent.is_over = is_over;

@@ -51,17 +51,24 @@ pub(super) async fn update(
     send(collection, "update", fields, None, is_single, limit).await
 }
 
-/// Sends encoded updates of one document each in one command, with write concern `majority`; see [`update`].
+/// Sends encoded updates of one document each in one command, with write concern `majority`; see [`update`]. If filters of
+/// these documents are given, the command has a number.
 ///
 /// # Errors
 /// `Unavailable`: some of the updates may have been applied. `Internal`: none of them was.
 pub(super) async fn update_batch(
     collection: &Raw,
     updates: Vec<RawDocumentBuf>,
+    numbered: Option<Vec<Document>>,
     limit: Duration,
 ) -> Result<Reply, Error> {
-    let batch = Some((cstr!("updates"), updates));
-    send(collection, "update", doc! { "ordered": false }, batch, false, limit).await
+    let (fields, batch) = (doc! { "ordered": false }, Some((cstr!("updates"), updates)));
+    match numbered {
+        Some(filters) => {
+            send_numbered(collection, "update", (fields, batch), filters, false, limit).await
+        }
+        None => send(collection, "update", fields, batch, false, limit).await,
+    }
 }
 
 /// Inserts documents unordered by one command.
@@ -131,7 +138,8 @@ pub(super) async fn find_and_modify(
     fields.insert("query", filter.clone());
     fields.insert("new", true);
     let mut reply = if is_numbered {
-        send_numbered(collection, "findAndModify", filter, fields, limit).await?
+        let change = (fields, None);
+        send_numbered(collection, "findAndModify", change, vec![filter], true, limit).await?
     } else {
         send(collection, "findAndModify", fields, None, true, limit).await?
     };
@@ -153,7 +161,8 @@ pub(super) async fn remove(
     limit: Duration,
 ) -> Result<bool, Error> {
     let fields = doc! { "deletes": [{ "q": filter.clone(), "limit": 1 }] };
-    let reply = send_numbered(collection, "delete", filter, fields, limit).await?;
+    let filters = vec![filter];
+    let reply = send_numbered(collection, "delete", (fields, None), filters, true, limit).await?;
     if let Some(failed) = reply.failed()?.pop() {
         return Err(failed.error);
     }
@@ -166,13 +175,16 @@ pub(super) async fn remove(
 /// Field of a command for its write concern.
 const WRITE_CONCERN: &str = "writeConcern";
 
-/// Sends a command, with write concern `majority` unless the `fields` have another one. `batch` is an array of encoded
-/// documents beside the `fields`. `is_single` tells whether it changes at most one document.
+/// An array of encoded documents at the end of a command, with its name.
+type Batch = (&'static CStr, Vec<RawDocumentBuf>);
+
+/// Sends a command, with write concern `majority` unless the `fields` have another one. `batch` is beside the `fields`.
+/// `is_single` tells whether it changes at most one document.
 async fn send(
     collection: &Raw,
     name: &'static str,
     fields: Document,
-    batch: Option<(&'static CStr, Vec<RawDocumentBuf>)>,
+    batch: Option<Batch>,
     is_single: bool,
     limit: Duration,
 ) -> Result<Reply, Error> {
@@ -184,10 +196,7 @@ async fn send(
 
 /// A command with an array of documents at its end. It is written at once: appending to a document grows and copies it
 /// many times.
-fn with_batch(
-    head: &RawDocumentBuf,
-    batch: Option<&(&CStr, Vec<RawDocumentBuf>)>,
-) -> Result<RawDocumentBuf, Fault> {
+fn with_batch(head: &RawDocumentBuf, batch: Option<&Batch>) -> Result<RawDocumentBuf, Fault> {
     const DOCUMENT: u8 = 0x03;
     const ARRAY: u8 = 0x04;
     /// What an element takes up beside its document, at most: its type and its position.
@@ -218,18 +227,20 @@ fn with_batch(
     RawDocumentBuf::from_bytes(bytes).map_err(Fault::custom)
 }
 
-/// Sends a command on the one document that the filter selects, with a number and with write concern `majority`.
+/// Like [`send`], with a number. Each of the filters selects one of the documents that the command changes.
 async fn send_numbered(
     collection: &Raw,
     name: &'static str,
-    filter: Document,
-    fields: Document,
+    (fields, batch): (Document, Option<Batch>),
+    filters: Vec<Document>,
+    is_single: bool,
     limit: Duration,
 ) -> Result<Reply, Error> {
-    let command = encode(&command(collection, name, fields, limit))?;
+    let head = encode(&command(collection, name, fields, limit))?;
+    let command = with_batch(&head, batch.as_ref()).map_err(Error::internal)?;
     let handle = collection.clone();
-    let call = async move { numbered::send_with_retry(&handle, command, filter).await };
-    exchange(collection, name, call, true, limit).await
+    let call = async move { numbered::send_with_retry(&handle, command, filters).await };
+    exchange(collection, name, call, is_single, limit).await
 }
 
 /// A command with these fields, and with write concern `majority` unless they have another one.
@@ -267,7 +278,7 @@ async fn exchange(
 async fn send_with_retry(
     collection: &Raw,
     head: &RawDocumentBuf,
-    batch: Option<&(&CStr, Vec<RawDocumentBuf>)>,
+    batch: Option<&Batch>,
 ) -> Result<(Document, Option<Fault>), Fault> {
     match send_once(collection, with_batch(head, batch)?).await {
         // If both fail, the first error says that the outcome is unknown.

@@ -20,8 +20,7 @@ pub(super) fn id_of(write: &Write) -> Option<&str> {
 
 /// Whether a write can be part of a batch; see `super::writer`.
 pub(super) fn is_batchable(write: &Write) -> bool {
-    !write.is_numbered
-        && matches!(write.update, UpdateModifications::Pipeline(_))
+    matches!(write.update, UpdateModifications::Pipeline(_))
         && Conjuncts::of(&write.filter).is_some()
 }
 

@@ -1,8 +1,8 @@
 //! Guarded writes, batched over all requests in flight; see `super::batcher`.
 //!
 //! A write can be part of a batch if its filter selects the document by an `_id` that is a string, doesn't name the
-//! field `v`, and has `$expr` only as a conjunct, and if its update is a pipeline. Any other write is sent by itself, as is
-//! one that carries a number; see [`Guarded::numbered`](super::guarded::Guarded::numbered).
+//! field `v`, and has `$expr` only as a conjunct, and if its update is a pipeline. Any other write is sent by itself. A
+//! command has a number if one of its writes has; see [`Guarded::numbered`](super::guarded::Guarded::numbered).
 //!
 //! A single write is sent as `update`, or as `findAndModify` if its caller wants the document. Several writes are sent
 //! as one unordered `update`, each as a *statement*, an element of the command. MongoDB's reply counts the documents
@@ -243,10 +243,12 @@ impl Writer {
         self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
         let shared = SharedCommand::now(count);
         let items = part.iter().flat_map(|(group, _)| group);
-        let limit = items.map(|item| item.value.write.limit()).min().unwrap_or_default();
+        let limit = items.clone().map(|item| item.value.write.limit()).min().unwrap_or_default();
+        let is_numbered = items.clone().any(|item| item.value.write.is_numbered);
         let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
-        let reply = raw_writes::update_batch(&self.collection, elements, limit).await;
-        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len()));
+        let numbered = is_numbered.then(|| filters(&groups));
+        let reply = raw_writes::update_batch(&self.collection, elements, numbered, limit).await;
+        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len(), is_numbered));
         let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
@@ -281,6 +283,12 @@ impl Writer {
         .await;
         failed
     }
+}
+
+/// Filters of the documents that the groups change.
+fn filters(groups: &[Group]) -> Vec<Document> {
+    let first = groups.iter().filter_map(|group| group.first());
+    first.map(|item| item.value.write.filter.clone()).collect()
 }
 
 /// Answers the caller of a write of a shared command.
@@ -318,14 +326,16 @@ struct Outcomes {
 
 impl Outcomes {
     /// Reads the reply to a batch of `count` statements.
-    fn of(reply: &Reply, count: usize) -> Result<Self, Error> {
+    fn of(reply: &Reply, count: usize, is_numbered: bool) -> Result<Self, Error> {
         let failed = reply.failed()?;
         if reply.has_upserted() || reply.matched()? + failed.len() != count {
             return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
         let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
         let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));
-        Ok(Self { failed, uncertain, sends: reply.sends() })
+        // Nothing can come of the first copy of a command with a number.
+        let sends = if is_numbered { Sends::Once } else { reply.sends() };
+        Ok(Self { failed, uncertain, sends })
     }
 
     /// The fate of a statement, or `None` if it has to be sent by itself.

@@ -6,12 +6,13 @@ use docgate::{
     error::Error,
     flow::{Change, Decider, Op, OpRecord, OtherInput, Try, lease::Lease},
     mongo::{
-        Collection, Outcome, Placement, Stored, Version,
+        Collection, Outcome, Placement, Stored, Version, batched,
         copies::CopyPath,
         expression::{literal, older_than, whole},
         indexes::{Declared, Index},
     },
 };
+use futures_util::future::join_all;
 use mongodb::{
     IndexModel,
     bson::{DateTime, Document, doc},
@@ -239,6 +240,38 @@ async fn a_numbered_write_is_applied_once_however_often_it_is_sent() {
     assert_eq!(things.get("a").await.expect("read").expect("there").count, 3);
     let nothing = things.set(doc! { "_id": "b" }, doc! { "count": 1_i64 }).numbered();
     assert!(matches!(nothing.done().await, Outcome::Refused));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbered_writes_of_one_command_are_applied_once() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let things = with_things(&gateway, &[thing("a", 0), thing("b", 0)]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let add = async |id: &str, guard: Document| {
+        let set = doc! { "count": { "$add": ["$count", 1_i64] } };
+        let mut filter = doc! { "_id": id };
+        filter.extend(guard);
+        things.set(filter, set).numbered().done().await
+    };
+    for (round, how) in [Cut::ReplyLost, Cut::BreakAndHold].into_iter().enumerate() {
+        proxy.cut(0, how);
+        let adds = join_all(["a", "b", "a"].map(|id| add(id, doc! {})));
+        let refused = add("b", doc! { "count": -1_i64 });
+        let (added, refused) = batched(async { tokio::join!(adds, refused) }).await;
+        assert!(added.iter().all(|one| matches!(one, Outcome::Applied(()))), "{added:?}");
+        // It isn't known whether the first copy was applied before the second one.
+        assert!(matches!(refused, Outcome::Unknown(_)), "{refused:?}");
+        let first = &proxy.seen()[0];
+        assert_eq!((&*first.command, first.is_numbered), ("update", true));
+        proxy.heal();
+        if how == Cut::BreakAndHold {
+            proxy.release().await;
+        }
+        for (id, each) in [("a", 2), ("b", 1)] {
+            let found = things.get(id).await.expect("read").expect("there");
+            assert_eq!(found.count, each * (i64::try_from(round).expect("small") + 1), "{id}");
+        }
+    }
 }
 
 /// The second copy of a command changes nothing, and the first one arrives after a later write, which lets it through.

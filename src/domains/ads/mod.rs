@@ -46,8 +46,8 @@
 //! A click is an insert of `adClicks` with the impression's id, so it counts once. It is the commit of a flow: the
 //! campaign counts and charges it and keeps a mark (apply), then the click notes that (settle). The sweep applies clicks
 //! that were cut, and removes marks two grace periods after the settling. Conversions are counted in the same way. A
-//! view, the request of the pixel, is inserted first and then added to the campaign's counts; a view that is cut in
-//! between isn't counted, because nothing depends on it.
+//! view, the request of the pixel, is inserted first and then added to the campaign's counts, by a numbered write; a view
+//! that is cut in between isn't counted, because nothing depends on it.
 //!
 //! # Invariants
 //!

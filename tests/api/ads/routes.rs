@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CLICK, counts, get, launch, number, plan, record, request, serve, with, zone};
-use crate::support::{Gateway, key, settled, short_bounds};
+use crate::support::{Gateway, cuts, key, proxy::Seen, settled, short_bounds};
 
 /// A header of a response.
 fn header<'a>(response: &'a reqwest::Response, name: &str) -> &'a str {
@@ -109,6 +109,30 @@ async fn a_pixel_counts_a_view_once() {
     let found = counts(&gateway, &id).await;
     assert_eq!((&found["views"], &found["impressions"]), (&json!(2), &json!(2)));
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_view_whose_command_is_sent_twice_counts_once() {
+    let base = Gateway::start().await;
+    zone(&base, "top").await;
+    let id = launch(&base, plan(&base, &["top"])).await;
+    let ads = [
+        serve(&base, "top", json!({})).await.remove(0),
+        serve(&base, "top", json!({})).await.remove(0),
+    ];
+    let pixels = ads.map(|ad| path(&ad, "pixelPath"));
+    let is_count = |seen: &Seen| seen.collection == "campaigns" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| assert_eq!(get(gateway, &pixels[0]).await.status(), 200);
+    let later = async || {
+        for pixel in &pixels {
+            assert_eq!(get(&base, pixel).await.status(), 200);
+        }
+        settled(&base).await;
+    };
+    cuts::with_late_copy(&base, is_count, first, later).await;
+    let found = counts(&base, &id).await;
+    assert_eq!((&found["views"], &found["impressions"]), (&json!(2), &json!(2)));
+    base.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

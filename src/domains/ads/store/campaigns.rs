@@ -156,10 +156,11 @@ fn marks_at() -> Bson {
     doc! { "$ifNull": [{ "$min": "$marks.at" }, "$$REMOVE"] }.into()
 }
 
-/// Counts a view.
+/// Counts a view. Nothing in the campaign tells which views it has counted, so the write is numbered.
 pub(in super::super) fn count_view(app: &App, campaign: &str) -> Guarded<CampaignDocument> {
     let change = Change::<()>::ruled(campaign, [], on_this_day());
-    campaigns(app).change(change.then([doc! { "$set": adding(&[("views", 1_i64.into())]) }]))
+    let added = doc! { "$set": adding(&[("views", 1_i64.into())]) };
+    campaigns(app).change(change.then([added])).numbered()
 }
 
 /// Removes the marks of these events.

@@ -2,7 +2,8 @@
 //!
 //! Several documents are inserted by one unordered `insert`, whose reply names those that were refused because their
 //! `_id` or another unique key is taken. The command is sent without a transaction number: an insert that is sent again
-//! finds its own document. Whether the document is the same is then decided by its bytes.
+//! finds its own document. Whether the document is the same is then decided by its bytes. Of the same documents in one
+//! command one is inserted.
 
 use std::{
     collections::HashMap,
@@ -104,12 +105,22 @@ impl Inserter {
         let reply = raw_writes::insert(&self.collection, documents, LIMIT).await;
         match reply.and_then(|reply| Ok((failed(&reply)?, reply))) {
             Ok((mut failed, reply)) => {
+                // After a second copy of the command, of documents that are the same to the byte only one is inserted.
+                let mut inserted = Vec::new();
                 for (position, Item { value, answer, .. }) in part.into_iter().enumerate() {
                     let outcome = match (failed.remove(&position), reply.uncertainty()) {
-                        (None, _) => Outcome::Applied(()),
+                        (None, None) => Outcome::Applied(()),
+                        (None, Some(_)) => {
+                            inserted.push(value);
+                            Outcome::Applied(())
+                        }
                         (Some(failed), None) => refused(failed),
                         (Some(failed), Some(first)) => match self.has(&value).await {
-                            Ok(true) => Outcome::Applied(()),
+                            Ok(true) if inserted.contains(&value) => Outcome::Refused,
+                            Ok(true) => {
+                                inserted.push(value);
+                                Outcome::Applied(())
+                            }
                             Ok(false) if failed.code != DUPLICATE_KEY => refused(failed),
                             Ok(false) => Outcome::Unknown(Error::unavailable(first.to_string())),
                             Err(error) => Outcome::Unknown(error),

@@ -274,6 +274,28 @@ async fn numbered_writes_of_one_command_are_applied_once() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn of_the_same_documents_in_one_command_one_is_inserted() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let things = with_things(&gateway, &[]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    for (id, how) in [("a", Cut::ReplyLost), ("b", Cut::BreakAndHold)] {
+        proxy.cut(0, how);
+        let inserts = [thing(id, 1), thing(id, 1), thing(id, 2)].map(|one| things.insert(one));
+        let outcomes = batched(join_all(inserts)).await;
+        let [first, second, other] = &outcomes[..] else { panic!("{outcomes:?}") };
+        assert!(matches!(first, Outcome::Applied(())), "{outcomes:?}");
+        assert!(matches!(second, Outcome::Refused), "{outcomes:?}");
+        // It isn't known whether it was the first copy that found its key taken.
+        assert!(matches!(other, Outcome::Unknown(_)), "{outcomes:?}");
+        proxy.heal();
+        if how == Cut::BreakAndHold {
+            proxy.release().await;
+        }
+        assert_eq!(things.get(id).await.expect("read").expect("there").count, 1);
+    }
+}
+
 /// The second copy of a command changes nothing, and the first one arrives after a later write, which lets it through.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_copy_of_a_numbered_write_is_applied_after_its_outcome() {

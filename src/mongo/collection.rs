@@ -4,7 +4,7 @@
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use mongodb::{
-    bson::{Document, doc},
+    bson::{Bson, Document, doc},
     options::{Hint, ReadConcern, UpdateModifications},
 };
 
@@ -211,6 +211,26 @@ impl<T: Stored> Collection<T> {
     pub async fn insert(&self, document: T) -> Outcome<()> {
         match self.new_document(&document) {
             Ok(raw) => self.loader.insert(&self.inner(), T::SHARD_KEY.field(), raw).await,
+            Err(error) => Outcome::Unknown(error),
+        }
+    }
+
+    /// Like [`Self::insert`], of a document that can be removed later: its command has a number, so no copy of it is inserted
+    /// after the outcome is known; see `super::numbered`. No other insert shares the command.
+    pub async fn insert_numbered(&self, document: &T) -> Outcome<()> {
+        let inserted = async {
+            let raw = self.new_document(document)?;
+            let mut filter = Document::new();
+            for field in ["_id"].into_iter().chain(T::SHARD_KEY.field()) {
+                if let Some(value) = raw.get(field).map_err(Error::internal)? {
+                    filter.insert(field, Bson::try_from(value).map_err(Error::internal)?);
+                }
+            }
+            raw_writes::insert_numbered(&self.inner(), filter, raw, DEFAULT_LIMIT).await
+        };
+        match inserted.await {
+            Ok(true) => Outcome::Applied(()),
+            Ok(false) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         }
     }

@@ -172,6 +172,25 @@ pub(super) async fn remove(
     reply.check_refusal().map(|()| false)
 }
 
+/// Inserts the document that a filter selects afterwards, by a command with a number. Returns whether its keys were free.
+///
+/// # Errors
+/// `Unavailable` or `Internal`; it may have been inserted.
+pub(super) async fn insert_numbered(
+    collection: &Raw,
+    filter: Document,
+    document: RawDocumentBuf,
+    limit: Duration,
+) -> Result<bool, Error> {
+    let insert = (Document::new(), Some((cstr!("documents"), vec![document])));
+    let reply = send_numbered(collection, "insert", insert, vec![filter], true, limit).await?;
+    match reply.failed()?.pop() {
+        None => Ok(true),
+        Some(failed) if failed.code == DUPLICATE_KEY => reply.check_refusal().map(|()| false),
+        Some(failed) => Err(failed.error),
+    }
+}
+
 /// Field of a command for its write concern.
 const WRITE_CONCERN: &str = "writeConcern";
 

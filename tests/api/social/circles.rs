@@ -241,6 +241,16 @@ async fn a_late_copy_of_a_block_or_a_circle_undoes_no_later_change() {
     let first = async |gateway: &Gateway| circle(gateway, "ann", "bob", "other").await;
     let later = async || uncircle(&base, "ann", "bob", "other").await;
     cuts::with_late_copy(&base, is_change, first, later).await;
-    let seen = base.shopper("ann").field(user, id).await;
+    let seen = base.shopper("ann").field(user, id.clone()).await;
     assert_eq!(seen["circles"], json!(["friends"]), "{seen:#}");
+
+    uncircle(&base, "ann", "bob", "friends").await;
+    let is_follow = |seen: &Seen| seen.collection == "circles" && seen.command == "insert";
+    let first = async |gateway: &Gateway| circle(gateway, "ann", "bob", "friends").await;
+    let later = async || uncircle(&base, "ann", "bob", "friends").await;
+    cuts::with_late_copy(&base, is_follow, first, later).await;
+    let seen = base.shopper("ann").field(user, id).await;
+    assert_eq!(seen["circles"], json!([]), "{seen:#}");
+    assert!(followers(&base.shopper("bob"), "bob").await.is_empty());
+    base.assert_sound().await;
 }

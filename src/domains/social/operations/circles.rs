@@ -60,7 +60,7 @@ pub async fn circle_user(
                 let at = cx.begin().await?.now();
                 let is_open = other.merged_at.is_none();
                 let edge = EdgeDocument::new(by, user_id, circle, at).marked(is_open);
-                if edges(&cx).insert(edge.clone()).await.decided()?.is_some() {
+                if edges(&cx).insert_numbered(&edge).await.decided()?.is_some() {
                     if is_open {
                         celebrities::decide(&cx, &edge).await?;
                     }

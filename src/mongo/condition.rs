@@ -44,6 +44,8 @@ pub enum Number {
     FieldOr(String, i64),
     /// The sum of the number in the field and this one.
     Sum(String, i64),
+    /// The sum of the numbers in these fields. Below an array, it is that of all elements. What isn't a number counts as zero.
+    Total(Vec<String>),
     /// The number of elements of the array. A missing array is empty.
     Size(String),
     /// The number of elements of the array that meet the condition, whose fields are those of the element. A missing
@@ -162,7 +164,7 @@ impl Condition {
             | Self::HasElement(field, _)
             | Self::IsPast(field) => vec![root(field)],
             Self::AtLeast(number, least) => {
-                number.field().into_iter().chain(least.field()).collect()
+                number.fields().into_iter().chain(least.fields()).collect()
             }
         }
     }
@@ -207,6 +209,10 @@ impl Number {
             Self::Field(field) => path(field).into(),
             Self::FieldOr(field, value) => doc! { "$ifNull": [path(field), *value] }.into(),
             Self::Sum(field, value) => doc! { "$add": [path(field), *value] }.into(),
+            Self::Total(fields) => {
+                let sums = fields.iter().map(|field| doc! { "$sum": path(field) });
+                doc! { "$add": sums.collect::<Vec<_>>() }.into()
+            }
             Self::Size(field) => doc! { "$size": array(&format!("{root}{field}")) }.into(),
             Self::Count(field, condition) => {
                 let met = condition.below("$this.");
@@ -215,15 +221,16 @@ impl Number {
         }
     }
 
-    /// The field that it depends on, without the rest of its path.
-    fn field(&self) -> Option<&str> {
+    /// The fields that it depends on, without the rest of their paths.
+    fn fields(&self) -> Vec<&str> {
         match self {
-            Self::Value(_) => None,
+            Self::Value(_) => Vec::new(),
             Self::Field(field)
             | Self::FieldOr(field, _)
             | Self::Sum(field, _)
             | Self::Size(field)
-            | Self::Count(field, _) => Some(root(field)),
+            | Self::Count(field, _) => vec![root(field)],
+            Self::Total(fields) => fields.iter().map(|field| root(field)).collect(),
         }
     }
 
@@ -235,13 +242,17 @@ impl Number {
             Self::FieldOr(field, other) => {
                 value(field).filter(|found| *found != Bson::Null).or(Some((*other).into()))
             }
-            Self::Sum(field, more) => Some(match value(field) {
-                Some(Bson::Int32(number)) => i64::from(number).saturating_add(*more).into(),
-                Some(Bson::Int64(number)) => number.saturating_add(*more).into(),
-                #[expect(clippy::cast_precision_loss, reason = "MongoDB adds them as doubles too")]
-                Some(Bson::Double(number)) => (number + *more as f64).into(),
-                _ => Bson::Null,
-            }),
+            Self::Sum(field, more) => {
+                let sum = value(field).and_then(|number| added(&(*more).into(), &number));
+                Some(sum.unwrap_or(Bson::Null))
+            }
+            Self::Total(fields) => {
+                let numbers = fields.iter().flat_map(|field| match value(field) {
+                    Some(Bson::Array(all)) => all,
+                    one => one.into_iter().collect(),
+                });
+                Some(numbers.fold(Bson::Int64(0), |sum, more| added(&sum, &more).unwrap_or(sum)))
+            }
             Self::Count(field, condition) => {
                 let met = |found: &&Bson| {
                     let fields = found.as_document();
@@ -275,6 +286,14 @@ fn value(document: &Document, path: &str) -> Option<Bson> {
     }
 }
 
+/// The sum of two numbers; `None` if one isn't a number.
+fn added(one: &Bson, other: &Bson) -> Option<Bson> {
+    match (whole(one), whole(other)) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other).into()),
+        _ => Some((real(one)? + real(other)?).into()),
+    }
+}
+
 fn elements(array: Option<Bson>) -> Vec<Bson> {
     match array {
         Some(Bson::Array(all)) => all,
@@ -304,22 +323,28 @@ fn rank(value: Option<&Bson>) -> u8 {
     }
 }
 
+fn whole(value: &Bson) -> Option<i64> {
+    match value {
+        Bson::Int32(number) => Some(i64::from(*number)),
+        Bson::Int64(number) => Some(*number),
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "MongoDB takes it as a double too, beside a double")]
+fn real(value: &Bson) -> Option<f64> {
+    match value {
+        Bson::Double(number) => Some(*number),
+        other => whole(other).map(|number| number as f64),
+    }
+}
+
 /// The order of two values of which at least one is a number.
 fn order(left: Option<&Bson>, right: Option<&Bson>) -> Ordering {
-    let whole = |value: Option<&Bson>| match value {
-        Some(Bson::Int32(number)) => Some(i64::from(*number)),
-        Some(Bson::Int64(number)) => Some(*number),
-        _ => None,
-    };
-    #[expect(clippy::cast_precision_loss, reason = "no number is that large beside a double")]
-    let real = |value: Option<&Bson>| match value {
-        Some(Bson::Double(number)) => Some(*number),
-        other => whole(other).map(|number| number as f64),
-    };
-    if let (Some(left), Some(right)) = (whole(left), whole(right)) {
+    if let (Some(left), Some(right)) = (left.and_then(whole), right.and_then(whole)) {
         return left.cmp(&right);
     }
-    match (real(left), real(right)) {
+    match (left.and_then(real), right.and_then(real)) {
         // NaN is less than any other number.
         (Some(left), Some(right)) => {
             left.partial_cmp(&right).unwrap_or_else(|| right.is_nan().cmp(&left.is_nan()))

@@ -104,7 +104,7 @@ fn condition(random: &mut StdRng, depth: u32) -> Condition {
     let size = random.random_range(0..4_i64);
     let least = random.random_range(-2..5_i64);
     let inner = |random: &mut StdRng| condition(random, depth.saturating_sub(1));
-    match random.random_range(0..if depth > 0 { 14 } else { 10 }) {
+    match random.random_range(0..if depth > 0 { 15 } else { 11 }) {
         0 => is(path(random, "state"), value(random)),
         1 => exists(path(random, "state")),
         2 => is_absent(path(random, "cap")),
@@ -118,9 +118,13 @@ fn condition(random: &mut StdRng, depth: u32) -> Condition {
             Number::FieldOr(single(random, "cap"), 1_000_000_000_000_000_001),
             Number::Sum(single(random, "count"), least),
         ),
-        10 => Condition::All(vec![inner(random), inner(random)]),
-        11 => Condition::Any(vec![inner(random), inner(random)]),
-        12 => inner(random).negated(),
+        10 => {
+            let numbers = vec![path(random, "count"), single(random, "cap")];
+            at_least(least, Number::Total(numbers))
+        }
+        11 => Condition::All(vec![inner(random), inner(random)]),
+        12 => Condition::Any(vec![inner(random), inner(random)]),
+        13 => inner(random).negated(),
         _ if depth > 1 => has_element("parts", [inner(random), condition(random, 0)]),
         _ => contains("parts.state", value(random)).negated(),
     }

@@ -132,6 +132,33 @@ async fn gold_that_is_given_in_a_circle_stays_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn gold_from_several_at_once_exceeds_no_limit() {
+    const MOST: i64 = 1_000_000_000_000;
+    for _ in 0..5 {
+        let gateway = Gateway::start().await;
+        let hall = World::new(&gateway).await.hall;
+        let rich = born(&gateway, "rich", &hall).await;
+        endow(&gateway, &rich, MOST - 25).await;
+        let crowd = crowd(&gateway, &hall, 6).await;
+        for (_, id) in &crowd {
+            endow(&gateway, id, 10).await;
+        }
+        let gifts = crowd.iter().map(|(player, from)| {
+            let input = json!({ "characterId": from, "toCharacterId": rich, "amount": 10 });
+            let player = gateway.player(player);
+            async move { player.plays("giveGold", input).await }
+        });
+        let results = join_all(gifts).await;
+        let expected = [("Character".to_owned(), 2), ("NoRoom".to_owned(), 4)];
+        assert_eq!(counts(&results), BTreeMap::from(expected));
+        let gold = gateway.player("rich").character(&rich).await["gold"].as_i64();
+        assert_eq!(gold, Some(MOST - 5));
+        quiet(&gateway).await;
+        gateway.assert_sound().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_thing_is_picked_up_or_the_picker_is_gone() {
     let gateway = Gateway::start().await;
     let World { hall, garden } = World::new(&gateway).await;

@@ -182,10 +182,12 @@ impl Part {
         self.demand(at_least("gold", gold), Reason::NoGold);
     }
 
-    /// Gold comes.
+    /// Gold comes. With the gold of moves that aren't given or undone yet it must not be too much either.
     pub(in super::super) fn earns(&mut self, gold: i64) {
         self.mark.earned = gold;
         self.demand(at_least(LARGEST - gold, "gold"), Reason::TooMuchGold);
+        let open = ["gold", "marks.earned", "marks.paid"].map(String::from).to_vec();
+        self.demand(at_least(LARGEST - gold, Number::Total(open)), Reason::InTheWay);
     }
 
     /// Things come, for which there must be room.

@@ -12,7 +12,11 @@ use super::{
     BLOCK, COMMENT, DELETE_POST, EDIT_POST, NEWS, UNBLOCK, VOTE, celebrities::celebrate, circle,
     deliver, does, incoming, news, people, posted, posted_with, texts, wall,
 };
-use crate::support::{Gateway, all_nodes, commands, cuts, key, proxy::Seen, texts_of};
+use crate::support::{
+    Gateway, all_nodes, commands, cuts, key,
+    proxy::{Cut, Seen},
+    texts_of,
+};
 
 /// Every page of the news, read with this page size.
 pub(super) async fn all_news(gateway: &Gateway, by: &str, month: Value, first: i32) -> Vec<String> {
@@ -231,6 +235,33 @@ async fn a_wall_shows_its_owner_whom_they_follow_and_incoming_everything() {
     gateway.assert_sound().await;
 }
 
+/// Posts of those whom the owner doesn't follow take no place of others, on any page of the feed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_a_wall_is_as_long_as_wanted() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "bob", "cleo"]).await;
+    circle(&gateway, "bob", "ann", "a").await;
+    for n in 0..4 {
+        for (by, count) in [("ann", 1), ("cleo", 30)] {
+            for _ in 0..count {
+                let text = format!("{n} from {by}");
+                let input = json!({ "audience": "PUBLIC", "text": text, "toUserId": "bob" });
+                posted_with(&gateway, by, input).await;
+            }
+        }
+    }
+    deliver(&gateway).await;
+    let query = "query($after: String) { wall(first: 3, after: $after) { nodes { text }
+        pageInfo { hasNextPage endCursor } } }";
+    let bob = gateway.shopper("bob");
+    let first = bob.field(query, json!({})).await;
+    assert_eq!(texts(&first), ["3 from ann", "2 from ann", "1 from ann"]);
+    assert_eq!(first["pageInfo"]["hasNextPage"], true);
+    let rest = bob.field(query, json!({ "after": first["pageInfo"]["endCursor"] })).await;
+    assert_eq!(texts(&rest), ["0 from ann"]);
+    assert_eq!(rest["pageInfo"]["hasNextPage"], false);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn edits_comments_votes_and_deletions_reach_the_copies() {
     let gateway = Gateway::start().await;
@@ -391,6 +422,22 @@ async fn a_delivery_in_batches_reaches_everyone_once_though_its_jobs_are_cut_and
     };
     assert!((0..1_100).all(|n| copies(&format!("news fan-{n}")) == 3));
     assert_eq!(copies("wall star"), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn news_that_arent_read_in_time_end_their_subscription() {
+    let gateway = Gateway::behind_proxy(|config| config.request_millis = 2_000).await;
+    people(&gateway.sibling().await, &["bob"]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen: &Seen| seen.collection == "feedPages");
+    proxy.cut_all_from(0, Cut::Hold);
+    let mut socket = gateway.session(gateway.shopper("bob").token.as_deref()).await;
+    let query = "subscription { newsChanged { latest { text } } }";
+    socket.subscribe("1", query, json!({})).await;
+    let told = socket.next("1").await;
+    assert_eq!(told["errors"][0]["extensions"]["code"], "TIMEOUT", "{told:#}");
+    assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }));
+    proxy.discard();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,10 @@ use super::{
     celebrities::followed,
     feeds::news,
 };
-use crate::{graphql::prelude::*, mongo::watch::Changes};
+use crate::{
+    graphql::prelude::*,
+    mongo::{watch::Changes, within},
+};
 
 /// Time after which a subscription to news looks without a message: a month has ended, or the caller follows others.
 const POLL: Duration = Duration::from_secs(30);
@@ -42,7 +45,9 @@ pub fn news_changed(
                 let first = Paging { first: Some(1), ..Paging::default() };
                 Ok::<_, Error>(news(cx, None, first).await?.edges.pop().map(|edge| edge.node))
             };
-            match read.await {
+            let time = Duration::from_millis(app.config().request_millis);
+            let read = within(time, read).await;
+            match read.unwrap_or_else(|elapsed| Err(Error::Timeout(elapsed.into()))) {
                 Ok(latest) => {
                     let now = Some(latest.as_ref().map(|post| post.0.id.clone()));
                     if now != sent {

@@ -314,6 +314,17 @@ async fn rates_hold_for_whoever_has_no_sound_token_for_batches_and_for_reservati
         let begin = http().post(&stream).header("x-forwarded-for", "198.51.100.5");
         assert_eq!(status(begin.bearer_auth("forged").json(&one)).await, expected);
     }
+    for expected in [101, 101, 101, 429] {
+        let upgrade = http()
+            .get(&url)
+            .header("x-forwarded-for", "198.51.100.7")
+            .header("connection", "upgrade")
+            .header("upgrade", "websocket")
+            .header("sec-websocket-version", "13")
+            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+            .header("sec-websocket-protocol", "graphql-transport-ws");
+        assert_eq!(status(upgrade).await, expected);
+    }
     for expected in [404, 404, 404, 429] {
         let begin = http().post(&stream).header("x-forwarded-for", "198.51.100.6");
         assert_eq!(status(begin.json(&one)).await, expected);

@@ -31,14 +31,15 @@ use super::{
         TOO_MANY_BYTES, TOO_MANY_CONNECTIONS, TOO_MANY_OPERATIONS, UNAUTHORIZED, close, read,
         release,
     },
+    http_error,
     messages::{self, ClientMessage, PROTOCOLS, Protocol, bearer, was_rejected},
     origin::origin_is_allowed,
     token_ended,
 };
 use crate::{
     edge::{
-        Edge, auth::Caller, execution::Call, parameters::Parameters, received_bytes::ReceivedBytes,
-        shares::Client,
+        Edge, auth::Caller, error_response::with_status, execution::Call, parameters::Parameters,
+        received_bytes::ReceivedBytes, shares::Client,
     },
     error::Error,
 };
@@ -61,6 +62,11 @@ pub(in crate::edge) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
     let address = edge.address(head);
     // An invalid token is reported over the socket, where browsers can see it.
     let by_header = edge.authenticator.caller(headers).await;
+    let requester = by_header.as_ref().map(|caller| &caller.requester).ok();
+    let client = edge.limits.client(requester, address);
+    if let Err(refused) = edge.limits.admit(client) {
+        return http_error(with_status(refused));
+    }
     let is_by_cookie = by_header.as_ref().is_ok_and(|caller| caller.by_cookie);
     if is_by_cookie && !origin_is_allowed(headers, &config.cors_origins) {
         return StatusCode::FORBIDDEN.into_response();
@@ -73,8 +79,6 @@ pub(in crate::edge) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
         .read_buffer_size(READ_BUFFER);
     let name = upgrade.selected_protocol();
     let protocol = name.and_then(|name| Protocol::named(name.as_bytes()));
-    let requester = by_header.as_ref().map(|caller| &caller.requester).ok();
-    let client = edge.limits.client(requester, address);
     let received = ReceivedBytes::of(head);
     if let Some(received) = &received {
         received.become_socket(edge.limits.client(None, address));

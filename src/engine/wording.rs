@@ -1,5 +1,7 @@
 //! What the schema adds to the library's messages about an invalid document, and the errors that the library misses.
 
+use std::collections::{HashMap, HashSet};
+
 use async_graphql::{Pos, ServerError, Variables};
 
 use super::{
@@ -12,6 +14,8 @@ use crate::error::Error;
 
 /// Number of errors of a document, from the first one, for which a similar name is looked for.
 const SUGGESTED: usize = 20;
+/// Beginning of the library's message about the value of an argument.
+const ARGUMENT: &str = "Invalid value for argument ";
 
 /// Removes repeated errors, names the part of an argument that is invalid and what is expected there, and, with
 /// `suggests`, suggests a name for a misspelt one.
@@ -22,23 +26,24 @@ pub fn improve(
     variables: &Variables,
     suggests: bool,
 ) {
-    let mut seen: Vec<(String, Vec<Pos>)> = Vec::new();
-    errors.retain(|error| {
-        let one = (error.message.clone(), error.locations.clone());
-        let is_new = !seen.contains(&one);
-        seen.push(one);
-        is_new
-    });
-    let arguments = operation.document.arguments(types);
+    let mut seen: HashSet<(String, Vec<Pos>)> = HashSet::new();
+    errors.retain(|error| seen.insert((error.message.clone(), error.locations.clone())));
+    // Only these errors need them.
+    let is_of_argument = |error: &ServerError| error.message.starts_with(ARGUMENT);
+    let mut arguments: HashMap<Pos, Argument<'_>> = HashMap::new();
+    if errors.iter().any(is_of_argument) {
+        for argument in operation.document.arguments(types) {
+            arguments.entry(argument.at).or_insert(argument);
+        }
+    }
     let values = Values { types, variables: Some(variables), suggests };
     for (nth, error) in errors.iter_mut().enumerate() {
-        if error.message.starts_with("Invalid value for argument ") {
-            let at = error.locations.first();
-            let argument = arguments.iter().find(|argument| Some(&argument.at) == at);
-            if let (Some(invalid), Some(at)) =
-                (argument.and_then(|argument| values.error(argument)), at)
+        if is_of_argument(error) {
+            let argument = error.locations.first().and_then(|at| arguments.get(at));
+            if let Some((invalid, at)) =
+                argument.and_then(|argument| Some((values.error(argument)?, argument.at)))
             {
-                *error = located(invalid, *at);
+                *error = located(invalid, at);
             }
         } else if suggests
             && nth < SUGGESTED
@@ -71,7 +76,8 @@ fn add_invalid(
     mut arguments: Vec<Argument<'_>>,
     values: Values<'_>,
 ) {
-    arguments.retain(|argument| !errors.iter().any(|error| error.locations.contains(&argument.at)));
+    let known: HashSet<Pos> = errors.iter().flat_map(|error| &error.locations).copied().collect();
+    arguments.retain(|argument| !known.contains(&argument.at));
     arguments.sort_unstable_by_key(|argument| argument.at);
     let invalid = arguments
         .iter()

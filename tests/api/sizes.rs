@@ -126,6 +126,40 @@ async fn a_mutation_with_too_large_a_response_is_done() {
     assert_eq!(stock["stocks"], json!([{ "available": 15 }, { "available": 15 }]));
 }
 
+/// Each of them was compared with all others.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_errors_of_a_document_are_told_once_each() {
+    const COUNT: usize = 4_000;
+    let gateway = Gateway::with(|config| {
+        config.max_aliases = 10_000;
+        config.max_tokens = 100_000;
+    })
+    .await;
+    let client = gateway.anonymous();
+    let told = async |query: String| {
+        let answer = client.run(&query, json!({})).await;
+        assert!(answer.get("data").is_none_or(Value::is_null), "{:.200}", answer.to_string());
+        answer["errors"].as_array().expect("errors").clone()
+    };
+    let unknown = (0..COUNT).fold(String::new(), |mut all, at| {
+        write!(all, "nameless{at:04} ").expect("a string");
+        all
+    });
+    // The fragment is validated wherever it is spread.
+    let errors = told(format!(
+        "{{ a: stock(sku: \"a\") {{ ...F }} b: stock(sku: \"b\") {{ ...F }} }}
+         fragment F on Stock {{ {unknown} }}"
+    ))
+    .await;
+    assert_eq!(errors.len(), COUNT);
+    let invalid = (0..COUNT).fold(String::new(), |mut all, at| {
+        write!(all, "name{at:04}: name(locale: {{at: {at}}}) ").expect("a string");
+        all
+    });
+    let errors = told(format!("{{ category(by: {{ id: \"a\" }}) {{ {invalid} }} }}")).await;
+    assert_eq!(errors.len(), COUNT);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_errors_are_told_with_what_is_there() {
     let gateway = Gateway::start().await;

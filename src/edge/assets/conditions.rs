@@ -51,9 +51,12 @@ pub(super) fn evaluate(
         return Verdict::NotModified;
     }
     let last_modified = LastModified::from(modified);
-    let is_replaced = headers
-        .typed_get::<IfRange>()
-        .is_some_and(|condition| condition.is_modified(Some(tag), Some(&last_modified)));
+    let is_replaced = match headers.typed_try_get::<IfRange>() {
+        Ok(condition) => condition
+            .is_some_and(|condition| condition.is_modified(Some(tag), Some(&last_modified))),
+        // What isn't a validator matches nothing.
+        Err(_) => true,
+    };
     if is_replaced || method != Method::GET {
         return Verdict::Whole;
     }
@@ -92,7 +95,32 @@ fn range(header: &str, length: u64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header::IF_RANGE;
+
     use super::*;
+
+    #[test]
+    fn a_range_is_sent_only_if_the_validator_matches() {
+        let tag: ETag = "\"it\"".parse().expect("a tag");
+        for (condition, verdict) in [
+            (&["\"it\""][..], Verdict::Part(0..1)),
+            (&["\"other\""], Verdict::Whole),
+            (&["it"], Verdict::Whole),
+            (&["\"it"], Verdict::Whole),
+            (&[""], Verdict::Whole),
+            (&["yesterday"], Verdict::Whole),
+            (&["\"it\"", "\"other\""], Verdict::Whole),
+            (&[], Verdict::Part(0..1)),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(RANGE, "bytes=0-0".parse().expect("a value"));
+            for value in condition {
+                headers.append(IF_RANGE, value.parse().expect("a value"));
+            }
+            let found = evaluate(&Method::GET, &headers, &tag, SystemTime::UNIX_EPOCH, 10);
+            assert_eq!(found, verdict, "{condition:?}");
+        }
+    }
 
     #[test]
     fn ranges_are_cut_to_the_file() {

@@ -20,12 +20,20 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Creates a file.
+/// Creates a file. Pipes and devices stay as they are.
 ///
 /// # Errors
 /// `AlreadyExists`, or it can't be created.
 pub(super) fn create_new(path: &Path) -> io::Result<File> {
-    options().create_new(true).open(path)
+    let created = options().create_new(true).open(path);
+    match created {
+        Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists => {
+            // The file that is opened, whatever has the path by then.
+            let there = options().open(path)?;
+            if there.metadata()?.is_file() { Err(fault) } else { Ok(there) }
+        }
+        created => created,
+    }
 }
 
 /// Creates a folder and the missing ones above it. An existing folder stays as it is.
@@ -84,6 +92,8 @@ mod tests {
         let other = below.join("other");
         create_new(&other).expect("created");
         assert_eq!(mode(&other), 0o600);
-        create(Path::new("/dev/null")).expect("a device stays as it is");
+        for create in [create, create_new] {
+            create(Path::new("/dev/null")).expect("a device stays as it is");
+        }
     }
 }

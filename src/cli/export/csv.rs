@@ -1,6 +1,7 @@
 //! `docgate export csv`.
 
 use std::{
+    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -38,11 +39,13 @@ use crate::{
 /// Examples:
 ///     docgate export csv products products.csv
 ///     docgate export csv stock --separator ';' --bom stock.csv
+///     docgate export csv people people.csv --force
 ///
-/// Nobody but you can read the file.
+/// Nobody but you can read the file. A file that exists is replaced only with `--force`. The file of an export that fails
+/// isn't complete.
 ///
-/// Exit codes: 0 if the export is complete, 2 if the room of the rows is switched off, 3 if the database has none of
-/// docgate's collections.
+/// Exit codes: 0 if the export is complete, 2 if the room of the rows is switched off or the file exists, 3 if the database
+/// has none of docgate's collections.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(in crate::cli) struct Csv {
@@ -60,6 +63,9 @@ pub(in crate::cli) struct Csv {
     /// Leave the columns of images out, for a shop that doesn't have their assets.
     #[arg(long)]
     without_images: bool,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     source: Source,
 }
@@ -86,6 +92,10 @@ impl Csv {
         }
     }
 
+    fn open(&self, file: &Path) -> io::Result<File> {
+        if self.force { private_files::create(file) } else { private_files::create_new(file) }
+    }
+
     pub(in crate::cli) async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
@@ -102,9 +112,13 @@ impl Csv {
             let app = App::new(config.clone(), database);
             preconditions::database_is_in_use(&app).await?;
             let mut output: Box<dyn Write> = match file {
-                Some(file) => {
-                    Box::new(private_files::create(file).map_err(|fault| unwritten(&fault))?)
-                }
+                Some(file) => Box::new(self.open(file).map_err(|fault| {
+                    match fault.kind() {
+                        io::ErrorKind::AlreadyExists => Failure::usage(format!("{name} exists"))
+                            .with_hint("name a new file, or replace it with --force"),
+                        _ => unwritten(&fault),
+                    }
+                })?),
                 None => Box::new(io::stdout()),
             };
             if self.bom {

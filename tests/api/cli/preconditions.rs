@@ -141,7 +141,12 @@ async fn exports_can_be_read_by_their_owner_alone() {
     // A file of an earlier export, which others may read.
     std::fs::write(&file, "a longer text than that of the next export").expect("written");
     let path = file.display().to_string();
-    assert_eq!(done(on(&name, &["export", "csv", "people", &path])).0, 0);
+    let (code, out, said) = done(on(&name, &["export", "csv", "people", &path]));
+    assert_eq!((code, out.as_str()), (2, ""), "{said}");
+    assert!(said.contains(&format!("{path} exists")) && said.contains("--force"), "{said}");
+    let text = std::fs::read_to_string(&file).expect("a file");
+    assert_eq!(text, "a longer text than that of the next export");
+    assert_eq!(done(on(&name, &["export", "csv", "people", &path, "--force"])).0, 0);
     assert_private(&file, 0o600);
     let text = std::fs::read_to_string(&file).expect("a file");
     assert!(text.starts_with("key,") && text.lines().count() == 1, "{text}");

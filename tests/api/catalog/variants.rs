@@ -95,6 +95,38 @@ async fn values_that_are_displayed_alike_are_the_same() {
     assert_eq!(refused["code"], "INVALID_INPUT", "{refused:#}");
 }
 
+/// So the name of an option is changed, one variant after the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn variants_of_a_product_may_have_different_options() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    create(&merchant, thing("shirt", "A shirt")).await;
+    added(&gateway, variant("shirt.a", ["red", "M"], 0)).await;
+    added(&gateway, variant("shirt.b", ["red", "L"], 0)).await;
+    let query = "{ product(sku: \"shirt\") { options { name values } } }";
+    let options = async || {
+        let found = gateway.anonymous().field(query, json!({})).await;
+        found["options"].clone()
+    };
+    let option = |name: &str, values: &[&str]| json!({ "name": name, "values": values });
+    assert_eq!(options().await, json!([option("colour", &["red"]), option("size", &["M", "L"])]));
+    let all = variants(&gateway, "shirt").await;
+    for (one, size) in all.iter().zip(["M", "L"]) {
+        let mut input = variant("", ["red", size], 0);
+        input["sku"] = one["sku"].clone();
+        input["options"][0]["name"] = json!("tint");
+        let version = one["version"].as_str().expect("a version");
+        let updated = update(&merchant, input, version).await;
+        assert!(updated["sku"].is_string(), "{updated:#}");
+        if size == "M" {
+            let mixed =
+                [option("tint", &["red"]), option("size", &["M", "L"]), option("colour", &["red"])];
+            assert_eq!(options().await, json!(mixed));
+        }
+    }
+    assert_eq!(options().await, json!([option("tint", &["red"]), option("size", &["M", "L"])]));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_has_variants_with_prices_of_their_own() {
     let gateway = Gateway::start().await;

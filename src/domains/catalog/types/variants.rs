@@ -152,7 +152,8 @@ input! {
         /// SKU of the variant: the SKU of the product, a dot, and a code of letters, digits, `-`, `_`, `~` or `:`, such as
         /// `shirt.red-m`; at most 128 characters. It can't be changed later.
         pub sku: ID where variant_sku,
-        /// Options of the variant, 1 to 5, each name once. No two variants of a product have the same values.
+        /// Options of the variant, 1 to 5, each name once. No two variants of a product have the same values. Their names may
+        /// differ.
         pub options: Vec<VariantOptionInput> where options,
         /// What a piece costs more than the product, in minor units of the product's currency; less if it is negative.
         /// Default: 0.

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
+use docgate::graphql::requester::Role;
+
 use super::files;
 
 fn document(name: &str) -> String {
@@ -100,6 +102,18 @@ fn links_in_the_documents_lead_somewhere() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn every_role_is_in_the_documents() {
+    let page = document("docs/ROLES.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    for role in Role::ALL {
+        let name = format!("`{}`", role.name());
+        let is_listed =
+            rows.iter().any(|row| row.split('|').nth(1).is_some_and(|cell| cell.contains(&name)));
+        assert!(is_listed, "docs/ROLES.md lacks {name}");
+    }
 }
 
 #[test]

@@ -60,8 +60,7 @@ fn pages(folder: &str, found: &mut Vec<String>) {
 
 /// A page without its blocks of code, which may contain what looks like a heading or a link.
 fn without_code(page: &str) -> String {
-    let is_prose = page.split("```").step_by(2);
-    is_prose.collect()
+    page.split("```").step_by(2).collect()
 }
 
 /// The anchors of a page: its headings, as GitHub names them.

@@ -2,6 +2,9 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "architecture/documents.rs"]
+mod documents;
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -10,7 +13,7 @@ use std::{
 
 use docgate::domains::ROOMS;
 
-/// The houses' layers, from the top down: a layer imports only from itself and from below.
+/// The layers, from the top down: a layer imports only from itself and from below.
 const LAYERS: &[&[&str]] = &[
     &["cli"],
     &["background", "edge"],
@@ -247,38 +250,4 @@ fn every_log_event_has_a_name_that_the_docs_list() {
     let cell = |row: &str| row.split('`').nth(1).map(str::to_owned);
     let listed: BTreeSet<String> = rows.filter_map(cell).collect();
     assert_eq!(named, listed, "docs/OPERATIONS.md lists the events of the code");
-}
-
-fn document(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-    fs::read_to_string(path).expect("a document")
-}
-
-#[test]
-fn paths_in_the_documents_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let roots = ["src/", "tests/", "docs/", "demo/", "executor/", "bench/", "scripts/", "web/"];
-    for name in ["CONTRIBUTING.md", "docs/ARCHITECTURE.md"] {
-        let text = document(name);
-        let quoted = text.split('`').skip(1).step_by(2);
-        let missing: Vec<&str> = quoted
-            .filter(|path| roots.iter().any(|root| path.starts_with(root)))
-            .filter(|path| path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b)))
-            .filter(|path| !root.join(path).exists())
-            .collect();
-        assert!(missing.is_empty(), "{name} names {missing:?}");
-    }
-}
-
-#[test]
-fn every_error_code_is_in_the_documents() {
-    let errors = document("docs/ERRORS.md");
-    let schema = document("schema.graphql");
-    let codes = schema.split("enum ErrorCode {").nth(1).expect("the enum");
-    let codes = codes.split('}').next().expect("its values").lines().map(str::trim);
-    let is_code =
-        |line: &&str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
-    for code in codes.filter(is_code) {
-        assert!(errors.contains(&format!("`{code}`")), "docs/ERRORS.md lacks {code}");
-    }
 }

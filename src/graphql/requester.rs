@@ -37,7 +37,7 @@ roles! {
     Advertiser = "advertiser",
     /// Shows advertising.
     Publisher = "publisher",
-    /// Moderates comments and posts.
+    /// Moderates comments.
     Moderator = "moderator",
     /// Plays the game.
     Player = "player",

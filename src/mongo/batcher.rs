@@ -1,8 +1,8 @@
 //! Batches items of many requests, such as keys, into few commands.
 //!
 //! Items that arrive while a command is in flight are sent in one command after it. If no command is in flight,
-//! an item is sent at once; the items that a request queues in one poll are [batched](super::batched). A command that ends
-//! meanwhile isn't followed by one with a part of them.
+//! an item is sent at once. The items that a request queues in one poll are [sent together](super::batched), even if a command
+//! ends during that poll.
 //!
 //! A second command is sent in parallel in one of three cases: [enough items](Source::THRESHOLD) are queued, an
 //! item has waited too long, or batches are too small to be worth waiting for. At most two commands

@@ -11,6 +11,7 @@ interface Refusal {
   code: string;
   message: string;
   what?: string;
+  field?: string;
   available?: number;
   shortLines?: { sku: string; available: number }[];
 }
@@ -170,6 +171,8 @@ function isGone(outcome: Outcome): boolean {
   return outcome.__typename === "CartNotActive" || (outcome.__typename === "NotFound" && outcome.what === "cart");
 }
 
+const NO_CARDS = "This demo takes no cards: the voucher GIFT pays for the goods, and standard delivery is free.";
+
 /** A refusal in the words of the shop. */
 function told(refusal: Refusal): string {
   switch (refusal.__typename) {
@@ -180,10 +183,17 @@ function told(refusal: Refusal): string {
     case "CartNotActive":
       return "This cart is closed. Please begin a new one.";
     case "PaymentDeclined":
-      return "This demo takes no cards: the voucher GIFT pays for the goods, and standard delivery is free.";
+      return NO_CARDS;
+    case "InvalidInput":
+      // A guest has no account that could pay.
+      return refusal.field?.startsWith("input.payment") ? NO_CARDS : sentence(refusal.message);
     case "QuoteNeeded":
       return "Your cart or its destination has changed. Please choose the delivery again.";
     default:
-      return refusal.message;
+      return sentence(refusal.message);
   }
+}
+
+function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }

@@ -300,6 +300,7 @@ export const Checkout = graphql(
       __typename
       ... on Order { ...Order }
       ... on CheckoutShort { shortLines { sku available } }
+      ... on InvalidInput { field }
       ... on UserError { code message }
     }
   }

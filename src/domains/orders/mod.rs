@@ -4,7 +4,7 @@
 //! **Checkout.** The cart is the decider. The order's `_id` is the checkout's. The flow is that of all
 //! [baskets](super::checkout), with a claim on the cart or without one; `tests/models` checks the one without.
 //! `operations/checkout.rs` has what differs: stock that the cart doesn't hold is reserved first, and the stock of all lines is
-//! moved to `sold`. A hold of money has no document but its mark on the payer's account, so the sweep looks for old holds.
+//! moved to `sold`. A hold of money is nothing but a mark on the payer's account, so the sweep looks for accounts with old marks.
 //!
 //! Marks of stock stay until two grace periods after COMPLETE, or until the attempt that sold the goods removes its
 //! reservations. Goods that a late repeat reserves after that are never sold, and the sweep returns them.
@@ -34,12 +34,13 @@
 //! no attempt that read it unsettled can still apply it. Then the sweep retires its marks in the inventory
 //! and removes the entry.
 //!
-//! *Deferred refunds.* The provider may be unable to pay a refund; with docgate's own accounts, while the
-//! merchant's account holds less. The operation succeeds although the refund is deferred. The entry stays due, and
-//! `deferred` records since when. The caller's attempt and repeats of its op leave such an entry to the
-//! sweep, which asks the provider in each pass. `refunded` of an order excludes refunds that are due; `refundDue` is
-//! their amount. Each refund is paid as a whole or not at all, and a covered refund doesn't wait for a larger
-//! one. A refund also reaches an account of the payer that is closed or full.
+//! *Deferred refunds.* The provider may be unable to pay a refund. docgate's own ledger can't pay while the merchant's
+//! account holds less than the refund. The operation succeeds all the same: the entry stays due, and `deferred` records
+//! since when. The caller's attempt and repeats of its op leave such an entry to the sweep, which asks the provider in each
+//! pass.
+//! `refunded` of an order excludes refunds that are due; `refundDue` is their amount. Each refund is paid as a whole or not
+//! at all, and a refund that the account covers doesn't wait for a larger one. A refund also reaches an account of the
+//! payer that is closed or full.
 //!
 //! Raising a line reserves first. It begins with a record in `raises`, so that a sweep knows what may have
 //! been reserved. The abort marks that record (`voiding`, after which no commit finds it), undoes the
@@ -65,12 +66,16 @@
 //!
 //! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!
-//! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
-//! to one and have the same owner; the total is the sum of the lines less the discount, with shipping and the tax that prices
-//! don't include, and equals what was paid less what is to be refunded (zero once an order is cancelled); captures and refunds
-//! of the provider equal those of the orders, except for refunds that are due; no tax of an order is more than what is
-//! taxed, and no more of shipping is given back than was refunded; no line has fewer pieces than are packed or sent, and no
-//! shipment has fewer than its returns; what was bought together is what a recount of the orders gives.
+//! Invariants:
+//!
+//! - Sold stock equals the lines of placed orders.
+//! - Completed carts and orders belong together one to one, and have the same owner.
+//! - The total of an order is the sum of its lines less the discount, with shipping and the tax that prices don't include. It
+//!   equals what was paid less what is to be refunded; once the order is cancelled, that is zero.
+//! - Captures and refunds of the provider equal those of the orders, except for refunds that are due.
+//! - No tax of an order is more than what is taxed, and no more of shipping is given back than was refunded.
+//! - No line has fewer pieces than are packed or sent, and no shipment has fewer than its returns.
+//! - What was bought together is what a recount of the orders gives.
 
 mod broadcasts;
 mod documents;

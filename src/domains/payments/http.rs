@@ -1,4 +1,4 @@
-//! The payment provider `http`: calls of a service of the operator. The room's `mod.rs` has the contract.
+//! The payment provider `http`: calls of a service of the operator. `docs/PAYMENTS.md` has the contract.
 
 use std::time::Duration;
 

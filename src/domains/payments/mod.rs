@@ -5,42 +5,8 @@
 //! provider knows its id afterwards.
 //!
 //! - `ledger`: docgate's own accounts; an authorisation is a transfer that waits for its checkout
-//! - `http`: a service of the operator, see below
+//! - `http`: a service of the operator; `docs/PAYMENTS.md` has its contract
 //! - `none`: only a total of zero can be checked out
-//!
-//! # The contract of the HTTP provider
-//!
-//! docgate sends `POST {payments_url}/authorise`, `/capture`, `/void` and `/refund` with a JSON body:
-//!
-//! ```json
-//! {"id": "…", "amount": 1999, "currency": "EUR", "token": "…", "refundId": "…", "sentAt": "…"}
-//! ```
-//!
-//! `id` identifies the payment in all four. `amount` (integer, minor units) and `currency` (ISO 4217) are
-//! sent with `authorise` and `refund`; `token` (what the provider's own page gave the shopper) with
-//! `authorise` if there is one; `refundId` with `refund`. `sentAt` (RFC 3339, UTC) lets the provider refuse
-//! old requests. Headers:
-//!
-//! - `idempotency-key`: id and action, for a refund also the refund's id. If a response is lost, docgate
-//!   sends the same key again. The call must take effect once and have the same response.
-//! - `x-docgate-signature: sha256=<hex>`: HMAC-SHA256 of the body's bytes under `payments_signing_secret`.
-//!   The provider must check it.
-//!
-//! The response is `2xx` with `{"status": "…", "reason": "…"}`:
-//!
-//! | action | status |
-//! |---|---|
-//! | `authorise` | `authorised`, or `declined` with a `reason` that the shopper may read |
-//! | `capture` | `captured` |
-//! | `void` | `voided`, also where nothing was authorised under the id |
-//! | `refund` | `refunded`, or `due` while the money can't be paid |
-//!
-//! An `authorise` after the `void` of its id must be `declined`; a `void` after a decline is still `voided`.
-//! A refund that is `due` is sent again under the same key until the response is `refunded`. After `5xx`,
-//! 408, 425 and 429, timeouts and broken connections the outcome is unknown, also if the body of a response breaks
-//! off: docgate sends the call a few times more, and later again under the same key. Any other status, and a body
-//! that isn't such JSON or is larger than 64 KiB, is a fault of the set-up and is logged as such; the flow waits
-//! until it is corrected.
 
 mod books;
 mod http;

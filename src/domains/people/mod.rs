@@ -4,19 +4,19 @@
 //! - `people` is the record of a name; products carry copies of it in `contributors`.
 //! - `products` is the record of who contributed to a product; people carry copies of it in `works`.
 //!
-//! This room renames people: the person's document is the decider. Its outbox names the version that is still
-//! to be written to the products, and every copy with a lower version is updated. A product that copies a
-//! name at the same moment reads it again afterwards (see the catalog), so no change is missed. The catalog
-//! owns credits, because the product is their decider; it applies them to `works` through this room.
+//! A rename is a flow of this room, and the person's document is its decider. The outbox names the version that is still to
+//! be written to the products, and every copy with a lower version is updated. A product that copies a name at the same
+//! moment reads it again afterwards (see the catalog), so no change is missed. A credit is a flow of the catalog, because
+//! the product is its decider. The catalog applies it to `works` through this room.
 //!
 //! ```text
 //!   renamePerson ──▶ name, version, outbox ──spread──▶ products.contributors ──▶ outbox entry goes
 //! ```
 //!
 //! An entry of `works` has the version of its product and is replaced as a whole, only by a higher version.
-//! An entry without roles is a tombstone: it keeps an older apply, which may still be running, from restoring
-//! the work. An apply writes only before its attempt's deadline, and an apply that read the product before the removal
-//! ends within one attempt. After two grace periods no such apply is left, and the sweep removes the tombstone.
+//! An entry without roles is a tombstone: an older apply that is still under way can't restore the work, because its version
+//! is lower. Each apply ends with its attempt. So after two grace periods no apply of an earlier version is left, and the
+//! sweep removes the tombstone.
 //!
 //! People aren't deleted, because products and orders refer to them.
 //!

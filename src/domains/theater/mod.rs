@@ -56,12 +56,15 @@
 //! A screening copies the plan of its theater when it is created. A change of the plan applies to later screenings. Plan,
 //! prices and times of a screening never change, so what was read of them is true, and each gateway keeps it.
 //!
-//! Invariants, per screening: the seats that aren't taken are as many as `seatsAvailable`; each held seat is in one hold,
-//! each sold seat in one sale. Nobody has seats of a cancelled screening that is settled. The holds of an active booking
-//! are held; a closed booking holds nothing. Each sale is a line of one receipt that isn't cancelled, and each line of a
-//! paid receipt is sold. Completed bookings and receipts belong together one to one, with the same owner. The totals of the
-//! receipts less what was refunded equal those of the
-//! provider.
+//! # Invariants
+//!
+//! - As many seats of a screening are free as `seatsAvailable` says. Each held seat is in one hold, and each sold seat in one
+//!   sale.
+//! - Nobody has seats of a cancelled screening that is settled.
+//! - The holds of an active booking are held. A closed booking holds nothing.
+//! - Each sale is a line of one receipt that isn't cancelled, and each line of a paid receipt is sold.
+//! - Completed bookings and receipts belong together one to one, with the same owner.
+//! - The totals of the receipts, less what was refunded, equal those of the provider.
 
 mod broadcasts;
 mod documents;

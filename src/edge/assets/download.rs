@@ -56,7 +56,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorR
         }
         Verdict::NotModified => return Ok((StatusCode::NOT_MODIFIED, headers).into_response()),
         Verdict::PreconditionFailed => {
-            let why = "the file isn't the one that was expected";
+            let why = "If-Match or If-Unmodified-Since doesn't hold for this file";
             return Err(ErrorResponse::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why));
         }
         Verdict::RangeNotSatisfiable => return Err(ErrorResponse::RangeNotSatisfiable(length)),

@@ -39,6 +39,7 @@ export async function run(checks) {
     await visit("a variant is chosen with its price, stock and picture", "/shop", variants);
     await visit("the text of a picture that can't be shown stands in its place", "/shop", failedPicture);
     await visit("a guest buys with a voucher, and sees the order by its number", "/shop/sku/ALB-00002", buy);
+    await visit("an order that no voucher pays for is refused in the words of the shop", "/shop/sku/ALB-00006", unpaid);
     await visit("pages of the site and a blog are shown, also by an address that they had", "/shop/site/en/shipping", site);
   }
 }
@@ -214,12 +215,34 @@ async function stockShown(page, sku, former) {
   }
 }
 
-async function buy(page, picture, isPhone) {
-  await receive("ALB-00002");
+/** Puts the product into the cart, and goes there. */
+async function fill(page, sku) {
+  await receive(sku);
   await page.reload();
   await page.getByRole("button", { name: "Add to cart" }).click();
   await page.getByText("In your cart.").waitFor();
   await page.getByRole("link", { name: "Go to the cart" }).click();
+}
+
+/** Enters the address at the checkout. */
+async function address(page) {
+  await page.getByRole("link", { name: "Check out" }).click();
+  await page.getByLabel("Name").fill(ADDRESS.name);
+  await page.getByLabel("Street and number").fill(ADDRESS.street);
+  await page.getByLabel("Postcode and city").fill(ADDRESS.city);
+  await page.getByLabel("Email").fill("guest@home.example");
+}
+
+async function unpaid(page) {
+  await fill(page, "ALB-00006");
+  await address(page);
+  await page.getByRole("radio", { name: /^Standard delivery/, checked: true }).waitFor();
+  await page.getByRole("button", { name: "Place the order" }).click();
+  await page.getByRole("alert").getByText("This demo takes no cards").waitFor();
+}
+
+async function buy(page, picture, isPhone) {
+  await fill(page, "ALB-00002");
   await page.getByRole("combobox", { name: /^Quantity of/ }).selectOption("2");
   await page.getByTestId("cart-count").getByText("2", { exact: true }).waitFor();
   await page.reload();
@@ -232,11 +255,7 @@ async function buy(page, picture, isPhone) {
   await page.getByTestId("total").getByText("€0.00").waitFor();
   if (isPhone) await fitsItsWidth(page, ["h1", ".lines li"]);
   await picture("cart");
-  await page.getByRole("link", { name: "Check out" }).click();
-  await page.getByLabel("Name").fill(ADDRESS.name);
-  await page.getByLabel("Street and number").fill(ADDRESS.street);
-  await page.getByLabel("Postcode and city").fill(ADDRESS.city);
-  await page.getByLabel("Email").fill("guest@home.example");
+  await address(page);
   const standard = page.getByRole("radio", { name: /^Standard delivery/, checked: true });
   await standard.waitFor();
   const [button, label] = [await standard.boundingBox(), await page.locator(".delivery label").first().boundingBox()];

@@ -140,7 +140,7 @@ function Facts({ of: product }: { of: Data }) {
     case "GenericProduct":
       facts.push(...product.properties.map(({ key, value }): [string, string] => [capital(key), value]));
   }
-  facts.push(["Number", product.sku]);
+  facts.push(["Item number", product.sku]);
   return (
     <>
       <dl className="facts">

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::graphql::{codes::Coded, prelude::*, refusals::AnyRefusal, upload::Incoming};
 
-const UNEXPECTED: &str = "what is there isn't what was expected";
+const UNEXPECTED: &str = "If-Match or If-None-Match doesn't hold for the file at this path";
 
 /// Puts a file at the path of a slug in a folder or gallery; `/` is the root. Returns the asset, and whether it
 /// was created. The refusal `Conflict` means that the path doesn't hold what was expected.

@@ -23,7 +23,7 @@ pub enum ReaderRole {
     Advertiser,
     /// Publisher who shows advertising.
     Publisher,
-    /// Moderator of comments and posts.
+    /// Moderator of comments.
     Moderator,
     /// Caller whose token has the role `player`.
     Player,

@@ -334,7 +334,7 @@ settings! {
         /// requested length.
         pub max_cost: usize = 10_000,
         /// Maximum size of the response to an operation, in bytes. A client's share of `max_unsent_bytes` must hold one.
-        pub max_response_bytes: usize = 8 << 20,
+        pub max_response_bytes: usize = 16 << 20,
         /// Whether responses carry their estimated cost in `extensions.cost`.
         pub report_cost: bool = true,
         /// Whether introspection is allowed and errors suggest names from the schema.

@@ -325,7 +325,7 @@ fn a_fault_of_numbers_says_what_they_are_and_what_they_must_be() {
     says(
         &[("DOCGATE_MAX_UNSENT_BYTES", "8388608")],
         "a client's share of max_unsent_bytes (25 % of 8388608 bytes: 2097152) must hold one response, \
-         which can take 8388608 bytes (max_response_bytes)",
+         which can take 16777216 bytes (max_response_bytes)",
     );
 }
 

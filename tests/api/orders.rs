@@ -9,7 +9,7 @@ mod placing;
 mod returns;
 mod together;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use docgate::graphql::node_id::NodeKind;
 use futures_util::future::join_all;
@@ -486,6 +486,7 @@ async fn only_a_cancelled_order_is_removed_and_leaves_a_stone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_marks_of_what_orders_gave_are_retired() {
+    let since = Instant::now();
     let gateway = Gateway::with(short_bounds).await;
     let (shopper, _, order) = shop(&gateway).await;
     adjust(&shopper, &order, "a", 5, "up").await;
@@ -499,9 +500,10 @@ async fn the_marks_of_what_orders_gave_are_retired() {
     };
     settled(&gateway).await;
     assert_eq!(marks().await, (2, 1, 4), "the cart's and the order's");
-    // Right away nothing is retired: somebody may still repeat it.
+    // Right away nothing is retired: somebody may still repeat it. On a busy machine that time may be over.
     gateway.sweep_all().await;
-    assert_eq!(marks().await, (2, 1, 4));
+    let left = marks().await;
+    assert!(left == (2, 1, 4) || since.elapsed() > Duration::from_secs(1), "{left:?}");
     gateway.sweep().await;
     assert_eq!(marks().await, (0, 0, 0));
     assert_eq!(stock(&gateway, "a").await, (95, 0, 5));

@@ -252,14 +252,19 @@ async fn a_subscriber_gets_each_message_once() {
     }
     let [bob, cid] = &mut sockets[..] else { panic!("two of them") };
     // Over the end of a bucket.
-    for number in 0..60 {
-        send(&gateway, "ann", &["bob"], &number.to_string()).await;
-    }
-    for number in 0..60 {
-        let heard = bob.next("1").await["data"]["messageArrived"].clone();
-        assert_eq!(heard["text"], number.to_string(), "{heard:#}");
-        assert_eq!(heard["sender"]["name"], "ann");
-    }
+    let sent = async {
+        for number in 0..60 {
+            send(&gateway, "ann", &["bob"], &number.to_string()).await;
+        }
+    };
+    let heard = async {
+        for number in 0..60 {
+            let heard = bob.next("1").await["data"]["messageArrived"].clone();
+            assert_eq!(heard["text"], number.to_string(), "{heard:#}");
+            assert_eq!(heard["sender"]["name"], "ann");
+        }
+    };
+    tokio::join!(sent, heard);
     // What others get isn't told. The first message of an inbox is.
     cid.is_silent(Duration::from_millis(300)).await;
     send(&gateway, "bob", &["cid"], "hello").await;

@@ -202,7 +202,7 @@ settings! {
         /// Time after which a reservation that fits no cart is returned, in seconds. It must exceed
         /// `cart_idle_seconds`.
         pub reservation_seconds: u64 = 3_600,
-        /// Whether expired carts are kept (`true`) or removed.
+        /// Whether carts that have expired or were cancelled are kept (`true`) or removed.
         pub cart_keep_expired: bool = true,
         /// What a checkout does about a price that has changed since its line was added.
         pub checkout_changed_prices: ChangedPrices = ChangedPrices::Charge,

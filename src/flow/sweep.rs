@@ -11,22 +11,35 @@ use mongodb::bson::DateTime;
 use super::{Attempt, Bounds, earlier};
 use crate::error::Error;
 
-/// Time after which a gateway's pass begins no further page of a list, because other rooms wait for this one.
+/// Time after which a gateway's pass begins no further item of a list, because other rooms wait for this one.
 const PASS: Duration = Duration::from_secs(5);
 
-/// Times from which the next pass reads the lists that a pass didn't read to the end, by the names of the lists. Each gateway
-/// keeps its own in memory: after its start a list begins at the front.
+/// Where the next pass goes on with the lists that a pass didn't read to the end. Each gateway keeps its own in memory: after
+/// its start a list begins at the front.
 #[derive(Debug, Default)]
-pub struct Places(Mutex<HashMap<String, DateTime>>);
+pub struct Places {
+    times: Noted<DateTime>,
+    names: Noted<String>,
+}
 
-impl Places {
+/// Times or names of items, by the names of their lists.
+#[derive(Debug)]
+struct Noted<T>(Mutex<HashMap<String, T>>);
+
+impl<T> Default for Noted<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Noted<T> {
     /// Returns where the list goes on, and forgets it.
-    fn take(&self, list: &str) -> Option<DateTime> {
+    fn take(&self, list: &str) -> Option<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(list)
     }
 
-    fn note(&self, list: String, from: DateTime) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(list, from);
+    fn note(&self, list: String, place: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(list, place);
     }
 }
 
@@ -41,7 +54,7 @@ pub struct Sweep {
     /// Beginning of the names of its lists in `places`.
     room: &'static str,
     places: Arc<Places>,
-    /// Time after which a list that is read page by page begins no further page; see [`PASS`].
+    /// Time after which a list that isn't read at once begins no further item; see [`PASS`].
     time: Duration,
 }
 
@@ -56,8 +69,8 @@ impl Sweep {
         Self { now, bounds, finished: 0, failed: None, room, places, time }
     }
 
-    /// The same pass with limited time for each list that is read page by page. The room's lists go on where an earlier pass
-    /// has noted it in `places`.
+    /// The same pass with limited time for each list that isn't read at once. The room's lists go on where an earlier pass has
+    /// noted it in `places`.
     #[must_use]
     pub fn limited(self, room: &'static str, places: Arc<Places>) -> Self {
         Self { room, places, time: PASS, ..self }
@@ -116,8 +129,9 @@ impl Sweep {
     /// `limit` items from a time on, oldest first, and `at` returns the time of an item. The next page begins at the last time of the
     /// one before.
     ///
-    /// In a [`limited`](Self::limited) pass no further page begins after five seconds. The next pass goes on there, and after the end
-    /// of the list one begins at the front again. So items that stay don't hold up those behind them for ever.
+    /// In a [`limited`](Self::limited) pass no further item begins after five seconds, except those of the same time. The next pass
+    /// goes on there, and after the end of the list one begins at the front again. So items that stay don't hold up those behind
+    /// them for ever, even if each takes as long as a call of a service that doesn't answer.
     ///
     /// If the time is in elements of an array, no sort by it can use an index
     /// ([`list_elements_between`](crate::mongo::Collection::list_elements_between)). Behind a router a page then isn't the oldest
@@ -137,15 +151,28 @@ impl Sweep {
     {
         let list = format!("{}: {what}", self.room);
         let since = Instant::now();
-        let mut from = self.places.take(&list).unwrap_or(DateTime::from_millis(0));
+        let mut from = self.places.times.take(&list).unwrap_or(DateTime::from_millis(0));
         loop {
             let found = match page(from).await {
                 Ok(found) => found,
                 Err(error) => return self.note(what, Err(error)),
             };
             let is_full = i64::try_from(found.len()) == Ok(limit);
-            let end = found.iter().filter_map(|item| at(item, from)).max();
-            self.each(Ok(found), &name, &mut finish).await;
+            let times: Vec<_> = found.iter().map(|item| at(item, from)).collect();
+            let end = times.iter().flatten().max().copied();
+            for (position, item) in found.into_iter().enumerate() {
+                // Items of one time are tried together, because the next pass can't begin between them.
+                if let Some(last) = position.checked_sub(1)
+                    && let (Some(last), Some(next)) = (times[last], times[position])
+                    && next > last
+                    && since.elapsed() >= self.time
+                {
+                    return self.places.times.note(list, next);
+                }
+                let name = name(&item);
+                let done = finish(item).await;
+                self.add(&name, done);
+            }
             match end {
                 Some(end) if is_full && end > from => from = end,
                 // A page whose items all have one time would be read again for ever. If more items have this time, a later pass
@@ -154,8 +181,41 @@ impl Sweep {
                 _ => return,
             }
             if since.elapsed() >= self.time {
-                return self.places.note(list, from);
+                return self.places.times.note(list, from);
             }
+        }
+    }
+
+    /// Works on the items of a list one by one, in the order of their names. `what` is the name of the list, which no other list
+    /// of the room has. `next` returns the first name behind another one, or the first of all. `work` returns how many flows it
+    /// has finished.
+    ///
+    /// In a [`limited`](Self::limited) pass no further item begins after five seconds. The next pass goes on there, and after the
+    /// end of the list one begins at the front again.
+    pub async fn each_name<L, F>(
+        &mut self,
+        what: &str,
+        mut next: impl FnMut(Option<String>) -> L,
+        mut work: impl FnMut(String) -> F,
+    ) where
+        L: Future<Output = Result<Option<String>, Error>>,
+        F: Future<Output = Result<u64, Error>>,
+    {
+        let list = format!("{}: {what}", self.room);
+        let since = Instant::now();
+        let mut last = self.places.names.take(&list);
+        loop {
+            let name = match next(last).await {
+                Ok(Some(name)) => name,
+                Ok(None) => return,
+                Err(error) => return self.note(what, Err(error)),
+            };
+            let done = work(name.clone()).await;
+            self.count(&name, done);
+            if since.elapsed() >= self.time {
+                return self.places.names.note(list, name);
+            }
+            last = Some(name);
         }
     }
 
@@ -226,18 +286,51 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pass_without_time_reads_one_page_and_the_next_goes_on() {
+    async fn a_pass_without_time_tries_one_item_and_the_next_goes_on() {
         let places = Arc::default();
         let all = [1, 2, 3, 4];
-        for expected in [[1, 2].as_slice(), &[2, 3], &[3, 4], &[4], &[1, 2]] {
-            assert_eq!(pass(&places, Duration::ZERO, &all).await, of_millis(expected));
+        for expected in [1, 2, 3, 4, 1] {
+            assert_eq!(pass(&places, Duration::ZERO, &all).await, of_millis(&[expected]));
         }
         // With time it goes on to the end, and the next pass begins at the front.
         for expected in [[2, 3, 3, 4, 4].as_slice(), &[1, 2, 2, 3, 3, 4, 4]] {
             assert_eq!(pass(&places, Duration::MAX, &all).await, of_millis(expected));
         }
         // Another list has a place of its own.
-        assert_eq!(places.take("room: others"), None);
+        assert_eq!(places.times.take("room: others"), None);
+        // Items of one time are tried together, and the next pass goes on behind them.
+        for expected in [[1, 1].as_slice(), &[2], &[1, 1]] {
+            assert_eq!(pass(&places, Duration::ZERO, &[1, 1, 2]).await, of_millis(expected));
+        }
+    }
+
+    /// The names that a pass works on.
+    async fn named(places: &Arc<Places>, time: Duration) -> Vec<String> {
+        let mut seen = Vec::new();
+        let mut sweep = Sweep { time, ..a_sweep().limited("room", Arc::clone(places)) };
+        let next = |last: Option<String>| {
+            let mut all = ["a", "b", "c"].into_iter();
+            let next = all.find(|name| last.as_deref().is_none_or(|last| *name > last));
+            std::future::ready(Ok(next.map(str::to_owned)))
+        };
+        let work = |name: String| {
+            // What fails doesn't hold up the rest.
+            let done = if name == "a" { Err(Error::internal("failed")) } else { Ok(1) };
+            seen.push(name);
+            std::future::ready(done)
+        };
+        sweep.each_name("names", next, work).await;
+        seen
+    }
+
+    #[tokio::test]
+    async fn a_pass_without_time_works_on_one_name_and_the_next_goes_on() {
+        let places = Arc::default();
+        for expected in [["a"].as_slice(), &["b"], &["c"], &[], &["a"]] {
+            assert_eq!(named(&places, Duration::ZERO).await, expected);
+        }
+        assert_eq!(named(&places, Duration::MAX).await, ["b", "c"]);
+        assert_eq!(named(&places, Duration::MAX).await, ["a", "b", "c"]);
     }
 
     #[tokio::test]
@@ -249,12 +342,12 @@ mod tests {
     #[tokio::test]
     async fn a_page_that_cant_be_read_is_no_place_to_go_on() {
         let places = Arc::new(Places::default());
-        places.note("room: items".to_owned(), DateTime::from_millis(3));
+        places.times.note("room: items".to_owned(), DateTime::from_millis(3));
         let mut sweep = a_sweep().limited("room", Arc::clone(&places));
         let page = |_| std::future::ready(Err(Error::internal("unread")));
         let finish = |_: DateTime| std::future::ready(Ok(true));
         sweep.each_page("items", 2, page, |at, _| Some(*at), ToString::to_string, finish).await;
         assert!(sweep.finished().is_err());
-        assert_eq!(places.take("room: items"), None);
+        assert_eq!(places.times.take("room: items"), None);
     }
 }

@@ -34,8 +34,8 @@ use mongodb::bson::{Bson, DateTime, Document};
 
 pub use closing::{begin, cancel, erase, may_use, open, sweep, sweep_untouched};
 pub use store::{
-    abort, active_as_read, baskets, bounds, complete, decide, find_active_of, freeze, list_decided,
-    list_overdue, modified, now, pay, reactivate, settle,
+    CheckedOut, abort, active_as_read, baskets, bounds, complete, decide, find_active_of, freeze,
+    list_decided, list_overdue, modified, now, pay, reactivate, settle,
 };
 
 use crate::{

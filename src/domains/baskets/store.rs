@@ -1,9 +1,13 @@
 //! Writes and lists of baskets of any kind. The guarded writes are values: the caller adds its attempt and sends them.
 
-use std::time::Duration;
+use std::{marker::PhantomData, time::Duration};
 
 use super::{Basket, State, Terms};
-use crate::{flow::Bounds, graphql::prelude::*, mongo::prelude::*};
+use crate::{
+    flow::Bounds,
+    graphql::prelude::*,
+    mongo::{migrations::Upgrade, prelude::*},
+};
 
 /// Number of baskets that one command of the sweep reads.
 pub(super) const BATCH: i64 = 100;
@@ -41,23 +45,66 @@ pub(super) async fn list_untouched<B: Basket>(
     baskets(app).list(List { filter, sort, limit: BATCH, ..List::default() }).await
 }
 
-/// The order of lists of ids.
-const BY_CHANGE: [(&str, i32); 2] = [("modifiedAt", 1), ("_id", 1)];
-
-/// Ids of the baskets that are PENDING, VOIDING or stored as PAID, and whose checkout's deadline is earlier than `before`.
-pub async fn list_overdue<B: Basket>(app: &App, before: DateTime) -> Result<Vec<String>> {
-    let mut overdue = Vec::new();
-    for state in [State::Pending, State::Voiding, State::Paid] {
-        let filter = doc! { "state": state, "checkout.deadline": { "$lt": before } };
-        overdue.extend(baskets::<B>(app).ids(filter, &BY_CHANGE, Some("state_modified")).await?);
-    }
-    Ok(overdue)
+/// The part of a basket by which the sweep finds its checkout.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", bound = "")]
+pub struct CheckedOut<B> {
+    /// `_id` of the basket.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Server time of the last change of the basket.
+    pub modified_at: DateTime,
+    #[serde(skip)]
+    of: PhantomData<fn() -> B>,
 }
 
-/// Ids of the baskets that were decided before `before` by a checkout without a claim, and aren't complete.
-pub async fn list_decided<B: Basket>(app: &App, before: DateTime) -> Result<Vec<String>> {
-    let filter = doc! { "state": B::DECIDED, "modifiedAt": { "$lt": before } };
-    baskets::<B>(app).ids(filter, &BY_CHANGE, Some("state_modified")).await
+impl<B: Basket> Stored for CheckedOut<B> {
+    const COLLECTION: &'static str = B::COLLECTION;
+    const GROUP: Group = B::GROUP;
+    const UPGRADES: &'static [Upgrade] = B::UPGRADES;
+}
+
+/// A page of the baskets that match, least recently changed first.
+async fn list_checked_out<B: Basket>(
+    app: &App,
+    filter: Document,
+    limit: i64,
+) -> Result<Vec<CheckedOut<B>>> {
+    let list = List {
+        filter,
+        sort: doc! { "modifiedAt": 1, "_id": 1 },
+        limit,
+        projection: Some(doc! { "modifiedAt": 1 }),
+        hint: Some("state_modified"),
+        ..List::default()
+    };
+    app.collection().list(list).await
+}
+
+/// A page of the baskets in `state` that were last changed at `from` or later, and whose checkout's deadline is earlier than
+/// `before`, least recently changed first.
+pub async fn list_overdue<B: Basket>(
+    app: &App,
+    state: State,
+    from: DateTime,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<CheckedOut<B>>> {
+    let is_overdue = doc! { "checkout.deadline": { "$lt": before } };
+    let filter = doc! { "state": state, "modifiedAt": { "$gte": from } };
+    list_checked_out(app, both(filter, is_overdue), limit).await
+}
+
+/// A page of the baskets that were decided at `from` or later and before `before` by a checkout without a claim, and aren't
+/// complete, least recently changed first.
+pub async fn list_decided<B: Basket>(
+    app: &App,
+    from: DateTime,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<CheckedOut<B>>> {
+    let since = doc! { "$gte": from, "$lt": before };
+    list_checked_out(app, doc! { "state": B::DECIDED, "modifiedAt": since }, limit).await
 }
 
 /// Fields of a change of a basket. `modifiedAt` changes as well: when it expires and when marks are retired depends on it.

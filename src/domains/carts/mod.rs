@@ -1,6 +1,7 @@
 //! A cart holds the products that a shopper intends to buy, and reserves stock for them.
 //!
-//! A cart is a [basket](super::baskets), which has the diagram of its states. An expired cart is removed, if so configured.
+//! A cart is a [basket](super::baskets), which has the diagram of its states. A cart that has expired or was cancelled is
+//! removed, if so configured.
 //!
 //! The cart is the decider of its flows; stock is only a receiver. Each cart has one entry per SKU in the stock:
 //! a *reservation*, with its quantity and the marks of the reserves and applies that changed it. The field
@@ -56,9 +57,9 @@
 //!
 //! # Removal
 //!
-//! If so configured, an expired cart is removed when its reservations and their marks are gone. A repeated
-//! `openCart` with the old idempotency key may open it again, empty. A command that is still in flight for the
-//! old cart changes nothing of the new one. Each has a guard against that:
+//! If so configured, a cart that has expired or was cancelled is removed when its reservations and their marks are gone. A
+//! repeated `openCart` with the old idempotency key may open it again, empty. A command that is still in flight for the old
+//! cart changes nothing of the new one. Each has a guard against that:
 //!
 //! | command | guard |
 //! |---|---|
@@ -67,11 +68,11 @@
 //! | abort | the tag isn't recorded |
 //! | change of state | the state, and the checkout's id |
 //! | return of a reservation | its quantity and time as read |
-//! | removal of the cart | the state EXPIRED |
+//! | removal of the cart | the state EXPIRED or CANCELLED, and the time of the last change as read |
 //!
 //! The op records are removed with the old cart, so a repeat of an old change may get the tag of that change again. A
-//! release of the old change must then not meet the mark of the new one. A late release can't arrive: a command's time
-//! limit is shorter than the idle time after which a cart expires.
+//! release of the old change must then not meet the mark of the new one. A late release can't arrive: the attempt
+//! that sends it has ended two grace periods after the last change, and the cart is removed after that.
 //!
 //! Invariants: one line per SKU; `0 ≤ reserved ≤ quantity`; the reservations of an active cart equal what its lines
 //! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.

@@ -35,10 +35,10 @@ pub(super) fn name_guest(app: &App, id: &str, guest: &str) -> Guarded<CartDocume
     carts(app).set(guard, doc! { "owner": owner.clone(), "checkout.owner": owner })
 }
 
-/// Removes an expired cart. Returns whether it was still there.
-pub(super) async fn remove_expired(app: &App, id: &str) -> Result<bool> {
-    let expired = doc! { "_id": id, "state": CartState::Expired };
-    Ok(carts(app).remove(expired).await.decided()?.is_some())
+/// Removes a cart that has expired or was cancelled. Returns whether it was still there, as it was read.
+pub(super) async fn remove_closed(app: &App, read: &CartDocument) -> Result<bool> {
+    let as_read = doc! { "_id": &read.id, "state": read.state, "modifiedAt": read.modified_at };
+    Ok(carts(app).remove(as_read).await.decided()?.is_some())
 }
 
 /// Guard of a freeze: there are lines, nothing is still to be returned, and the lines and the voucher still have the total for

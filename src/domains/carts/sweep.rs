@@ -67,17 +67,19 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     vouchers::sweep(app, sweep).await;
     if !config.cart_keep_expired {
         let remove = |cart: CartDocument| async move { remove(app, &cart, unchanged_before).await };
-        baskets::sweep_untouched(app, sweep, State::Expired, unchanged_before, remove).await;
+        for state in [State::Expired, State::Cancelled] {
+            baskets::sweep_untouched(app, sweep, state, unchanged_before, remove).await;
+        }
     }
 }
 
-/// Removes an expired cart once the inventory has no entry of it. What remains is reconciled first.
+/// Removes a cart that has expired or was cancelled, once the inventory has no entry of it. What remains is reconciled first.
 async fn remove(app: &App, cart: &CartDocument, unchanged_before: DateTime) -> Result<bool> {
     let entries = inventory::reservations_of(app, &cart.id, &cart.skus()).await?;
     for (sku, entry) in &entries {
         Reconciliation { app, sku, entry, unchanged_before }.with_ended().await?;
     }
-    Ok(entries.is_empty() && store::remove_expired(app, &cart.id).await?)
+    Ok(entries.is_empty() && store::remove_closed(app, cart).await?)
 }
 
 /// Processes the reservations, page by page. The carts of a page are read after the page: if an

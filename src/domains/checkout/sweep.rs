@@ -7,7 +7,7 @@ use super::{Run, Sale};
 use crate::{
     app::App,
     domains::{
-        baskets::{self, Basket, State},
+        baskets::{self, Basket, CheckedOut, State},
         transfers::{self, operations::Held},
     },
     error::Result,
@@ -17,15 +17,22 @@ use crate::{
 /// Number of documents of one kind that one command reads.
 const BATCH: i64 = 100;
 
-/// Finishes or aborts interrupted checkouts.
+/// Finishes or aborts interrupted checkouts. Those whose payment provider doesn't answer stay at the front of their lists.
 pub async fn sweep_checkouts<S: Sale>(app: &App, sweep: &mut Sweep) {
-    let before = sweep.unchanged_before();
-    let finish = |id: String| async move { finish::<S>(app, &id, before).await };
-    let overdue = baskets::list_overdue::<S::Basket>(app, sweep.deadline_before()).await;
-    sweep.each(overdue, String::clone, finish).await;
+    let (overdue_before, before) = (sweep.deadline_before(), sweep.unchanged_before());
+    let at = |basket: &CheckedOut<S::Basket>, _: DateTime| Some(basket.modified_at);
+    let id = |basket: &CheckedOut<S::Basket>| basket.id.clone();
+    let finish =
+        |basket: CheckedOut<S::Basket>| async move { finish::<S>(app, &basket.id, before).await };
+    for state in [State::Pending, State::Voiding, State::Paid] {
+        let list =
+            |from| baskets::list_overdue::<S::Basket>(app, state, from, overdue_before, BATCH);
+        let what = format!("checkouts that are {state}");
+        sweep.each_page(&what, BATCH, list, at, id, finish).await;
+    }
     if tells_apart::<S::Basket>() {
-        let decided = baskets::list_decided::<S::Basket>(app, before).await;
-        sweep.each(decided, String::clone, finish).await;
+        let list = |from| baskets::list_decided::<S::Basket>(app, from, before, BATCH);
+        sweep.each_page("checkouts that are decided", BATCH, list, at, id, finish).await;
     }
 }
 

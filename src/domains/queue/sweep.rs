@@ -8,7 +8,7 @@ use super::{
     operations::{promote, remove_surplus, revive_own},
     store,
 };
-use crate::{app::App, error::Result, flow::Sweep};
+use crate::{app::App, flow::Sweep};
 
 /// Maximum number of DONE jobs that are removed by one command, and of such commands per sweep.
 const REMOVED: i64 = 1_000;
@@ -20,7 +20,7 @@ const KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Makes jobs READY in every queue and dead jobs of docgate itself available again. Removes dead letters beyond their
 /// bounds, and old DONE jobs, whose idempotency keys need not be remembered any more.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    sweep.count("due jobs", promote_all(app).await);
+    promote_all(app, sweep).await;
     sweep.count("dead jobs of docgate", revive_own(app, sweep.unchanged_before()).await);
     sweep.count("surplus dead jobs", remove_surplus(app).await);
     let before = sweep.ops_expired_before().min(sweep.earlier(KEPT));
@@ -34,11 +34,11 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     }
 }
 
-async fn promote_all(app: &App) -> Result<u64> {
-    let (mut total, mut last) = (0, None);
-    while let Some(queue) = store::next_queue(app, JobState::Delayed, last, false).await? {
-        total += promote(app, &queue).await?;
-        last = Some(queue.into());
-    }
-    Ok(total)
+/// Makes jobs READY in every queue. A producer chooses the names of queues, so there can be as many queues as jobs.
+async fn promote_all(app: &App, sweep: &mut Sweep) {
+    let next = |last: Option<String>| async move {
+        store::next_queue(app, JobState::Delayed, last.map(Into::into), false).await
+    };
+    let promote = |queue: String| async move { promote(app, &queue).await };
+    sweep.each_name("queues", next, promote).await;
 }

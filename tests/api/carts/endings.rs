@@ -34,7 +34,7 @@ async fn a_cancelled_cart_gives_everything_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn idle_carts_expire_and_are_kept_or_removed() {
+async fn carts_that_expired_or_were_cancelled_are_kept_or_removed() {
     for keep in [true, false] {
         let gateway = Gateway::with(|config| {
             short_bounds(config);
@@ -44,6 +44,9 @@ async fn idle_carts_expire_and_are_kept_or_removed() {
         .await;
         gateway.stocked("a", 5).await;
         let shopper = gateway.shopper("someone");
+        let cancelled = shopper.open_cart(RESERVE).await;
+        shopper.add(&cancelled, "a", 1).await;
+        assert_eq!(shopper.cancel(&cancelled).await["state"], "CANCELLED");
         let input = json!({ "policy": RESERVE, "currency": "EUR", "idempotencyKey": "mine" });
         let cart = shopper.open_cart_with(input.clone()).await;
         let id = cart["id"].as_str().expect("an id");
@@ -64,8 +67,10 @@ async fn idle_carts_expire_and_are_kept_or_removed() {
         );
         if keep {
             assert_eq!(shopper.cart(id).await["state"], "EXPIRED");
+            assert_eq!(shopper.cart(&cancelled).await["state"], "CANCELLED");
         } else {
             assert_eq!(shopper.cart(id).await, json!(null));
+            assert_eq!(shopper.cart(&cancelled).await, json!(null));
             assert!(is(&shopper.add(id, "a", 1).await, "NotFound"));
             // Opening under the old idempotency key opens it anew.
             let anew = shopper.open_cart_with(input).await;

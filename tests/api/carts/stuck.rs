@@ -1,10 +1,17 @@
 //! Carts that can't be finished don't hold up those behind them.
 
-use docgate::{background, domains};
+use docgate::{
+    background, domains,
+    domains::transfers::operations as transfers,
+    graphql::scalars::{CurrencyCode, Money},
+};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::RESERVE;
-use crate::support::{Gateway, key, short_bounds, until};
+use crate::{
+    shop,
+    support::{Gateway, key, short_bounds, until},
+};
 
 /// More than one command of the sweep reads.
 const MANY: i64 = 101;
@@ -56,4 +63,50 @@ async fn carts_behind_many_that_cant_be_finished_are_finished() {
     let left = doc! { "state": { "$in": ["CANCELLING", "EXPIRING"] } };
     let left = carts.count_documents(left).await.expect("counted");
     assert_eq!(left, u64::try_from(2 * MANY).expect("a number"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_behind_many_whose_payment_is_lost_is_finished() {
+    let gateway = Gateway::with(short_bounds).await;
+    shop::stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = shop::account(&gateway, "ann", 5_000).await;
+    let id = shop::cart(&shopper, "RESERVE", &[("a", 2)]).await;
+    let amount = Money::new(200, CurrencyCode::from_code("EUR").expect("a currency"));
+    let authorised =
+        transfers::authorise(&gateway.app, "paid", &key(&id), &key(&purse), amount).await;
+    authorised.expect("a verdict");
+    // Paid by a gateway of a version with claims, and cut before the payment was captured.
+    let cut = |payment: &str, millis: i64| {
+        let checkout = doc! {
+            "id": format!("order-{payment}"), "paymentId": payment, "owner": "ann",
+            "op": format!("op-{payment}"), "input": "input",
+            "shipping": { "name": "N", "street": "S", "city": "C", "country": "DE" },
+            "payment": { "account": key(&purse) }, "total": 200_i64, "deadline": at(1),
+        };
+        doc! { "state": "PAID", "checkout": checkout, "attempts": 1, "modifiedAt": at(millis) }
+    };
+    let carts = gateway.raw("carts");
+    let cart = gateway.cart_document(&id).await;
+    let stuck = (1..=MANY).map(|n| {
+        let mut cart = cart.clone();
+        cart.extend(doc! { "_id": format!("stuck-{n}"), "lines": [] });
+        cart.extend(cut(&format!("lost-{n}"), n));
+        cart
+    });
+    let stuck: Vec<Document> = stuck.collect();
+    carts.insert_many(stuck).await.expect("inserted");
+    let last = doc! { "$set": cut("paid", 10_000) };
+    carts.update_one(doc! { "_id": key(&id) }, last).await.expect("changed");
+
+    until("the sweep gets there", async || {
+        // The pass fails for those whose payment is lost.
+        let _failed = background::sweep_room(&gateway.app, &domains::orders::ROOM).await;
+        shop::state(&gateway, "carts", &id).await == "COMPLETE"
+    })
+    .await;
+    assert_eq!(shop::balance(&gateway, &purse).await, 4_800);
+    assert_eq!(shop::stock(&gateway, "a").await, (8, 0, 2));
+    let left = carts.count_documents(doc! { "state": "PAID" }).await.expect("counted");
+    assert_eq!(left, u64::try_from(MANY).expect("a number"));
 }

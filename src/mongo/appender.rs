@@ -120,8 +120,7 @@ impl Appender {
         if callers.len() > 1 {
             self.statements.observe(u64::try_from(documents.len()).unwrap_or(u64::MAX));
         }
-        let concern = self.concern.document();
-        let reply = raw_writes::append(&self.collection, documents, concern, LIMIT).await;
+        let reply = raw_writes::insert(&self.collection, documents, self.concern, LIMIT).await;
         let mut outcome = reply.and_then(|reply| reply.failed()).map(by_position);
         let mut first = 0;
         for (answer, count) in callers {

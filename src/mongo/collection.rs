@@ -228,11 +228,7 @@ impl<T: Stored> Collection<T> {
             }
             raw_writes::insert_numbered(&self.inner(), filter, raw, DEFAULT_LIMIT).await
         };
-        match inserted.await {
-            Ok(true) => Outcome::Applied(()),
-            Ok(false) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        }
+        Outcome::of(inserted.await)
     }
 
     /// A guarded write: `update` is applied only if `filter` still matches at that moment. `filter` selects
@@ -252,11 +248,7 @@ impl<T: Stored> Collection<T> {
     /// outcome is known; see `super::numbered`.
     pub async fn remove(&self, filter: Document) -> Outcome<()> {
         let filter = migrations::known(filter, migrations::newest(T::UPGRADES));
-        match raw_writes::remove(&self.inner(), filter, DEFAULT_LIMIT).await {
-            Ok(true) => Outcome::Applied(()),
-            Ok(false) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        }
+        Outcome::of(raw_writes::remove(&self.inner(), filter, DEFAULT_LIMIT).await)
     }
 
     /// Number of matching documents, counted up to `limit`.

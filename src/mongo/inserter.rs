@@ -20,10 +20,12 @@ use super::{
     guarded::Outcome,
     lists::{List, find_many},
     observe::{self, SharedCommand},
-    raw_writes::{self, Reply},
+    raw_writes,
     shared_writes::{WriteBatchers, parts, same_error},
+    write_command::Reply,
 };
 use crate::{
+    config::Concern,
     error::Error,
     metrics::histogram::Histogram,
     traces::{self, ItemSpan},
@@ -102,7 +104,9 @@ impl Inserter {
             self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
         }
         let documents = part.iter().map(|item| item.value.clone()).collect();
-        let reply = raw_writes::insert(&self.collection, documents, LIMIT).await;
+        // Callers decide by the outcome.
+        let concern = Concern::Majority;
+        let reply = raw_writes::insert(&self.collection, documents, concern, LIMIT).await;
         match reply.and_then(|reply| Ok((failed(&reply)?, reply))) {
             Ok((mut failed, reply)) => {
                 // After a second copy of the command, of documents that are the same to the byte only one is inserted.

@@ -26,6 +26,7 @@
 //! - `statement`: a guarded write as a statement of a shared command
 //! - `merging`: writes of one document whose changes are made by one stage
 //! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
+//! - `write_command`: how such a command is encoded, sent and answered
 //! - [`placement`]: groups of collections, the database of each group, and its settings
 //! - [`consistency`]: which reads a secondary may serve
 //! - [`copies`]: versioned copies of a record in other documents
@@ -107,6 +108,7 @@ pub mod time_series;
 pub mod watch;
 mod whole;
 pub mod words;
+mod write_command;
 mod writer;
 
 pub use appender::Rejected;

@@ -47,10 +47,11 @@ use super::{
     faults::FailedUpdate,
     guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
-    raw_writes::{self, Reply},
+    raw_writes,
     scheduling::is_unhurried,
     shared_writes::{MAX_BYTES, WriteBatchers},
     statement::{Conjuncts, REFUSED, element, is_batchable},
+    write_command::Reply,
 };
 use crate::{
     error::Error,
@@ -142,14 +143,11 @@ impl QueuedWrite {
     async fn send(self) -> Sent {
         let shared = SharedCommand::now(1);
         if !self.wants_after {
-            let outcome = self.write.send_update().await.map(After::Unread);
+            let outcome = Outcome::of(self.write.update().await).map(After::Unread);
             return Sent { outcome, command: UPDATE, shared };
         }
-        let outcome = match self.write.find_and_modify().await {
-            Ok(Some((after, sends))) => Outcome::Applied(After::Exact(after, sends)),
-            Ok(None) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        };
+        let modified = Outcome::of(self.write.find_and_modify().await);
+        let outcome = modified.map(|(after, sends)| After::Exact(after, sends));
         Sent { outcome, command: FIND_AND_MODIFY, shared }
     }
 }
@@ -248,7 +246,7 @@ impl Writer {
         let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         let numbered = is_numbered.then(|| filters(&groups));
         let reply = raw_writes::update_batch(&self.collection, elements, numbered, limit).await;
-        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len(), is_numbered));
+        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len()));
         let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
@@ -326,16 +324,14 @@ struct Outcomes {
 
 impl Outcomes {
     /// Reads the reply to a batch of `count` statements.
-    fn of(reply: &Reply, count: usize, is_numbered: bool) -> Result<Self, Error> {
+    fn of(reply: &Reply, count: usize) -> Result<Self, Error> {
         let failed = reply.failed()?;
-        if reply.has_upserted() || reply.matched()? + failed.len() != count {
+        if reply.upserted() > 0 || reply.matched()? + failed.len() != count {
             return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
         let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
         let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));
-        // Nothing can come of the first copy of a command with a number.
-        let sends = if is_numbered { Sends::Once } else { reply.sends() };
-        Ok(Self { failed, uncertain, sends })
+        Ok(Self { failed, uncertain, sends: reply.sends() })
     }
 
     /// The fate of a statement, or `None` if it has to be sent by itself.

@@ -25,7 +25,8 @@ use tracing::Span;
 
 use super::{
     Loader, Stored,
-    batcher::{Batcher, Item, Source, check_overdue},
+    batcher::{Batcher, Item, Source},
+    batchers::check_overdue,
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
     faults::{FailedUpdate, failed_updates},
@@ -115,7 +116,7 @@ impl Counters {
         let counters = Arc::new(Self {
             loader: Arc::clone(loader),
             commands: metrics.commands().clone(),
-            batchers: WriteBatchers::with_metrics(metrics.counts().clone(), coalesce),
+            batchers: WriteBatchers::new(metrics.counts(), coalesce),
         });
         tokio::spawn(check_overdue(Arc::downgrade(&counters), Self::send_overdue));
         counters

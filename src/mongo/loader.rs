@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     appender::{Appenders, Rejected},
-    batcher::{Batcher, Batchers, check_overdue},
+    batcher::Batcher,
+    batchers::{Batchers, check_overdue},
     clock::Clock,
     driver::Raw,
     guarded::{Outcome, Write},
@@ -33,10 +34,7 @@ use super::{
 use crate::{
     config::Concern,
     error::Error,
-    metrics::{
-        Metrics,
-        database::{Batches, Commands},
-    },
+    metrics::{Metrics, database::Commands},
     traces::ItemSpan,
 };
 
@@ -55,7 +53,6 @@ pub struct Loader {
     sessions: Arc<Sessions>,
     by_lookup: Batchers<Lookup, Reader>,
     clock: Clock,
-    reads: Batches,
     commands: Commands,
     limit: Duration,
     writers: Writers,
@@ -85,20 +82,19 @@ impl Loader {
         keep: Duration,
         coalesce_writes: bool,
     ) -> Arc<Self> {
-        let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
+        let (writes, commands) = (metrics.writes(), metrics.commands().clone());
         let core = placement.database(Group::Core);
         let sessions = Arc::new(Sessions::new(core.client().clone()));
         let loader = Arc::new(Self {
             clock: Clock::new(core, &sessions, metrics),
             sessions,
             placement,
-            by_lookup: Batchers::default(),
-            reads,
+            by_lookup: Batchers::new(metrics.reads().clone()),
             commands,
             limit,
-            writers: Writers::new(metrics, coalesce_writes),
-            inserters: Inserters::new(metrics, coalesce_writes),
-            appenders: Appenders::new(metrics, coalesce_writes),
+            writers: Writers::new(writes, coalesce_writes),
+            inserters: Inserters::new(writes, coalesce_writes),
+            appenders: Appenders::new(writes, coalesce_writes),
             recent: Recent::new(keep, metrics.suggestions().clone()),
             in_force: RwLock::default(),
             #[cfg(feature = "bench")]
@@ -243,14 +239,12 @@ impl Loader {
     }
 
     fn reader(&self, lookup: Lookup) -> Arc<Batcher<Reader>> {
-        self.by_lookup.get(lookup, || {
-            let name = lookup.collection;
+        let name = lookup.collection;
+        self.by_lookup.get(lookup, name, |keys| {
             let collection = self.for_reads(lookup.reads, name);
-            let keys = self.reads.batch_size(name);
             let sent = [FIND, AGGREGATE].map(|command| self.commands.of(name, command));
             let clock = self.clock.clone();
-            let reader = Reader { lookup, collection, keys, sent, clock, limit: self.limit };
-            Batcher::new(reader, self.reads.waiting(name))
+            Reader { lookup, collection, keys, sent, clock, limit: self.limit }
         })
     }
 

@@ -13,6 +13,7 @@
 //! - [`lists`]: reads of lists
 //! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
+//! - `batchers`: the batchers of one kind of item, by collection or lookup
 //! - `queue`: the queue of a batcher, and when it is sent
 //! - `scheduling`: how a future queues the items of batchers
 //! - `loader`: reads by key and of the server's clock, batched over all requests
@@ -55,6 +56,7 @@
 mod answers;
 mod appender;
 mod batcher;
+mod batchers;
 mod bulk;
 mod clock;
 pub mod collection;

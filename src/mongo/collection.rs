@@ -4,14 +4,15 @@
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use mongodb::{
-    bson::{Bson, Document, doc},
-    options::{Hint, ReadConcern, UpdateModifications},
+    bson::{Document, doc},
+    options::UpdateModifications,
 };
 
 use super::{
     derived::Derived,
-    driver::Raw,
+    driver::{Raw, own_filter},
     guarded::{DEFAULT_LIMIT, Guarded, Outcome},
+    lists::count,
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     migrations, raw_writes,
@@ -220,12 +221,7 @@ impl<T: Stored> Collection<T> {
     pub async fn insert_numbered(&self, document: &T) -> Outcome<()> {
         let inserted = async {
             let raw = self.new_document(document)?;
-            let mut filter = Document::new();
-            for field in ["_id"].into_iter().chain(T::SHARD_KEY.field()) {
-                if let Some(value) = raw.get(field).map_err(Error::internal)? {
-                    filter.insert(field, Bson::try_from(value).map_err(Error::internal)?);
-                }
-            }
+            let filter = own_filter(&raw, T::SHARD_KEY.field())?;
             raw_writes::insert_numbered(&self.inner(), filter, raw, DEFAULT_LIMIT).await
         };
         Outcome::of(inserted.await)
@@ -253,7 +249,7 @@ impl<T: Stored> Collection<T> {
 
     /// Number of matching documents, counted up to `limit`.
     pub async fn count(&self, filter: Document, limit: u64) -> Result<u64, Error> {
-        self.count_with(None, filter, limit).await
+        count(self.for_reads(), None, filter, limit, self.loader.limit()).await
     }
 
     /// Like [`Self::count`], by the index with this name.
@@ -263,28 +259,6 @@ impl<T: Stored> Collection<T> {
         filter: Document,
         limit: u64,
     ) -> Result<u64, Error> {
-        self.count_with(Some(hint), filter, limit).await
-    }
-
-    async fn count_with(
-        &self,
-        hint: Option<&'static str>,
-        filter: Document,
-        limit: u64,
-    ) -> Result<u64, Error> {
-        let (inner, time) = (self.for_reads(), self.loader.limit());
-        self.inner()
-            .send("aggregate", async move {
-                let mut counted = inner
-                    .count_documents(filter)
-                    .limit(limit)
-                    .max_time(time)
-                    .read_concern(ReadConcern::majority());
-                if let Some(hint) = hint {
-                    counted = counted.hint(Hint::Name(hint.to_owned()));
-                }
-                counted.await
-            })
-            .await
+        count(self.for_reads(), Some(hint), filter, limit, self.loader.limit()).await
     }
 }

@@ -10,12 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mongodb::bson::{Bson, Document, RawDocumentBuf};
+use mongodb::bson::RawDocumentBuf;
 use tracing::Span;
 
 use super::{
     batcher::{Item, Source},
-    driver::{DUPLICATE_KEY, Raw},
+    driver::{DUPLICATE_KEY, Raw, own_filter},
     faults::FailedUpdate,
     guarded::Outcome,
     lists::{List, find_many},
@@ -149,12 +149,7 @@ impl Inserter {
 
     /// Whether exactly this document is stored.
     async fn has(&self, document: &RawDocumentBuf) -> Result<bool, Error> {
-        let mut filter = Document::new();
-        for field in ["_id"].into_iter().chain(self.shard_key) {
-            if let Some(value) = document.get(field).map_err(Error::internal)? {
-                filter.insert(field, Bson::try_from(value).map_err(Error::internal)?);
-            }
-        }
+        let filter = own_filter(document, self.shard_key)?;
         let list = List { filter, limit: 1, ..List::default() };
         let found = find_many(self.collection.clone(), list, LIMIT).await?;
         Ok(found.first().is_some_and(|found| found.as_bytes() == document.as_bytes()))

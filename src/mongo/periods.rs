@@ -16,7 +16,7 @@ use super::{
     driver::Raw,
     expression::starts_with,
     indexes::{Index, name_of},
-    lists::find_many,
+    lists::{count, find_recorded},
     loader::Loader,
     observe,
     placement::create,
@@ -131,10 +131,8 @@ impl<T: Stored> Period<T> {
     /// # Errors
     /// `Unread`, `Timeout` or `Internal`.
     pub fn list(&self, list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
-        let recorded = observe::if_collecting(|| list.command(self.raw.name()));
-        let (reads, read) = (self.raw.reads, |stored| T::read(Arc::new(stored)));
-        find_many(self.raw.clone(), list, self.loader.limit())
-            .inspect(move |_| observe::record_read(reads, recorded))
+        let read = |stored| T::read(Arc::new(stored));
+        find_recorded(self.raw.clone(), list, self.loader.limit())
             .map(move |found| found?.into_iter().map(read).collect())
     }
 
@@ -148,18 +146,7 @@ impl<T: Stored> Period<T> {
         filter: Document,
         limit: u64,
     ) -> Result<u64, Error> {
-        let (collection, time) = (self.raw.clone_collection(), self.loader.limit());
-        self.raw
-            .send("aggregate", async move {
-                collection
-                    .count_documents(filter)
-                    .limit(limit)
-                    .max_time(time)
-                    .hint(Hint::Name(hint.to_owned()))
-                    .read_concern(ReadConcern::majority())
-                    .await
-            })
-            .await
+        count(self.raw.clone(), Some(hint), filter, limit, self.loader.limit()).await
     }
 
     /// Runs an aggregation that begins with the index of this name. The pipeline itself must limit its result.

@@ -13,24 +13,26 @@
 //! measurements, which its reads add up ([`Counters::measure`]). The rest is the same.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::HashMap,
     error::Error as _,
     fmt, mem,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, doc};
 use tracing::Span;
 
+pub use super::additions::Addition;
 use super::{
     Loader, Stored,
+    additions::Sums,
     batcher::{Batcher, Item, Source},
     batchers::check_overdue,
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
     faults::{FailedUpdate, failed_updates},
-    migrations::{known, newest},
+    migrations::newest,
     observe,
     shared_writes::WriteBatchers,
 };
@@ -54,46 +56,6 @@ const MAX_DOCUMENTS: usize = 1_000;
 const AGAIN: usize = 3;
 /// `maxTimeMS` of a command.
 const LIMIT: Duration = Duration::from_secs(10);
-
-/// Amounts to add to the counts of one document. The document is inserted if it doesn't exist.
-#[derive(Debug, Clone)]
-pub struct Addition {
-    /// The document's `_id`.
-    pub id: Document,
-    /// Amount by field. The field paths come from the code, never from a client.
-    pub amounts: BTreeMap<String, i64>,
-    /// The fields that the document gets if it is inserted, among them the version of its shape, `v`.
-    pub fixed: Document,
-}
-
-impl Addition {
-    fn amounts(&mut self) -> Document {
-        mem::take(&mut self.amounts).into_iter().map(|(field, sum)| (field, sum.into())).collect()
-    }
-
-    /// The update. If `newest` is given, it doesn't match a document of a newer version.
-    fn update(mut self, newest: Option<i32>) -> Document {
-        let amounts = self.amounts();
-        let by_id = doc! { "_id": self.id };
-        doc! {
-            "q": match newest {
-                Some(newest) => known(by_id, newest),
-                None => by_id,
-            },
-            "u": { "$inc": amounts, "$setOnInsert": self.fixed },
-            "upsert": true,
-        }
-    }
-
-    /// The measurement: the fields of the id, and the amounts.
-    fn measurement(mut self) -> Document {
-        let amounts = self.amounts();
-        let mut measurement = self.id;
-        measurement.extend(self.fixed);
-        measurement.extend(amounts);
-        measurement
-    }
-}
 
 /// The counters of one database.
 pub struct Counters {
@@ -351,32 +313,5 @@ impl Counter {
             _ => Vec::new(),
         };
         Ok((sums, failed_updates(&reply?)?))
-    }
-}
-
-/// The additions of a batch, summed by document.
-#[derive(Default)]
-struct Sums {
-    documents: Vec<Addition>,
-    /// Position of each document, by its `_id`.
-    positions: HashMap<Document, usize>,
-}
-
-impl Sums {
-    /// Adds to the sum of a document, and returns the document's position.
-    fn add(&mut self, addition: Addition) -> usize {
-        match self.positions.entry(addition.id.clone()) {
-            Entry::Vacant(entry) => {
-                self.documents.push(addition);
-                *entry.insert(self.documents.len() - 1)
-            }
-            Entry::Occupied(entry) => {
-                let position = *entry.get();
-                for (field, amount) in addition.amounts {
-                    *self.documents[position].amounts.entry(field).or_default() += amount;
-                }
-                position
-            }
-        }
     }
 }

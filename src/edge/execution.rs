@@ -17,7 +17,6 @@ use tracing::Instrument as _;
 use super::{
     Edge,
     auth::Caller,
-    error_response::refused,
     observed::Observed,
     parameters::Parameters,
     shares::{Client, Permit},
@@ -93,8 +92,7 @@ impl Edge {
             Ok(ready) => self.follow_ready(ready, id, false),
             Err(error) => {
                 self.observer.rejected(&id, &error);
-                let refused = errors::finish(refused(error), &id);
-                stream::once(std::future::ready(refused)).boxed()
+                stream::once(std::future::ready(errors::finished(error, &id))).boxed()
             }
         }
     }
@@ -143,7 +141,7 @@ impl Edge {
                     }
                     response
                 }
-                Err(error) => errors::finish(refused(error), &id),
+                Err(error) => errors::finished(error, &id),
             }
         };
         stream::once(response).boxed()

@@ -35,6 +35,7 @@ mod trusted_documents;
 mod unsent;
 mod uploads;
 mod variables;
+mod whole_response;
 
 use std::{sync::Arc, time::Duration};
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::{
     Edge,
-    error_response::{SOON, advise, refused, with_status},
+    error_response::{SOON, advise, with_status},
 };
 use crate::{error::Error, graphql::errors};
 
@@ -41,7 +41,7 @@ impl ErrorResponse {
         let (status, errors) = match self {
             Self::Error(status, error) => {
                 edge.observer.rejected(id, &error);
-                (status, json!(errors::finish(refused(error), id).errors))
+                (status, json!(errors::finished(error, id).errors))
             }
             Self::Refused(status, code, message) => (status, listed(code, &message)),
             Self::RangeNotSatisfiable(bytes) => {

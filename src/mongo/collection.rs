@@ -81,12 +81,7 @@ impl<T: Stored> Collection<T> {
 
     /// Returns the document with this `_id`, with read concern `local` on the primary.
     pub async fn get(&self, id: &str) -> Result<Option<T>, Error> {
-        self.get_by("_id", id).await
-    }
-
-    /// Returns the document whose `key`, a unique field that holds strings, is `value`.
-    pub async fn get_by(&self, key: &'static str, value: &str) -> Result<Option<T>, Error> {
-        self.read(Lookup { keys: Keys::Unique(key), ..self.by_id() }, value).await
+        self.read(self.by_id(), id).await
     }
 
     /// Like [`Self::get`], with the server's time in the same reply.
@@ -184,7 +179,7 @@ impl<T: Stored> Collection<T> {
         Lookup {
             collection: self.name,
             reads: self.loader.reads(T::GROUP),
-            keys: Keys::Unique("_id"),
+            keys: Keys::Id,
             fields: Fields::but(T::UNREAD),
             majority: false,
         }

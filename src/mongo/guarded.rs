@@ -198,7 +198,7 @@ impl<T: Stored> Guarded<T> {
                 return Ok(Some((migrations::read_document(after)?, sends)));
             }
             Some(After::Unread(sends)) => {
-                let keys = Keys::Unique("_id");
+                let keys = Keys::Id;
                 // As attempts begin with it, so that the reads of both share commands.
                 let fields = Fields::Timed;
                 let lookup = Lookup { collection, reads, keys, fields, majority: true };

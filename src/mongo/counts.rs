@@ -31,7 +31,7 @@ use super::{
     batchers::check_overdue,
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
-    faults::{FailedUpdate, failed_updates},
+    faults::{FailedWrite, failed_writes},
     migrations::newest,
     observe,
     shared_writes::WriteBatchers,
@@ -229,7 +229,7 @@ impl Counter {
 
     /// Sends one command. Returns the errors, by the position of the document.
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
-        self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
+        self.documents.observe_count(sums.len());
         let (bound, sums) = (self.bound(), sums.into_iter());
         let sums: Vec<Bson> = match self.command {
             INSERT => sums.map(|sum| sum.measurement().into()).collect(),
@@ -239,7 +239,7 @@ impl Counter {
         if bound.is_some() {
             return Ok(self.send_again(sums, failed).await);
         }
-        let fault = |FailedUpdate { position, code, error, .. }| match code {
+        let fault = |FailedWrite { position, code, error, .. }| match code {
             // Two upserts inserted the document at the same time; this one wasn't counted.
             DUPLICATE_KEY => (position, Error::unavailable(error)),
             _ => (position, error),
@@ -253,7 +253,7 @@ impl Counter {
     /// Such an upsert finds its `_id` taken if another one inserted the document at the same moment. Then it has added
     /// nothing, and adds to that document when it is sent again. If it finds the `_id` taken again and again, the document
     /// doesn't match its filter, because it is of a newer version.
-    async fn send_again(&self, sums: Vec<Bson>, failed: Vec<FailedUpdate>) -> Vec<(usize, Error)> {
+    async fn send_again(&self, sums: Vec<Bson>, failed: Vec<FailedWrite>) -> Vec<(usize, Error)> {
         let (taken, failed): (Vec<_>, Vec<_>) =
             failed.into_iter().partition(|failed| failed.code == DUPLICATE_KEY);
         let mut taken: Vec<usize> = taken.into_iter().map(|failed| failed.position).collect();
@@ -267,7 +267,7 @@ impl Counter {
             let sent = mem::take(&mut taken);
             match self.send_once(again).await {
                 Ok((_, refused)) => {
-                    for FailedUpdate { position, code, error, .. } in refused {
+                    for FailedWrite { position, code, error, .. } in refused {
                         match sent.get(position) {
                             Some(at) if code == DUPLICATE_KEY => taken.push(*at),
                             Some(at) => faults.push((*at, error)),
@@ -287,7 +287,7 @@ impl Counter {
     }
 
     /// Sends one command. Returns its statements, and those that failed.
-    async fn send_once(&self, sums: Vec<Bson>) -> Result<(Vec<Bson>, Vec<FailedUpdate>), Error> {
+    async fn send_once(&self, sums: Vec<Bson>) -> Result<(Vec<Bson>, Vec<FailedWrite>), Error> {
         let field = if self.command == INSERT { "documents" } else { "updates" };
         let mut command = doc! {
             self.command: self.name,
@@ -312,6 +312,6 @@ impl Counter {
             Some(Bson::Array(sums)) => sums,
             _ => Vec::new(),
         };
-        Ok((sums, failed_updates(&reply?)?))
+        Ok((sums, failed_writes(&reply?)?))
     }
 }

@@ -47,8 +47,8 @@ pub(super) fn is_not_primary(fault: &Fault) -> bool {
     has_code(fault, &NOT_PRIMARY)
 }
 
-/// A failed update of a command with several updates.
-pub(super) struct FailedUpdate {
+/// A failed write of a command with several, such as one of its updates or inserts.
+pub(super) struct FailedWrite {
     pub(super) position: usize,
     /// The server's error code.
     pub(super) code: i32,
@@ -57,11 +57,11 @@ pub(super) struct FailedUpdate {
     pub(super) error: Error,
 }
 
-/// The failed updates of a command.
+/// The failed writes of a command.
 ///
 /// # Errors
 /// `Internal` if the reply can't be read.
-pub(super) fn failed_updates(reply: &Document) -> Result<Vec<FailedUpdate>, Error> {
+pub(super) fn failed_writes(reply: &Document) -> Result<Vec<FailedWrite>, Error> {
     let Ok(failed) = reply.get_array("writeErrors") else { return Ok(Vec::new()) };
     let read = |failed: &Bson| {
         let number = |of| failed.as_document()?.get_i32(of).ok();
@@ -78,7 +78,7 @@ pub(super) fn failed_updates(reply: &Document) -> Result<Vec<FailedUpdate>, Erro
             inner if is_transient => Error::unavailable(inner),
             inner => Error::internal(inner),
         };
-        Ok(FailedUpdate { position, code, text, error })
+        Ok(FailedWrite { position, code, text, error })
     };
     failed.iter().map(read).collect()
 }

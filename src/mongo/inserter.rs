@@ -16,7 +16,7 @@ use tracing::Span;
 use super::{
     batcher::{Item, Source},
     driver::{DUPLICATE_KEY, Raw, own_filter},
-    faults::FailedUpdate,
+    faults::FailedWrite,
     guarded::Outcome,
     lists::{List, find_many},
     observe::{self, SharedCommand},
@@ -101,7 +101,7 @@ impl Inserter {
         let count = part.len();
         let shared = SharedCommand::now(count);
         if count > 1 {
-            self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
+            self.statements.observe_count(count);
         }
         let documents = part.iter().map(|item| item.value.clone()).collect();
         // Callers decide by the outcome.
@@ -157,11 +157,11 @@ impl Inserter {
 }
 
 /// The documents that weren't inserted, by position.
-fn failed(reply: &Reply) -> Result<HashMap<usize, FailedUpdate>, Error> {
+fn failed(reply: &Reply) -> Result<HashMap<usize, FailedWrite>, Error> {
     Ok(reply.failed()?.into_iter().map(|failed| (failed.position, failed)).collect())
 }
 
-fn refused(failed: FailedUpdate) -> Outcome<()> {
+fn refused(failed: FailedWrite) -> Outcome<()> {
     match failed.code {
         DUPLICATE_KEY => Outcome::Refused,
         _ => Outcome::Unknown(failed.error),

@@ -10,7 +10,7 @@ use mongodb::{
 use super::{
     driver::{DUPLICATE_KEY, Raw, encode},
     expression::millis,
-    faults::{FailedUpdate, failed_updates, is_not_primary, is_transient, or_refused},
+    faults::{FailedWrite, failed_writes, is_not_primary, is_transient, or_refused},
     guarded::Sends,
     numbered,
 };
@@ -156,12 +156,12 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// The failed updates.
+    /// The failed writes.
     ///
     /// # Errors
     /// `Internal` if the reply can't be read.
-    pub(super) fn failed(&self) -> Result<Vec<FailedUpdate>, Error> {
-        failed_updates(&self.document)
+    pub(super) fn failed(&self) -> Result<Vec<FailedWrite>, Error> {
+        failed_writes(&self.document)
     }
 
     /// Number of upserts that inserted a document.
@@ -194,7 +194,7 @@ impl Reply {
     /// # Errors
     /// The first failure of any other kind.
     pub(super) fn refused(&self) -> Result<Vec<usize>, Error> {
-        let position = |FailedUpdate { position, code, error, .. }| match code {
+        let position = |FailedWrite { position, code, error, .. }| match code {
             DUPLICATE_KEY => Ok(position),
             _ => Err(error),
         };

@@ -44,7 +44,7 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
-    faults::FailedUpdate,
+    faults::FailedWrite,
     guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
     raw_writes,
@@ -238,7 +238,7 @@ impl Writer {
         if count < 2 {
             return part.into_iter().map(|(group, _)| group).collect();
         }
-        self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
+        self.statements.observe_count(count);
         let shared = SharedCommand::now(count);
         let items = part.iter().flat_map(|(group, _)| group);
         let limit = items.clone().map(|item| item.value.write.limit()).min().unwrap_or_default();
@@ -316,7 +316,7 @@ enum Fate {
 /// The outcomes of the statements of a batch.
 struct Outcomes {
     /// The statements that weren't applied, by position.
-    failed: HashMap<usize, FailedUpdate>,
+    failed: HashMap<usize, FailedWrite>,
     /// The error after which the command was sent again: a statement that failed may have been applied before.
     uncertain: Option<String>,
     sends: Sends,
@@ -336,7 +336,7 @@ impl Outcomes {
 
     /// The fate of a statement, or `None` if it has to be sent by itself.
     fn take(&mut self, position: usize) -> Option<Fate> {
-        let Some(FailedUpdate { code, text, error, .. }) = self.failed.remove(&position) else {
+        let Some(FailedWrite { code, text, error, .. }) = self.failed.remove(&position) else {
             return Some(Fate::Known(Outcome::Applied(After::Unread(self.sends))));
         };
         if let Some(first) = &self.uncertain {

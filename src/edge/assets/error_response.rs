@@ -16,7 +16,7 @@ use crate::{error::Error, graphql::errors};
 
 /// The failure of a request for a file.
 #[derive(Debug)]
-pub(super) enum ErrorResponse {
+pub(super) enum AssetError {
     /// A failure, or an invalid request.
     Error(StatusCode, Error),
     /// The refusal of an operation, with its stable code.
@@ -25,7 +25,7 @@ pub(super) enum ErrorResponse {
     RangeNotSatisfiable(u64),
 }
 
-impl ErrorResponse {
+impl AssetError {
     pub(super) fn refused(status: StatusCode, code: &'static str, why: impl Into<String>) -> Self {
         Self::Refused(status, code, why.into())
     }
@@ -62,7 +62,7 @@ impl ErrorResponse {
     }
 }
 
-impl From<Error> for ErrorResponse {
+impl From<Error> for AssetError {
     fn from(error: Error) -> Self {
         let (status, error) = with_status(error);
         Self::Error(status, error)

@@ -8,7 +8,7 @@ use tracing::Instrument as _;
 
 use super::{
     super::{Edge, auth::Caller},
-    ErrorResponse,
+    AssetError,
 };
 use crate::{
     domains::assets::{
@@ -37,7 +37,7 @@ pub(super) async fn at_width(
     asset: &AssetDocument,
     file: FileFacts,
     width: i64,
-) -> Result<FileFacts, ErrorResponse> {
+) -> Result<FileFacts, AssetError> {
     let (width, pixels) = match operations::at_width(&edge.app, &file, width) {
         AtWidth::Ready(file) => return Ok(*file),
         AtWidth::Never => return Err(not_resizable()),
@@ -59,9 +59,9 @@ pub(super) async fn at_width(
     })
 }
 
-fn not_resizable() -> ErrorResponse {
+fn not_resizable() -> AssetError {
     let why = "this picture can't be resized: it is damaged or has too many pixels; ask for it without `w`";
-    ErrorResponse::refused(StatusCode::UNPROCESSABLE_ENTITY, "PICTURE_NOT_RESIZABLE", why)
+    AssetError::refused(StatusCode::UNPROCESSABLE_ENTITY, "PICTURE_NOT_RESIZABLE", why)
 }
 
 /// The bytes of a file: the first of them, if they were read already, and the rest. If those of a rendition aren't there, the asset forgets it, and the next caller gets a new one.

@@ -98,11 +98,6 @@ impl Raw {
         &self.place
     }
 
-    /// The fields of a `create` that set how the collection is stored.
-    pub(super) fn storage(&self) -> Document {
-        self.place.storage()
-    }
-
     /// The driver's own handle.
     pub(super) fn clone_collection(&self) -> mongodb::Collection<RawDocumentBuf> {
         self.collection.clone()

@@ -87,7 +87,7 @@ impl Ring {
             self.raw.database().clone(),
             doc! { "create": self.raw.name(), "capped": true, "size": bytes, "writeConcern": { "w": "majority" } },
         );
-        command.extend(self.raw.storage());
+        command.extend(self.raw.place().storage());
         command.extend(documents.map(|max| ("max".to_owned(), Bson::from(max))));
         self.raw
             .send("create", async move {

@@ -43,7 +43,7 @@ impl<T: Stored> Collection<T> {
         let options = doc! { "timeField": of.time, "metaField": of.subject };
         let mut create = doc! { "create": name, "timeseries": options };
         let retention = of.retention.map(|retention| Bson::from(seconds(retention)));
-        create.extend(self.inner().storage());
+        create.extend(self.inner().place().storage());
         create.extend(retention.clone().map(|after| ("expireAfterSeconds".to_owned(), after)));
         if !self.run("create", create, Some(COLLECTION_EXISTS)).await? {
             let after = retention.unwrap_or_else(|| "off".into());

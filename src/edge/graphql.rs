@@ -183,7 +183,7 @@ impl Exchange {
             request = request.data(files);
         }
         let client = self.edge.client(caller, &self.head);
-        let ready = self.edge.prepare((request, length), caller.clone(), client, &self.id);
+        let ready = self.edge.prepare(request, length, caller.clone(), client, &self.id);
         let mut ready = ready.map_err(|error| self.of_document(error))?;
         ready.time = time;
         let prepared = &ready.prepared;

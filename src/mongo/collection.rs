@@ -227,7 +227,7 @@ impl<T: Stored> Collection<T> {
     pub fn guarded(&self, filter: Document, update: impl Into<UpdateModifications>) -> Guarded<T> {
         let (update, derives) = (self.derive(update.into()), self.derived.is_some());
         let newest = migrations::newest(T::UPGRADES);
-        Guarded::new(&self.loader, self.inner(), filter, (update, derives), newest)
+        Guarded::new(&self.loader, self.inner(), filter, update, derives, newest)
     }
 
     /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].

@@ -113,7 +113,8 @@ impl<T: Stored> Guarded<T> {
         loader: &Arc<Loader>,
         collection: Raw,
         filter: Document,
-        (update, derives): (UpdateModifications, bool),
+        update: UpdateModifications,
+        derives: bool,
         newest: i32,
     ) -> Self {
         let loader = Arc::clone(loader);

@@ -28,6 +28,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, AssetE
     let caller = edge.caller(head).await?;
     let path = head.uri.path().strip_prefix("/assets").unwrap_or_default();
     let by = named(path).ok_or_else(|| AssetError::not_found(path))?;
+    let client = edge.client(&caller, head);
     let cx = Cx { app: &edge.app, requester: &caller.requester };
     let found = timeout(edge.limits.time, operations::asset(cx, by));
     let found = found.await.map_err(|elapsed| Error::Timeout(elapsed.into()))??;
@@ -37,7 +38,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, AssetE
         return moved(&asset, head.uri.query());
     }
     let file = match pictures::wanted(head.uri.query())? {
-        Some(width) => pictures::at_width(edge, (&caller, head), &asset, file, width).await?,
+        Some(width) => pictures::at_width(edge, client, &asset, file, width).await?,
         None => file,
     };
     let length = u64::try_from(file.length).map_err(Error::internal)?;
@@ -65,7 +66,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, AssetE
     if head.method == Method::HEAD {
         return Ok((status, headers).into_response());
     }
-    let permit = edge.limits.begin_transfer(edge.client(&caller, head))?;
+    let permit = edge.limits.begin_transfer(client)?;
     let bytes = Box::pin(operations::bytes(&edge.app, &file, range));
     let (first, rest) = pictures::checked(edge, &asset, &file, bytes).await?;
     let body = body(stream::iter(first).chain(rest), permit);

@@ -1,13 +1,13 @@
 //! Pictures at a width: `GET /assets/…?w=480`.
 
-use axum::http::{StatusCode, request::Parts};
+use axum::http::StatusCode;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::{
-    super::{Edge, auth::Caller},
+    super::{Edge, shares::Client},
     AssetError,
 };
 use crate::{
@@ -33,7 +33,7 @@ pub(super) fn wanted(query: Option<&str>) -> Result<Option<i64>> {
 /// itself. A client that disconnects doesn't stop it: the next one finds the rendition.
 pub(super) async fn at_width(
     edge: &Edge,
-    (caller, head): (&Caller, &Parts),
+    client: Client,
     asset: &AssetDocument,
     file: FileFacts,
     width: i64,
@@ -43,7 +43,7 @@ pub(super) async fn at_width(
         AtWidth::Never => return Err(not_resizable()),
         AtWidth::Missing { width, pixels } => (width, pixels),
     };
-    let (permit, resizers) = edge.limits.begin_resize(edge.client(caller, head))?;
+    let (permit, resizers) = edge.limits.begin_resize(client)?;
     let (app, id) = (edge.app.clone(), asset.id.clone());
     let render = async move {
         let _permit = permit;
@@ -64,8 +64,9 @@ fn not_resizable() -> AssetError {
     AssetError::refused(StatusCode::UNPROCESSABLE_ENTITY, "PICTURE_NOT_RESIZABLE", why)
 }
 
-/// The bytes of a file: the first of them, if they were read already, and the rest. If those of a rendition aren't there, the asset forgets it, and the next caller gets a new one.
-/// A gateway of an earlier release may have removed them: its search doesn't know renditions.
+/// The bytes of a file: the first of them, if they were read already, and the rest. If those of a rendition aren't there,
+/// the asset forgets it, and the next caller gets a new one. A gateway of an earlier release may have removed them: its
+/// search doesn't know renditions.
 pub(super) async fn checked<S: Stream<Item = Result<Bytes>> + Unpin>(
     edge: &Edge,
     asset: &AssetDocument,

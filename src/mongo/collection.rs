@@ -1,7 +1,7 @@
 //! Typed access to one collection: reads by key, and writes of one document. Each function sends one command. `super::lists`
 //! adds the reads of lists, and `super::bulk` the writes of many documents.
 
-use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use mongodb::{
     bson::{Document, doc},
@@ -165,12 +165,7 @@ impl<T: Stored> Collection<T> {
     }
 
     /// The batched reads of the collection's database.
-    pub(crate) fn loader(&self) -> &Loader {
-        &self.loader
-    }
-
-    /// The same, for a handle of its own.
-    pub(super) fn loader_handle(&self) -> &Arc<Loader> {
+    pub(crate) fn loader(&self) -> &Arc<Loader> {
         &self.loader
     }
 
@@ -183,11 +178,6 @@ impl<T: Stored> Collection<T> {
             fields: Fields::but(T::UNREAD),
             majority: false,
         }
-    }
-
-    /// The driver's handle, and the `maxTimeMS` of a read.
-    pub(super) fn raw(&self) -> (Raw, Duration) {
-        (self.inner(), self.loader.limit())
     }
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
@@ -206,7 +196,7 @@ impl<T: Stored> Collection<T> {
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
         match self.new_document(&document) {
-            Ok(raw) => self.loader.insert(&self.inner(), T::SHARD_KEY.field(), raw).await,
+            Ok(raw) => self.loader.inserters.insert(&self.inner(), T::SHARD_KEY.field(), raw).await,
             Err(error) => Outcome::Unknown(error),
         }
     }

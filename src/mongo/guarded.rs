@@ -184,7 +184,7 @@ impl<T: Stored> Guarded<T> {
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn sends_then_read(self) -> Result<Option<(T, Sends)>, Error> {
-        let Some(writer) = self.loader.writer(&self.write) else {
+        let Some(writer) = self.loader.writers.of(&self.write) else {
             let Some((after, sends)) = Box::pin(self.write.find_and_modify()).await? else {
                 return Ok(None);
             };
@@ -235,7 +235,7 @@ impl<T: Stored> Guarded<T> {
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn sends(self) -> Result<Option<Sends>, Error> {
         let Self { write, loader, .. } = self;
-        let Some(writer) = loader.writer(&write) else {
+        let Some(writer) = loader.writers.of(&write) else {
             return Box::pin(write.update()).await;
         };
         let after = Box::pin(writer::submit(writer, write, false)).await.decided()?;

@@ -1,5 +1,5 @@
-//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request.
-//! `super::batcher` describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
+//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request. The loader also holds
+//! the batchers of writes, and the clock. `super::batcher` describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
 
 use std::{
     fmt,
@@ -15,12 +15,11 @@ use mongodb::bson::{DateTime, RawDocumentBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    appender::{Appenders, Rejected},
+    appender::Appenders,
     batcher::Batcher,
     batchers::{Batchers, check_overdue},
     clock::Clock,
     driver::Raw,
-    guarded::{Outcome, Write},
     inserter::Inserters,
     lookup::{AGGREGATE, FIND, Lookup, Series},
     migrations::InForce,
@@ -29,10 +28,9 @@ use super::{
     reader::{Found, Read, Reader},
     recent::Recent,
     sessions::Sessions,
-    writer::{Writer, Writers},
+    writer::Writers,
 };
 use crate::{
-    config::Concern,
     error::Error,
     metrics::{Metrics, database::Commands},
     traces::ItemSpan,
@@ -55,9 +53,9 @@ pub struct Loader {
     clock: Clock,
     commands: Commands,
     limit: Duration,
-    writers: Writers,
-    inserters: Inserters,
-    appenders: Appenders,
+    pub(super) writers: Writers,
+    pub(super) inserters: Inserters,
+    pub(super) appenders: Appenders,
     recent: Arc<Recent>,
     in_force: RwLock<InForce>,
     #[cfg(feature = "bench")]
@@ -130,31 +128,6 @@ impl Loader {
     /// How a collection of the group is read by the field that is resolved now.
     pub(super) fn reads(&self, group: Group) -> Reads {
         self.placement.reads(group)
-    }
-
-    /// Inserts a document; other inserts may share the command. `shard_key` is the field that routes commands on it.
-    pub(super) async fn insert(
-        &self,
-        collection: &Raw,
-        shard_key: Option<&'static str>,
-        document: RawDocumentBuf,
-    ) -> Outcome<()> {
-        self.inserters.insert(collection, shard_key, document).await
-    }
-
-    /// Inserts documents that nothing refers to; other calls may share the command.
-    pub(super) async fn append(
-        &self,
-        collection: &Raw,
-        documents: Vec<RawDocumentBuf>,
-        concern: Concern,
-    ) -> Result<Vec<Rejected>, Error> {
-        self.appenders.append(collection, documents, concern).await
-    }
-
-    /// The batcher of a guarded write, if it can share a command.
-    pub(super) fn writer(&self, write: &Write) -> Option<Arc<Batcher<Writer>>> {
-        self.writers.of(write)
     }
 
     /// Returns the document whose key has this value.

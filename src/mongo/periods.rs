@@ -41,7 +41,7 @@ impl<T: Stored> Collection<T> {
     pub fn period(&self, name: &str) -> Period<T> {
         Period {
             raw: self.for_reads().with_name(name),
-            loader: Arc::clone(self.loader_handle()),
+            loader: Arc::clone(self.loader()),
             holds: PhantomData,
         }
     }
@@ -123,7 +123,7 @@ impl<T: Stored> Period<T> {
         documents: Vec<RawDocumentBuf>,
         concern: Concern,
     ) -> Result<Vec<Rejected>, Error> {
-        self.loader.append(&self.raw, documents, concern).await
+        self.loader.appenders.append(&self.raw, documents, concern).await
     }
 
     /// Returns the documents of one list read, in order.

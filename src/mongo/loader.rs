@@ -1,5 +1,6 @@
 //! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request. The loader also holds
-//! the batchers of writes, and the clock. `super::batcher` describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
+//! the batchers of writes, and the clock. `super::batcher` describes the mechanism. ADR 4 gives the reasons against
+//! async-graphql's `DataLoader`.
 
 use std::{
     fmt,

@@ -9,11 +9,10 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use tokio::time::timeout;
 
 use super::{
     Edge,
-    error_response::{ErrorResponse, SOON, advise, not_found, with_status},
+    error_response::{ErrorResponse, SOON, code_only, not_found, with_status},
 };
 use crate::{
     app::App,
@@ -89,11 +88,7 @@ async fn answer<T>(
     let (head, _) = request.into_parts();
     let client = edge.limits.client(None, edge.address(&head));
     edge.limits.admit(client).map_err(with_status)?;
-    let _permit = edge.limits.begin(client).map_err(with_status)?;
-    match timeout(edge.limits.time, work(edge.app.clone())).await {
-        Ok(done) => done.map_err(with_status),
-        Err(elapsed) => Err(with_status(Error::Timeout(elapsed.into()))),
-    }
+    edge.work(client, work(edge.app.clone())).await.map_err(with_status)
 }
 
 fn failed((status, error): ErrorResponse) -> Response {
@@ -104,7 +99,5 @@ fn failed((status, error): ErrorResponse) -> Response {
             "a click or a view could not be counted"
         );
     }
-    let mut response = (status, error.code()).into_response();
-    advise(response.headers_mut(), status, SOON);
-    response
+    code_only((status, error), SOON)
 }

@@ -7,7 +7,6 @@ use axum::{
 };
 use serde_json::json;
 
-pub(super) use crate::graphql::errors::refused;
 use crate::{error::Error, graphql::errors};
 
 /// `Retry-After` in seconds for a limit that frees up soon.
@@ -56,10 +55,16 @@ pub(super) fn advise(head: &mut HeaderMap, status: StatusCode, again: HeaderValu
 
 /// An HTTP response in JSON that holds only an error.
 pub(super) fn answer((status, error): ErrorResponse, again: HeaderValue) -> HttpResponse {
-    let answer = errors::finish(refused(error), "");
-    let body = serde_json::to_vec(&answer).unwrap_or_default();
+    let body = serde_json::to_vec(&errors::finished(error, "")).unwrap_or_default();
     let head = [(header::CONTENT_TYPE, "application/json")];
     let mut response = (status, head, body).into_response();
+    advise(response.headers_mut(), status, again);
+    response
+}
+
+/// An HTTP response that holds only the code of an error, for requests that no GraphQL client sends.
+pub(super) fn code_only((status, error): ErrorResponse, again: HeaderValue) -> HttpResponse {
+    let mut response = (status, error.code()).into_response();
     advise(response.headers_mut(), status, again);
     response
 }

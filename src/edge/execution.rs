@@ -17,7 +17,6 @@ use tracing::Instrument as _;
 use super::{
     Edge,
     auth::Caller,
-    error_response::refused,
     observed::Observed,
     parameters::Parameters,
     shares::{Client, Permit},
@@ -87,14 +86,12 @@ impl Edge {
         let client = self.limits.client(Some(&caller.requester), address);
         let text = admitted.and_then(|()| self.documents.text(&mut parameters));
         let request = text.map(|text| parameters.into_request(text));
-        let ready =
-            request.and_then(|request| self.prepare((request, length), caller, client, &id));
+        let ready = request.and_then(|request| self.prepare(request, length, caller, client, &id));
         match ready {
             Ok(ready) => self.follow_ready(ready, id, false),
             Err(error) => {
                 self.observer.rejected(&id, &error);
-                let refused = errors::finish(refused(error), &id);
-                stream::once(std::future::ready(refused)).boxed()
+                stream::once(std::future::ready(errors::finished(error, &id))).boxed()
             }
         }
     }
@@ -143,7 +140,7 @@ impl Edge {
                     }
                     response
                 }
-                Err(error) => errors::finish(refused(error), &id),
+                Err(error) => errors::finished(error, &id),
             }
         };
         stream::once(response).boxed()
@@ -155,7 +152,8 @@ impl Edge {
     /// It exceeds a limit.
     pub(super) fn prepare(
         &self,
-        (request, length): (Request, usize),
+        request: Request,
+        length: usize,
         mut caller: Caller,
         client: Client,
         id: &str,
@@ -191,7 +189,7 @@ impl Edge {
         let log = is_explained.then(observe::Log::default);
         let result = match self.limits.begin(client) {
             Ok(permit) => {
-                let run = self.run(prepared, &observed, (permit, time), log.clone());
+                let run = self.run(prepared, &observed, permit, time, log.clone());
                 run.instrument(observed.span()).await
             }
             Err(reached) => Err(reached),
@@ -218,7 +216,8 @@ impl Edge {
         &self,
         prepared: Box<Prepared>,
         observed: &Observed,
-        (permit, time): (Permit, Duration),
+        permit: Permit,
+        time: Duration,
         log: Option<observe::Log>,
     ) -> Result<(Response, u64), Error> {
         let is_mutation = prepared.is_mutation();

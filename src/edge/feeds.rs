@@ -10,11 +10,10 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use sha2::{Digest, Sha256};
-use tokio::time::timeout;
 
 use super::{
     Edge,
-    error_response::{ErrorResponse, SOON, advise, not_found, with_status},
+    error_response::{ErrorResponse, SOON, code_only, not_found, with_status},
     negotiation::is_known,
     shares::Client,
 };
@@ -45,24 +44,19 @@ pub(super) async fn feed(
             if status.is_server_error() {
                 tracing::warn!(event = "feed_failed", ?error, "a feed could not be read");
             }
-            let mut response = (status, error.code()).into_response();
-            advise(response.headers_mut(), status, SOON);
-            response
+            code_only((status, error), SOON)
         }
     }
 }
 
 async fn find(edge: &Edge, path: &str, client: Client) -> Result<Option<Found>, ErrorResponse> {
     let Some(path) = path.strip_suffix(".atom") else { return Ok(None) };
-    let _permit = edge.limits.begin(client).map_err(with_status)?;
     let site = edge.app.config().site_url.as_deref().unwrap_or_default();
     let path = format!("/{path}");
-    match timeout(edge.limits.time, atom::feed(&edge.app, site, &path)).await {
-        Ok(Ok(found)) => Ok(found),
+    match edge.work(client, atom::feed(&edge.app, site, &path)).await {
         // Nothing exists at an invalid path.
-        Ok(Err(Error::BadInput { .. })) => Ok(None),
-        Ok(Err(error)) => Err(with_status(error)),
-        Err(elapsed) => Err(with_status(Error::Timeout(elapsed.into()))),
+        Err(Error::BadInput { .. }) => Ok(None),
+        found => found.map_err(with_status),
     }
 }
 

@@ -1,31 +1,30 @@
-//! GraphQL over HTTP at `/graphql`.
+//! GraphQL over HTTP at `/graphql`: from the request to the operation, and from its result to the body of the response.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_graphql::{Response, Value};
 use axum::{
     body::Body as HttpBody,
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     response::Response as HttpResponse,
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use bytes::Bytes;
-use sha2::{Digest, Sha256};
 
 use super::{
     Edge,
     auth::Caller,
-    error_response::{ErrorResponse, SOON, advise, refused, with_status},
+    error_response::{ErrorResponse, with_status},
     execution::{Cost, Ready},
     live,
-    negotiation::{Accepted, Format, Stream, is_known},
+    negotiation::{Accepted, Format, Stream},
     parameters::{Body, Parameters, is_json},
     received_bytes::ReceivedBytes,
     requests::{REQUEST_ID, request_id},
     response_writer::serialized,
     shares::Client,
     uploads,
+    whole_response::{NO_STORE, Whole, cache_control},
 };
 use crate::{
     error::Error,
@@ -36,6 +35,10 @@ use crate::{
 /// cookie must carry one of them.
 const CSRF_HEADERS: [&str; 3] =
     ["x-docgate-csrf", "apollo-require-preflight", "x-apollo-operation-name"];
+
+fn has_csrf_header(headers: &HeaderMap) -> bool {
+    CSRF_HEADERS.iter().any(|name| headers.contains_key(*name))
+}
 
 /// The state of one HTTP request.
 struct Exchange {
@@ -67,12 +70,6 @@ enum Answer {
     Whole(Whole),
     /// A response in parts.
     Stream(HttpResponse),
-}
-
-struct Whole {
-    body: Bytes,
-    status: StatusCode,
-    caching: HeaderValue,
 }
 
 impl Exchange {
@@ -132,9 +129,7 @@ impl Exchange {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
         let caller = self.edge.caller(&self.head).await.map_err(with_status)?;
-        if caller.by_cookie
-            && !CSRF_HEADERS.iter().any(|name| self.head.headers.contains_key(*name))
-        {
+        if caller.by_cookie && !has_csrf_header(&self.head.headers) {
             let reason = format!("one of {} must accompany a cookie", CSRF_HEADERS.join(", "));
             return Err((StatusCode::FORBIDDEN, Error::bad_input("headers", reason)));
         }
@@ -153,9 +148,7 @@ impl Exchange {
         accepted: Accepted,
     ) -> Result<Answer, ErrorResponse> {
         let headers = &self.head.headers;
-        let has_header = headers.contains_key(header::AUTHORIZATION)
-            || CSRF_HEADERS.iter().any(|name| headers.contains_key(*name));
-        if !has_header {
+        if !headers.contains_key(header::AUTHORIZATION) && !has_csrf_header(headers) {
             let names = CSRF_HEADERS.join(", ");
             let reason =
                 format!("one of {names} or Authorization must accompany multipart/form-data");
@@ -190,7 +183,7 @@ impl Exchange {
             request = request.data(files);
         }
         let client = self.edge.client(caller, &self.head);
-        let ready = self.edge.prepare((request, length), caller.clone(), client, &self.id);
+        let ready = self.edge.prepare(request, length, caller.clone(), client, &self.id);
         let mut ready = ready.map_err(|error| self.of_document(error))?;
         ready.time = time;
         let prepared = &ready.prepared;
@@ -278,7 +271,7 @@ impl Exchange {
     }
 
     fn error(&self, (status, error): ErrorResponse) -> Whole {
-        let response = errors::finish(refused(error), &self.id);
+        let response = errors::finished(error, &self.id);
         Whole { status, ..self.serialized(&response, None) }
     }
 
@@ -291,7 +284,7 @@ impl Exchange {
     }
 
     fn end(self, answered: Result<Answer, ErrorResponse>) -> HttpResponse {
-        let Whole { body, status, caching } = match answered {
+        let whole = match answered {
             Ok(Answer::Whole(whole)) => whole,
             Ok(Answer::Stream(mut response)) => {
                 if let Ok(id) = HeaderValue::try_from(self.id) {
@@ -304,48 +297,8 @@ impl Exchange {
                 self.error(error)
             }
         };
-        let mut response = HttpResponse::new(HttpBody::empty());
-        *response.status_mut() = status;
-        let head = response.headers_mut();
-        head.reserve(MAX_HEADERS);
-        let content_type = HeaderValue::from_static(self.format.content_type());
-        head.insert(header::CONTENT_TYPE, content_type);
-        head.insert(header::CACHE_CONTROL, caching);
-        head.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        head.insert(header::VARY, HeaderValue::from_static("Accept, Authorization, Cookie"));
-        if let Ok(id) = HeaderValue::try_from(self.id) {
-            head.insert(REQUEST_ID, id);
-        }
-        advise(head, status, SOON);
-        if status == StatusCode::METHOD_NOT_ALLOWED {
-            head.insert(header::ALLOW, HeaderValue::from_static("POST"));
-        }
-        if self.head.method != Method::POST && status == StatusCode::OK {
-            let tag = format!("\"{}\"", BASE64.encode(&Sha256::digest(&body)[..16]));
-            let is_known = is_known(&self.head.headers, &tag);
-            if let Ok(tag) = HeaderValue::try_from(tag) {
-                head.insert(header::ETAG, tag);
-            }
-            if is_known {
-                *response.status_mut() = StatusCode::NOT_MODIFIED;
-                return response;
-            }
-        }
-        *response.body_mut() = HttpBody::from(body);
-        response
+        whole.into_response(self.format, self.id, &self.head)
     }
-}
-
-/// Maximum number of headers of a response.
-const MAX_HEADERS: usize = 6;
-
-const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-
-/// The `Cache-Control` value for a response: `private` for an authenticated caller, otherwise `public`.
-fn cache_control(max_age: Duration, caller: &Caller) -> HeaderValue {
-    let scope = if caller.requester.subject.is_some() { "private" } else { "public" };
-    let text = format!("{scope}, max-age={}", max_age.as_secs());
-    HeaderValue::try_from(text).unwrap_or(NO_STORE)
 }
 
 fn not_acceptable() -> ErrorResponse {

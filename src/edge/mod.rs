@@ -1,4 +1,27 @@
 //! The HTTP layer: routes, and the steps of a request before it reaches the schema.
+//!
+//! A connection:
+//!
+//! - `server`: accepts connections, with time limits and an orderly shutdown; `admission` is their limit
+//! - `connection`: the requests of one connection; `repoll` spares them wake-ups
+//! - `counted`, `received_bytes`, `unsent`, `drain`: the bytes that a client sends, leaves untaken, or sends in vain
+//!
+//! A request:
+//!
+//! - `requests`: its id, caller, address and body; `receive` reads the body
+//! - [`auth`]: its token; `limits`: its client's rates and shares
+//! - `parameters`, `variables`, `json`: a GraphQL request in JSON; `uploads` and `multipart`: one with files
+//! - `trusted_documents`: documents by id or hash
+//! - `execution`: runs operations, whatever they came by; `observed`: their metrics, log lines and spans
+//! - `error_response`: errors and their status; `traces`: the span of a request
+//!
+//! What is served:
+//!
+//! - `graphql`: operations at `/graphql`; `negotiation` of the response, which `response_writer` and `whole_response` make
+//! - `live`: WebSockets, event streams and multipart responses
+//! - `assets`, `feeds`, `ads`: files, feeds, clicks and views
+//! - `explorer`, `graphiql`, `shop`: pages; `bundle` serves those that were built before the binary
+//! - `health`, `metrics`: for operators
 
 mod admission;
 mod ads;
@@ -35,6 +58,7 @@ mod trusted_documents;
 mod unsent;
 mod uploads;
 mod variables;
+mod whole_response;
 
 use std::{sync::Arc, time::Duration};
 

@@ -6,6 +6,7 @@ use axum::{
     body::{Body as HttpBody, Bytes},
     http::{HeaderMap, HeaderName, StatusCode, request::Parts},
 };
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::{
@@ -35,6 +36,20 @@ impl Edge {
         self.limits.client(Some(&caller.requester), self.address(head))
     }
 
+    /// Does work as one of the concurrent requests of a client, within the time limit.
+    ///
+    /// # Errors
+    /// Those of the work; `Overloaded`, `RateLimited` or `Timeout`.
+    pub(super) async fn work<T>(
+        &self,
+        client: Client,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let _permit = self.limits.begin(client)?;
+        let done = timeout(self.limits.time, work).await;
+        done.map_err(|elapsed| Error::Timeout(elapsed.into()))?
+    }
+
     /// Receives the body within the time limit.
     pub(super) async fn receive(
         &self,
@@ -48,7 +63,7 @@ impl Edge {
             let error = Error::bad_input("body", "wasn't received in time");
             Err((StatusCode::REQUEST_TIMEOUT, error))
         };
-        tokio::time::timeout(self.limits.receive, received).await.unwrap_or_else(timed_out)
+        timeout(self.limits.receive, received).await.unwrap_or_else(timed_out)
     }
 
     /// The client's address.

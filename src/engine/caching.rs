@@ -3,16 +3,17 @@
 //! Fields with prices have half a minute. Fields that change seldom have longer lifetimes. A field that depends
 //! on the requester has 0. A response with a root field without a hint is never cached.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use async_graphql::{
-    Name, Positioned, TypeDirective,
-    parser::types::{
-        FragmentDefinition, OperationDefinition, OperationType, Selection, SelectionSet,
-    },
+    Name, TypeDirective,
+    parser::types::{OperationDefinition, OperationType, Selection, SelectionSet},
 };
 
-use super::types::{QUERY, Types, named};
+use super::{
+    document::Fragments,
+    types::{QUERY, Types, named},
+};
 
 /// How long an answer with this field may be kept, by anyone and for everyone. The shortest time of all
 /// fields counts; an operation with a field of the query root that has none may not be kept.
@@ -23,7 +24,7 @@ pub fn cache_control(#[graphql(desc = "Seconds.")] max_age: i32) {}
 /// the request skips count too.
 pub(super) fn max_age(
     types: &Types,
-    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &Fragments,
     operation: &OperationDefinition,
 ) -> Option<u32> {
     if operation.ty != OperationType::Query {
@@ -36,7 +37,7 @@ pub(super) fn max_age(
 
 struct Hints<'a> {
     types: &'a Types,
-    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &'a Fragments,
     /// Fragments that were added: their hints are the same wherever they are spread.
     seen: HashSet<&'a Name>,
     shortest: Option<u32>,

@@ -9,8 +9,8 @@ use async_graphql::{
 };
 
 use super::{
-    completion::{Fragments, is_skipped},
-    document::PreparedDocument,
+    completion::is_skipped,
+    document::{Fragments, PreparedDocument},
     types::{Types, named, root},
     values::{Argument, add_arguments_of},
 };

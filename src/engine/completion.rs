@@ -6,20 +6,15 @@
 //! such as an object with only a fragment on another type. Here each object gets the selected keys, in their
 //! order. A failed field is null. If the schema doesn't allow null there, its parent is null instead.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use async_graphql::{
     Name, PathSegment, Positioned, ServerError, Value,
     indexmap::IndexMap,
-    parser::types::{
-        BaseType, Directive, Field, FragmentDefinition, Selection, SelectionSet, Type,
-    },
+    parser::types::{BaseType, Directive, Field, Selection, SelectionSet, Type},
 };
 
-use super::{typename::TYPENAME_KEY, types::Types};
-
-/// The fragments of a document.
-pub(super) type Fragments = HashMap<Name, Positioned<FragmentDefinition>>;
+use super::{document::Fragments, typename::TYPENAME_KEY, types::Types};
 
 /// The collected fields by response key, with all their selection sets.
 type Collected<'a> = IndexMap<&'a Name, (&'a Field, Vec<&'a SelectionSet>)>;

@@ -7,7 +7,7 @@
 //! a value without fields that no cache may keep (`@cacheControl(maxAge: 0)`), because it is read whenever it is shown.
 //! The idea is from <https://ibm.github.io/graphql-specs/cost-spec.html>.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use async_graphql::{
     Name, Number, Positioned, Value, Variables,
@@ -19,10 +19,11 @@ use async_graphql::{
 use async_graphql_value::Value as Literal;
 
 use super::{
+    document::Fragments,
     introspection,
     limits::{Limits, check, too_complex},
     typename::TYPENAME_KEY,
-    types::{Types, named},
+    types::{Types, named, root},
 };
 use crate::{error::Error, graphql::page};
 
@@ -62,26 +63,15 @@ pub(super) struct Measured {
 pub(super) fn measure(
     types: &Types,
     limits: &Limits,
-    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &Fragments,
     operation: &OperationDefinition,
-    root: &str,
     variables: &Variables,
     seen: &mut Seen,
 ) -> Result<Measured, Error> {
-    let mut walk = Walk {
-        types,
-        limits,
-        fragments,
-        variables,
-        declared: &operation.variable_definitions,
-        is_fixed: true,
-        open: Vec::new(),
-        seen,
-        aliases: 0,
-        root_fields: 0,
-        directives: operation.directives.len(),
-    };
-    let cost = walk.set(&operation.selection_set.node, root, 1, None)?;
+    let mut walk = Walk::new(types, limits, fragments, variables, seen);
+    walk.declared = &operation.variable_definitions;
+    walk.directives = operation.directives.len();
+    let cost = walk.set(&operation.selection_set.node, root(operation.ty), 1, None)?;
     if cost > limits.cost {
         let reason = format!("may cost {cost}, more than {}", limits.cost);
         return Err(too_complex(MAX_COST, reason));
@@ -96,26 +86,16 @@ pub(super) fn measure(
 pub(super) fn measure_unused(
     types: &Types,
     limits: &Limits,
-    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &Fragments,
     seen: &mut Seen,
 ) -> Result<(), Error> {
+    let none = Variables::default();
     for (name, fragment) in fragments {
         if seen.fragments.contains(name) {
             continue;
         }
-        let mut walk = Walk {
-            types,
-            limits,
-            fragments,
-            variables: &Variables::default(),
-            declared: &[],
-            is_fixed: true,
-            open: vec![name],
-            seen,
-            aliases: 0,
-            root_fields: 0,
-            directives: 0,
-        };
+        let mut walk = Walk::new(types, limits, fragments, &none, seen);
+        walk.open.push(name);
         let FragmentDefinition { type_condition, selection_set, .. } = &fragment.node;
         walk.set(&selection_set.node, &type_condition.node.on.node, 2, None)?;
     }
@@ -125,7 +105,7 @@ pub(super) fn measure_unused(
 struct Walk<'a, 's> {
     types: &'a Types,
     limits: &'a Limits,
-    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &'a Fragments,
     variables: &'a Variables,
     declared: &'a [Positioned<VariableDefinition>],
     is_fixed: bool,
@@ -137,7 +117,29 @@ struct Walk<'a, 's> {
     directives: usize,
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a, 's> Walk<'a, 's> {
+    fn new(
+        types: &'a Types,
+        limits: &'a Limits,
+        fragments: &'a Fragments,
+        variables: &'a Variables,
+        seen: &'s mut Seen,
+    ) -> Self {
+        Self {
+            types,
+            limits,
+            fragments,
+            variables,
+            declared: &[],
+            is_fixed: true,
+            open: Vec::new(),
+            seen,
+            aliases: 0,
+            root_fields: 0,
+            directives: 0,
+        }
+    }
+
     /// The cost of a selection set on one object. `length` is the length of the lists in it, if known.
     fn set(
         &mut self,

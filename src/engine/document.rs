@@ -22,6 +22,7 @@ use async_graphql::{
 use super::{
     caching,
     flatten::{Flattened, flatten},
+    limits::too_complex,
     merging,
     typename::{TYPENAME_KEY, add_root_typename, add_typename},
     types::{Types, root},
@@ -32,12 +33,15 @@ use crate::error::Error;
 /// Maximum number of selections that the check of merged fields visits; no document has as many.
 const MAX_VISITS: usize = 100_000;
 
+/// The fragments of a document, by name.
+pub(super) type Fragments = HashMap<Name, Positioned<FragmentDefinition>>;
+
 /// A parsed document.
 #[derive(Debug)]
 pub(super) struct PreparedDocument {
     /// By name. The only operation, if it has no name, has the empty one.
     pub(super) operations: IndexMap<Name, Operation>,
-    pub(super) fragments: HashMap<Name, Positioned<FragmentDefinition>>,
+    pub(super) fragments: Fragments,
     /// Variables that are fields of input objects that require exactly one field.
     pub(super) choices: Vec<Name>,
 }
@@ -161,7 +165,7 @@ impl PreparedDocument {
                 }
                 None => {
                     let reason = "has more selections than can be flattened".to_owned();
-                    return Err(Error::TooComplex { limit: "selections", reason });
+                    return Err(too_complex("selections", reason));
                 }
             };
             flattened.check_root()?;

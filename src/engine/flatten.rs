@@ -7,12 +7,11 @@ use std::collections::HashMap;
 
 use async_graphql::{
     Name, Positioned,
-    parser::types::{
-        Field, FragmentDefinition, InlineFragment, OperationDefinition, Selection, SelectionSet,
-    },
+    parser::types::{Field, InlineFragment, OperationDefinition, Selection, SelectionSet},
 };
 
 use super::{
+    document::Fragments,
     typename::{TYPENAME_KEY, typename},
     types::{Types, named},
 };
@@ -31,7 +30,7 @@ pub(super) struct Flattened {
 /// selections: a short document with nested fragments can expand to very many selections.
 pub(super) fn flatten<'a>(
     types: &'a Types,
-    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &'a Fragments,
     operation: &'a Positioned<OperationDefinition>,
     root: &str,
     budget: &'a mut usize,
@@ -48,7 +47,7 @@ pub(super) fn flatten<'a>(
 
 struct Flattener<'a> {
     types: &'a Types,
-    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &'a Fragments,
     /// Number of selections that may still be visited.
     budget: &'a mut usize,
     is_static: bool,

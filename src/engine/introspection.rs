@@ -1,14 +1,12 @@
 //! Limits what introspection asks for. Its fields cost nothing, because they read no data. But types refer to each other,
 //! so that nested lists of them multiply: a query of a hundred bytes can ask for more than fits into memory.
 
-use std::collections::HashMap;
+use async_graphql::parser::types::{Selection, SelectionSet};
 
-use async_graphql::{
-    Name, Positioned,
-    parser::types::{FragmentDefinition, Selection, SelectionSet},
+use super::{
+    document::Fragments,
+    limits::{self, too_complex},
 };
-
-use super::limits::too_complex;
 use crate::error::Error;
 
 /// The lists whose elements have types, which have such lists again.
@@ -28,15 +26,12 @@ const LIMIT: &str = "introspection";
 ///
 /// # Errors
 /// `TooComplex`.
-pub(super) fn check(
-    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
-    below: &SelectionSet,
-) -> Result<(), Error> {
+pub(super) fn check(fragments: &Fragments, below: &SelectionSet) -> Result<(), Error> {
     Lists { fragments, count: 0, aliases: 0 }.check(below, 0)
 }
 
 struct Lists<'a> {
-    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &'a Fragments,
     count: usize,
     aliases: usize,
 }
@@ -60,11 +55,7 @@ impl Lists<'_> {
                         let reason = format!("asks for more than {MAX_LISTS} lists of the schema");
                         return Err(too_complex(LIMIT, reason));
                     }
-                    if self.aliases > MAX_ALIASES {
-                        let reason =
-                            format!("has more than {MAX_ALIASES} aliases in introspection");
-                        return Err(too_complex(LIMIT, reason));
-                    }
+                    limits::check(self.aliases, MAX_ALIASES, LIMIT, "aliases in introspection")?;
                     self.check(&field.node.selection_set.node, nested)?;
                 }
                 Selection::InlineFragment(fragment) => {

@@ -4,15 +4,17 @@
 //! and the rule is for typed clients, which check it themselves.
 //! <https://spec.graphql.org/October2021/#sec-Field-Selection-Merging>
 
-use std::collections::HashMap;
-
 use async_graphql::{
     Name, Pos, Positioned,
     indexmap::IndexMap,
-    parser::types::{Field, FragmentDefinition, Selection, SelectionSet},
+    parser::types::{Field, Selection, SelectionSet},
 };
 
-use super::types::{Types, named};
+use super::{
+    document::Fragments,
+    limits::too_complex,
+    types::{Types, named},
+};
 use crate::error::Error;
 
 /// Fields with one response key, each with the type on which it is selected.
@@ -27,7 +29,7 @@ type Sets<'a> = Vec<(&'a str, &'a SelectionSet)>;
 /// `BadInput` if there are such fields; `TooComplex` if the check needs more visits.
 pub(super) fn check(
     types: &Types,
-    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &Fragments,
     set: &SelectionSet,
     root: &str,
     visits: usize,
@@ -37,7 +39,7 @@ pub(super) fn check(
 
 struct Merging<'a> {
     types: &'a Types,
-    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    fragments: &'a Fragments,
     visits: usize,
 }
 
@@ -80,8 +82,7 @@ impl<'a> Merging<'a> {
     ) -> Result<(), Error> {
         for selection in &set.items {
             self.visits = self.visits.checked_sub(1).ok_or_else(|| {
-                let reason = "selects the same fields too often".to_owned();
-                Error::TooComplex { limit: "selections", reason }
+                too_complex("selections", "selects the same fields too often".to_owned())
             })?;
             match &selection.node {
                 Selection::Field(field) => {

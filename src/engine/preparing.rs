@@ -4,20 +4,20 @@
 //! known document only the variables are checked. If they may not have the types that the operation declares,
 //! the library validates the request again.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use async_graphql::{
-    Name, Positioned, Request, Value, Variables,
-    parser::types::{BaseType, FragmentDefinition, OperationDefinition, VariableDefinition},
+    Name, Request, Value, Variables,
+    parser::types::{BaseType, VariableDefinition},
 };
 use quick_cache::{Weighter, sync::Cache};
 
 use super::{
-    cost::{MAX_COST, Measured, Seen, measure, measure_unused},
+    cost::{MAX_COST, Seen, measure, measure_unused},
     document::{Operation, PreparedDocument},
     limits::Limits,
     prepared::PreparedOperation,
-    types::{Types, root},
+    types::Types,
 };
 use crate::error::Error;
 
@@ -117,8 +117,9 @@ impl PreparedOperations {
         let cost = if let Some(cost) = cost {
             *cost
         } else {
-            let (variables, mut seen) = (&request.variables, Seen::default());
-            self.measure(types, &document.fragments, operation, variables, &mut seen)?.cost
+            let (limits, fragments, mut seen) =
+                (&self.limits, &document.fragments, Seen::default());
+            measure(types, limits, fragments, &operation.node, &request.variables, &mut seen)?.cost
         };
         let is_null =
             |name: &Name| request.variables.get(name).is_none_or(|value| *value == Value::Null);
@@ -170,29 +171,17 @@ impl PreparedOperations {
     fn parse(&self, types: &Types, text: &str) -> Result<Option<Arc<PreparedDocument>>, Error> {
         let Some(mut document) = PreparedDocument::parse(types, text) else { return Ok(None) };
         let (none, mut seen) = (Variables::default(), Seen::default());
+        let (limits, fragments) = (&self.limits, &document.fragments);
         for operation in document.operations.values_mut() {
-            let definition = &operation.definition;
-            operation.cost =
-                match self.measure(types, &document.fragments, definition, &none, &mut seen) {
-                    Ok(measured) => Some(measured.cost).filter(|_| measured.is_fixed),
-                    // The cost may be lower with the request's variables.
-                    Err(Error::TooComplex { limit: MAX_COST, .. }) => None,
-                    Err(error) => return Err(error),
-                };
+            let definition = &operation.definition.node;
+            operation.cost = match measure(types, limits, fragments, definition, &none, &mut seen) {
+                Ok(measured) => Some(measured.cost).filter(|_| measured.is_fixed),
+                // The cost may be lower with the request's variables.
+                Err(Error::TooComplex { limit: MAX_COST, .. }) => None,
+                Err(error) => return Err(error),
+            };
         }
-        measure_unused(types, &self.limits, &document.fragments, &mut seen)?;
+        measure_unused(types, limits, fragments, &mut seen)?;
         Ok(Some(Arc::new(document)))
-    }
-
-    fn measure(
-        &self,
-        types: &Types,
-        fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
-        operation: &Positioned<OperationDefinition>,
-        variables: &Variables,
-        seen: &mut Seen,
-    ) -> Result<Measured, Error> {
-        let operation = &operation.node;
-        measure(types, &self.limits, fragments, operation, root(operation.ty), variables, seen)
     }
 }

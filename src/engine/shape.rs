@@ -10,7 +10,7 @@ use async_graphql::{
 use async_graphql_value::Value;
 use sha2::{Digest, Sha256};
 
-use super::completion::Fragments;
+use super::document::Fragments;
 
 /// Adds the variables in a selection. Those that occur only in the arguments of root fields are left out. The document is
 /// valid.

@@ -88,12 +88,12 @@ impl Attempt {
 
     /// The server's time now, or a little earlier.
     pub fn clock(&self) -> DateTime {
-        DateTime::from_millis(self.now.timestamp_millis() + millis(self.since.elapsed()))
+        later(self.now, self.since.elapsed())
     }
 
     /// The deadline of the attempt's writes, on the server's clock.
     pub fn deadline(&self) -> DateTime {
-        DateTime::from_millis(self.now.timestamp_millis() + millis(self.bounds.attempt))
+        later(self.now, self.bounds.attempt)
     }
 
     /// Whether the deadline of another attempt has passed for so long that none of its commands can still be

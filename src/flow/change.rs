@@ -40,12 +40,16 @@ pub struct Change<R = Infallible> {
 impl Change {
     /// A change of the document with this `_id`, guarded by a filter, that sets fields to the values of expressions.
     pub fn new(id: impl Into<String>, guard: Document, set: Document) -> Self {
-        let (id, rules, then, commits) = (id.into(), Vec::new(), Vec::new(), None);
-        Self { id, guard, rules, set, then, commits, is_numbered: false }
+        Self::guarded(id.into(), guard, Vec::new(), set)
     }
 }
 
 impl<R> Change<R> {
+    fn guarded(id: String, guard: Document, rules: Vec<(Condition, R)>, set: Document) -> Self {
+        let (then, commits) = (Vec::new(), None);
+        Self { id, guard, rules, set, then, commits, is_numbered: false }
+    }
+
     /// A change that is guarded by rules. The first of several broken rules is the reason of a refusal. The document's
     /// type has all fields of the rules.
     pub fn ruled(
@@ -55,8 +59,7 @@ impl<R> Change<R> {
     ) -> Self {
         let rules = Vec::from_iter(rules);
         let guard = all(rules.iter().map(|(condition, _)| condition.expression()).collect());
-        let (id, then, commits) = (id.into(), Vec::new(), None);
-        Self { id, guard, rules, set, then, commits, is_numbered: false }
+        Self::guarded(id.into(), guard, rules, set)
     }
 
     /// Like [`Self::ruled`], with other conditions as the guard. All of them hold if and only if all rules do, in every
@@ -68,8 +71,7 @@ impl<R> Change<R> {
         set: Document,
     ) -> Self {
         let guard = all(guard.into_iter().map(|condition| condition.expression()).collect());
-        let (id, rules, then, commits) = (id.into(), Vec::from_iter(rules), Vec::new(), None);
-        Self { id, guard, rules, set, then, commits, is_numbered: false }
+        Self::guarded(id.into(), guard, Vec::from_iter(rules), set)
     }
 
     /// Adds stages to the update, after the one that sets the fields.
@@ -154,8 +156,8 @@ impl<T: Stored> Collection<T> {
         }
     }
 
-    /// Applies a change before the attempt's deadline, and returns how often it was sent. If it is refused and no rule is broken, the document has changed
-    /// since, and the change is tried again.
+    /// Applies a change before the attempt's deadline, and returns how often it was sent. If it is refused and no rule is
+    /// broken, the document has changed since, and the change is tried again.
     ///
     /// # Errors
     /// The outcome is unknown, or the attempt is over.
@@ -164,14 +166,7 @@ impl<T: Stored> Collection<T> {
         change: &Change<R>,
         attempt: &Attempt,
     ) -> Result<Verdict<T, R>, Error> {
-        loop {
-            if let Some(sends) = self.change(change.clone()).within(attempt).sends().await? {
-                return Ok(Verdict::Applied(sends));
-            }
-            if let Some(refused) = self.refusal(change, attempt).await? {
-                return Ok(refused);
-            }
-        }
+        self.write_made(|| change.clone(), attempt).await
     }
 
     /// Like [`Self::write`], of a change that `make` makes. It is made again only if it was refused: a copy of each change
@@ -184,13 +179,13 @@ impl<T: Stored> Collection<T> {
         make: impl Fn() -> Change<R>,
         attempt: &Attempt,
     ) -> Result<Verdict<T, R>, Error> {
-        if let Some(sends) = self.change(make()).within(attempt).sends().await? {
-            return Ok(Verdict::Applied(sends));
-        }
-        let change = make();
-        match self.refusal(&change, attempt).await? {
-            Some(refused) => Ok(refused),
-            None => self.write(&change, attempt).await,
+        loop {
+            if let Some(sends) = self.change(make()).within(attempt).sends().await? {
+                return Ok(Verdict::Applied(sends));
+            }
+            if let Some(refused) = self.refusal(&make(), attempt).await? {
+                return Ok(refused);
+            }
         }
     }
 

@@ -8,15 +8,13 @@ use std::time::{Duration, Instant};
 
 use mongodb::bson::{DateTime, Document, doc};
 
-use super::{Attempt, Bounds};
+use super::{Attempt, Bounds, later};
 use crate::{
     error::Error,
     mongo::{
-        collection::{Collection, Stored, Version},
-        expression::{literal, millis},
+        collection::{Collection, Version},
+        expression::literal,
         guarded::Outcome,
-        indexes::Index,
-        shards::ShardKey,
         stored::document,
     },
 };
@@ -35,13 +33,7 @@ document! {
         /// Version of the document's shape. Documents of earlier releases don't have it.
         #[serde(default)]
         pub v: Version<1>,
-    }
-}
-
-impl Stored for LeaseDocument {
-    const COLLECTION: &'static str = "leases";
-    const INDEXES: &'static [Index] = &[];
-    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has a few documents");
+    } in "leases" by unsharded("it has a few documents") {}
 }
 
 /// A held lease.
@@ -110,8 +102,7 @@ impl Lease {
         attempt: &Attempt,
         bounds: Bounds,
     ) -> Result<Option<Self>, Error> {
-        let length = millis(bounds.grace_period());
-        let until = DateTime::from_millis(attempt.now().timestamp_millis().saturating_add(length));
+        let until = later(attempt.now(), bounds.grace_period());
         let lease = |done| Self {
             leases: leases.clone(),
             name: name.to_owned(),

@@ -9,7 +9,9 @@ use crate::{
     error::Error,
     mongo::{
         Collection, Stored,
-        expression::{append, array, both, changed, choose, filter, literal, map, millis, whole},
+        expression::{
+            append, array, both, changed, choose, count, filter, literal, map, millis, whole,
+        },
         stored::document,
     },
 };
@@ -90,7 +92,7 @@ impl Op {
         doc! {
             "ops.id": { "$ne": &self.id },
             "ops.tag": { "$ne": tag },
-            "$expr": { "$lt": [{ "$size": needed(bounds) }, most_ops(bounds)] },
+            "$expr": { "$lt": [{ "$size": needed(bounds) }, count(bounds.most_ops)] },
         }
     }
 
@@ -149,7 +151,8 @@ impl<T: Decider> Collection<T> {
     /// The outcome is unknown.
     pub async fn abort(&self, id: &str, tag: &str, bounds: Bounds) -> Result<bool, Error> {
         let update = doc! { "$set": { "ops": voided(tag, bounds) } };
-        let guard = both(doc! { "_id": id }, abort_guard(tag));
+        // The tag is neither committed nor void already.
+        let guard = both(doc! { "_id": id }, doc! { "ops.tag": { "$ne": tag } });
         if self.guarded(guard, vec![update]).held().await? {
             return Ok(true);
         }
@@ -157,11 +160,6 @@ impl<T: Decider> Collection<T> {
         let decider = self.get_settled(id).await?;
         Ok(!decider.is_some_and(|decider| decider.ops().iter().any(is_committed)))
     }
-}
-
-/// Guard of an abort: the tag is neither committed nor void already.
-fn abort_guard(tag: &str) -> Document {
-    doc! { "ops.tag": { "$ne": tag } }
 }
 
 /// Expression of `ops` with this tag as void, for a pipeline update. It ignores the maximum number of records,
@@ -216,8 +214,4 @@ fn needed(bounds: Bounds) -> Bson {
     let kept = doc! { "$ifNull": ["$$this.kept", "$$NOW"] };
     let is_needed = doc! { "$gt": [kept, since(bounds.grace_period())] };
     filter(array("ops"), doc! { "$and": [is_young, is_needed] })
-}
-
-fn most_ops(bounds: Bounds) -> i64 {
-    i64::try_from(bounds.most_ops).unwrap_or(i64::MAX)
 }

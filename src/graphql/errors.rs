@@ -21,6 +21,11 @@ pub fn refused(error: Error) -> Response {
     Response::from_errors(vec![error])
 }
 
+/// A response that holds only an error, [finished](finish) for the client.
+pub fn finished(error: Error, request_id: &str) -> Response {
+    finish(refused(error), request_id)
+}
+
 /// Sets the code of every error of a response, and replaces texts that clients must not see.
 pub fn finish(mut response: Response, request_id: &str) -> Response {
     for error in &mut response.errors {

@@ -7,7 +7,8 @@
 //! - [`refusals`]: the shared refusals, and the conversion of an operation's result
 //! - [`codes`]: declared refusals, and the enum and interface that list them
 //! - [`cx`]: the context of an operation: the gateway and the caller
-//! - [`declared`]: declared inputs and results
+//! - [`declared`]: declared inputs
+//! - [`mutations`]: declared mutations and their results
 //! - [`bulk`]: declared inputs of which a call has many
 //! - [`fields`]: declared fields of objects, and of the roots `Query` and `Subscription`
 //! - [`interface`]: declared interfaces
@@ -21,7 +22,7 @@
 //! - [`shared`]: objects that many subscribers get, resolved once per operation
 //! - [`subscription`]: the state of one document after each change
 //! - [`watched`]: values that many subscribers follow, each read by one task
-//! - [`errors`]: conversion of errors for the client
+//! - [`errors`]: conversion of errors for the client; `wording` has the library's messages in other words
 
 mod amounts;
 pub mod author;
@@ -33,6 +34,7 @@ pub mod errors;
 pub mod fields;
 pub mod input;
 pub mod interface;
+pub mod mutations;
 pub mod node_id;
 pub mod object_of;
 pub mod page;

@@ -211,7 +211,7 @@ impl<U: From<Conflict>> From<OtherInput> for Stop<U> {
     }
 }
 
-/// The result of a mutation: what it returns, or a refusal. [`result!`](super::declared) implements it.
+/// The result of a mutation: what it returns, or a refusal. [`result!`](super::mutations) implements it.
 pub trait MutationResult: OutputType + From<InvalidInput> {
     /// Name of the type: the mutation's name in upper camel case, followed by `Result`.
     const NAME: &'static str;

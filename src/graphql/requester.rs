@@ -138,7 +138,7 @@ impl Who {
     }
 }
 
-/// What a field says of its callers (`text`), and the guard that enforces it; [`mutations!`](super::declared) and
+/// What a field says of its callers (`text`), and the guard that enforces it; [`mutations!`](super::mutations) and
 /// [`queries!`](super::fields) declare both by one word.
 macro_rules! who {
     (text signed_in) => { "Who: signed in." };

@@ -72,6 +72,11 @@ impl Histogram {
         sum.fetch_add(value, Ordering::Relaxed);
     }
 
+    /// Counts one number of items.
+    pub fn observe_count(&self, items: usize) {
+        self.observe(u64::try_from(items).unwrap_or(u64::MAX));
+    }
+
     /// Counts one duration.
     pub fn time(&self, took: Duration) {
         self.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));

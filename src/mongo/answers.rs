@@ -1,7 +1,7 @@
 //! Channels for the answers to the items of a batch.
 //!
-//! [`send_all`] stores all answers before it count a caller. A request that waits for several of them finds them all when it
-//! is woken, so that its next reads share a command. With one channel per answer that count its caller at once, the request
+//! [`send_all`] stores all answers before it wakes a caller. A request that waits for several of them finds them all when it
+//! is woken, so that its next reads share a command. With one channel per answer that wakes its caller at once, the request
 //! would run on another thread while the rest of the answers are still being sent.
 
 use std::{
@@ -17,7 +17,7 @@ pub(super) fn channel<A>() -> (Sender<A>, Receiver<A>) {
     (Sender(Arc::clone(&slot)), Receiver(slot))
 }
 
-/// Sends each answer, and then count the callers.
+/// Sends each answer, and then wakes the callers.
 pub(super) fn send_all<A>(answers: impl IntoIterator<Item = (Sender<A>, A)>) {
     let mut wakers: Vec<Waker> = Vec::new();
     for (sender, answer) in answers {
@@ -83,7 +83,7 @@ struct Slot<A>(Mutex<State<A>>);
 
 #[derive(Debug)]
 enum State<A> {
-    /// Nothing was sent; count the receiver if it waits.
+    /// Nothing was sent; the waker of the receiver, if it waits.
     Empty(Option<Waker>),
     Answered(A),
     /// The answer was received, or the sender dropped without one.

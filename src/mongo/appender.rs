@@ -18,7 +18,7 @@ use tracing::Span;
 use super::{
     batcher::{Item, Source},
     driver::{DUPLICATE_KEY, Raw},
-    faults::FailedUpdate,
+    faults::FailedWrite,
     observe::{self, SharedCommand},
     raw_writes,
     shared_writes::{WriteBatchers, parts, same_error},
@@ -118,10 +118,9 @@ impl Appender {
         }
         let shared = SharedCommand::now(callers.len());
         if callers.len() > 1 {
-            self.statements.observe(u64::try_from(documents.len()).unwrap_or(u64::MAX));
+            self.statements.observe_count(documents.len());
         }
-        let concern = self.concern.document();
-        let reply = raw_writes::append(&self.collection, documents, concern, LIMIT).await;
+        let reply = raw_writes::insert(&self.collection, documents, self.concern, LIMIT).await;
         let mut outcome = reply.and_then(|reply| reply.failed()).map(by_position);
         let mut first = 0;
         for (answer, count) in callers {
@@ -136,14 +135,14 @@ impl Appender {
 }
 
 /// The failures by position, without those of documents that are there.
-fn by_position(failed: Vec<FailedUpdate>) -> HashMap<usize, FailedUpdate> {
+fn by_position(failed: Vec<FailedWrite>) -> HashMap<usize, FailedWrite> {
     let failed = failed.into_iter().filter(|failed| failed.code != DUPLICATE_KEY);
     failed.map(|failed| (failed.position, failed)).collect()
 }
 
 /// What became of the documents of one call.
 fn outcome_of(
-    failed: &mut HashMap<usize, FailedUpdate>,
+    failed: &mut HashMap<usize, FailedWrite>,
     positions: std::ops::Range<usize>,
 ) -> Result<Vec<Rejected>, Error> {
     if failed.is_empty() {
@@ -154,8 +153,8 @@ fn outcome_of(
         match failed.remove(&at) {
             None => {}
             // The primary may step down between two documents.
-            Some(FailedUpdate { error: error @ Error::Unavailable(_), .. }) => return Err(error),
-            Some(FailedUpdate { text, .. }) => rejected.push(Rejected { position, reason: text }),
+            Some(FailedWrite { error: error @ Error::Unavailable(_), .. }) => return Err(error),
+            Some(FailedWrite { text, .. }) => rejected.push(Rejected { position, reason: text }),
         }
     }
     Ok(rejected)

@@ -15,17 +15,16 @@
 //! older than its item.
 
 use std::{
-    collections::{HashMap, VecDeque},
-    hash::Hash,
+    collections::VecDeque,
     mem,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use futures_util::FutureExt;
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use tracing::{Instrument as _, Span};
 
 use super::{
@@ -36,9 +35,6 @@ use super::{
 };
 use crate::{error::Error, traces::ItemSpan};
 
-/// Interval of the check for items that have waited too long. If no command was sent between two checks, the
-/// queue is overdue, because the command in flight may never end. An item waits for at most two intervals.
-const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of items of the second queue that justifies a command.
 const LATE_BATCH: usize = 64;
 /// How long an item of the second queue waits for a command that is sent anyway.
@@ -304,31 +300,6 @@ impl<S: Source> Batcher<S> {
     }
 }
 
-/// Batchers of one kind of item, each created when it is first needed.
-pub(super) struct Batchers<K, S: Source>(Mutex<HashMap<K, Arc<Batcher<S>>>>);
-
-impl<K, S: Source> Default for Batchers<K, S> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<K: Eq + Hash, S: Source> Batchers<K, S> {
-    /// The batcher of `key`.
-    pub(super) fn get(&self, key: K, create: impl FnOnce() -> Arc<Batcher<S>>) -> Arc<Batcher<S>> {
-        Arc::clone(self.all().entry(key).or_insert_with(create))
-    }
-
-    /// Calls [`Batcher::send_overdue`] of each.
-    pub(super) fn send_overdue(&self) {
-        self.all().values().for_each(Batcher::send_overdue);
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<Batcher<S>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl<S: Source> Fill for Batcher<S> {
     fn begin(&self) {
         self.queue().polls += 1;
@@ -350,16 +321,6 @@ async fn received<A>(answer: Receiver<A>) -> Result<A, Error> {
         timeout(REPLY_TIMEOUT, answer).await.map_err(Error::unavailable)?
     };
     received.ok_or_else(|| Error::internal("a batch ended without an answer"))
-}
-
-/// Calls `send_overdue` at intervals until `owner` is dropped.
-pub(super) async fn check_overdue<T>(owner: Weak<T>, send_overdue: fn(&T)) {
-    let mut checks = interval(CHECK_INTERVAL);
-    loop {
-        checks.tick().await;
-        let Some(owner) = owner.upgrade() else { return };
-        send_overdue(&owner);
-    }
 }
 
 #[cfg(test)]

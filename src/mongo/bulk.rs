@@ -9,7 +9,8 @@ use super::{
     driver::{REPLY_TIMEOUT, insert},
     expression::{choose, is_missing, literal, stored_fields},
     migrations::{check, known, newest},
-    raw_writes::{self, Reply, update},
+    raw_writes::{self, update},
+    write_command::Reply,
 };
 use crate::{config::Concern, error::Error};
 
@@ -52,7 +53,8 @@ impl<T: Stored> Collection<T> {
     }
 
     async fn insert_part(&self, part: Vec<RawDocumentBuf>) -> Result<(), Error> {
-        let reply = raw_writes::insert(&self.inner(), part, INSERT_LIMIT).await?;
+        let (collection, concern) = (self.inner(), Concern::Majority);
+        let reply = raw_writes::insert(&collection, part, concern, INSERT_LIMIT).await?;
         reply.refused().map(|_there| ())
     }
 

@@ -1,17 +1,18 @@
 //! Typed access to one collection: reads by key, and writes of one document. Each function sends one command. `super::lists`
 //! adds the reads of lists, and `super::bulk` the writes of many documents.
 
-use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use mongodb::{
-    bson::{Bson, Document, doc},
-    options::{Hint, ReadConcern, UpdateModifications},
+    bson::{Document, doc},
+    options::UpdateModifications,
 };
 
 use super::{
     derived::Derived,
-    driver::Raw,
+    driver::{Raw, own_filter},
     guarded::{DEFAULT_LIMIT, Guarded, Outcome},
+    lists::count,
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     migrations, raw_writes,
@@ -80,12 +81,7 @@ impl<T: Stored> Collection<T> {
 
     /// Returns the document with this `_id`, with read concern `local` on the primary.
     pub async fn get(&self, id: &str) -> Result<Option<T>, Error> {
-        self.get_by("_id", id).await
-    }
-
-    /// Returns the document whose `key`, a unique field that holds strings, is `value`.
-    pub async fn get_by(&self, key: &'static str, value: &str) -> Result<Option<T>, Error> {
-        self.read(Lookup { keys: Keys::Unique(key), ..self.by_id() }, value).await
+        self.read(self.by_id(), id).await
     }
 
     /// Like [`Self::get`], with the server's time in the same reply.
@@ -169,12 +165,7 @@ impl<T: Stored> Collection<T> {
     }
 
     /// The batched reads of the collection's database.
-    pub(crate) fn loader(&self) -> &Loader {
-        &self.loader
-    }
-
-    /// The same, for a handle of its own.
-    pub(super) fn loader_handle(&self) -> &Arc<Loader> {
+    pub(crate) fn loader(&self) -> &Arc<Loader> {
         &self.loader
     }
 
@@ -183,15 +174,10 @@ impl<T: Stored> Collection<T> {
         Lookup {
             collection: self.name,
             reads: self.loader.reads(T::GROUP),
-            keys: Keys::Unique("_id"),
+            keys: Keys::Id,
             fields: Fields::but(T::UNREAD),
             majority: false,
         }
-    }
-
-    /// The driver's handle, and the `maxTimeMS` of a read.
-    pub(super) fn raw(&self) -> (Raw, Duration) {
-        (self.inner(), self.loader.limit())
     }
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
@@ -210,7 +196,7 @@ impl<T: Stored> Collection<T> {
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
         match self.new_document(&document) {
-            Ok(raw) => self.loader.insert(&self.inner(), T::SHARD_KEY.field(), raw).await,
+            Ok(raw) => self.loader.inserters.insert(&self.inner(), T::SHARD_KEY.field(), raw).await,
             Err(error) => Outcome::Unknown(error),
         }
     }
@@ -220,19 +206,10 @@ impl<T: Stored> Collection<T> {
     pub async fn insert_numbered(&self, document: &T) -> Outcome<()> {
         let inserted = async {
             let raw = self.new_document(document)?;
-            let mut filter = Document::new();
-            for field in ["_id"].into_iter().chain(T::SHARD_KEY.field()) {
-                if let Some(value) = raw.get(field).map_err(Error::internal)? {
-                    filter.insert(field, Bson::try_from(value).map_err(Error::internal)?);
-                }
-            }
+            let filter = own_filter(&raw, T::SHARD_KEY.field())?;
             raw_writes::insert_numbered(&self.inner(), filter, raw, DEFAULT_LIMIT).await
         };
-        match inserted.await {
-            Ok(true) => Outcome::Applied(()),
-            Ok(false) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        }
+        Outcome::of(inserted.await)
     }
 
     /// A guarded write: `update` is applied only if `filter` still matches at that moment. `filter` selects
@@ -240,7 +217,7 @@ impl<T: Stored> Collection<T> {
     pub fn guarded(&self, filter: Document, update: impl Into<UpdateModifications>) -> Guarded<T> {
         let (update, derives) = (self.derive(update.into()), self.derived.is_some());
         let newest = migrations::newest(T::UPGRADES);
-        Guarded::new(&self.loader, self.inner(), filter, (update, derives), newest)
+        Guarded::new(&self.loader, self.inner(), filter, update, derives, newest)
     }
 
     /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].
@@ -252,16 +229,12 @@ impl<T: Stored> Collection<T> {
     /// outcome is known; see `super::numbered`.
     pub async fn remove(&self, filter: Document) -> Outcome<()> {
         let filter = migrations::known(filter, migrations::newest(T::UPGRADES));
-        match raw_writes::remove(&self.inner(), filter, DEFAULT_LIMIT).await {
-            Ok(true) => Outcome::Applied(()),
-            Ok(false) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        }
+        Outcome::of(raw_writes::remove(&self.inner(), filter, DEFAULT_LIMIT).await)
     }
 
     /// Number of matching documents, counted up to `limit`.
     pub async fn count(&self, filter: Document, limit: u64) -> Result<u64, Error> {
-        self.count_with(None, filter, limit).await
+        count(self.for_reads(), None, filter, limit, self.loader.limit()).await
     }
 
     /// Like [`Self::count`], by the index with this name.
@@ -271,28 +244,6 @@ impl<T: Stored> Collection<T> {
         filter: Document,
         limit: u64,
     ) -> Result<u64, Error> {
-        self.count_with(Some(hint), filter, limit).await
-    }
-
-    async fn count_with(
-        &self,
-        hint: Option<&'static str>,
-        filter: Document,
-        limit: u64,
-    ) -> Result<u64, Error> {
-        let (inner, time) = (self.for_reads(), self.loader.limit());
-        self.inner()
-            .send("aggregate", async move {
-                let mut counted = inner
-                    .count_documents(filter)
-                    .limit(limit)
-                    .max_time(time)
-                    .read_concern(ReadConcern::majority());
-                if let Some(hint) = hint {
-                    counted = counted.hint(Hint::Name(hint.to_owned()));
-                }
-                counted.await
-            })
-            .await
+        count(self.for_reads(), Some(hint), filter, limit, self.loader.limit()).await
     }
 }

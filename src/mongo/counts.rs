@@ -13,23 +13,26 @@
 //! measurements, which its reads add up ([`Counters::measure`]). The rest is the same.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::HashMap,
     error::Error as _,
     fmt, mem,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, doc};
 use tracing::Span;
 
+pub use super::additions::Addition;
 use super::{
     Loader, Stored,
-    batcher::{Batcher, Item, Source, check_overdue},
+    additions::Sums,
+    batcher::{Batcher, Item, Source},
+    batchers::check_overdue,
     driver::{DUPLICATE_KEY, Raw, encode, record_batched, send_within},
     expression::millis,
-    faults::{FailedUpdate, failed_updates},
-    migrations::{known, newest},
+    faults::{FailedWrite, failed_writes},
+    migrations::newest,
     observe,
     shared_writes::WriteBatchers,
 };
@@ -54,46 +57,6 @@ const AGAIN: usize = 3;
 /// `maxTimeMS` of a command.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Amounts to add to the counts of one document. The document is inserted if it doesn't exist.
-#[derive(Debug, Clone)]
-pub struct Addition {
-    /// The document's `_id`.
-    pub id: Document,
-    /// Amount by field. The field paths come from the code, never from a client.
-    pub amounts: BTreeMap<String, i64>,
-    /// The fields that the document gets if it is inserted, among them the version of its shape, `v`.
-    pub fixed: Document,
-}
-
-impl Addition {
-    fn amounts(&mut self) -> Document {
-        mem::take(&mut self.amounts).into_iter().map(|(field, sum)| (field, sum.into())).collect()
-    }
-
-    /// The update. If `newest` is given, it doesn't match a document of a newer version.
-    fn update(mut self, newest: Option<i32>) -> Document {
-        let amounts = self.amounts();
-        let by_id = doc! { "_id": self.id };
-        doc! {
-            "q": match newest {
-                Some(newest) => known(by_id, newest),
-                None => by_id,
-            },
-            "u": { "$inc": amounts, "$setOnInsert": self.fixed },
-            "upsert": true,
-        }
-    }
-
-    /// The measurement: the fields of the id, and the amounts.
-    fn measurement(mut self) -> Document {
-        let amounts = self.amounts();
-        let mut measurement = self.id;
-        measurement.extend(self.fixed);
-        measurement.extend(amounts);
-        measurement
-    }
-}
-
 /// The counters of one database.
 pub struct Counters {
     loader: Arc<Loader>,
@@ -115,7 +78,7 @@ impl Counters {
         let counters = Arc::new(Self {
             loader: Arc::clone(loader),
             commands: metrics.commands().clone(),
-            batchers: WriteBatchers::with_metrics(metrics.counts().clone(), coalesce),
+            batchers: WriteBatchers::new(metrics.counts(), coalesce),
         });
         tokio::spawn(check_overdue(Arc::downgrade(&counters), Self::send_overdue));
         counters
@@ -266,7 +229,7 @@ impl Counter {
 
     /// Sends one command. Returns the errors, by the position of the document.
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
-        self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
+        self.documents.observe_count(sums.len());
         let (bound, sums) = (self.bound(), sums.into_iter());
         let sums: Vec<Bson> = match self.command {
             INSERT => sums.map(|sum| sum.measurement().into()).collect(),
@@ -276,7 +239,7 @@ impl Counter {
         if bound.is_some() {
             return Ok(self.send_again(sums, failed).await);
         }
-        let fault = |FailedUpdate { position, code, error, .. }| match code {
+        let fault = |FailedWrite { position, code, error, .. }| match code {
             // Two upserts inserted the document at the same time; this one wasn't counted.
             DUPLICATE_KEY => (position, Error::unavailable(error)),
             _ => (position, error),
@@ -290,7 +253,7 @@ impl Counter {
     /// Such an upsert finds its `_id` taken if another one inserted the document at the same moment. Then it has added
     /// nothing, and adds to that document when it is sent again. If it finds the `_id` taken again and again, the document
     /// doesn't match its filter, because it is of a newer version.
-    async fn send_again(&self, sums: Vec<Bson>, failed: Vec<FailedUpdate>) -> Vec<(usize, Error)> {
+    async fn send_again(&self, sums: Vec<Bson>, failed: Vec<FailedWrite>) -> Vec<(usize, Error)> {
         let (taken, failed): (Vec<_>, Vec<_>) =
             failed.into_iter().partition(|failed| failed.code == DUPLICATE_KEY);
         let mut taken: Vec<usize> = taken.into_iter().map(|failed| failed.position).collect();
@@ -304,7 +267,7 @@ impl Counter {
             let sent = mem::take(&mut taken);
             match self.send_once(again).await {
                 Ok((_, refused)) => {
-                    for FailedUpdate { position, code, error, .. } in refused {
+                    for FailedWrite { position, code, error, .. } in refused {
                         match sent.get(position) {
                             Some(at) if code == DUPLICATE_KEY => taken.push(*at),
                             Some(at) => faults.push((*at, error)),
@@ -324,7 +287,7 @@ impl Counter {
     }
 
     /// Sends one command. Returns its statements, and those that failed.
-    async fn send_once(&self, sums: Vec<Bson>) -> Result<(Vec<Bson>, Vec<FailedUpdate>), Error> {
+    async fn send_once(&self, sums: Vec<Bson>) -> Result<(Vec<Bson>, Vec<FailedWrite>), Error> {
         let field = if self.command == INSERT { "documents" } else { "updates" };
         let mut command = doc! {
             self.command: self.name,
@@ -349,33 +312,6 @@ impl Counter {
             Some(Bson::Array(sums)) => sums,
             _ => Vec::new(),
         };
-        Ok((sums, failed_updates(&reply?)?))
-    }
-}
-
-/// The additions of a batch, summed by document.
-#[derive(Default)]
-struct Sums {
-    documents: Vec<Addition>,
-    /// Position of each document, by its `_id`.
-    positions: HashMap<Document, usize>,
-}
-
-impl Sums {
-    /// Adds to the sum of a document, and returns the document's position.
-    fn add(&mut self, addition: Addition) -> usize {
-        match self.positions.entry(addition.id.clone()) {
-            Entry::Vacant(entry) => {
-                self.documents.push(addition);
-                *entry.insert(self.documents.len() - 1)
-            }
-            Entry::Occupied(entry) => {
-                let position = *entry.get();
-                for (field, amount) in addition.amounts {
-                    *self.documents[position].amounts.entry(field).or_default() += amount;
-                }
-                position
-            }
-        }
+        Ok((sums, failed_writes(&reply?)?))
     }
 }

@@ -15,7 +15,7 @@ use std::{
 use futures_util::FutureExt;
 use mongodb::{
     Database,
-    bson::{self, Document, RawBsonRef, RawDocument, RawDocumentBuf},
+    bson::{self, Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf},
     options::CollectionOptions,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -96,11 +96,6 @@ impl Raw {
     /// The place of the collection's group.
     pub(super) fn place(&self) -> &Place {
         &self.place
-    }
-
-    /// The fields of a `create` that set how the collection is stored.
-    pub(super) fn storage(&self) -> Document {
-        self.place.storage()
     }
 
     /// The driver's own handle.
@@ -249,6 +244,30 @@ fn unreadable(error: bson::error::Error) -> Error {
 
 pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error> {
     bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
+}
+
+/// The value of a field, if the document has it.
+pub(super) fn field_of(document: &RawDocument, field: &str) -> Result<Option<Bson>, Error> {
+    let value = document.get(field).map_err(Error::internal)?;
+    value.map(|value| Bson::try_from(value).map_err(Error::internal)).transpose()
+}
+
+/// The `_id` of a stored document.
+pub(super) fn stored_id(document: &RawDocument) -> Result<Bson, Error> {
+    let id = field_of(document, "_id")?;
+    id.ok_or_else(|| Error::internal("a document without _id"))
+}
+
+/// The filter that selects a document on its shard: its `_id`, and the field that routes commands on it.
+pub(super) fn own_filter(
+    document: &RawDocument,
+    shard_key: Option<&str>,
+) -> Result<Document, Error> {
+    let mut filter = Document::new();
+    for field in ["_id"].into_iter().chain(shard_key) {
+        filter.extend(field_of(document, field)?.map(|value| (field.to_owned(), value)));
+    }
+    Ok(filter)
 }
 
 /// Reads one element of a batch as a document.

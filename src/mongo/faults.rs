@@ -1,5 +1,5 @@
-//! Interprets the server's errors of a write: whether the write may be sent again, and whether it may have been
-//! applied.
+//! Interprets the server's errors, above all those of a write: whether the write may be sent again, and whether it may
+//! have been applied.
 
 use mongodb::{
     bson::{Bson, Document},
@@ -8,6 +8,14 @@ use mongodb::{
 
 use super::{driver::is_duplicate_key, migrations::is_newer};
 use crate::error::Error;
+
+/// The server's error code for a collection that exists.
+pub(super) const COLLECTION_EXISTS: i32 = 48;
+
+/// Whether the server refused a command with one of these error codes.
+pub(super) fn has_code(fault: &Fault, codes: &[i32]) -> bool {
+    matches!(fault.kind.as_ref(), ErrorKind::Command(command) if codes.contains(&command.code))
+}
 
 /// The reply to a write. A duplicate key refuses it like any other guard; the reply is empty then.
 pub(super) fn or_refused(reply: Result<Document, Fault>) -> Result<Document, Fault> {
@@ -25,8 +33,7 @@ const TRANSIENT: [i32; 12] =
 pub(super) fn is_transient(fault: &Fault) -> bool {
     match fault.kind.as_ref() {
         ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. } => true,
-        ErrorKind::Command(command) => TRANSIENT.contains(&command.code),
-        _ => false,
+        _ => has_code(fault, &TRANSIENT),
     }
 }
 
@@ -37,11 +44,11 @@ const NOT_PRIMARY: [i32; 5] = [189, 10_107, 11_602, 13_435, 13_436];
 
 /// Whether the error says that a command on one document wasn't applied, because the member isn't the primary.
 pub(super) fn is_not_primary(fault: &Fault) -> bool {
-    matches!(fault.kind.as_ref(), ErrorKind::Command(command) if NOT_PRIMARY.contains(&command.code))
+    has_code(fault, &NOT_PRIMARY)
 }
 
-/// A failed update of a command with several updates.
-pub(super) struct FailedUpdate {
+/// A failed write of a command with several, such as one of its updates or inserts.
+pub(super) struct FailedWrite {
     pub(super) position: usize,
     /// The server's error code.
     pub(super) code: i32,
@@ -50,11 +57,11 @@ pub(super) struct FailedUpdate {
     pub(super) error: Error,
 }
 
-/// The failed updates of a command.
+/// The failed writes of a command.
 ///
 /// # Errors
 /// `Internal` if the reply can't be read.
-pub(super) fn failed_updates(reply: &Document) -> Result<Vec<FailedUpdate>, Error> {
+pub(super) fn failed_writes(reply: &Document) -> Result<Vec<FailedWrite>, Error> {
     let Ok(failed) = reply.get_array("writeErrors") else { return Ok(Vec::new()) };
     let read = |failed: &Bson| {
         let number = |of| failed.as_document()?.get_i32(of).ok();
@@ -71,7 +78,7 @@ pub(super) fn failed_updates(reply: &Document) -> Result<Vec<FailedUpdate>, Erro
             inner if is_transient => Error::unavailable(inner),
             inner => Error::internal(inner),
         };
-        Ok(FailedUpdate { position, code, text, error })
+        Ok(FailedWrite { position, code, text, error })
     };
     failed.iter().map(read).collect()
 }

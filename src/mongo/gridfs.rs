@@ -60,8 +60,7 @@ impl fmt::Debug for Chunks {
 impl Chunks {
     /// The chunks in the collection of `T`.
     pub fn of<T: Stored>(collection: &Collection<T>) -> Self {
-        let (raw, limit) = collection.raw();
-        Self { raw, limit }
+        Self { raw: collection.inner(), limit: collection.loader().limit() }
     }
 
     /// Begins to write a new file.

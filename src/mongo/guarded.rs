@@ -48,6 +48,15 @@ pub enum Sends {
 }
 
 impl<T> Outcome<T> {
+    /// The outcome of a write that returned `Some` if it was applied and `None` if it was refused.
+    pub(super) fn of(decided: Result<Option<T>, Error>) -> Self {
+        match decided {
+            Ok(Some(after)) => Self::Applied(after),
+            Ok(None) => Self::Refused,
+            Err(error) => Self::Unknown(error),
+        }
+    }
+
     /// The outcome with another result.
     pub(super) fn map<U>(self, to: impl FnOnce(T) -> U) -> Outcome<U> {
         match self {
@@ -104,21 +113,21 @@ impl<T: Stored> Guarded<T> {
         loader: &Arc<Loader>,
         collection: Raw,
         filter: Document,
-        (update, derives): (UpdateModifications, bool),
+        update: UpdateModifications,
+        derives: bool,
         newest: i32,
     ) -> Self {
         let loader = Arc::clone(loader);
-        let (projection, applied_if, limit, is_numbered) = (None, None, None, false);
         let write = Write {
             collection,
             filter,
             update,
             derives,
             newest,
-            projection,
-            applied_if,
-            limit,
-            is_numbered,
+            projection: None,
+            applied_if: None,
+            limit: None,
+            is_numbered: false,
         };
         Self { write, loader, holds: PhantomData }
     }
@@ -156,11 +165,7 @@ impl<T: Stored> Guarded<T> {
     /// Sends the write as `update`, which doesn't return the document and costs MongoDB less. Writes of other requests
     /// may share the command.
     pub async fn done(self) -> Outcome<()> {
-        let Self { write, loader, .. } = self;
-        match loader.writer(&write) {
-            Some(writer) => Box::pin(writer::submit(writer, write, false)).await.map(|_unread| ()),
-            None => Box::pin(write.send_update()).await.map(|_sends| ()),
-        }
+        Outcome::of(self.sends().await).map(|_sends| ())
     }
 
     /// Sends the write so that writes of other requests may share its command. Returns the document after the write, or
@@ -179,7 +184,7 @@ impl<T: Stored> Guarded<T> {
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn sends_then_read(self) -> Result<Option<(T, Sends)>, Error> {
-        let Some(writer) = self.loader.writer(&self.write) else {
+        let Some(writer) = self.loader.writers.of(&self.write) else {
             let Some((after, sends)) = Box::pin(self.write.find_and_modify()).await? else {
                 return Ok(None);
             };
@@ -194,7 +199,7 @@ impl<T: Stored> Guarded<T> {
                 return Ok(Some((migrations::read_document(after)?, sends)));
             }
             Some(After::Unread(sends)) => {
-                let keys = Keys::Unique("_id");
+                let keys = Keys::Id;
                 // As attempts begin with it, so that the reads of both share commands.
                 let fields = Fields::Timed;
                 let lookup = Lookup { collection, reads, keys, fields, majority: true };
@@ -219,7 +224,7 @@ impl<T: Stored> Guarded<T> {
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn held(self) -> Result<bool, Error> {
-        Ok(self.done().await.decided()?.is_some())
+        Ok(self.sends().await?.is_some())
     }
 
     /// Sends the write as [`done`](Self::done), and returns how often its command was sent, or `None` if the guard
@@ -230,8 +235,8 @@ impl<T: Stored> Guarded<T> {
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn sends(self) -> Result<Option<Sends>, Error> {
         let Self { write, loader, .. } = self;
-        let Some(writer) = loader.writer(&write) else {
-            return Box::pin(write.send_update()).await.decided();
+        let Some(writer) = loader.writers.of(&write) else {
+            return Box::pin(write.update()).await;
         };
         let after = Box::pin(writer::submit(writer, write, false)).await.decided()?;
         Ok(after.map(|after| match after {
@@ -243,11 +248,7 @@ impl<T: Stored> Guarded<T> {
     pub async fn send(self) -> Outcome<T> {
         let after = self.write.find_and_modify().await;
         let read = |(after, _sends)| migrations::read_document(after);
-        match after.and_then(|after| after.map(read).transpose()) {
-            Ok(Some(after)) => Outcome::Applied(after),
-            Ok(None) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        }
+        Outcome::of(after.and_then(|after| after.map(read).transpose()))
     }
 }
 
@@ -255,15 +256,6 @@ impl Write {
     /// `maxTimeMS` of the command.
     pub(super) fn limit(&self) -> Duration {
         self.limit.unwrap_or(DEFAULT_LIMIT)
-    }
-
-    /// Sends an `update`.
-    pub(super) async fn send_update(self) -> Outcome<Sends> {
-        match self.update().await {
-            Ok(Some(sends)) => Outcome::Applied(sends),
-            Ok(None) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        }
     }
 
     /// The document, if it shows that the write was applied. `uncertain` is the error after which a command was sent
@@ -276,7 +268,7 @@ impl Write {
     }
 
     /// Sends an `update`. Returns how often, or `None` if the guard didn't hold.
-    async fn update(mut self) -> Result<Option<Sends>, Error> {
+    pub(super) async fn update(mut self) -> Result<Option<Sends>, Error> {
         if self.is_numbered {
             // Alone, all writes with numbers are commands of one kind.
             self.projection = Some(doc! { "_id": 1 });

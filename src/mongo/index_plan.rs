@@ -11,7 +11,7 @@ use mongodb::{
 use super::{
     driver::{send, send_within},
     indexes::{Declared, Index, name_of},
-    placement::{Group, Placement, create},
+    placement::{Group, Placement, collection_names, create},
     shards::ShardKey,
 };
 use crate::error::Error;
@@ -54,11 +54,6 @@ async fn existing(database: &Database, collection: &str) -> Result<Vec<IndexMode
         .await
 }
 
-async fn collections(database: &Database) -> Result<Vec<String>, Error> {
-    let database = database.clone();
-    send("", "listCollections", async move { database.list_collection_names().await }).await
-}
-
 impl Declared {
     /// The collections that it stands for, each with whether it exists, if these ones exist.
     fn each(&self, there: &[String]) -> Vec<(Cow<'static, str>, bool)> {
@@ -75,7 +70,7 @@ impl Declared {
 /// Compares the declared indexes with the existing ones.
 pub async fn plan(placement: &Placement, declared: &[Declared]) -> Result<Vec<Planned>, Error> {
     let mut plan = Vec::new();
-    let there = Group::ALL.map(|group| async move { collections(placement.database(group)).await });
+    let there = Group::ALL.map(|group| collection_names(placement.database(group)));
     let there = try_join_all(there).await?;
     for of in declared {
         let database = placement.database(of.group);

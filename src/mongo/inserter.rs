@@ -10,20 +10,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mongodb::bson::{Bson, Document, RawDocumentBuf};
+use mongodb::bson::RawDocumentBuf;
 use tracing::Span;
 
 use super::{
     batcher::{Item, Source},
-    driver::{DUPLICATE_KEY, Raw},
-    faults::FailedUpdate,
+    driver::{DUPLICATE_KEY, Raw, own_filter},
+    faults::FailedWrite,
     guarded::Outcome,
     lists::{List, find_many},
     observe::{self, SharedCommand},
-    raw_writes::{self, Reply},
+    raw_writes,
     shared_writes::{WriteBatchers, parts, same_error},
+    write_command::Reply,
 };
 use crate::{
+    config::Concern,
     error::Error,
     metrics::histogram::Histogram,
     traces::{self, ItemSpan},
@@ -99,10 +101,12 @@ impl Inserter {
         let count = part.len();
         let shared = SharedCommand::now(count);
         if count > 1 {
-            self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
+            self.statements.observe_count(count);
         }
         let documents = part.iter().map(|item| item.value.clone()).collect();
-        let reply = raw_writes::insert(&self.collection, documents, LIMIT).await;
+        // Callers decide by the outcome.
+        let concern = Concern::Majority;
+        let reply = raw_writes::insert(&self.collection, documents, concern, LIMIT).await;
         match reply.and_then(|reply| Ok((failed(&reply)?, reply))) {
             Ok((mut failed, reply)) => {
                 // After a second copy of the command, of documents that are the same to the byte only one is inserted.
@@ -145,12 +149,7 @@ impl Inserter {
 
     /// Whether exactly this document is stored.
     async fn has(&self, document: &RawDocumentBuf) -> Result<bool, Error> {
-        let mut filter = Document::new();
-        for field in ["_id"].into_iter().chain(self.shard_key) {
-            if let Some(value) = document.get(field).map_err(Error::internal)? {
-                filter.insert(field, Bson::try_from(value).map_err(Error::internal)?);
-            }
-        }
+        let filter = own_filter(document, self.shard_key)?;
         let list = List { filter, limit: 1, ..List::default() };
         let found = find_many(self.collection.clone(), list, LIMIT).await?;
         Ok(found.first().is_some_and(|found| found.as_bytes() == document.as_bytes()))
@@ -158,11 +157,11 @@ impl Inserter {
 }
 
 /// The documents that weren't inserted, by position.
-fn failed(reply: &Reply) -> Result<HashMap<usize, FailedUpdate>, Error> {
+fn failed(reply: &Reply) -> Result<HashMap<usize, FailedWrite>, Error> {
     Ok(reply.failed()?.into_iter().map(|failed| (failed.position, failed)).collect())
 }
 
-fn refused(failed: FailedUpdate) -> Outcome<()> {
+fn refused(failed: FailedWrite) -> Outcome<()> {
     match failed.code {
         DUPLICATE_KEY => Outcome::Refused,
         _ => Outcome::Unknown(failed.error),

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::{
     Collection, Stored,
     driver::{Raw, as_document, decode},
-    expression::count,
+    expression,
     keyset::{self, SortKey},
     loader::Timed,
     lookup, migrations, observe,
@@ -51,7 +51,7 @@ pub struct List {
 impl List {
     /// The documents with these `_id`s.
     pub fn of_ids(ids: &[impl AsRef<str>]) -> Self {
-        let limit = count(ids.len());
+        let limit = expression::count(ids.len());
         let ids: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
         Self { filter: doc! { "_id": { "$in": ids } }, limit, ..Self::default() }
     }
@@ -184,11 +184,7 @@ impl<T: Stored> Collection<T> {
         &self,
         list: List,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
-        let (raw, recorded) =
-            (self.for_reads(), observe::if_collecting(|| list.command(self.name())));
-        let reads = raw.reads;
-        let found = find_many(raw, list, self.loader().limit());
-        found.inspect(move |_| observe::record_read(reads, recorded))
+        find_recorded(self.for_reads(), list, self.loader().limit())
     }
 
     /// A list read in an order that no index provides, such as full text by score. The pipeline itself must
@@ -225,6 +221,38 @@ impl<T: Stored> Collection<T> {
         observe::record_read(reads, recorded);
         found?.iter().map(decode).collect()
     }
+}
+
+/// Like [`find_many`], for the field that is resolved now: the read is noted for `explain`.
+pub(super) fn find_recorded(
+    raw: Raw,
+    list: List,
+    limit: Duration,
+) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> {
+    let recorded = observe::if_collecting(|| list.command(raw.name()));
+    let reads = raw.reads;
+    find_many(raw, list, limit).inspect(move |_| observe::record_read(reads, recorded))
+}
+
+/// Number of matching documents, counted up to `limit`, by the index with the name `hint` if one is given. `time` is
+/// `maxTimeMS`.
+pub(super) async fn count(
+    raw: Raw,
+    hint: Option<&'static str>,
+    filter: Document,
+    limit: u64,
+    time: Duration,
+) -> Result<u64, Error> {
+    let handle = raw.clone();
+    let counted = handle.send("aggregate", async move {
+        let counted = raw.count_documents(filter).limit(limit).max_time(time);
+        let mut counted = counted.read_concern(ReadConcern::majority());
+        if let Some(hint) = hint {
+            counted = counted.hint(Hint::Name(hint.to_owned()));
+        }
+        counted.await
+    });
+    counted.await
 }
 
 /// Returns all matching documents. The returned future doesn't contain the query, which is large.

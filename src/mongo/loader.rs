@@ -1,5 +1,6 @@
-//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request.
-//! `super::batcher` describes the mechanism. ADR 4 gives the reasons against async-graphql's `DataLoader`.
+//! Reads by key, batched over all requests in flight: a `DataLoader` that isn't bound to one request. The loader also holds
+//! the batchers of writes, and the clock. `super::batcher` describes the mechanism. ADR 4 gives the reasons against
+//! async-graphql's `DataLoader`.
 
 use std::{
     fmt,
@@ -15,11 +16,11 @@ use mongodb::bson::{DateTime, RawDocumentBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    appender::{Appenders, Rejected},
-    batcher::{Batcher, Batchers, check_overdue},
+    appender::Appenders,
+    batcher::Batcher,
+    batchers::{Batchers, check_overdue},
     clock::Clock,
     driver::Raw,
-    guarded::{Outcome, Write},
     inserter::Inserters,
     lookup::{AGGREGATE, FIND, Lookup, Series},
     migrations::InForce,
@@ -28,15 +29,11 @@ use super::{
     reader::{Found, Read, Reader},
     recent::Recent,
     sessions::Sessions,
-    writer::{Writer, Writers},
+    writer::Writers,
 };
 use crate::{
-    config::Concern,
     error::Error,
-    metrics::{
-        Metrics,
-        database::{Batches, Commands},
-    },
+    metrics::{Metrics, database::Commands},
     traces::ItemSpan,
 };
 
@@ -55,12 +52,11 @@ pub struct Loader {
     sessions: Arc<Sessions>,
     by_lookup: Batchers<Lookup, Reader>,
     clock: Clock,
-    reads: Batches,
     commands: Commands,
     limit: Duration,
-    writers: Writers,
-    inserters: Inserters,
-    appenders: Appenders,
+    pub(super) writers: Writers,
+    pub(super) inserters: Inserters,
+    pub(super) appenders: Appenders,
     recent: Arc<Recent>,
     in_force: RwLock<InForce>,
     #[cfg(feature = "bench")]
@@ -85,20 +81,19 @@ impl Loader {
         keep: Duration,
         coalesce_writes: bool,
     ) -> Arc<Self> {
-        let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
+        let (writes, commands) = (metrics.writes(), metrics.commands().clone());
         let core = placement.database(Group::Core);
         let sessions = Arc::new(Sessions::new(core.client().clone()));
         let loader = Arc::new(Self {
             clock: Clock::new(core, &sessions, metrics),
             sessions,
             placement,
-            by_lookup: Batchers::default(),
-            reads,
+            by_lookup: Batchers::new(metrics.reads().clone()),
             commands,
             limit,
-            writers: Writers::new(metrics, coalesce_writes),
-            inserters: Inserters::new(metrics, coalesce_writes),
-            appenders: Appenders::new(metrics, coalesce_writes),
+            writers: Writers::new(writes, coalesce_writes),
+            inserters: Inserters::new(writes, coalesce_writes),
+            appenders: Appenders::new(writes, coalesce_writes),
             recent: Recent::new(keep, metrics.suggestions().clone()),
             in_force: RwLock::default(),
             #[cfg(feature = "bench")]
@@ -134,31 +129,6 @@ impl Loader {
     /// How a collection of the group is read by the field that is resolved now.
     pub(super) fn reads(&self, group: Group) -> Reads {
         self.placement.reads(group)
-    }
-
-    /// Inserts a document; other inserts may share the command. `shard_key` is the field that routes commands on it.
-    pub(super) async fn insert(
-        &self,
-        collection: &Raw,
-        shard_key: Option<&'static str>,
-        document: RawDocumentBuf,
-    ) -> Outcome<()> {
-        self.inserters.insert(collection, shard_key, document).await
-    }
-
-    /// Inserts documents that nothing refers to; other calls may share the command.
-    pub(super) async fn append(
-        &self,
-        collection: &Raw,
-        documents: Vec<RawDocumentBuf>,
-        concern: Concern,
-    ) -> Result<Vec<Rejected>, Error> {
-        self.appenders.append(collection, documents, concern).await
-    }
-
-    /// The batcher of a guarded write, if it can share a command.
-    pub(super) fn writer(&self, write: &Write) -> Option<Arc<Batcher<Writer>>> {
-        self.writers.of(write)
     }
 
     /// Returns the document whose key has this value.
@@ -243,14 +213,12 @@ impl Loader {
     }
 
     fn reader(&self, lookup: Lookup) -> Arc<Batcher<Reader>> {
-        self.by_lookup.get(lookup, || {
-            let name = lookup.collection;
+        let name = lookup.collection;
+        self.by_lookup.get(lookup, name, |keys| {
             let collection = self.for_reads(lookup.reads, name);
-            let keys = self.reads.batch_size(name);
             let sent = [FIND, AGGREGATE].map(|command| self.commands.of(name, command));
             let clock = self.clock.clone();
-            let reader = Reader { lookup, collection, keys, sent, clock, limit: self.limit };
-            Batcher::new(reader, self.reads.waiting(name))
+            Reader { lookup, collection, keys, sent, clock, limit: self.limit }
         })
     }
 

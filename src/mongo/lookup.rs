@@ -35,8 +35,8 @@ impl Hash for Lookup {
 /// The fields in which a value is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keys {
-    /// A unique field that holds a string.
-    Unique(&'static str),
+    /// The `_id`, which is a string.
+    Id,
     /// Several fields that hold strings, possibly inside arrays on the path. A document is found if any of
     /// them has the value.
     Any(&'static [&'static str]),
@@ -61,14 +61,14 @@ const NEWEST: i64 = 2;
 impl Keys {
     fn fields(&self) -> &[&'static str] {
         match self {
-            Self::Unique(field) => std::slice::from_ref(field),
+            Self::Id => &["_id"],
             Self::Any(fields) => fields,
             Self::Newest(series) => std::slice::from_ref(&series.field),
         }
     }
 
     pub(super) fn is_unique(self) -> bool {
-        matches!(self, Self::Unique(_))
+        matches!(self, Self::Id)
     }
 }
 

@@ -43,7 +43,7 @@ use mongodb::bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocume
 use super::{
     Collection, Stored, Version,
     collection::{List, Timed},
-    driver::{decode, decode_document, encode},
+    driver::{decode, decode_document, encode, stored_id},
     stored::document,
 };
 use crate::error::Error;
@@ -252,11 +252,7 @@ impl<T: Stored> Collection<T> {
             ..List::default()
         };
         let found = self.list_raw(next).await?;
-        let read = |stored: &RawDocumentBuf| {
-            let id = stored.get("_id").map_err(Error::internal)?;
-            let id = id.ok_or_else(|| Error::internal("a document without _id"))?;
-            Ok((Bson::try_from(id).map_err(Error::internal)?, version_of(stored)))
-        };
+        let read = |stored: &RawDocumentBuf| Ok((stored_id(stored)?, version_of(stored)));
         found.iter().map(read).collect()
     }
 

@@ -9,16 +9,20 @@
 //! - [`migrations`]: the versions of documents, and their upgrades
 //! - [`shape`]: descriptions of document types, for the documentation
 //! - [`condition`]: conditions as values, from which guards and checks of read documents follow
+//! - `comparison`: the comparison of values by which conditions are checked in memory
 //! - [`collection`]: typed reads by key and writes, each one command
 //! - [`lists`]: reads of lists
 //! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
+//! - `answers`: channels for the answers to the items of a batch
+//! - `batchers`: the batchers of one kind of item, by collection or lookup
 //! - `queue`: the queue of a batcher, and when it is sent
 //! - `scheduling`: how a future queues the items of batchers
-//! - `loader`: reads by key and of the server's clock, batched over all requests
+//! - `loader`: the batched commands of one gateway, above all reads by key
 //! - `reader`: the command of a batch of reads by key
+//! - `clock`: the primary's clock
 //! - `lookup`: the kinds of reads by key that the loader batches
-//! - [`counts`]: counters with many writers, batched over all requests
+//! - [`counts`]: counters with many writers, batched over all requests; `additions` are what is added to them
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - `appender`: inserts of documents that nothing refers to, batched over all requests
 //! - `inserter`: inserts of single documents, batched over all requests
@@ -26,6 +30,10 @@
 //! - `statement`: a guarded write as a statement of a shared command
 //! - `merging`: writes of one document whose changes are made by one stage
 //! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
+//! - `numbered`: write commands with a number, of which MongoDB applies one copy
+//! - `faults`: the server's errors of a command
+//! - `shared_writes`: what the batched writes have in common
+//! - `write_command`: how such a command is encoded, sent and answered
 //! - [`placement`]: groups of collections, the database of each group, and its settings
 //! - [`consistency`]: which reads a secondary may serve
 //! - [`copies`]: versioned copies of a record in other documents
@@ -51,12 +59,15 @@
 //! - [`observe`]: the commands that a request sent
 //! - [`explain`]: execution statistics of a read
 
+mod additions;
 mod answers;
 mod appender;
 mod batcher;
+mod batchers;
 mod bulk;
 mod clock;
 pub mod collection;
+mod comparison;
 pub mod condition;
 pub mod connect;
 pub mod consistency;
@@ -107,6 +118,7 @@ pub mod time_series;
 pub mod watch;
 mod whole;
 pub mod words;
+mod write_command;
 mod writer;
 
 pub use appender::Rejected;

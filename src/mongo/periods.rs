@@ -16,7 +16,7 @@ use super::{
     driver::Raw,
     expression::starts_with,
     indexes::{Index, name_of},
-    lists::find_many,
+    lists::{count, find_recorded},
     loader::Loader,
     observe,
     placement::create,
@@ -41,7 +41,7 @@ impl<T: Stored> Collection<T> {
     pub fn period(&self, name: &str) -> Period<T> {
         Period {
             raw: self.for_reads().with_name(name),
-            loader: Arc::clone(self.loader_handle()),
+            loader: Arc::clone(self.loader()),
             holds: PhantomData,
         }
     }
@@ -123,7 +123,7 @@ impl<T: Stored> Period<T> {
         documents: Vec<RawDocumentBuf>,
         concern: Concern,
     ) -> Result<Vec<Rejected>, Error> {
-        self.loader.append(&self.raw, documents, concern).await
+        self.loader.appenders.append(&self.raw, documents, concern).await
     }
 
     /// Returns the documents of one list read, in order.
@@ -131,10 +131,8 @@ impl<T: Stored> Period<T> {
     /// # Errors
     /// `Unread`, `Timeout` or `Internal`.
     pub fn list(&self, list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
-        let recorded = observe::if_collecting(|| list.command(self.raw.name()));
-        let (reads, read) = (self.raw.reads, |stored| T::read(Arc::new(stored)));
-        find_many(self.raw.clone(), list, self.loader.limit())
-            .inspect(move |_| observe::record_read(reads, recorded))
+        let read = |stored| T::read(Arc::new(stored));
+        find_recorded(self.raw.clone(), list, self.loader.limit())
             .map(move |found| found?.into_iter().map(read).collect())
     }
 
@@ -148,18 +146,7 @@ impl<T: Stored> Period<T> {
         filter: Document,
         limit: u64,
     ) -> Result<u64, Error> {
-        let (collection, time) = (self.raw.clone_collection(), self.loader.limit());
-        self.raw
-            .send("aggregate", async move {
-                collection
-                    .count_documents(filter)
-                    .limit(limit)
-                    .max_time(time)
-                    .hint(Hint::Name(hint.to_owned()))
-                    .read_concern(ReadConcern::majority())
-                    .await
-            })
-            .await
+        count(self.raw.clone(), Some(hint), filter, limit, self.loader.limit()).await
     }
 
     /// Runs an aggregation that begins with the index of this name. The pipeline itself must limit its result.

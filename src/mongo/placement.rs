@@ -17,11 +17,15 @@ use std::{fmt, sync::Arc, time::Duration};
 use mongodb::{
     Database,
     bson::{Document, doc},
-    error::ErrorKind,
     options::{ReadPreference, ReadPreferenceOptions, SelectionCriteria},
 };
 
-use super::{consistency, driver::send, indexes::Declared};
+use super::{
+    consistency,
+    driver::send,
+    faults::{COLLECTION_EXISTS, has_code},
+    indexes::Declared,
+};
 use crate::{
     config::{Compression, Concern, Config, Consistency},
     error::Error,
@@ -151,9 +155,7 @@ impl Placement {
     pub async fn collections(&self) -> Result<Vec<(Group, String)>, Error> {
         let mut all = Vec::new();
         for group in Group::ALL {
-            let database = self.database(group).clone();
-            let list = async move { database.list_collection_names().await };
-            let names = send("", "listCollections", list).await?;
+            let names = collection_names(self.database(group)).await?;
             all.extend(names.into_iter().map(|name| (group, name)));
         }
         Ok(all)
@@ -170,9 +172,7 @@ impl Placement {
         if !Group::ALL.into_iter().any(moved) {
             return Ok(Vec::new());
         }
-        let database = core.clone();
-        let list = async move { database.list_collection_names().await };
-        let there = send("", "listCollections", list).await?;
+        let there = collection_names(core).await?;
         let left = declared.iter().filter(|declared| {
             moved(declared.group) && there.iter().any(|existing| existing == declared.name)
         });
@@ -213,8 +213,14 @@ impl Concern {
     }
 }
 
-/// The server's error code for a collection that exists.
-const EXISTS: i32 = 48;
+/// The names of the collections of a database.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub(super) async fn collection_names(database: &Database) -> Result<Vec<String>, Error> {
+    let database = database.clone();
+    send("", "listCollections", async move { database.list_collection_names().await }).await
+}
 
 /// Creates a collection, if its place says how it is stored. Otherwise its first document creates it. It may exist.
 pub(super) async fn create(place: &Place, collection: &str) -> Result<(), Error> {
@@ -227,9 +233,7 @@ pub(super) async fn create(place: &Place, collection: &str) -> Result<(), Error>
     let database = place.database().clone();
     let created = async move {
         match database.run_command(command).await {
-            Err(fault) if matches!(fault.kind.as_ref(), ErrorKind::Command(of) if of.code == EXISTS) => {
-                Ok(())
-            }
+            Err(fault) if has_code(&fault, &[COLLECTION_EXISTS]) => Ok(()),
             reply => reply.map(|_| ()),
         }
     };

@@ -88,7 +88,7 @@ impl Reader {
         shared: SharedCommand,
     ) -> DriverResult<Option<DateTime>> {
         let count = found.len();
-        self.keys.observe(u64::try_from(count).unwrap_or(u64::MAX));
+        self.keys.observe_count(count);
         let mut values = found.keys();
         let condition = if let (Some(value), None) = (values.next(), values.next()) {
             (*value).into() // the server has a shorter path for equality
@@ -97,7 +97,7 @@ impl Reader {
         };
         let batches = match self.lookup.keys {
             Keys::Newest(series) => self.newest(series, &condition, count, shared.items).await?,
-            Keys::Unique(_) | Keys::Any(_) => self.find(condition, count).await?,
+            Keys::Id | Keys::Any(_) => self.find(condition, count).await?,
         };
         let mut time = None;
         for batch in batches {

@@ -19,7 +19,9 @@ use mongodb::{
 use super::{
     driver::{DUPLICATE_KEY, is_duplicate_key, send, send_within},
     expression::{literal, millis},
+    faults::{COLLECTION_EXISTS, has_code},
     migrations::SchemaVersionDocument,
+    placement::collection_names,
     snapshot::Part,
     stored::Stored as _,
 };
@@ -31,8 +33,6 @@ pub const MARKER: &str = "docgate_restore";
 const ID: &str = "restore";
 /// Time limit of building indexes, which can take hours.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
-/// The server's error code for a collection that exists.
-const EXISTS: i32 = 48;
 /// Time for which the marker names a restore as at work.
 const LEASE: Duration = Duration::from_secs(10);
 /// Pause between two calls of [`Restoring::renew`].
@@ -225,7 +225,7 @@ impl Restoring {
         command.insert("writeConcern", doc! { "w": "majority" });
         send("", "create", async move {
             match database.run_command(command).await {
-                Err(fault) if !anew && has_code(&fault, EXISTS) => Ok(()),
+                Err(fault) if !anew && has_code(&fault, &[COLLECTION_EXISTS]) => Ok(()),
                 reply => reply.map(|_| ()),
             }
         })
@@ -325,9 +325,7 @@ fn deadline() -> Document {
 /// A collection of the database that has documents. The marker doesn't count, and neither do those that only say which versions
 /// are in force: building the indexes of a new database inserts them.
 async fn filled(database: &Database) -> Result<Option<String>, Error> {
-    let names = database.clone();
-    let names = async move { names.list_collection_names().await };
-    let mut names = send("", "listCollections", names).await?;
+    let mut names = collection_names(database).await?;
     names.sort();
     let is_content = |name: &String| {
         !name.starts_with("system.")
@@ -341,10 +339,6 @@ async fn filled(database: &Database) -> Result<Option<String>, Error> {
         }
     }
     Ok(None)
-}
-
-fn has_code(fault: &Fault, code: i32) -> bool {
-    matches!(fault.kind.as_ref(), ErrorKind::Command(of) if of.code == code)
 }
 
 /// Whether all that an insert failed at are taken `_id`s.

@@ -14,7 +14,6 @@ use std::time::Duration;
 use mongodb::{
     ClientSession,
     bson::{self, Bson, Document, doc},
-    error::ErrorKind,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -22,6 +21,7 @@ use super::{
     collection::{Collection, List, Stored},
     driver::{DUPLICATE_KEY, Raw, decode, encode},
     expression::{count, millis, starts_with},
+    faults::{COLLECTION_EXISTS, has_code},
     lists::find_many,
     raw_writes,
 };
@@ -35,8 +35,6 @@ const AWAIT: Duration = Duration::from_secs(1);
 pub const BATCH: usize = 100;
 /// Number of times that a read is tried while members take turns as primary.
 const TRIES: usize = 3;
-/// The server's error code for a collection that exists.
-const EXISTS: i32 = 48;
 
 /// One ring. Cheap to clone.
 #[derive(Clone)]
@@ -89,12 +87,12 @@ impl Ring {
             self.raw.database().clone(),
             doc! { "create": self.raw.name(), "capped": true, "size": bytes, "writeConcern": { "w": "majority" } },
         );
-        command.extend(self.raw.storage());
+        command.extend(self.raw.place().storage());
         command.extend(documents.map(|max| ("max".to_owned(), Bson::from(max))));
         self.raw
             .send("create", async move {
                 match database.run_command(command).await {
-                    Err(error) if matches!(error.kind.as_ref(), ErrorKind::Command(of) if of.code == EXISTS) => Ok(()),
+                    Err(error) if has_code(&error, &[COLLECTION_EXISTS]) => Ok(()),
                     reply => reply.map(|_| ()),
                 }
             })

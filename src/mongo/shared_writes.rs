@@ -1,50 +1,32 @@
-//! What the writers, inserters, appenders and counters have in common: their batchers by collection, and how a command is
-//! divided and its error told.
+//! What the writers, inserters, appenders and counters have in common: whether calls share commands, and how a command
+//! is divided and its error told.
 
-use std::{hash::Hash, sync::Arc};
+use std::{hash::Hash, ops::Deref};
 
-use super::batcher::{Batcher, Batchers, Item, Source};
-use crate::{
-    error::Error,
-    metrics::{Metrics, database::Batches, histogram::Histogram},
+use super::{
+    batcher::{Item, Source},
+    batchers::Batchers,
 };
+use crate::{error::Error, metrics::database::Batches};
 
 /// Batchers of writes of one database.
 pub(super) struct WriteBatchers<K, S: Source> {
-    batches: Batches,
-    /// Whether items share commands.
+    /// Whether items share commands. Otherwise each has a command of its own.
     pub(super) coalesce: bool,
-    by_key: Batchers<K, S>,
+    batchers: Batchers<K, S>,
 }
 
 impl<K: Eq + Hash, S: Source> WriteBatchers<K, S> {
-    /// Creates the batchers, with the metrics of writes in `metrics`. Unless `coalesce` is set, each item has a command of
-    /// its own.
-    pub(super) fn new(metrics: &Metrics, coalesce: bool) -> Self {
-        Self::with_metrics(metrics.writes().clone(), coalesce)
+    pub(super) fn new(metrics: &Batches, coalesce: bool) -> Self {
+        Self { coalesce, batchers: Batchers::new(metrics.clone()) }
     }
+}
 
-    /// Like [`Self::new`], with other metrics.
-    pub(super) fn with_metrics(batches: Batches, coalesce: bool) -> Self {
-        Self { batches, coalesce, by_key: Batchers::default() }
-    }
+impl<K, S: Source> Deref for WriteBatchers<K, S> {
+    type Target = Batchers<K, S>;
 
-    /// The batcher of `key`, for items of this collection. `source` gets the metric of the sizes of commands.
-    pub(super) fn get(
-        &self,
-        key: K,
-        collection: &'static str,
-        source: impl FnOnce(Histogram) -> S,
-    ) -> Arc<Batcher<S>> {
-        self.by_key.get(key, || {
-            let source = source(self.batches.batch_size(collection));
-            Batcher::new(source, self.batches.waiting(collection))
-        })
-    }
-
-    /// Calls [`Batcher::send_overdue`] of each.
-    pub(super) fn send_overdue(&self) {
-        self.by_key.send_overdue();
+    fn deref(&self) -> &Self::Target {
+        &self.batchers
     }
 }
 

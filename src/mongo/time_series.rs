@@ -11,16 +11,14 @@
 
 use std::time::Duration;
 
-use mongodb::{
-    bson::{Bson, Document, doc},
-    error::{Error as Fault, ErrorKind},
+use mongodb::bson::{Bson, Document, doc};
+
+use super::{
+    Collection, Stored,
+    expression::seconds,
+    faults::{COLLECTION_EXISTS, has_code},
 };
-
-use super::{Collection, Stored, expression::seconds};
 use crate::error::Error;
-
-/// The server's error code for a collection that exists.
-const EXISTS: i32 = 48;
 
 /// A time-series collection.
 #[derive(Debug, Clone, Copy)]
@@ -45,9 +43,9 @@ impl<T: Stored> Collection<T> {
         let options = doc! { "timeField": of.time, "metaField": of.subject };
         let mut create = doc! { "create": name, "timeseries": options };
         let retention = of.retention.map(|retention| Bson::from(seconds(retention)));
-        create.extend(self.inner().storage());
+        create.extend(self.inner().place().storage());
         create.extend(retention.clone().map(|after| ("expireAfterSeconds".to_owned(), after)));
-        if !self.run("create", create, Some(EXISTS)).await? {
+        if !self.run("create", create, Some(COLLECTION_EXISTS)).await? {
             let after = retention.unwrap_or_else(|| "off".into());
             let change = doc! { "collMod": name, "expireAfterSeconds": after };
             self.run("collMod", change, None).await?;
@@ -69,13 +67,9 @@ impl<T: Stored> Collection<T> {
         command.insert("writeConcern", doc! { "w": "majority" });
         let raw = self.inner();
         let database = raw.database().clone();
-        let is_expected = move |fault: &Fault| match fault.kind.as_ref() {
-            ErrorKind::Command(fault) => Some(fault.code) == unless,
-            _ => false,
-        };
         let run = async move {
             match database.run_command(command).await {
-                Err(fault) if is_expected(&fault) => Ok(false),
+                Err(fault) if has_code(&fault, unless.as_slice()) => Ok(false),
                 reply => reply.map(|_| true),
             }
         };

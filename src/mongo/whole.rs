@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use mongodb::{
-    bson::{Bson, Document, doc},
+    bson::{Document, doc},
     options::ReadConcern,
 };
 
 use super::{
     Collection, Stored,
-    driver::REPLY_TIMEOUT,
+    driver::{REPLY_TIMEOUT, stored_id},
     lists::{BATCH, List, find_many},
     migrations,
 };
@@ -48,11 +48,7 @@ impl<T: Stored> Collection<T> {
             let read = List { filter, sort, limit: i64::from(BATCH), ..List::default() };
             let batch = find_many(self.inner(), read, REPLY_TIMEOUT).await?;
             let Some(end) = batch.last() else { return Ok(()) };
-            let id = end
-                .get("_id")
-                .map_err(Error::internal)?
-                .ok_or_else(|| Error::internal("a document without _id"))?;
-            last = Some(Bson::try_from(id).map_err(Error::internal)?);
+            last = Some(stored_id(end)?);
             for raw in &batch {
                 each(migrations::read(raw)?);
             }

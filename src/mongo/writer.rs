@@ -44,13 +44,14 @@ use tracing::Span;
 use super::{
     batcher::{Batcher, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
-    faults::FailedUpdate,
+    faults::FailedWrite,
     guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
-    raw_writes::{self, Reply},
+    raw_writes,
     scheduling::is_unhurried,
     shared_writes::{MAX_BYTES, WriteBatchers},
     statement::{Conjuncts, REFUSED, element, is_batchable},
+    write_command::Reply,
 };
 use crate::{
     error::Error,
@@ -142,14 +143,11 @@ impl QueuedWrite {
     async fn send(self) -> Sent {
         let shared = SharedCommand::now(1);
         if !self.wants_after {
-            let outcome = self.write.send_update().await.map(After::Unread);
+            let outcome = Outcome::of(self.write.update().await).map(After::Unread);
             return Sent { outcome, command: UPDATE, shared };
         }
-        let outcome = match self.write.find_and_modify().await {
-            Ok(Some((after, sends))) => Outcome::Applied(After::Exact(after, sends)),
-            Ok(None) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        };
+        let modified = Outcome::of(self.write.find_and_modify().await);
+        let outcome = modified.map(|(after, sends)| After::Exact(after, sends));
         Sent { outcome, command: FIND_AND_MODIFY, shared }
     }
 }
@@ -240,7 +238,7 @@ impl Writer {
         if count < 2 {
             return part.into_iter().map(|(group, _)| group).collect();
         }
-        self.statements.observe(u64::try_from(count).unwrap_or(u64::MAX));
+        self.statements.observe_count(count);
         let shared = SharedCommand::now(count);
         let items = part.iter().flat_map(|(group, _)| group);
         let limit = items.clone().map(|item| item.value.write.limit()).min().unwrap_or_default();
@@ -248,7 +246,7 @@ impl Writer {
         let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         let numbered = is_numbered.then(|| filters(&groups));
         let reply = raw_writes::update_batch(&self.collection, elements, numbered, limit).await;
-        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len(), is_numbered));
+        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len()));
         let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
@@ -318,7 +316,7 @@ enum Fate {
 /// The outcomes of the statements of a batch.
 struct Outcomes {
     /// The statements that weren't applied, by position.
-    failed: HashMap<usize, FailedUpdate>,
+    failed: HashMap<usize, FailedWrite>,
     /// The error after which the command was sent again: a statement that failed may have been applied before.
     uncertain: Option<String>,
     sends: Sends,
@@ -326,21 +324,19 @@ struct Outcomes {
 
 impl Outcomes {
     /// Reads the reply to a batch of `count` statements.
-    fn of(reply: &Reply, count: usize, is_numbered: bool) -> Result<Self, Error> {
+    fn of(reply: &Reply, count: usize) -> Result<Self, Error> {
         let failed = reply.failed()?;
-        if reply.has_upserted() || reply.matched()? + failed.len() != count {
+        if reply.upserted() > 0 || reply.matched()? + failed.len() != count {
             return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
         let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
         let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));
-        // Nothing can come of the first copy of a command with a number.
-        let sends = if is_numbered { Sends::Once } else { reply.sends() };
-        Ok(Self { failed, uncertain, sends })
+        Ok(Self { failed, uncertain, sends: reply.sends() })
     }
 
     /// The fate of a statement, or `None` if it has to be sent by itself.
     fn take(&mut self, position: usize) -> Option<Fate> {
-        let Some(FailedUpdate { code, text, error, .. }) = self.failed.remove(&position) else {
+        let Some(FailedWrite { code, text, error, .. }) = self.failed.remove(&position) else {
             return Some(Fate::Known(Outcome::Applied(After::Unread(self.sends))));
         };
         if let Some(first) = &self.uncertain {

@@ -15,7 +15,7 @@ use async_graphql::{
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
 pub use prepared::Prepared;
-use switch::RegistryChanges;
+use switch::{FinalChanges, Registered};
 
 use crate::{
     config::Config,
@@ -287,12 +287,12 @@ fn library(
     switch::without(domains::switched_off(config), || {
         let mut builder = builder(mode, queries.clone(), mutations.clone());
         if !config.federation {
-            builder = builder.register_output_type::<subgraph::WithoutSubgraph>();
+            builder = builder.register_output_type::<Registered<subgraph::WithoutSubgraph>>();
         }
         if !config.introspection {
             builder = builder.disable_suggestions();
         }
-        builder.register_output_type::<RegistryChanges>().finish()
+        builder.register_output_type::<Registered<FinalChanges>>().finish()
     })
 }
 

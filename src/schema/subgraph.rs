@@ -3,20 +3,18 @@
 //! isn't printed.
 
 use std::{
-    borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use async_graphql::{
-    ContextSelectionSet, OutputType, Positioned, ServerResult, ValidationMode, Value,
-    parser::types::Field,
+    OutputType as _, ValidationMode,
     registry::{MetaType, Registry},
 };
 
 use super::{
     Root,
-    switch::{self, RegistryChanges},
+    switch::{self, FinalChanges, Registered, RegistryChange},
 };
 use crate::{
     config::Config,
@@ -44,8 +42,9 @@ pub fn sdl(config: &Config) -> Arc<str> {
             // With keys in its registry the library would resolve `_entities` itself. This schema is therefore
             // only printed.
             let schema = super::builder(ValidationMode::Strict, Root::default(), Root::default());
-            let schema =
-                schema.register_output_type::<Keys>().register_output_type::<RegistryChanges>();
+            let schema = schema
+                .register_output_type::<Registered<Keys>>()
+                .register_output_type::<Registered<FinalChanges>>();
             schema.enable_subscription_in_federation().finish()
         });
         schema.sdl_with_options(super::sdl_options().federation()).into()
@@ -55,12 +54,10 @@ pub fn sdl(config: &Config) -> Arc<str> {
 /// Registers the keys of entities with their types.
 struct Keys;
 
-impl OutputType for Keys {
-    fn type_name() -> Cow<'static, str> {
-        Cow::Borrowed("_Entity")
-    }
+impl RegistryChange for Keys {
+    const TYPE: &'static str = "_Entity";
 
-    fn create_type_info(registry: &mut Registry) -> String {
+    fn change(registry: &mut Registry) {
         for kind in domains::ROOMS.iter().flat_map(|room| room.nodes) {
             for name in kind.names() {
                 for key in kind.keys() {
@@ -68,39 +65,19 @@ impl OutputType for Keys {
                 }
             }
         }
-        Self::type_name().into_owned()
-    }
-
-    async fn resolve(
-        &self,
-        _: &ContextSelectionSet<'_>,
-        _: &Positioned<Field>,
-    ) -> ServerResult<Value> {
-        Ok(Value::Null)
     }
 }
 
 /// Removes the fields and types of a subgraph from the registry.
 pub(super) struct WithoutSubgraph;
 
-impl OutputType for WithoutSubgraph {
-    fn type_name() -> Cow<'static, str> {
-        Cow::Borrowed("Query")
-    }
+impl RegistryChange for WithoutSubgraph {
+    const TYPE: &'static str = "Query";
 
-    fn create_type_info(registry: &mut Registry) -> String {
-        if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(&*Self::type_name()) {
+    fn change(registry: &mut Registry) {
+        if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(Self::TYPE) {
             fields.retain(|name, _| !name.starts_with('_') || name.starts_with("__"));
         }
         registry.types.retain(|name, _| !name.starts_with('_') || name.starts_with("__"));
-        Self::type_name().into_owned()
-    }
-
-    async fn resolve(
-        &self,
-        _: &ContextSelectionSet<'_>,
-        _: &Positioned<Field>,
-    ) -> ServerResult<Value> {
-        Ok(Value::Null)
     }
 }

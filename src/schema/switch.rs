@@ -6,6 +6,7 @@ use std::{
     borrow::Cow,
     cell::RefCell,
     collections::{BTreeSet, HashSet},
+    marker::PhantomData,
 };
 
 use async_graphql::{
@@ -33,15 +34,45 @@ pub(super) fn without<T>(rooms: Vec<&'static str>, build: impl FnOnce() -> T) ->
     schema
 }
 
-/// Applies the final changes to the registry. It is registered after all other types.
-pub(super) struct RegistryChanges;
+/// A change of the registry.
+pub(super) trait RegistryChange {
+    /// A type that the change concerns, whose name the library wants to know.
+    const TYPE: &'static str;
 
-impl OutputType for RegistryChanges {
+    /// Makes it.
+    fn change(registry: &mut Registry);
+}
+
+/// A change of the registry as a type, because the library opens the registry only for the registration of types. It is
+/// never resolved.
+pub(super) struct Registered<C>(PhantomData<fn() -> C>);
+
+impl<C: RegistryChange> OutputType for Registered<C> {
     fn type_name() -> Cow<'static, str> {
-        Cow::Borrowed("Query")
+        Cow::Borrowed(C::TYPE)
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
+        C::change(registry);
+        C::TYPE.to_owned()
+    }
+
+    async fn resolve(
+        &self,
+        _: &ContextSelectionSet<'_>,
+        _: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        Ok(Value::Null)
+    }
+}
+
+/// The final changes, which are registered after all other types.
+pub(super) struct FinalChanges;
+
+impl RegistryChange for FinalChanges {
+    const TYPE: &'static str = "Query";
+
+    fn change(registry: &mut Registry) {
         let descriptions = domains::ROOMS.iter().flat_map(|room| room.descriptions).copied();
         interface::complete(registry, &descriptions.collect::<Vec<_>>());
         Node::complete(registry);
@@ -53,15 +84,6 @@ impl OutputType for RegistryChanges {
                 remove(registry, off);
             }
         });
-        Self::type_name().into_owned()
-    }
-
-    async fn resolve(
-        &self,
-        _: &ContextSelectionSet<'_>,
-        _: &Positioned<Field>,
-    ) -> ServerResult<Value> {
-        Ok(Value::Null)
     }
 }
 

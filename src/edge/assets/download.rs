@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::{
     super::{Edge, shares::Permit},
-    ErrorResponse,
+    AssetError,
     conditions::{Verdict, evaluate},
     pictures,
 };
@@ -24,20 +24,21 @@ use crate::{
     graphql::{cx::Cx, input, node_id::NodeKind},
 };
 
-pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorResponse> {
+pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, AssetError> {
     let caller = edge.caller(head).await?;
     let path = head.uri.path().strip_prefix("/assets").unwrap_or_default();
-    let by = named(path).ok_or_else(|| ErrorResponse::not_found(path))?;
+    let by = named(path).ok_or_else(|| AssetError::not_found(path))?;
+    let client = edge.client(&caller, head);
     let cx = Cx { app: &edge.app, requester: &caller.requester };
     let found = timeout(edge.limits.time, operations::asset(cx, by));
     let found = found.await.map_err(|elapsed| Error::Timeout(elapsed.into()))??;
     let found = found.and_then(|asset| asset.file.clone().map(|file| (asset, file)));
-    let (asset, file) = found.ok_or_else(|| ErrorResponse::not_found(path))?;
+    let (asset, file) = found.ok_or_else(|| AssetError::not_found(path))?;
     if asset.redirected_from.is_some() {
         return moved(&asset, head.uri.query());
     }
     let file = match pictures::wanted(head.uri.query())? {
-        Some(width) => pictures::at_width(edge, (&caller, head), &asset, file, width).await?,
+        Some(width) => pictures::at_width(edge, client, &asset, file, width).await?,
         None => file,
     };
     let length = u64::try_from(file.length).map_err(Error::internal)?;
@@ -57,15 +58,15 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorR
         Verdict::NotModified => return Ok((StatusCode::NOT_MODIFIED, headers).into_response()),
         Verdict::PreconditionFailed => {
             let why = "If-Match or If-Unmodified-Since doesn't hold for this file";
-            return Err(ErrorResponse::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why));
+            return Err(AssetError::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why));
         }
-        Verdict::RangeNotSatisfiable => return Err(ErrorResponse::RangeNotSatisfiable(length)),
+        Verdict::RangeNotSatisfiable => return Err(AssetError::RangeNotSatisfiable(length)),
     };
     headers.typed_insert(ContentLength(range.end - range.start));
     if head.method == Method::HEAD {
         return Ok((status, headers).into_response());
     }
-    let permit = edge.limits.begin_transfer(edge.client(&caller, head))?;
+    let permit = edge.limits.begin_transfer(client)?;
     let bytes = Box::pin(operations::bytes(&edge.app, &file, range));
     let (first, rest) = pictures::checked(edge, &asset, &file, bytes).await?;
     let body = body(stream::iter(first).chain(rest), permit);
@@ -73,7 +74,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, ErrorR
 }
 
 /// The redirection from a former path. It isn't permanent: another asset may get the path.
-fn moved(asset: &AssetDocument, query: Option<&str>) -> Result<Response, ErrorResponse> {
+fn moved(asset: &AssetDocument, query: Option<&str>) -> Result<Response, AssetError> {
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
     let location = HeaderValue::try_from(format!("/assets{}{query}", asset.metadata.path));
     let location = location.map_err(Error::internal)?;

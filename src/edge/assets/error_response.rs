@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::super::{
     Edge,
-    error_response::{SOON, advise, refused, with_status},
+    error_response::{SOON, advise, with_status},
 };
 use crate::{error::Error, graphql::errors};
 
 /// The failure of a request for a file.
 #[derive(Debug)]
-pub(super) enum ErrorResponse {
+pub(super) enum AssetError {
     /// A failure, or an invalid request.
     Error(StatusCode, Error),
     /// The refusal of an operation, with its stable code.
@@ -25,7 +25,7 @@ pub(super) enum ErrorResponse {
     RangeNotSatisfiable(u64),
 }
 
-impl ErrorResponse {
+impl AssetError {
     pub(super) fn refused(status: StatusCode, code: &'static str, why: impl Into<String>) -> Self {
         Self::Refused(status, code, why.into())
     }
@@ -41,7 +41,7 @@ impl ErrorResponse {
         let (status, errors) = match self {
             Self::Error(status, error) => {
                 edge.observer.rejected(id, &error);
-                (status, json!(errors::finish(refused(error), id).errors))
+                (status, json!(errors::finished(error, id).errors))
             }
             Self::Refused(status, code, message) => (status, listed(code, &message)),
             Self::RangeNotSatisfiable(bytes) => {
@@ -62,7 +62,7 @@ impl ErrorResponse {
     }
 }
 
-impl From<Error> for ErrorResponse {
+impl From<Error> for AssetError {
     fn from(error: Error) -> Self {
         let (status, error) = with_status(error);
         Self::Error(status, error)

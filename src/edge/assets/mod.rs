@@ -15,7 +15,7 @@ use axum::{
 };
 
 use super::{Edge, requests};
-use error_response::ErrorResponse;
+use error_response::AssetError;
 
 /// The methods of a path below `/assets`.
 pub(super) fn routes() -> MethodRouter<Edge> {
@@ -35,7 +35,7 @@ async fn put_asset(State(edge): State<Edge>, request: Request) -> Response {
     end(&edge, &head, answered)
 }
 
-fn end(edge: &Edge, head: &Parts, answered: Result<Response, ErrorResponse>) -> Response {
+fn end(edge: &Edge, head: &Parts, answered: Result<Response, AssetError>) -> Response {
     let id = requests::request_id(edge, &head.headers);
     let mut response = answered.unwrap_or_else(|error| error.answer(edge, &id));
     if let Ok(id) = HeaderValue::try_from(id) {

@@ -1,14 +1,14 @@
 //! Pictures at a width: `GET /assets/…?w=480`.
 
-use axum::http::{StatusCode, request::Parts};
+use axum::http::StatusCode;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::{
-    super::{Edge, auth::Caller},
-    ErrorResponse,
+    super::{Edge, shares::Client},
+    AssetError,
 };
 use crate::{
     domains::assets::{
@@ -33,17 +33,17 @@ pub(super) fn wanted(query: Option<&str>) -> Result<Option<i64>> {
 /// itself. A client that disconnects doesn't stop it: the next one finds the rendition.
 pub(super) async fn at_width(
     edge: &Edge,
-    (caller, head): (&Caller, &Parts),
+    client: Client,
     asset: &AssetDocument,
     file: FileFacts,
     width: i64,
-) -> Result<FileFacts, ErrorResponse> {
+) -> Result<FileFacts, AssetError> {
     let (width, pixels) = match operations::at_width(&edge.app, &file, width) {
         AtWidth::Ready(file) => return Ok(*file),
         AtWidth::Never => return Err(not_resizable()),
         AtWidth::Missing { width, pixels } => (width, pixels),
     };
-    let (permit, resizers) = edge.limits.begin_resize(edge.client(caller, head))?;
+    let (permit, resizers) = edge.limits.begin_resize(client)?;
     let (app, id) = (edge.app.clone(), asset.id.clone());
     let render = async move {
         let _permit = permit;
@@ -59,13 +59,14 @@ pub(super) async fn at_width(
     })
 }
 
-fn not_resizable() -> ErrorResponse {
+fn not_resizable() -> AssetError {
     let why = "this picture can't be resized: it is damaged or has too many pixels; ask for it without `w`";
-    ErrorResponse::refused(StatusCode::UNPROCESSABLE_ENTITY, "PICTURE_NOT_RESIZABLE", why)
+    AssetError::refused(StatusCode::UNPROCESSABLE_ENTITY, "PICTURE_NOT_RESIZABLE", why)
 }
 
-/// The bytes of a file: the first of them, if they were read already, and the rest. If those of a rendition aren't there, the asset forgets it, and the next caller gets a new one.
-/// A gateway of an earlier release may have removed them: its search doesn't know renditions.
+/// The bytes of a file: the first of them, if they were read already, and the rest. If those of a rendition aren't there,
+/// the asset forgets it, and the next caller gets a new one. A gateway of an earlier release may have removed them: its
+/// search doesn't know renditions.
 pub(super) async fn checked<S: Stream<Item = Result<Bytes>> + Unpin>(
     edge: &Edge,
     asset: &AssetDocument,

@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 
 use super::{
     super::{Edge, uploads},
-    ErrorResponse,
+    AssetError,
     download::tag,
 };
 use crate::{
@@ -34,11 +34,7 @@ use crate::{
     traces,
 };
 
-pub(super) async fn answer(
-    edge: &Edge,
-    head: &Parts,
-    body: Body,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Response, AssetError> {
     let caller = edge.caller(head).await?;
     Who::Role(Role::Editor).check_requester(&caller.requester)?;
     let (parent, slug) = target(head.uri.path())?;
@@ -74,7 +70,7 @@ pub(super) async fn answer(
 }
 
 /// The path of the parent folder or gallery, and the slug of the file.
-fn target(path: &str) -> Result<(String, Slug), ErrorResponse> {
+fn target(path: &str) -> Result<(String, Slug), AssetError> {
     let path = path.strip_prefix("/assets").unwrap_or_default();
     let target = input::path("path", path).ok().and_then(|path| path.rsplit_once('/'));
     let target = target.and_then(|(parent, slug)| Some((parent, Slug::parse_slug(slug)?)));
@@ -117,13 +113,13 @@ fn expected(headers: &HeaderMap) -> Result<Expected, Error> {
 }
 
 /// Checks the headers that describe the body.
-fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), ErrorResponse> {
+fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), AssetError> {
     if headers.contains_key(header::CONTENT_RANGE) {
         return Err(Error::bad_input("content-range", "a file can only be sent as a whole").into());
     }
     if text(headers, &header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         let error = Error::bad_input("content-encoding", "a file can't be encoded");
-        return Err(ErrorResponse::Error(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
+        return Err(AssetError::Error(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
     }
     let max = edge.app.config().asset_bytes;
     if headers.typed_get::<ContentLength>().is_some_and(|length| length.0 > max) {
@@ -132,20 +128,20 @@ fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
-fn too_large(why: String) -> ErrorResponse {
-    ErrorResponse::refused(StatusCode::PAYLOAD_TOO_LARGE, "FILE_TOO_LARGE", why)
+fn too_large(why: String) -> AssetError {
+    AssetError::refused(StatusCode::PAYLOAD_TOO_LARGE, "FILE_TOO_LARGE", why)
 }
 
 /// The response to a refused upload.
-fn response_to(AnyRefusal { code, message }: AnyRefusal) -> ErrorResponse {
+fn response_to(AnyRefusal { code, message }: AnyRefusal) -> AssetError {
     match code {
-        "NOT_FOUND" => ErrorResponse::refused(StatusCode::NOT_FOUND, "NOT_FOUND", message),
-        "IN_USE" => ErrorResponse::refused(StatusCode::CONFLICT, "IN_USE", message),
-        "CONFLICT" => ErrorResponse::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", message),
+        "NOT_FOUND" => AssetError::refused(StatusCode::NOT_FOUND, "NOT_FOUND", message),
+        "IN_USE" => AssetError::refused(StatusCode::CONFLICT, "IN_USE", message),
+        "CONFLICT" => AssetError::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", message),
         "FILE_TOO_LARGE" => too_large(message),
         "MEDIA_TYPE_NOT_ALLOWED" => {
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            ErrorResponse::refused(status, "MEDIA_TYPE_NOT_ALLOWED", message)
+            AssetError::refused(status, "MEDIA_TYPE_NOT_ALLOWED", message)
         }
         _ => Error::internal(message).into(),
     }

@@ -28,7 +28,7 @@ use tokio::time::{sleep, timeout};
 use super::{
     Edge,
     auth::Caller,
-    error_response::{ErrorResponse, LATER, answer, refused},
+    error_response::{ErrorResponse, LATER, answer},
     response_writer::serialized,
     shares::{Client, LimitReached, Permit, Shares},
 };
@@ -160,7 +160,7 @@ fn body(
 
 /// A GraphQL response that holds only an error.
 fn graphql_error(error: Error) -> GraphqlResponse {
-    errors::finish(refused(error), "")
+    errors::finished(error, "")
 }
 
 /// An error as an HTTP response in JSON.

@@ -13,7 +13,7 @@ use crate::{
         Collection, Outcome, Sends, Stored,
         collection::List,
         expression::{append, array, both, count, literal, whole, without_any},
-        indexes::Index,
+        migrations::Upgrade,
     },
 };
 
@@ -53,8 +53,7 @@ impl<T: Branch> ChildOf<T> {
 
 impl<T: Branch> Stored for ChildOf<T> {
     const COLLECTION: &'static str = T::COLLECTION;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = T::UPGRADES;
-    const INDEXES: &'static [Index] = &[];
+    const UPGRADES: &'static [Upgrade] = T::UPGRADES;
 }
 
 /// Maximum number of branches of one kind per sweep.

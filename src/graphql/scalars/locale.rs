@@ -1,8 +1,9 @@
 //! Language tags.
 
-use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use async_graphql::{InputValueResult, Scalar, ScalarType, Value};
 use serde::{Deserialize, Serialize};
 
+use super::of_text;
 use crate::mongo::{
     lazy_document::Field,
     raw_bson::{Element, TypeMismatch},
@@ -97,11 +98,7 @@ impl<'a> Field<'a> for LocaleTag {
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc5646")]
 impl ScalarType for LocaleTag {
     fn parse(value: Value) -> InputValueResult<Self> {
-        match &value {
-            Value::String(tag) => Self::parse_tag(tag)
-                .ok_or_else(|| InputValueError::custom("a BCP 47 language tag is expected")),
-            _ => Err(InputValueError::expected_type(value)),
-        }
+        of_text(value, Self::parse_tag, "a BCP 47 language tag is expected")
     }
 
     fn is_valid(value: &Value) -> bool {

@@ -36,6 +36,18 @@ pub(crate) fn is_valid(scalar: &str, value: &Value) -> bool {
     }
 }
 
+/// Parses the value of a scalar that is sent as text. `expected` is the message about another text.
+fn of_text<T: async_graphql::InputType>(
+    value: Value,
+    read: impl FnOnce(&str) -> Option<T>,
+    expected: &str,
+) -> InputValueResult<T> {
+    match &value {
+        Value::String(text) => read(text).ok_or_else(|| InputValueError::custom(expected)),
+        _ => Err(InputValueError::expected_type(value)),
+    }
+}
+
 /// What the values of a scalar look like, for messages.
 pub(crate) fn values(scalar: &str) -> Option<&'static str> {
     Some(match scalar {

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
+use async_graphql::{InputValueResult, Object, Scalar, ScalarType, Value};
 use serde::{Deserialize, Serialize};
 
-use super::{LocaleTag, Long};
+use super::{LocaleTag, Long, of_text};
 use crate::{
     graphql::amounts,
     mongo::{
@@ -69,11 +69,7 @@ impl<'a> Field<'a> for CurrencyCode {
 #[Scalar(specified_by_url = "https://www.iso.org/iso-4217-currency-codes.html")]
 impl ScalarType for CurrencyCode {
     fn parse(value: Value) -> InputValueResult<Self> {
-        match &value {
-            Value::String(code) => Self::of_money(code)
-                .ok_or_else(|| InputValueError::custom("an ISO 4217 currency code is expected")),
-            _ => Err(InputValueError::expected_type(value)),
-        }
+        of_text(value, Self::of_money, "an ISO 4217 currency code is expected")
     }
 
     fn is_valid(value: &Value) -> bool {

@@ -1,7 +1,9 @@
 //! Slugs.
 
-use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use async_graphql::{InputValueResult, Scalar, ScalarType, Value};
 use serde::{Deserialize, Serialize};
+
+use super::of_text;
 
 /// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them, such as
 /// `hard-bop`. It contains no characters with a special meaning in paths or regular expressions.
@@ -47,12 +49,7 @@ impl From<Slug> for String {
 impl ScalarType for Slug {
     fn parse(value: Value) -> InputValueResult<Self> {
         let reason = "lower-case letters, digits and single hyphens between them are expected";
-        match &value {
-            Value::String(text) => {
-                Self::parse_slug(text).ok_or_else(|| InputValueError::custom(reason))
-            }
-            _ => Err(InputValueError::expected_type(value)),
-        }
+        of_text(value, Self::parse_slug, reason)
     }
 
     fn is_valid(value: &Value) -> bool {

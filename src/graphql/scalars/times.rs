@@ -2,9 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use async_graphql::{InputValueResult, Scalar, ScalarType, Value};
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
+
+use super::of_text;
 
 /// The years 0 to 9999 in UTC, in milliseconds of Unix time.
 const YEARS: RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
@@ -20,12 +22,12 @@ pub struct DateTime(pub bson::DateTime);
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
-        let Value::String(text) = &value else { return Err(InputValueError::expected_type(value)) };
-        let moment = bson::DateTime::parse_rfc3339_str(text).ok();
-        // With its offset, a time can be in a year that RFC 3339 can't write in UTC.
-        let moment = moment.filter(|moment| YEARS.contains(&moment.timestamp_millis()));
-        let expected = || InputValueError::custom("a time as in RFC 3339 is expected");
-        moment.map(Self).ok_or_else(expected)
+        let read = |text: &str| {
+            let moment = bson::DateTime::parse_rfc3339_str(text).ok();
+            // With its offset, a time can be in a year that RFC 3339 can't write in UTC.
+            moment.filter(|moment| YEARS.contains(&moment.timestamp_millis())).map(Self)
+        };
+        of_text(value, read, "a time as in RFC 3339 is expected")
     }
 
     fn is_valid(value: &Value) -> bool {
@@ -97,11 +99,7 @@ impl From<Date> for String {
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
 impl ScalarType for Date {
     fn parse(value: Value) -> InputValueResult<Self> {
-        match &value {
-            Value::String(text) => Self::parse_date(text)
-                .ok_or_else(|| InputValueError::custom("a date such as 1959-08-17 is expected")),
-            _ => Err(InputValueError::expected_type(value)),
-        }
+        of_text(value, Self::parse_date, "a date such as 1959-08-17 is expected")
     }
 
     fn is_valid(value: &Value) -> bool {

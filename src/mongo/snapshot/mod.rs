@@ -22,7 +22,7 @@ use mongodb::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use super::{driver::send, restoring::MARKER};
+use super::{driver::send, faults::has_code, restoring::MARKER};
 use crate::error::Error;
 use listing::{Identities, describe, identities, list_all};
 
@@ -237,7 +237,7 @@ async fn moment(database: &Database, name: &str) -> Result<Option<Timestamp>, Sn
         let first = collection.find_one(doc! {}).read_concern(ReadConcern::snapshot());
         match first.session(&mut session).await {
             // The collection is newer than what a majority has.
-            Err(fault) if has_code(&fault, UNAVAILABLE) => Ok(None),
+            Err(fault) if has_code(&fault, &[UNAVAILABLE]) => Ok(None),
             reply => reply.map(|_| session.snapshot_time()),
         }
     });
@@ -253,10 +253,6 @@ fn understood(error: mongodb::error::Error, collection: &str) -> SnapshotError {
         ErrorKind::Command(of) if of.code == UNAVAILABLE => SnapshotError::Changed(name()),
         _ => SnapshotError::Other(Error::from(error).for_read()),
     }
-}
-
-fn has_code(fault: &mongodb::error::Error, code: i32) -> bool {
-    matches!(fault.kind.as_ref(), ErrorKind::Command(of) if of.code == code)
 }
 
 /// The server's error code for a lost position in a capped collection.

@@ -18,7 +18,7 @@
 //! What is served:
 //!
 //! - `graphql`: operations at `/graphql`; `negotiation` of the response, which `response_writer` and `whole_response` make
-//! - `live`: WebSockets, event streams and multipart responses
+//! - `live`: sockets, event streams and multipart responses
 //! - `assets`, `feeds`, `ads`: files, feeds, clicks and views
 //! - `explorer`, `graphiql`, `shop`: pages; `bundle` serves those that were built before the binary
 //! - `health`, `metrics`: for operators

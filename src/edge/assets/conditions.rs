@@ -3,7 +3,10 @@
 
 use std::{ops::Range, time::SystemTime};
 
-use axum::http::{HeaderMap, Method, header::RANGE};
+use axum::http::{
+    HeaderMap, Method,
+    header::{IF_RANGE, RANGE},
+};
 use headers::{
     ETag, HeaderMapExt as _, IfMatch, IfModifiedSince, IfNoneMatch, IfRange, IfUnmodifiedSince,
     LastModified,
@@ -52,10 +55,10 @@ pub(super) fn evaluate(
     }
     let last_modified = LastModified::from(modified);
     let is_replaced = match headers.typed_try_get::<IfRange>() {
-        Ok(condition) => condition
+        Ok(condition) if headers.get_all(IF_RANGE).iter().count() < 2 => condition
             .is_some_and(|condition| condition.is_modified(Some(tag), Some(&last_modified))),
-        // What isn't a validator matches nothing.
-        Err(_) => true,
+        // What isn't one validator matches nothing.
+        _ => true,
     };
     if is_replaced || method != Method::GET {
         return Verdict::Whole;
@@ -95,8 +98,6 @@ fn range(header: &str, length: u64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::header::IF_RANGE;
-
     use super::*;
 
     #[test]

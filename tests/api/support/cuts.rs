@@ -206,7 +206,7 @@ pub async fn overtaken_everywhere<S>(
     let patient = base.patient_sibling().await;
     let subject = prepare(&patient, 1).await;
     let commands = sent(&patient, async |gateway| flow(gateway, &subject).await).await;
-    let mut held = Vec::new();
+    let mut overtaken = Vec::new();
     for at in 0..commands.len() {
         let hold = async |again: usize| {
             let subject = Rc::new(prepare(&patient, at + 2 + again * commands.len()).await);
@@ -238,11 +238,12 @@ pub async fn overtaken_everywhere<S>(
                 break;
             }
         }
-        held.push(found.unwrap_or_else(|| panic!("never came to its command {at}: {commands:#?}")));
+        overtaken
+            .push(found.unwrap_or_else(|| panic!("never came to its command {at}: {commands:#?}")));
     }
     base.sweep().await;
     base.assert_sound().await;
-    for (_, gateway, run) in &mut held {
+    for (_, gateway, run) in &mut overtaken {
         gateway.proxy.as_ref().expect("a proxy").release().await;
         if !run.is_terminated() {
             run.await;
@@ -251,7 +252,7 @@ pub async fn overtaken_everywhere<S>(
     }
     base.sweep().await;
     base.assert_sound().await;
-    for ((subject, ..), seen) in held.iter().zip(&commands) {
+    for ((subject, ..), seen) in overtaken.iter().zip(&commands) {
         judge(&base, subject, &format!("held back: {seen:?}")).await;
     }
     settled(&base).await;

@@ -87,7 +87,7 @@ pub fn assert_prepared(database: &str, used: &HashSet<String>) {
 /// The name of a database that is as new, on the mongod that all tests share. It belongs to the calling test
 /// until that ends.
 pub fn borrow() -> String {
-    let free = state().take(&rooms());
+    let free = state().free.get_mut(&rooms()).and_then(Vec::pop);
     let name = free.unwrap_or_else(fresh_name);
     BORROWED.with_borrow_mut(|borrowed| borrowed.push(Borrowed(name.clone())));
     name
@@ -131,21 +131,6 @@ struct State {
     built: HashMap<(u16, String), Vec<String>>,
     /// What [`indexes_of`] finds in a database with these rooms.
     indexes: BTreeMap<Vec<String>, BTreeSet<String>>,
-}
-
-impl State {
-    /// Takes a free database that has these rooms and as few others as possible. A new one would be hundreds of files more.
-    fn take(&mut self, needed: &[String]) -> Option<String> {
-        let has_needed = |rooms: &[String]| {
-            // An empty list is that of all rooms.
-            let has_all = || needed.iter().all(|room| rooms.contains(room));
-            rooms.is_empty() || (!needed.is_empty() && has_all())
-        };
-        let free =
-            self.free.iter_mut().filter(|(rooms, free)| has_needed(rooms) && !free.is_empty());
-        let size = |rooms: &[String]| if rooms.is_empty() { usize::MAX } else { rooms.len() };
-        free.min_by_key(|(rooms, _)| size(rooms)).and_then(|(_, free)| free.pop())
-    }
 }
 
 fn state() -> MutexGuard<'static, State> {

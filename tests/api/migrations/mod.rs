@@ -220,7 +220,8 @@ async fn a_file_of_a_newer_version_is_refused_and_stays_as_it_is() {
     let deleted = editor.field(delete, json!({ "id": asset["id"] })).await;
     assert_eq!(deleted["__typename"], "DeletedAsset");
     assert_eq!(one(&gateway, "assets.files", its()).await, stored, "it isn't marked for removal");
-    let chunks = doc! { "files_id": stored.get("_id").expect("an id") };
+    let id = stored.get_object_id("_id").expect("an id");
+    let chunks = doc! { "_id": { "$exists": true }, "files_id": id };
     assert_eq!(gateway.raw("assets.chunks").count_documents(chunks).await.expect("a count"), 1);
 }
 

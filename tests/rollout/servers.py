@@ -37,7 +37,7 @@ def bson(document):
 def command(port, document):
     """Sends a command to the mongod, and returns its reply as bytes."""
     body = struct.pack("<I", 0) + b"\0" + bson(document)
-    with socket.create_connection(("127.0.0.1", port), 2) as s:
+    with socket.create_connection(("127.0.0.1", port), 30) as s:
         s.sendall(struct.pack("<iiii", 16 + len(body), 1, 0, 2013) + body)
         return s.recv(4096)
 

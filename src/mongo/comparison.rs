@@ -72,7 +72,7 @@ fn real(value: &Bson) -> Option<f64> {
     }
 }
 
-/// The order of two values of which at least one is a number.
+/// The order of two values. At least one is a number.
 pub(super) fn order(left: Option<&Bson>, right: Option<&Bson>) -> Ordering {
     if let (Some(left), Some(right)) = (left.and_then(whole), right.and_then(whole)) {
         return left.cmp(&right);

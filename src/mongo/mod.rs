@@ -30,7 +30,7 @@
 //! - `statement`: a guarded write as a statement of a shared command
 //! - `merging`: writes of one document whose changes are made by one stage
 //! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
-//! - `numbered`: write commands with a number, of which MongoDB applies one copy
+//! - `numbered`: write commands with a number; MongoDB applies one copy of each
 //! - `faults`: the server's errors of a command
 //! - `shared_writes`: what the batched writes have in common
 //! - `write_command`: how such a command is encoded, sent and answered

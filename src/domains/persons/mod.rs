@@ -315,13 +315,13 @@ pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased
     Ok(Erased { counts, ended, remarks, waits })
 }
 
-/// Whether an erasure of this subject that isn't finished puts this pseudonym in its place.
+/// Whether an unfinished erasure puts this pseudonym in place of this subject.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn is_replacing(app: &App, subject: &str, pseudonym: &str) -> Result<bool> {
-    let begun = store::begun(app, subject).await?;
-    Ok(begun.is_some_and(|erasure| erasure.pseudonym == pseudonym))
+    let unfinished = store::unfinished(app, subject).await?;
+    Ok(unfinished.is_some_and(|erasure| erasure.pseudonym == pseudonym))
 }
 
 #[cfg(test)]

@@ -14,12 +14,12 @@ pub(super) async fn begin(app: &App, subject: &str) -> Result<ErasureDocument> {
     if app.collection().insert(new.clone()).await.decided()?.is_some() {
         return Ok(new);
     }
-    let begun = begun(app, subject).await?;
-    begun.ok_or_else(|| Error::unavailable("another run has just finished the erasure"))
+    let unfinished = unfinished(app, subject).await?;
+    unfinished.ok_or_else(|| Error::unavailable("another run has just finished the erasure"))
 }
 
-/// The erasure of a person that has begun and isn't finished.
-pub(super) async fn begun(app: &App, subject: &str) -> Result<Option<ErasureDocument>> {
+/// The unfinished erasure of a person.
+pub(super) async fn unfinished(app: &App, subject: &str) -> Result<Option<ErasureDocument>> {
     app.collection().get_settled(&id(app, subject)).await
 }
 

@@ -22,7 +22,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tracing::Span;
 
 use super::{
-    observe,
+    decoder, observe,
     placement::{Place, Placement, Reads},
     sessions::Sessions,
     stored::NEWER,
@@ -228,18 +228,15 @@ pub(super) fn send_within<T: Send + 'static>(
 
 /// Decodes a stored document as the document type of its collection.
 pub(super) fn decode<T: DeserializeOwned>(raw: &RawDocumentBuf) -> Result<T, Error> {
-    bson::deserialize_from_slice(raw.as_bytes()).map_err(unreadable)
+    decoder::decode(raw.as_bytes()).map_err(|error| {
+        let text = error.to_string();
+        if text.contains(NEWER) { Error::NewerVersion(text.into()) } else { Error::internal(error) }
+    })
 }
 
 /// Decodes a document that a command returned.
-pub(super) fn decode_document<T: DeserializeOwned>(document: Document) -> Result<T, Error> {
-    bson::deserialize_from_document(document).map_err(unreadable)
-}
-
-/// The error of a document that can't be decoded.
-fn unreadable(error: bson::error::Error) -> Error {
-    let text = error.to_string();
-    if text.contains(NEWER) { Error::NewerVersion(text.into()) } else { Error::internal(error) }
+pub(super) fn decode_document<T: DeserializeOwned>(document: &Document) -> Result<T, Error> {
+    decode(&encode(document)?)
 }
 
 pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error> {

@@ -11,7 +11,7 @@ use mongodb::{
 };
 
 use super::{
-    driver::{Raw, decode},
+    driver::Raw,
     expression::both,
     lists::{List, find_many},
     loader::Loader,
@@ -188,7 +188,7 @@ impl<T: Stored> Guarded<T> {
             let Some((after, sends)) = Box::pin(self.write.find_and_modify()).await? else {
                 return Ok(None);
             };
-            return Ok(Some((migrations::read_document(after)?, sends)));
+            return Ok(Some((migrations::read(&after)?, sends)));
         };
         let Self { write, loader, .. } = self;
         let (collection, reads) = (write.collection.name, write.collection.reads);
@@ -196,7 +196,7 @@ impl<T: Stored> Guarded<T> {
         let (after, sends) = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
             None => return Ok(None),
             Some(After::Exact(after, sends)) => {
-                return Ok(Some((migrations::read_document(after)?, sends)));
+                return Ok(Some((migrations::read(&after)?, sends)));
             }
             Some(After::Unread(sends)) => {
                 let keys = Keys::Id;
@@ -247,7 +247,7 @@ impl<T: Stored> Guarded<T> {
     /// Sends the write as `findAndModify`.
     pub async fn send(self) -> Outcome<T> {
         let after = self.write.find_and_modify().await;
-        let read = |(after, _sends)| migrations::read_document(after);
+        let read = |(after, _sends)| migrations::read(&after);
         Outcome::of(after.and_then(|after| after.map(read).transpose()))
     }
 }
@@ -288,7 +288,9 @@ impl Write {
     }
 
     /// Sends a `findAndModify`. Returns the document after the write, and how often it was sent.
-    pub(super) async fn find_and_modify(mut self) -> Result<Option<(Document, Sends)>, Error> {
+    pub(super) async fn find_and_modify(
+        mut self,
+    ) -> Result<Option<(RawDocumentBuf, Sends)>, Error> {
         let change = self.take_change()?;
         let (filter, mut fields) = (self.take_filter(), doc! { "update": change });
         if let Some(projection) = self.projection.take() {
@@ -302,7 +304,7 @@ impl Write {
             Modified::Refused => Ok(None),
             Modified::Uncertain(error) => {
                 let after = self.if_applied(error).await?;
-                Ok(Some((decode(&after)?, Sends::Once)))
+                Ok(Some((after, Sends::Once)))
             }
         }
     }

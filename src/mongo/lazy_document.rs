@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::Deserializ
 use yoke::{Yoke, Yokeable};
 
 use super::{
-    Version, driver,
+    Version, decoder, driver,
     raw_bson::{Element, TypeMismatch},
 };
 use crate::error::Error;
@@ -174,7 +174,7 @@ pub struct Owned<T>(pub T);
 impl<'a, T: DeserializeOwned> Field<'a> for Owned<T> {
     fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
         let document = value.as_document().ok_or_else(TypeMismatch::default)?;
-        let read = mongodb::bson::deserialize_from_slice(document);
+        let read = decoder::decode(document);
         read.map(Self).map_err(|_fault| TypeMismatch::default())
     }
 }

@@ -169,19 +169,13 @@ pub(super) fn read<T: Stored>(stored: &RawDocumentBuf) -> Result<T, Error> {
     }
     let mut document = decode(stored)?;
     upgrade::<T>(&mut document);
-    decode_document(document)
+    decode_document(&document)
 }
 
 /// The error of a document of a version that isn't known.
 fn newer(version: i32, newest: i32) -> Error {
     let text = super::stored::NEWER;
     Error::NewerVersion(format!("{text}: {version}; it knows up to {newest}").into())
-}
-
-/// Like [`read`], of a document that a command returned.
-pub(super) fn read_document<T: Stored>(mut stored: Document) -> Result<T, Error> {
-    upgrade::<T>(&mut stored);
-    decode_document(stored)
 }
 
 /// Like [`read`], of a document with the server's time.

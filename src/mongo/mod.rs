@@ -2,6 +2,7 @@
 //!
 //! - [`connect`]: the client of the process
 //! - [`derived`]: a field that every update derives from others of its document
+//! - `decoder`: decodes stored documents as types
 //! - `driver`: the calls of the driver, each in its own task
 //! - `sessions`: a pool of driver sessions
 //! - `pool`: connection metrics
@@ -73,6 +74,7 @@ pub mod connect;
 pub mod consistency;
 pub mod copies;
 pub mod counts;
+mod decoder;
 pub mod derived;
 mod driver;
 pub mod explain;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use mongodb::bson::{Bson, Document, RawDocumentBuf, doc, raw::cstr};
 
 use super::{
-    driver::{DUPLICATE_KEY, Raw},
+    driver::{DUPLICATE_KEY, Raw, encode},
     guarded::Sends,
     write_command::{Batch, Reply, WriteCommand},
 };
@@ -84,7 +84,7 @@ pub(super) async fn insert_in_order(
 /// What a `findAndModify` did.
 pub(super) enum Modified {
     /// It was applied; contains the document after it, and how often the command was sent.
-    Applied(Document, Sends),
+    Applied(RawDocumentBuf, Sends),
     /// The guard didn't hold.
     Refused,
     /// The guard didn't hold when the command was sent again after this error; the first one may have been applied.
@@ -108,7 +108,7 @@ pub(super) async fn find_and_modify(
     let command = WriteCommand::new(collection, "findAndModify", fields, limit);
     let mut reply = WriteCommand { numbered, ..command }.send().await?;
     if let Some(Bson::Document(after)) = reply.document.remove("value") {
-        return Ok(Modified::Applied(after, reply.sends()));
+        return Ok(Modified::Applied(encode(&after)?, reply.sends()));
     }
     Ok(reply.check_refusal().err().map_or(Modified::Refused, Modified::Uncertain))
 }

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use mongodb::{
     ClientSession,
-    bson::{self, Bson, Document, doc},
+    bson::{Bson, Document, doc},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     collection::{Collection, List, Stored},
-    driver::{DUPLICATE_KEY, Raw, decode, encode},
+    driver::{DUPLICATE_KEY, Raw, decode, decode_document, encode},
     expression::{count, millis, starts_with},
     faults::{COLLECTION_EXISTS, has_code},
     lists::find_many,
@@ -313,6 +313,5 @@ fn batch(reply: &mut Document) -> Result<(i64, Vec<Document>), Error> {
 }
 
 fn typed<D: DeserializeOwned>(found: Vec<Document>) -> Result<Vec<D>, Error> {
-    let read = |document| bson::deserialize_from_document(document).map_err(Error::internal);
-    found.into_iter().map(read).collect()
+    found.iter().map(decode_document).collect()
 }

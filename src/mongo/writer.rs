@@ -119,7 +119,7 @@ pub(super) async fn submit(
 /// The document after a write.
 pub(super) enum After {
     /// The write was sent by itself, and returned it.
-    Exact(Document, Sends),
+    Exact(RawDocumentBuf, Sends),
     /// It has to be read.
     Unread(Sends),
 }

@@ -213,7 +213,7 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         True,
     ),
     (
-        "an ad that is only explained, a hundred at once : product by key",
+        "an ad that is only chosen, of a hundred : product by key",
         _ratio("choose", MAIN, DOCGATE, BY_KEY),
         0.4,
         0.4,

@@ -43,7 +43,7 @@ async fn a_thing_is_picked_up_dropped_and_given() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_worn_is_not_dropped_given_sold_or_packed() {
+async fn what_is_worn_is_not_dropped_given_or_packed() {
     let gateway = Gateway::start().await;
     let World { hall, .. } = World::new(&gateway).await;
     let (ann, bob) = (born(&gateway, "ann", &hall).await, born(&gateway, "bob", &hall).await);

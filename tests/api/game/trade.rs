@@ -17,9 +17,15 @@ async fn a_thing_is_bought_and_sold() {
     let lot = json!({ "placeId": shop, "quantity": 5, "price": 12 });
     let lot = mint(&gateway, &potion, lot).await;
     let player = gateway.player("ann");
+    let hat = item(&gateway, "hat", json!({ "slots": ["HEAD"] })).await;
+    let hat = mint(&gateway, &hat, json!({ "characterId": ann })).await;
+    let worn = json!({ "characterId": ann, "thingId": hat });
+    assert_eq!(player.plays("equip", worn.clone()).await["__typename"], "Character");
 
     quiet(&gateway).await;
     let before = gateway.snapshot().await;
+    let refused = player.plays("sell", worn).await;
+    assert_eq!((&refused["code"], &refused["slot"]), (&json!("THING_WORN"), &json!("HEAD")));
     let free = json!({ "characterId": ann, "thingId": lot });
     let refused = player.plays("pickUp", free).await;
     assert_eq!((&refused["code"], &refused["price"]), (&json!("FOR_SALE"), &json!(12)));

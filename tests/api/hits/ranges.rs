@@ -203,9 +203,30 @@ async fn weeks_months_and_years_end_where_the_calendar_says() {
             "2024-03-01T00:00:00Z",
             "2023-02-28T23:59:59Z",
             "2023-03-01T00:00:00Z",
+            // The last second of a Sunday and the first of a Monday in New York, where the clocks were put forward on that
+            // Sunday.
+            "2021-03-15T03:59:59Z",
+            "2021-03-15T04:00:00Z",
         ],
     )
     .await;
+    let new_york = Some("America/New_York");
+    for (first, last, zone, total, buckets, expected) in [
+        // The days there are five hours behind, and five and a half ahead of those of UTC.
+        ("2020-12-21", "2021-01-10", new_york, 6, 3, [("2020-W52", 2), ("2020-W53", 4)]),
+        (
+            "2020-12-21",
+            "2021-01-10",
+            Some("Asia/Kolkata"),
+            6,
+            3,
+            [("2020-W53", 4), ("2021-W01", 2)],
+        ),
+        ("2021-03-08", "2021-03-21", new_york, 2, 2, [("2021-W10", 1), ("2021-W11", 1)]),
+    ] {
+        let (report, _) = read(&gateway, days(first, last), "WEEK", zone).await;
+        assert_eq!(report, shown(total, buckets, &expected), "{zone:?}");
+    }
     let week = [("2020-W52", 1), ("2020-W53", 4), ("2021-W01", 1)];
     for zone in [None, Some("Etc/UTC"), Some("Atlantic/Reykjavik")] {
         let (report, command) =

@@ -15,10 +15,11 @@ use serde_json::{Value, json};
 
 use super::{done, on, preconditions::assert_private};
 use crate::{
+    buying,
     comments::{LAYOUTS, discussed, posted},
     events, inbox,
     orders::fulfilment::{change, packed},
-    shop::{account, add, cart, placed, settled, stock, stocked},
+    shop::{account, add, cart, checkout, placed, settled, stock, stocked},
     social::{deliver, does, people, posted_with},
     support::{Gateway, direct::in_time, key, short_bounds},
     theater,
@@ -35,6 +36,10 @@ const COMMENT: &str =
 const VOTE: &str = "mutation($input: VotePollInput!) { votePoll(input: $input) { __typename } }";
 const CLAIM: &str =
     "mutation($input: ClaimIdentityInput!) { claimIdentity(input: $input) { __typename } }";
+const SAVE: &str =
+    "mutation($input: SaveAddressInput!) { saveAddress(input: $input) { __typename } }";
+const METADATA: &str =
+    "mutation($input: SetMetadataInput!) { setMetadata(input: $input) { __typename } }";
 const RECORD: &str =
     "mutation($input: RecordSessionsInput!) { recordSessions(input: $input) { __typename } }";
 
@@ -95,6 +100,29 @@ async fn shops(gateway: &Gateway, subject: &str) -> Vec<String> {
     orders
 }
 
+/// What else a shop may hold of a person: a saved address, the use of a voucher, and what merchants write of an order.
+async fn buys_more(gateway: &Gateway, subject: &str, order: &str) {
+    let (client, merchant) = (gateway.shopper(subject), gateway.merchant());
+    let address = json!({ "name": "N. N.", "street": "Street 1", "city": "City", "country": "DE" });
+    let saved = client.field(SAVE, json!({ "input": { "label": "home", "address": address } }));
+    assert_eq!(saved.await["__typename"], "AddressBook");
+    buying::created(gateway, "FREE", json!({ "percent": 100, "perCustomer": 1 })).await;
+    let id = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
+    buying::applied(&client, &id, "FREE").await;
+    let free = checkout(&client, &id, "none", "op").await;
+    assert_eq!(free["__typename"], "Order", "{free:#}");
+    let noted = change(&merchant, "noteOrder", order, json!({ "text": format!("{subject} rang") }));
+    assert_eq!(noted.await["__typename"], "Order");
+    let pair = json!({ "key": "who", "value": { "text": subject } });
+    let pairs = json!({ "input": { "ownerId": order, "set": [pair] } });
+    let set = merchant.field(METADATA, pairs).await;
+    assert_eq!(set["__typename"], "MetadataChange", "{set:#}");
+    settled(gateway).await;
+    for (collection, count) in [("addressBooks", 1), ("voucherCustomers", 1)] {
+        assert_eq!(gateway.stored(collection).await.len(), count, "{collection}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erased_person_is_nowhere_and_what_stays_adds_up() {
     let gateway = Gateway::with(short_bounds).await;
@@ -102,6 +130,7 @@ async fn an_erased_person_is_nowhere_and_what_stays_adds_up() {
     let orders = shops(&gateway, EVE).await;
     assert_eq!(stock(&gateway, "a").await, (44, 3, 3));
     let eve = gateway.shopper(EVE);
+    buys_more(&gateway, EVE, &orders[0]).await;
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         posted(&gateway.shopper("bob"), &on, "first", None).await;
@@ -151,6 +180,9 @@ async fn an_erased_person_is_nowhere_and_what_stays_adds_up() {
     assert_eq!(places_of(&gateway, EVE).await, []);
     assert_eq!(places_of(&gateway, "N. N.").await, [], "names on parcels");
     assert_eq!(places_of(&gateway, "evelyn").await, []);
+    assert!(gateway.stored("addressBooks").await.is_empty());
+    assert!(gateway.stored("voucherCustomers").await.is_empty());
+    assert_eq!(buying::used(&gateway, "FREE").await[3], 1, "the voucher still counts the use");
     assert!(gateway.stored("erasures").await.is_empty(), "nothing leads to the pseudonym");
 
     // The orders keep their sums, and are still of one customer. The cart's stock is back.
@@ -160,7 +192,7 @@ async fn an_erased_person_is_nowhere_and_what_stays_adds_up() {
     let totals: Vec<_> =
         totals.iter().map(|order| order.get_i64("total").expect("a sum")).collect();
     assert_eq!(totals.iter().sum::<i64>(), 300);
-    assert_eq!(stock(&gateway, "a").await, (47, 0, 3));
+    assert_eq!(stock(&gateway, "a").await, (46, 0, 4));
     let account = gateway.stored("accounts").await;
     let account = account
         .iter()

@@ -22,7 +22,7 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-/// The name by which `bson` requests the bytes of a document.
+/// The name by which `bson` requests the bytes of a document. It is private there.
 const WHOLE_DOCUMENT: &str = "$__private__bson_RawDocument";
 
 /// Decodes a document from its bytes.
@@ -34,7 +34,7 @@ pub(super) fn decode<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Er
     T::deserialize(Value::Stored(RawBsonRef::Document(document)))
 }
 
-/// A stored value, or a part of one.
+/// A stored value, or a part of one that is presented as a map; see [`Value::part`].
 #[derive(Debug, Clone, Copy)]
 enum Value<'de> {
     Stored(RawBsonRef<'de>),

@@ -93,7 +93,13 @@ async fn post_all(base: &Gateway, posts: &[(Fate, String)], way: Option<Cut>) ->
     };
     let calls: Vec<_> = posts.iter().map(post).collect();
     proxy.reached().await;
-    // Each comment is inserted by then, and its commit is queued.
+    let comments = base.raw("comments");
+    let inserted = async || {
+        let count = comments.estimated_document_count().await.expect("a count");
+        count >= u64::try_from(posts.len()).expect("few")
+    };
+    until("each comment is inserted", inserted).await;
+    // Then its commit is queued.
     tokio::time::sleep(Duration::from_secs(1)).await;
     join_all(posts.iter().map(|(fate, on)| befall(base, *fate, on))).await;
     match way {

@@ -102,6 +102,8 @@ async fn shops(gateway: &Gateway, subject: &str) -> Vec<String> {
 
 /// What else a shop may hold of a person: a saved address, the use of a voucher, and what merchants write of an order.
 async fn buys_more(gateway: &Gateway, subject: &str, order: &str) {
+    // As in `shops`.
+    let gateway = &gateway.patient_sibling().await;
     let (client, merchant) = (gateway.shopper(subject), gateway.merchant());
     let address = json!({ "name": "N. N.", "street": "Street 1", "city": "City", "country": "DE" });
     let saved = client.field(SAVE, json!({ "input": { "label": "home", "address": address } }));

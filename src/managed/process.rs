@@ -213,10 +213,13 @@ impl Mongod {
             command.args(["--setParameter", "notablescan=1"]);
             // On a busy machine every other operation would be logged as a slow one.
             command.args(["--slowms", "60000"]);
-            // Each test has a database of its own, and each collection and index a file. Idle files are
-            // closed before there are too many.
-            let closing = "file_manager=(close_idle_time=20,close_scan_interval=5)";
-            command.args(["--wiredTigerEngineConfigString", closing]);
+            // Each test has a database of its own, and each collection and index a file. Idle files are closed before there
+            // are too many. To evict a small share of the cache, threads go through the list of all files again and again.
+            let files = "file_manager=(close_idle_time=300,close_scan_interval=30)";
+            let evicted = "eviction_dirty_target=60,eviction_dirty_trigger=80";
+            let updates = "eviction_updates_target=60,eviction_updates_trigger=80";
+            let storage = [files, evicted, updates].join(",");
+            command.args(["--wiredTigerEngineConfigString", &storage]);
         } else {
             command.args(["--wiredTigerCacheSizeGB", "0.5"]);
         }

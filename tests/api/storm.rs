@@ -37,7 +37,8 @@ impl Process {
 
 fn command(gateway: &Gateway, port: u16) -> Command {
     let config = gateway.app.config();
-    let uri = format!("mongodb://127.0.0.1:{}/?directConnection=true", mongod_port());
+    let mongod = mongod_port(&config.database);
+    let uri = format!("mongodb://127.0.0.1:{mongod}/?directConnection=true");
     let mut command = Command::new(env!("CARGO_BIN_EXE_docgate"));
     command
         .env("DOCGATE_LISTEN", format!("127.0.0.1:{port}"))

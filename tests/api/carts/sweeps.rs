@@ -207,7 +207,7 @@ fn removing_closed(config: &mut docgate::config::Config) {
 async fn a_sweep_survives_a_cut_at_every_command() {
     let base = Gateway::start().await;
     let name = base.database.name();
-    let gateway = Gateway::over(mongod_port(), true, name, removing_closed).await;
+    let gateway = Gateway::over(mongod_port(name), true, name, removing_closed).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| ["carts", "inventory"].contains(&seen.collection.as_str()));
 

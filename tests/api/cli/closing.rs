@@ -18,8 +18,8 @@ struct Tap {
 }
 
 impl Tap {
-    fn start() -> Self {
-        let (port, heard) = (mongod_port(), Arc::new(Mutex::new(Vec::new())));
+    fn start(database: &str) -> Self {
+        let (port, heard) = (mongod_port(database), Arc::new(Mutex::new(Vec::new())));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let kept = Arc::clone(&heard);
@@ -70,12 +70,12 @@ async fn every_command_closes_its_client() {
         &["check"],
         &["migrate"],
     ] {
-        let tap = Tap::start();
+        let tap = Tap::start(&name);
         let (code, _, said) = done(tap.on(&name, arguments));
         assert_eq!((code, said.as_str()), (0, ""), "{arguments:?}");
         assert!(tap.heard_the_end(), "{arguments:?}");
     }
-    let tap = Tap::start();
+    let tap = Tap::start(&name);
     let running = Running::start(tap.on(&name, &["serve"]));
     running.address("serving on http://");
     running.signal("TERM");

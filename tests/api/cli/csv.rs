@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 use mongodb::bson::{Document, doc};
 use serde_json::Value;
 
-use super::{database, done, on};
+use super::{database, done, on_shop};
 use crate::support::fresh_name;
 
 /// A database with its indexes and a category, and a folder for files.
@@ -21,7 +21,7 @@ struct Shop {
 impl Shop {
     fn new() -> Self {
         let shop = Self { folder: tempfile::tempdir().expect("a folder"), name: fresh_name() };
-        assert_eq!(done(on(&shop.name, &["indexes", "apply"])).0, 0);
+        assert_eq!(done(on_shop(&shop.name, &["indexes", "apply"])).0, 0);
         let tree = shop.file("tree.jsonl", r#"{"path": "/music", "names": {"en": "Music"}}"#);
         assert_eq!(shop.run(&["import", "categories", &tree]).0, 0);
         shop
@@ -38,7 +38,7 @@ impl Shop {
     }
 
     fn run(&self, arguments: &[&str]) -> (i32, String, String) {
-        done(on(&self.name, arguments))
+        done(on_shop(&self.name, arguments))
     }
 
     fn import(&self, what: &str, file: &str, more: &[&str]) -> (i32, String, String) {

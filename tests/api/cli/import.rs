@@ -12,7 +12,7 @@ use flate2::{Compression, write::GzEncoder};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{Running, database, done, on};
+use super::{Running, database, done, on_shop};
 use crate::support::fresh_name;
 
 /// A folder for files, and a database with its indexes and two categories.
@@ -24,7 +24,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let place = Self { folder: tempfile::tempdir().expect("a folder"), name: fresh_name() };
-        assert_eq!(done(on(&place.name, &["indexes", "apply"])).0, 0);
+        assert_eq!(done(on_shop(&place.name, &["indexes", "apply"])).0, 0);
         let tree = place.file(
             "tree.jsonl",
             concat!(
@@ -53,7 +53,7 @@ impl Place {
         let file = file.display().to_string();
         let mut arguments = vec!["import", kind, &file];
         arguments.extend_from_slice(more);
-        on(&self.name, &arguments)
+        on_shop(&self.name, &arguments)
     }
 
     async fn products(&self) -> u64 {
@@ -62,7 +62,7 @@ impl Place {
     }
 
     async fn is_sound(&self) -> bool {
-        let (code, out, _) = done(on(&self.name, &["check"]));
+        let (code, out, _) = done(on_shop(&self.name, &["check"]));
         assert_eq!(code, 0, "{out}");
         true
     }
@@ -140,7 +140,9 @@ async fn a_dry_run_checks_every_line_and_changes_nothing() {
         assert_eq!(found.expect("a count"), expected, "{collection}");
     }
     let file = place.file("world.jsonl", b"{}");
-    let (code, _, said) = place.import("world", &file, &["--dry-run"]);
+    let world =
+        super::on(&place.name, &["import", "world", &file.display().to_string(), "--dry-run"]);
+    let (code, _, said) = done(world);
     assert!(code == 2 && said.contains("isn't possible"), "{said}");
     assert_eq!(place.import("people", &file, &["--dry-run", "--resume"]).0, 2);
 }

@@ -6,7 +6,7 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, hash_map::Entry},
     mem,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     thread,
@@ -84,7 +84,7 @@ pub fn assert_prepared(database: &str, used: &HashSet<String>) {
     }
 }
 
-/// The name of a database that is as new, on the mongod that all tests share. It belongs to the calling test
+/// The name of a database that is as new, on a mongod that tests share. It belongs to the calling test
 /// until that ends.
 pub fn borrow() -> String {
     let free = state().free.get_mut(&rooms()).and_then(Vec::pop);
@@ -154,12 +154,16 @@ fn returned() -> &'static UnboundedSender<(Instant, String)> {
 }
 
 async fn renew_all(mut returned: UnboundedReceiver<(Instant, String)>) {
-    let uri = format!("mongodb://127.0.0.1:{}/?directConnection=true", mongod_port());
-    let client = Client::with_uri_str(uri).await.expect("a client");
+    let mut clients = HashMap::new();
     while let Some((at, name)) = returned.recv().await {
         tokio::time::sleep_until((at + AFTERGLOW).into()).await;
-        let database = client.database(&name);
-        let rooms = state().built.get(&(mongod_port(), name.clone())).cloned();
+        let port = mongod_port(&name);
+        if let Entry::Vacant(vacant) = clients.entry(port) {
+            let uri = format!("mongodb://127.0.0.1:{port}/?directConnection=true");
+            vacant.insert(Client::with_uri_str(uri).await.expect("a client"));
+        }
+        let database = clients[&port].database(&name);
+        let rooms = state().built.get(&(port, name.clone())).cloned();
         let Some(rooms) = rooms else { continue };
         if renewed(&database, &rooms).await.unwrap_or(false) {
             state().free.entry(rooms).or_default().push(name);

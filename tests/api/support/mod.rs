@@ -58,11 +58,15 @@ use routes::Routes;
 /// Key of the tokens in tests.
 pub const TOKEN_SECRET: &str = "tests: thirty-two bytes at the very least";
 
-/// The mongod that the tests of this binary share: started once, gone with the process whatever
-/// ends it.
-pub fn mongod_port() -> u16 {
-    static PORT: OnceLock<u16> = OnceLock::new();
-    *PORT.get_or_init(|| {
+/// Number of mongods that the tests of this binary share. One that closes a file, or looks for pages to evict, goes
+/// through the list of its open files, so that several with a part of them each need less time than one with all.
+const SHARED_MONGODS: usize = 4;
+
+/// The port of the shared mongod on which this database is. It is started by its first database, and gone with the
+/// process whatever ends it.
+pub fn mongod_port(database: &str) -> u16 {
+    static PORTS: [OnceLock<u16>; SHARED_MONGODS] = [const { OnceLock::new() }; SHARED_MONGODS];
+    *PORTS[shared_mongod(database)].get_or_init(|| {
         let (send, receive) = mpsc::channel();
         // A thread of its own: the runtime of the first test ends before the last test does.
         std::thread::spawn(move || {
@@ -76,6 +80,12 @@ pub fn mongod_port() -> u16 {
         });
         receive.recv().expect("the managed mongod starts")
     })
+}
+
+/// Which of the shared mongods has this database, by the last number in its name: see [`fresh_name`].
+fn shared_mongod(database: &str) -> usize {
+    let number = database.rsplit('_').find_map(|part| part.parse::<usize>().ok());
+    number.map_or(0, |number| number % SHARED_MONGODS)
 }
 
 /// Lets a majority acknowledge writes before they are in the journal. Nothing kills this mongod, and its journal took
@@ -185,25 +195,27 @@ impl Gateway {
 
     /// A gateway with some settings changed.
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        Self::over(mongod_port(), false, &databases::borrow(), change).await
+        let database = databases::borrow();
+        Self::over(mongod_port(&database), false, &database, change).await
     }
 
     /// A gateway whose way to MongoDB can be cut.
     pub async fn behind_proxy(change: impl FnOnce(&mut Config)) -> Self {
-        Self::over(mongod_port(), true, &databases::borrow(), change).await
+        let database = databases::borrow();
+        Self::over(mongod_port(&database), true, &database, change).await
     }
 
     /// A second gateway on the same database, as after a crash of the first.
     pub async fn sibling(&self) -> Self {
         let (config, own) = (self.app.config().clone(), self.database.clone());
-        Self::start_over(mongod_port(), false, own, self.http.clone(), config).await
+        Self::start_over(mongod_port(own.name()), false, own, self.http.clone(), config).await
     }
 
     /// A second gateway on the same database, with some settings changed.
     pub async fn sibling_with(&self, change: impl FnOnce(&mut Config)) -> Self {
         let (mut config, own) = (self.app.config().clone(), self.database.clone());
         change(&mut config);
-        Self::start_over(mongod_port(), false, own, self.http.clone(), config).await
+        Self::start_over(mongod_port(own.name()), false, own, self.http.clone(), config).await
     }
 
     /// A second gateway on the same database that gives up on nothing soon, however busy the machine is. Its sweeps are
@@ -221,7 +233,7 @@ impl Gateway {
     /// A second gateway on the same database, whose way to MongoDB can be cut.
     pub async fn sibling_behind_proxy(&self) -> Self {
         let (config, own) = (self.app.config().clone(), self.database.clone());
-        Self::start_over(mongod_port(), true, own, self.http.clone(), config).await
+        Self::start_over(mongod_port(own.name()), true, own, self.http.clone(), config).await
     }
 
     /// A gateway over the mongod on `port`.
@@ -269,7 +281,7 @@ impl Gateway {
         let proxy = if with_proxy { Some(Proxy::start(&direct.to_string()).await) } else { None };
         let target = proxy.as_ref().map_or(direct, Proxy::address);
         // A server that is cut off, or killed by its test, is looked for again soon.
-        let is_cut = with_proxy || port != mongod_port();
+        let is_cut = with_proxy || port != mongod_port(own.name());
         let monitoring =
             if is_cut { "&heartbeatFrequencyMS=500&serverMonitoringMode=poll" } else { "" };
         let options = "directConnection=true&serverSelectionTimeoutMS=3000";
@@ -472,7 +484,7 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// A name that no other test has.
+/// A name that no other test has. It ends with a number.
 pub fn fresh_name() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! The way of docgate's processes to the tests' mongod. What they send passes unchanged. A command that a router of a
+//! The way of docgate's processes to the tests' mongods. What they send passes unchanged. A command that a router of a
 //! sharded cluster would refuse fails the test that has started the process.
 //!
 //! What a router would send to all shards is fine here: an export reads whole collections.
@@ -8,7 +8,7 @@ use std::{
     io::{self, Read, Write},
     net::{Ipv4Addr, Shutdown, TcpListener, TcpStream},
     process::Command,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Mutex, PoisonError},
     thread,
 };
 
@@ -26,11 +26,12 @@ const MESSAGE_BYTES: usize = 48_000_000;
 /// What was wrong with commands, by database.
 static REFUSED: Mutex<BTreeMap<String, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
-/// The port from which commands pass to the mongod.
-pub fn recorded_port() -> u16 {
-    static PORT: OnceLock<u16> = OnceLock::new();
-    *PORT.get_or_init(|| {
-        let mongod = mongod_port();
+/// The port from which commands pass to the mongod of this database.
+pub fn recorded_port(database: &str) -> u16 {
+    static PORTS: Mutex<BTreeMap<u16, u16>> = Mutex::new(BTreeMap::new());
+    let mongod = mongod_port(database);
+    let mut ports = PORTS.lock().unwrap_or_else(PoisonError::into_inner);
+    *ports.entry(mongod).or_insert_with(|| {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
         thread::spawn(move || {

@@ -4,7 +4,9 @@ use std::{fs, path::Path};
 
 use mongodb::bson::{Document, doc};
 
-use super::{Drill, Running, contents, database, finished, fresh_name, with_few_rooms};
+use super::{
+    Drill, Running, contents, database, finished, fresh_name, time_passes, with_few_rooms,
+};
 use crate::support::{FailPoint, until};
 
 /// A database with some documents in collections of its own.
@@ -128,6 +130,7 @@ async fn only_an_empty_database_and_an_empty_folder_are_written_to() {
 async fn a_restore_that_was_cut_is_continued_with_the_same_export_only() {
     let (drill, own, target) = (Drill::new(), filled(40_000).await, fresh_name());
     assert_eq!(drill.export(&own, "whole", "gzip").await.0, 0);
+    time_passes(&own).await;
     assert_eq!(drill.export(&own, "again", "gzip").await.0, 0);
     let restored = database(&target).await;
     // Its 40 inserts, of which four run at once, take so long that the signal comes before the last one, also on a busy

@@ -110,6 +110,12 @@ async fn shapes(database: &Database) -> BTreeMap<String, (Document, Vec<String>)
     all
 }
 
+/// Lets the next export of a database be one of a later moment: while nobody writes to a server, all are of the same one.
+async fn time_passes(database: &str) {
+    let elsewhere = self::database(database).await.client().database("elsewhere");
+    elsewhere.collection("writes").insert_one(doc! {}).await.expect("inserted");
+}
+
 /// A document with a value of most types.
 fn of_types() -> Document {
     doc! {

@@ -7,7 +7,9 @@ use mongodb::{
     bson::{Document, doc},
 };
 
-use super::{Drill, Running, contents, database, finished, fresh_name, with_few_rooms};
+use super::{
+    Drill, Running, contents, database, finished, fresh_name, time_passes, with_few_rooms,
+};
 use crate::support::{FailPoint, until};
 
 /// A database with the versions in force, and some documents in a collection of its own.
@@ -31,6 +33,7 @@ async fn documents(database: &Database) -> BTreeMap<String, Vec<String>> {
 async fn a_second_restore_is_refused_while_the_first_one_runs() {
     let (drill, own, target) = (Drill::new(), filled(20_000).await, fresh_name());
     assert_eq!(drill.export(&own, "whole", "none").await.0, 0);
+    time_passes(&own).await;
     assert_eq!(drill.export(&own, "again", "none").await.0, 0);
     let restored = database(&target).await;
     let slow = doc! {

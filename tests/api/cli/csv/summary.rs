@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{database, done},
-    Shop, on,
+    Shop, on_shop,
 };
 use crate::support::FailPoint;
 
@@ -162,7 +162,7 @@ async fn a_command_that_is_meant_otherwise_says_how() {
         assert_eq!(shop.import("products", &file, &["--separator", separator]).0, 2);
     }
     // `-` is stdout.
-    let mut command = on(&shop.name, &["export", "csv", "people", "-"]);
+    let mut command = on_shop(&shop.name, &["export", "csv", "people", "-"]);
     command.current_dir(shop.folder.path());
     let (code, out, said) = done(command);
     assert_eq!((code, out.as_str()), (0, "key,id,name,street,city,country\n"), "{said}");

@@ -1,5 +1,7 @@
 //! Batches in which each write has another fate: the one that it has by itself.
 
+use std::collections::BTreeSet;
+
 use docgate::{
     error::Error,
     flow::{Attempt, Change, Verdict},
@@ -14,10 +16,10 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde::{Deserialize, Serialize};
 
-use super::{Tally, behind, count, take, with_tallies};
+use super::{Tally, behind, take};
 use crate::{
     metrics::Samples,
-    support::{Gateway, now_seconds, proxy::Cut},
+    support::{Gateway, fresh_name, now_seconds, proxy::Cut, start_mongod},
 };
 
 /// The ways in which a command is cut, and `None`.
@@ -62,15 +64,13 @@ impl Told {
     }
 }
 
-/// Number of kinds of guards.
-const GUARDS: usize = 10;
-/// Number of those that a shared command can carry.
-const SHARED_GUARDS: usize = 9;
+/// Number of kinds of guards. A shared command can carry all of them.
+const GUARDS: usize = 9;
 
-/// A guard of one of these kinds, of a document whose count is `count`, and whether it holds.
-fn guard(random: &mut StdRng, kinds: usize, count: i64) -> (Document, bool) {
+/// A guard of a document whose count is `count`, and whether it holds.
+fn guard(random: &mut StdRng, count: i64) -> (Document, bool) {
     let other = random.random_range(0..4_i64);
-    match random.random_range(0..kinds) {
+    match random.random_range(0..GUARDS) {
         0 => (doc! { "count": other }, count == other),
         1 => (doc! { "count": { "$gte": other } }, count >= other),
         2 => (doc! { "$expr": { "$lt": ["$count", other] } }, count < other),
@@ -82,8 +82,7 @@ fn guard(random: &mut StdRng, kinds: usize, count: i64) -> (Document, bool) {
         ),
         6 => (doc! { "$or": [{ "count": other }, { "marks": "none" }] }, count == other),
         7 => (doc! { "marks": { "$ne": "first" } }, false),
-        8 => (doc! { "marks.0": "first", "marks": { "$size": 1 } }, true),
-        _ => (doc! { "$or": [{ "$expr": { "$eq": ["$count", other] } }] }, count == other),
+        _ => (doc! { "marks.0": "first", "marks": { "$size": 1 } }, true),
     }
 }
 
@@ -92,23 +91,17 @@ fn in_hours(hours: i64) -> DateTime {
     DateTime::from_millis(now + hours * 3_600_000)
 }
 
-/// A statement for the document, which has this count or is missing, what its caller is told, and the count that it
-/// sets. `guards` is the number of kinds of guards.
-fn statement(
-    random: &mut StdRng,
-    guards: usize,
-    id: &str,
-    count: Option<i64>,
-) -> (Document, Document, Told, i64) {
+/// A statement for the document, which has this count, what its caller is told, and the count that it sets.
+fn statement(random: &mut StdRng, id: &str, count: i64) -> (Document, Document, Told, i64) {
     let mut filter = doc! { "_id": id };
-    let mut holds = count.is_some();
+    let mut holds = true;
     for _ in 0..random.random_range(0..3) {
-        let (guard, this_holds) = guard(random, guards, count.unwrap_or(0));
+        let (guard, this_holds) = guard(random, count);
         filter = both(filter, guard);
         holds &= this_holds;
     }
     let more = random.random_range(1..100_i64);
-    let to = count.unwrap_or(0) + more;
+    let to = count + more;
     let (set, is_possible): (Bson, bool) = match random.random_range(0..5) {
         // On a new document both fail, and so does the last one on a stored document.
         0 => (
@@ -133,34 +126,6 @@ async fn shared(gateway: &Gateway) -> (f64, f64) {
     let of =
         |of: &str| samples.get(&format!("docgate_write_statements_{of}{{collection=\"tallies\"}}"));
     (of("sum"), of("count"))
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_statements_in_batches_have_the_outcomes_that_they_have_alone() {
-    let gateway = Gateway::start().await;
-    let mut random = StdRng::seed_from_u64(20);
-    for round in 0..50 {
-        let prefix = format!("{round}-");
-        let counts: Vec<i64> = (0..180).map(|_| random.random_range(0..4)).collect();
-        let tallies = with_tallies(&gateway, &prefix, &counts).await;
-        let calls = (0..200).map(|number| {
-            // The last twenty documents don't exist.
-            let id = format!("{prefix}{number}");
-            let found = counts.get(number).copied();
-            let (filter, set, told, to) = statement(&mut random, GUARDS, &id, found);
-            let write = tallies.set(filter.clone(), set.clone());
-            let said = tokio::spawn(write.done());
-            async move { (id, found, (filter, set), told, to, said.await.expect("an outcome")) }
-        });
-        for (id, found, sent, expected, to, outcome) in join_all(calls).await {
-            assert_eq!(Told::of(&outcome), expected, "{sent:?} on {found:?}: {outcome:?}");
-            let now = if expected == Told::Applied { Some(to) } else { found };
-            assert_eq!(count(&tallies, &id).await, now, "{sent:?}");
-        }
-    }
-    let (statements, commands) = shared(&gateway).await;
-    assert!(statements > 5_000.0, "{statements} statements shared a command");
-    assert!(statements / commands > 10.0, "in {commands} commands");
 }
 
 /// The mark that a write leaves on its document, and by which a repeat is refused.
@@ -333,7 +298,7 @@ fn cases(many: usize) -> Vec<Case> {
     while cases.len() < many {
         let id = format!("random-{}", cases.len());
         let found = random.random_range(0..4_i64);
-        let (filter, mut set, told, to) = statement(&mut random, SHARED_GUARDS, &id, Some(found));
+        let (filter, mut set, told, to) = statement(&mut random, &id, found);
         set.insert("marks", append("$marks", vec![literal(MARK)]));
         let filter = both(filter, doc! { "marks": { "$ne": MARK } });
         let is_recognised = cases.len().is_multiple_of(2);
@@ -344,6 +309,24 @@ fn cases(many: usize) -> Vec<Case> {
         cases.push(Case { id, before, write, told, again, to, is_marked: true });
     }
     cases
+}
+
+/// Each caller repeats. Asserts that then everything is done once.
+async fn assert_done_once(
+    gateway: &Gateway,
+    cases: &[Case],
+    was_applied: impl Fn(&Case) -> bool,
+    way: Option<Cut>,
+) {
+    let (tallies, attempt) = (gateway.app.collection::<Tally>(), gateway.begin().await);
+    let calls: Vec<_> = cases.iter().map(|case| case.call(&tallies, attempt)).collect();
+    for (case, (told, _)) in cases.iter().zip(join_all(calls).await) {
+        let expected = if was_applied(case) { case.again } else { case.told };
+        assert_eq!(told, expected, "{way:?} {} again", case.id);
+        let after = if case.told == Told::Applied { case.after() } else { case.before.clone() };
+        let now = tallies.get(&case.id).await.expect("read");
+        assert_eq!(now, after, "{way:?} {} again", case.id);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -391,17 +374,7 @@ async fn a_batch_that_is_cut_harms_nothing() {
             }
         }
 
-        // Each caller repeats: everything is done once.
-        let attempt = gateway.begin().await;
-        let calls: Vec<_> = cases.iter().map(|case| case.call(&tallies, attempt)).collect();
-        for (case, (told, _)) in cases.iter().zip(join_all(calls).await) {
-            let (_, was_applied) = case.expected(way);
-            let expected = if was_applied { case.again } else { case.told };
-            assert_eq!(told, expected, "{way:?} {} again", case.id);
-            let after = if case.told == Told::Applied { case.after() } else { case.before.clone() };
-            let now = tallies.get(&case.id).await.expect("read");
-            assert_eq!(now, after, "{way:?} {} again", case.id);
-        }
+        assert_done_once(&gateway, &cases, |case| case.expected(way).1, way).await;
         let again = ["x", "y", "z"].map(|mark| take(&tallies, "hot", mark).done());
         for outcome in join_all(again).await {
             assert!(!matches!(outcome, Outcome::Unknown(_)), "{way:?} {outcome:?}");
@@ -409,6 +382,48 @@ async fn a_batch_that_is_cut_harms_nothing() {
         let hot = tallies.get("hot").await.expect("read").expect("there");
         assert_eq!((hot.count, hot.marks.len()), (0, 3), "{way:?} {hot:?}");
     }
+}
+
+/// Statements of the batch that MongoDB carries out before the command's time is over.
+const IN_TIME: i64 = 25;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_is_applied_in_part_harms_nothing() {
+    // Nobody else's commands may be counted.
+    let mongod = start_mongod().await;
+    let gateway = Gateway::over(mongod.port(), true, &fresh_name(), |_| {}).await;
+    let tallies = gateway.app.collection::<Tally>();
+    let cases = cases(47);
+    let stored = cases.iter().filter_map(|case| case.before.clone()).collect();
+    assert!(tallies.insert_many(stored).await.expect("inserted").is_empty());
+
+    // The two commands ahead have a statement each. From then on no statement goes on, also when it is sent again.
+    let admin = gateway.database.client().database("admin");
+    let point = |mode: Bson| {
+        let data = doc! { "shouldCheckForInterrupt": true };
+        doc! { "configureFailPoint": "hangDuringBatchUpdate", "mode": mode, "data": data }
+    };
+    admin.run_command(point(doc! { "skip": 2 + IN_TIME }.into())).await.expect("it is on");
+    let attempt = gateway.begin().await;
+    let calls: Vec<_> = cases.iter().map(|case| case.call(&tallies, attempt)).collect();
+    let ahead = ["ahead-0", "ahead-1"].map(|id| take(&tallies, id, "ahead").done());
+    let outcomes = behind(&gateway, "update", ahead, calls, None).await;
+    admin.run_command(point("off".into())).await.expect("it is off");
+
+    let mut applied = BTreeSet::new();
+    for (case, (told, _)) in cases.iter().zip(&outcomes) {
+        let now = tallies.get(&case.id).await.expect("read");
+        let is_applied = case.told == Told::Applied && now == case.after();
+        assert!(is_applied || now == case.before, "{}: {now:?}", case.id);
+        assert!(*told != Told::Applied || is_applied || case.finds_mark(false), "{}", case.id);
+        assert!([Told::Applied, Told::Open].contains(told), "{}: {told:?}", case.id);
+        if is_applied {
+            applied.insert(case.id.clone());
+        }
+    }
+    let all = cases.iter().filter(|case| case.told == Told::Applied).count();
+    assert!(!applied.is_empty() && applied.len() < all, "{} of {all}", applied.len());
+    assert_done_once(&gateway, &cases, |case| applied.contains(&case.id), None).await;
 }
 
 /// A tally whose id may be of a type that MongoDB doesn't accept.

@@ -84,7 +84,8 @@ async fn eight_products_count_every_comment() {
     let gateway = Gateway::with(|config| {
         few_rooms(config);
         // So many at once take longer on a busy machine.
-        config.flow_run_millis = 10_000;
+        config.flow_run_millis = 60_000;
+        config.flow_command_millis = 20_000;
     })
     .await;
     let mut products = Vec::new();

@@ -30,7 +30,7 @@ async fn a_thing_that_returns_before_its_leaving_is_finished_stays_one() {
         async move { player.tries("drop", input).await }
     });
     proxy.reached().await;
-    let sibling = gateway.sibling().await;
+    let sibling = gateway.patient_sibling().await;
     let is_there = async || scene.things(&sibling, &scene.hall).await == ["stone"];
     until("the stone is in the hall", is_there).await;
     let player = sibling.player(&scene.player);
@@ -67,7 +67,7 @@ async fn a_key_is_remembered_as_long_as_its_move() {
         "idempotencyKey": "cut" });
     gateway.player(&scene.player).tries("giveGold", gift.clone()).await;
     proxy.heal();
-    let sibling = gateway.sibling().await;
+    let sibling = gateway.patient_sibling().await;
     sibling.sweep().await;
     let player = sibling.player(&scene.player);
     for _ in 0..2 {
@@ -126,7 +126,7 @@ async fn a_stack_in_a_container_is_whole_again_after_a_cut() {
         "quantity": 4, "idempotencyKey": "cut" });
     player.tries("giveItem", gift.clone()).await;
     proxy.heal();
-    let sibling = gateway.sibling().await;
+    let sibling = gateway.patient_sibling().await;
     sibling.sweep().await;
     sibling.assert_sound().await;
     let player = sibling.player(&scene.player);
@@ -158,7 +158,7 @@ async fn a_birth_whose_command_arrives_late_happens_once() {
         });
         proxy.reached().await;
         proxy.heal();
-        let sibling = gateway.sibling().await;
+        let sibling = gateway.patient_sibling().await;
         let player = sibling.player("ann");
         player.tries("createCharacter", input.clone()).await;
         sibling.sweep().await;

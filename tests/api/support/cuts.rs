@@ -253,9 +253,9 @@ pub async fn overtaken_everywhere<S>(
     base.sweep().await;
     base.assert_sound().await;
     for ((subject, ..), seen) in overtaken.iter().zip(&commands) {
-        judge(&base, subject, &format!("held back: {seen:?}")).await;
+        judge(&patient, subject, &format!("held back: {seen:?}")).await;
     }
-    settled(&base).await;
+    settled(&patient).await;
     base.sweep().await;
     base.assert_sound().await;
 }

@@ -84,3 +84,12 @@ export class Page {
     return this.browser.close();
   }
 }
+
+/** Waits until the locator's element shows the text. */
+export async function waitForText(locator, text) {
+  try {
+    await locator.filter({ hasText: text }).waitFor();
+  } catch (error) {
+    throw new Error(`${error.message}\nIt shows: ${await locator.innerText()}`);
+  }
+}

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { Page } from "../kit/browser.mjs";
+import { Page, waitForText } from "../kit/browser.mjs";
 import { Examples, examplesTrip } from "../kit/examples_trip.mjs";
 import { pageTrip } from "../kit/page_trip.mjs";
 import { PHONE, fitsItsWidth, showPart } from "../kit/phone.mjs";
@@ -24,7 +24,7 @@ export async function run(checks) {
     },
     run: () => page.click("#run"),
     stop: () => page.click("#run"),
-    shows: (text) => page.locator("#response").filter({ hasText: text }).waitFor(),
+    shows: (text) => waitForText(page.locator("#response"), text),
   });
   await checks.check("a syntax error is marked in the operation's text", () => syntaxErrors(own));
   await own.close();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { CannotRun } from "../kit/checks.mjs";
-import { Page } from "../kit/browser.mjs";
+import { Page, waitForText } from "../kit/browser.mjs";
 import { pageTrip } from "../kit/page_trip.mjs";
 import { PHONE, fitsItsWidth, showPart } from "../kit/phone.mjs";
 import { OwnGateway, world } from "../kit/world.mjs";
@@ -53,10 +53,7 @@ const isOpen = (page, name) =>
 
 /** Monaco writes spaces as no-break spaces. */
 const shows = (page, text) =>
-  page
-    .locator(RESPONSE)
-    .filter({ hasText: new RegExp(escaped(text).replaceAll(" ", "\\s*")) })
-    .waitFor();
+  waitForText(page.locator(RESPONSE), new RegExp(escaped(text).replaceAll(" ", "\\s*")));
 
 /** Chooses an example, which opens in a tab of its own. */
 async function choose(page, title, name) {

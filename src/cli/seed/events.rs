@@ -15,8 +15,9 @@ use crate::{
     graphql::requester::Role,
 };
 
-/// Number of events, and of those in one call.
-const EVENTS: usize = 20_000;
+/// The fewest and the most calls with events. A shop has one for each hundred products.
+const CALLS: (usize, usize) = (2, 20);
+/// Number of events in one call.
 const AT_ONCE: usize = 1_000;
 /// Time over which they are spread, in milliseconds.
 const SPAN: i64 = 91 * DAY;
@@ -53,13 +54,19 @@ const REFERRERS: [&str; 3] =
 const LOG: &str = "mutation($input: LogEventsInput!) { logEvents(input: $input) {
     __typename ... on UserError { code message } } }";
 
-/// Logs the requests of three months.
-pub(super) async fn log(app: &App, client: &DemoClient, steps: &Steps) -> Result<(), Failure> {
+/// Logs the requests of three months to a shop with `count` products.
+pub(super) async fn log(
+    app: &App,
+    client: &DemoClient,
+    count: usize,
+    steps: &Steps,
+) -> Result<(), Failure> {
     let service = someone("sites", &[Role::Service]);
     let mut random = Random::new(47);
     let now = now(app);
-    let bar = steps.begin("requests", EVENTS);
-    for call in 0..EVENTS / AT_ONCE {
+    let calls = count.div_ceil(100).clamp(CALLS.0, CALLS.1);
+    let bar = steps.begin("requests", calls * AT_ONCE);
+    for call in 0..calls {
         let mut event = |_| {
             let at = moment(&mut random, now);
             request(&mut random, at)
@@ -132,7 +139,7 @@ mod tests {
     fn requests_are_of_four_sites_and_three_months() {
         let (mut random, now) = (Random::new(47), 20_000 * DAY);
         let (mut sites, mut first) = (HashSet::new(), now);
-        for _ in 0..EVENTS {
+        for _ in 0..20_000 {
             let at = moment(&mut random, now);
             sites.insert(request(&mut random, at)["site"].to_string());
             assert!(at <= now);

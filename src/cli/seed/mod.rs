@@ -90,7 +90,7 @@ pub(super) async fn fill(
     jobs::create(&app, &client, &steps).await?;
     hits::create(&app, &steps).await?;
     traffic::create(&app, &client, &steps).await?;
-    events::log(&app, &client, &steps).await?;
+    events::log(&app, &client, count, &steps).await?;
     ads::create(&app, &client, &steps).await?;
     world::create(&app, count, &covers, &steps).await?;
     let shoppers = shoppers::create(&client, 40, &steps).await?;

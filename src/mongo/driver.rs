@@ -235,7 +235,7 @@ pub(super) fn decode<T: DeserializeOwned>(raw: &RawDocumentBuf) -> Result<T, Err
 }
 
 /// Decodes a document that a command returned.
-pub(super) fn decode_document<T: DeserializeOwned>(document: &Document) -> Result<T, Error> {
+pub(crate) fn decode_document<T: DeserializeOwned>(document: &Document) -> Result<T, Error> {
     decode(&encode(document)?)
 }
 

@@ -179,8 +179,7 @@ pub(super) async fn by_day_and_page(
             doc! { "$sort": { "_id": 1 } },
         ],
     );
-    let typed = |one| mongodb::bson::deserialize_from_document(one).map_err(Error::internal);
-    found.await?.into_iter().map(typed).collect()
+    found.await?.iter().map(decode_document).collect()
 }
 
 /// Removes calls that needn't be remembered any more.

@@ -1,7 +1,5 @@
 //! Every MongoDB call of facets.
 
-use mongodb::bson::deserialize_from_document;
-
 use super::documents::{CountedProduct, Counts, FacetsDocument};
 use crate::{
     domains::counted::{self, Marked},
@@ -76,8 +74,7 @@ pub(super) async fn count(app: &App, path: &str) -> Result<Counts> {
     };
     let within = doc! { "$match": { "categories.within": path } };
     let found = products.aggregate(vec![within, doc! { "$facet": facets }, shown]).await?;
-    let Some(counts) = found.into_iter().next() else { return Ok(Counts::default()) };
-    deserialize_from_document(counts).map_err(Error::internal)
+    found.first().map_or_else(|| Ok(Counts::default()), decode_document)
 }
 
 /// Stages: the values of an array's elements, each once for a product, as `_id.value`.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use mongodb::bson::deserialize_from_document;
-
 use super::{
     super::documents::{OrderDocument, OrderLine, OrderState},
     documents::{CountedOrder, Other, TogetherDocument},
@@ -90,8 +88,7 @@ pub(super) async fn count(app: &App, product: &str) -> Result<Option<Vec<Other>>
     if found.is_empty() {
         return Ok(None);
     }
-    let other = |other| deserialize_from_document(other).map_err(Error::internal);
-    let mut others: Vec<Other> = found.into_iter().map(other).collect::<Result<_>>()?;
+    let mut others: Vec<Other> = found.iter().map(decode_document).collect::<Result<_>>()?;
     others.retain(|other| other.sku != product);
     // With many others in as many orders, the product itself isn't among these.
     others.truncate(usize::try_from(OTHERS).unwrap_or(usize::MAX));

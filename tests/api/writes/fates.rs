@@ -86,7 +86,7 @@ fn guard(random: &mut StdRng, count: i64) -> (Document, bool) {
     }
 }
 
-fn in_hours(hours: i64) -> DateTime {
+pub(super) fn in_hours(hours: i64) -> DateTime {
     let now = i64::try_from(now_seconds() * 1_000).expect("a moment");
     DateTime::from_millis(now + hours * 3_600_000)
 }
@@ -121,7 +121,7 @@ fn statement(random: &mut StdRng, id: &str, count: i64) -> (Document, Document, 
 }
 
 /// Number of writes that shared a command, and of these commands.
-async fn shared(gateway: &Gateway) -> (f64, f64) {
+pub(super) async fn shared(gateway: &Gateway) -> (f64, f64) {
     let samples = Samples::of(gateway).await;
     let of =
         |of: &str| samples.get(&format!("docgate_write_statements_{of}{{collection=\"tallies\"}}"));

@@ -13,7 +13,7 @@ use docgate::{
     },
 };
 use futures_util::future::join_all;
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 use proptest::{
     collection::vec,
     option,
@@ -25,10 +25,8 @@ use proptest::{
 use serde::{Deserialize, Serialize};
 use tokio::{runtime::Handle, task::block_in_place};
 
-use crate::{
-    metrics::Samples,
-    support::{Gateway, fresh_name, now_seconds},
-};
+use super::fates::{in_hours, shared};
+use crate::support::{Gateway, fresh_name};
 
 /// Texts that an expression or a field path would mean something else by.
 const TEXTS: [&str; 6] = ["a", "b", "$count", "$$ROOT", "parts.amount", ""];
@@ -180,11 +178,6 @@ fn filters(guards: &[Guard]) -> Vec<Document> {
 
 fn i64_of(size: usize) -> i64 {
     i64::try_from(size).expect("few")
-}
-
-fn in_hours(hours: i64) -> DateTime {
-    let now = i64::try_from(now_seconds() * 1_000).expect("a moment");
-    DateTime::from_millis(now + hours * 3_600_000)
 }
 
 /// What a statement makes of the count.
@@ -498,9 +491,6 @@ async fn ten_thousand_random_statements_have_the_outcomes_of_the_reference() {
         panic!("{error}");
     }
     assert!(statements.get() > 10_000, "{statements:?}");
-    let samples = Samples::of(&gateway).await;
-    let of =
-        |of: &str| samples.get(&format!("docgate_write_statements_{of}{{collection=\"tallies\"}}"));
-    let (shared, commands) = (of("sum"), of("count"));
+    let (shared, commands) = shared(&gateway).await;
     assert!(shared > 5_000.0 && shared / commands > 5.0, "{shared} in {commands} commands");
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { idempotencyKey, receive } from "./shop.mjs";
+import { idempotencyKey, newProduct, receive } from "./shop.mjs";
 import { world } from "./world.mjs";
 
 /**
@@ -10,7 +10,8 @@ import { world } from "./world.mjs";
  * of the page: `write(text)` an operation, which begins with its kind and name, `token(text)`, `run()`, `stop()`, and
  * `shows(text)`, which waits for it in the response.
  */
-export async function pageTrip(checks, own, name, sku, { write, token, run, stop, shows }) {
+export async function pageTrip(checks, own, name, { write, token, run, stop, shows }) {
+  const sku = await newProduct(name);
   await checks.check("a query is written, run and answered", async () => {
     await write(`query Look { product(sku: "${sku}") { sku title } }`);
     await run();
@@ -36,7 +37,6 @@ export async function pageTrip(checks, own, name, sku, { write, token, run, stop
     await write(`subscription Watch { stockChanged(sku: "${sku}") { available } }`);
     await run();
     await shows('"available":');
-    // Carts of the demo that expire change the number as well.
     const after = await receive(sku, 3);
     await shows(`"available": ${after}`);
     await own.picture(`${name}-subscription`);

@@ -10,6 +10,19 @@ export const idempotencyKey = () => `clients-${process.pid}-${Date.now()}-${next
 
 export const ADDRESS = { name: "Anna Berg", street: "Ringstr. 5", city: "50667 Köln", country: "DE" };
 
+/** SKU of a new product, which nobody else buys: its stock changes only by what the suite does. */
+export async function newProduct(title) {
+  const sku = `${title}-${process.pid}`;
+  const mutation = `mutation($sku: ID!, $title: String!) {
+    createProduct(input: {
+      sku: $sku, content: {title: $title, details: {album: {}}}, pricing: {list: 1500, retail: 1200, currency: "EUR"}
+    }) { ... on Product { sku } ... on UserError { code message } }
+  }`;
+  await field(mutation, { sku, title }, merchant);
+  await receive(sku);
+  return sku;
+}
+
 /** More of a product comes in; how many are free then. */
 export async function receive(sku, quantity = 5) {
   const mutation = `mutation($sku: ID!, $quantity: Int!, $idempotencyKey: ID!) {

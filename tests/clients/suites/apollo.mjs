@@ -16,14 +16,14 @@ import { WebSocket } from "ws";
 import { followTheShop } from "../kit/following.mjs";
 import { pulled } from "../kit/queue.mjs";
 import { SCHEMA } from "../kit/schema_text.mjs";
-import { idempotencyKey } from "../kit/shop.mjs";
+import { idempotencyKey, newProduct } from "../kit/shop.mjs";
 import { bearer, graphqlUrl, socketUrl, world } from "../kit/world.mjs";
 
 export const title = "Apollo Client";
 export const packages = ["@apollo/client", "graphql-ws"];
 
 const { shopper, merchant } = world.tokens;
-const SKU = "ALB-00004";
+const SKU = await newProduct("apollo");
 const schema = buildSchema(readFileSync(SCHEMA, "utf8"));
 const PRODUCT = gql`
   query Product($sku: ID!) {

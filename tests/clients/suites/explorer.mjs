@@ -16,7 +16,7 @@ export async function run(checks) {
   const { page } = own;
   const editor = page.locator("#query-editor textarea");
   await editor.waitFor();
-  await pageTrip(checks, own, "explorer", "ALB-00010", {
+  await pageTrip(checks, own, "explorer", {
     write: (text) => editor.fill(text),
     async token(text) {
       await page.click("#tab-token");

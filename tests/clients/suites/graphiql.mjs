@@ -22,7 +22,7 @@ export async function run(checks) {
   const { page } = own;
   const editor = page.locator(EDITOR).first();
   await editor.waitFor();
-  await pageTrip(checks, own, "graphiql", "ALB-00009", {
+  await pageTrip(checks, own, "graphiql", {
     async write(text) {
       await editor.click();
       await page.keyboard.press("ControlOrMeta+A");

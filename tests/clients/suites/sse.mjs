@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { createClient } from "graphql-sse";
 
 import { BALANCE, STOCK, comes, followTheShop } from "../kit/following.mjs";
-import { account, receive } from "../kit/shop.mjs";
+import { account, newProduct, receive } from "../kit/shop.mjs";
 import { OwnGateway, bearer, graphqlUrl, world } from "../kit/world.mjs";
 
 export const title = "Server-sent events: distinct connections, and a single one";
 export const packages = ["graphql-sse"];
 
-const SKU = "ALB-00003";
+const SKU = await newProduct("sse");
 
 export async function run(checks) {
   const named = (name) => ({

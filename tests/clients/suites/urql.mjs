@@ -8,13 +8,13 @@ import { createClient } from "graphql-sse";
 
 import { followTheShop } from "../kit/following.mjs";
 import { pulled } from "../kit/queue.mjs";
-import { idempotencyKey } from "../kit/shop.mjs";
+import { idempotencyKey, newProduct } from "../kit/shop.mjs";
 import { bearer, graphqlUrl, world } from "../kit/world.mjs";
 
 export const title = "urql";
 export const packages = ["@urql/core", "graphql-sse"];
 
-const SKU = "ALB-00005";
+const SKU = await newProduct("urql");
 const PRODUCT = gql`
   query Product($sku: ID!) {
     product(sku: $sku) { sku }

@@ -11,13 +11,13 @@ import { WebSocket } from "ws";
 import { eventually } from "../kit/checks.mjs";
 import { BALANCE, STOCK, comes, followTheShop } from "../kit/following.mjs";
 import { pulled } from "../kit/queue.mjs";
-import { account, idempotencyKey, receive } from "../kit/shop.mjs";
+import { account, idempotencyKey, newProduct, receive } from "../kit/shop.mjs";
 import { OwnGateway, socketUrl, world } from "../kit/world.mjs";
 
 export const title = "WebSocket: graphql-transport-ws, and the older graphql-ws";
 export const packages = ["graphql-ws", "subscriptions-transport-ws", "ws"];
 
-const SKU = "ALB-00002";
+const SKU = await newProduct("websocket");
 
 export async function run(checks) {
   await operations(checks);
@@ -161,7 +161,8 @@ async function olderProtocol(checks) {
   await checks.check("a client of the older sub-protocol gets results and completes", async () => {
     const older = new transportWs.SubscriptionClient(
       socketUrl,
-      { connectionParams: { Authorization: `Bearer ${world.tokens.shopper}` } },
+      // By itself the client gives up for good when the socket isn't open after a second.
+      { connectionParams: { Authorization: `Bearer ${world.tokens.shopper}` }, minTimeout: 30_000 },
       WebSocket,
     );
     const follow = (operation) => {

@@ -10,12 +10,15 @@ use std::{
     collections::BTreeSet,
     fs::OpenOptions,
     io::Write as _,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
     thread,
 };
 
 use docgate::{
-    domains::{broadcasts::listed, shards},
+    domains::{
+        broadcasts::listed,
+        shards::{self, Placed},
+    },
     mongo::Group,
 };
 use mongodb::{
@@ -87,7 +90,7 @@ fn append(file: &std::ffi::OsStr, fault: &str, test: &str) {
 struct Statement<'a> {
     /// What it does, such as `find`.
     command: &'a str,
-    filter: Selection,
+    filter: Selection<'a>,
     /// Whether a router refuses it without the key: `findAndModify`, and upserts.
     needs_key: bool,
     /// Whether it changes one document. Without the key it has to name `_id`.
@@ -96,21 +99,30 @@ struct Statement<'a> {
 
 /// What a filter restricts.
 #[derive(Default)]
-struct Selection {
+struct Selection<'a> {
     /// Fields that have to equal one value, or one of several.
-    equal: BTreeSet<String>,
+    equal: BTreeSet<&'a str>,
     /// Fields that are restricted, these included. Conditions such as `$exists: false` and ranges of `_id` don't count.
-    fields: BTreeSet<String>,
+    fields: BTreeSet<&'a str>,
 }
 
-impl Selection {
-    fn of(filter: &Document) -> Self {
+impl<'a> Selection<'a> {
+    fn of(filter: &'a Document) -> Self {
         let mut selection = Self::default();
         selection.add(filter);
         selection
     }
 
-    fn add(&mut self, filter: &Document) {
+    /// What an inserted document determines: its fields, and the shard key wherever in it that is.
+    fn inserted(document: &'a Document, key: &'a str) -> Self {
+        let mut equal: BTreeSet<&str> = document.keys().map(String::as_str).collect();
+        if has(document, key) {
+            equal.insert(key);
+        }
+        Self { fields: equal.clone(), equal }
+    }
+
+    fn add(&mut self, filter: &'a Document) {
         for (field, condition) in filter {
             match (field.as_str(), condition) {
                 ("$and", Bson::Array(all)) => {
@@ -125,16 +137,16 @@ impl Selection {
                     self.fields.extend(each.into_iter().flat_map(|one| one.fields));
                 }
                 ("$text", _) => {
-                    self.fields.insert(field.clone());
+                    self.fields.insert(field);
                 }
                 (operator, _) if operator.starts_with('$') => {}
                 (_, condition) => {
                     if is_equality(condition) {
-                        self.equal.insert(field.clone());
+                        self.equal.insert(field);
                     }
                     // A range of `_id` is a part of all documents.
                     if is_restriction(condition) && (field != "_id" || is_equality(condition)) {
-                        self.fields.insert(field.clone());
+                        self.fields.insert(field);
                     }
                 }
             }
@@ -165,76 +177,79 @@ fn is_restriction(condition: &Bson) -> bool {
     })
 }
 
-/// The statements of a command on one collection; none of a command of another kind.
-fn statements(command: &Document) -> Vec<Statement<'_>> {
+/// The statements of a command on one collection with this shard key; none of a command of another kind.
+fn statements<'a>(command: &'a Document, key: &'a str) -> Vec<Statement<'a>> {
     let Some(name) = command.keys().next().map(String::as_str) else { return Vec::new() };
-    let document = |of: &Document, field: &str| of.get_document(field).cloned().unwrap_or_default();
+    let filter = |of: &'a Document, field: &str| {
+        of.get_document(field).map(Selection::of).unwrap_or_default()
+    };
     let is = |of: &Document, field: &str| of.get_bool(field).unwrap_or(false);
     let each = |field: &str| {
         let all = command.get_array(field).map(Vec::as_slice).unwrap_or_default();
-        all.iter().filter_map(Bson::as_document).cloned().collect::<Vec<_>>()
+        all.iter().filter_map(Bson::as_document)
     };
     let read = |filter| Statement { command: name, filter, needs_key: false, is_single: false };
     match name {
-        "find" => vec![read(Selection::of(&document(command, "filter")))],
-        "count" | "distinct" => vec![read(Selection::of(&document(command, "query")))],
+        "find" => vec![read(filter(command, "filter"))],
+        "count" | "distinct" => vec![read(filter(command, "query"))],
         "aggregate" => {
-            let stages = each("pipeline");
-            let first = stages.first().cloned().unwrap_or_default();
-            let filter = match first.get_document("$match") {
+            let first = each("pipeline").next();
+            let selected = first.map(|first| match first.get_document("$match") {
                 Ok(filter) => Selection::of(filter),
                 Err(_) => {
-                    Selection { fields: first.keys().cloned().collect(), ..Selection::default() }
+                    let fields = first.keys().map(String::as_str).collect();
+                    Selection { fields, ..Selection::default() }
                 }
-            };
-            vec![read(filter)]
+            });
+            vec![read(selected.unwrap_or_default())]
         }
         "findAndModify" => {
-            let filter = Selection::of(&document(command, "query"));
+            let filter = filter(command, "query");
             vec![Statement { command: name, filter, needs_key: true, is_single: true }]
         }
         "update" => {
-            let statement = |one: Document| Statement {
+            let statement = |one| Statement {
                 command: name,
-                filter: Selection::of(&document(&one, "q")),
-                needs_key: is(&one, "upsert"),
-                is_single: !is(&one, "multi"),
+                filter: filter(one, "q"),
+                needs_key: is(one, "upsert"),
+                is_single: !is(one, "multi"),
             };
-            each("updates").into_iter().map(statement).collect()
+            each("updates").map(statement).collect()
         }
         "delete" => {
             let is_single =
                 |one: &Document| matches!(one.get("limit"), Some(Bson::Int32(1) | Bson::Int64(1)));
-            let statement = |one: Document| Statement {
+            let statement = |one| Statement {
                 command: name,
-                filter: Selection::of(&document(&one, "q")),
+                filter: filter(one, "q"),
                 needs_key: false,
-                is_single: is_single(&one),
+                is_single: is_single(one),
             };
-            each("deletes").into_iter().map(statement).collect()
+            each("deletes").map(statement).collect()
         }
         "insert" => {
-            let statement = |one: Document| {
-                let mut fields = BTreeSet::new();
-                paths(&one, "", &mut fields);
-                let filter = Selection { equal: fields.clone(), fields };
+            let statement = |one| {
+                let filter = Selection::inserted(one, key);
                 Statement { command: name, filter, needs_key: true, is_single: false }
             };
-            each("documents").into_iter().map(statement).collect()
+            each("documents").map(statement).collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// The paths of a document's fields.
-fn paths(document: &Document, above: &str, found: &mut BTreeSet<String>) {
-    for (field, value) in document {
-        let path = format!("{above}{field}");
-        if let Bson::Document(below) = value {
-            paths(below, &format!("{path}."), found);
-        }
-        found.insert(path);
+/// Whether a document has a field with this path.
+fn has(document: &Document, path: &str) -> bool {
+    match path.split_once('.') {
+        Some((field, below)) => document.get_document(field).is_ok_and(|one| has(one, below)),
+        None => document.contains_key(path),
     }
+}
+
+/// Where the documents of this collection are; `None` if no room declares it.
+fn placed(collection: &str) -> Option<&'static Placed> {
+    static ALL: LazyLock<Vec<Placed>> = LazyLock::new(shards::collections);
+    ALL.iter().find(|placed| placed.is(collection))
 }
 
 /// A write of a core collection that is answered before a majority of the members has it.
@@ -242,10 +257,9 @@ fn weak_write(command: &Document) -> Option<String> {
     const WRITES: [&str; 4] = ["insert", "update", "delete", "findAndModify"];
     let (name, collection) = command.iter().next()?;
     let collection = collection.as_str().filter(|_| WRITES.contains(&name.as_str()))?;
-    let is_core = |placed: shards::Placed| placed.is(collection) && placed.group == Group::Core;
     let concern = command.get_document("writeConcern");
     let waits = concern.is_ok_and(|concern| concern.get_str("w").is_ok_and(|w| w == "majority"));
-    (!waits && shards::collections().into_iter().any(is_core))
+    (!waits && placed(collection).is_some_and(|placed| placed.group == Group::Core))
         .then(|| format!("\"{collection}\" {{ {name} }} doesn't wait for a majority"))
 }
 
@@ -261,24 +275,20 @@ fn faults(command: &Document) -> BTreeSet<String> {
     let Some((_, Bson::String(collection))) = command.iter().next() else {
         return BTreeSet::new();
     };
-    let statements = statements(command);
-    if statements.is_empty() {
-        return BTreeSet::new();
-    }
     if TESTS_OWN.contains(&collection.as_str()) {
         return BTreeSet::new();
     }
-    let Some(placed) = shards::collections().into_iter().find(|placed| placed.is(collection))
-    else {
-        return BTreeSet::from([format!("\"{collection}\": no room declares this collection")]);
+    let Some(placed) = placed(collection) else {
+        let is_one = !statements(command, "").is_empty();
+        let unknown = format!("\"{collection}\": no room declares this collection");
+        return is_one.then_some(unknown).into_iter().collect();
     };
     let Some(key) = placed.shard_key.field() else { return BTreeSet::new() };
-    let is_routed = |filter: &Selection| filter.equal.contains(key);
     let fault = |Statement { command, filter, needs_key, is_single }: Statement<'_>| {
-        if is_routed(&filter) {
+        if filter.equal.contains(key) {
             return None;
         }
-        let fields: Vec<&str> = filter.fields.iter().map(String::as_str).collect();
+        let fields: Vec<&str> = filter.fields.into_iter().collect();
         let kind = format!("\"{}\" {{ {command} \"{}\" = \"…\", }}", placed.name, fields.join(" "));
         if needs_key {
             return Some(format!("{kind} {UNLISTABLE}: it has to name {key}"));
@@ -288,7 +298,7 @@ fn faults(command: &Document) -> BTreeSet<String> {
         }
         listed(placed.name, command, &fields).is_none().then_some(kind)
     };
-    statements.into_iter().filter_map(fault).collect()
+    statements(command, key).into_iter().filter_map(fault).collect()
 }
 
 #[test]

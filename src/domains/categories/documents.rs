@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    domains::{counted, images::ImageRef, metadata::MetadataPairs, trees::Node},
+    domains::{
+        counted,
+        images::ImageRef,
+        metadata::{METADATA, MetadataPairs},
+        trees::Node,
+    },
     flow::tree::{Branch, TreeFields, path_expression},
     graphql::{prelude::*, scalars::nearest},
     mongo::{
@@ -54,6 +59,7 @@ document! {
         plain("outbox_at", "outbox.at", "the sweep of changes that haven't reached every copy"),
         of_field("copying", "copying", "the sweep of creations that were cut"),
         of_field("deleting_at", "deleting.at", "the sweep of deletions that were cut"),
+        + METADATA,
     }
 
     /// An ancestor as a category shows it.

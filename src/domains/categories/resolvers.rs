@@ -1,7 +1,9 @@
 //! Resolvers: they translate between GraphQL and the operations of the category tree.
 
 use super::operations;
-use crate::{engine::caching::cache_control, graphql::prelude::*};
+use crate::{
+    domains::metadata::MetadataFilter, engine::caching::cache_control, graphql::prelude::*,
+};
 
 queries! {
     /// Query fields.
@@ -39,6 +41,16 @@ queries! {
         include_self: bool,
     ) with consistency: Connection<Category> =
         operations::subtree(app(context), &path, include_self, paging(context)?).await?,
+
+    /// Categories with a pair of metadata, wherever they are in the tree, sorted by id.
+    ///
+    /// Who: everyone.
+    categories_with(
+        context,
+        #[graphql(desc = "Pair of metadata that the categories have and the caller may read.")]
+        metadata: MetadataFilter,
+    ) with consistency: Connection<Category> =
+        operations::with_metadata(cx(context), metadata, paging(context)?).await?,
 }
 
 mutations! {

@@ -57,6 +57,15 @@ pub(super) async fn list_subtree(
     app.collection().list(page.list(filter)).await
 }
 
+/// The categories with a pair of metadata, by `_id`; `having` is the filter that finds them.
+pub(super) async fn list_having(
+    app: &App,
+    page: &Page,
+    having: Document,
+) -> Result<Vec<CategoryDocument>> {
+    app.collection().list(List { hint: Some("metadata"), ..page.list(having) }).await
+}
+
 pub(super) async fn list_by_ids(app: &App, ids: &[String]) -> Result<Vec<CategoryDocument>> {
     app.collection().list(List::of_ids(ids)).await
 }

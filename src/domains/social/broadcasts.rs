@@ -6,6 +6,7 @@ use crate::domains::broadcasts::broadcasts;
 broadcasts! {
     "users" {
         find "celebrityAt" = "list: the users whose posts news merge in; sweep: those without marks",
+        find "meta.pairs" = "list: the users with a pair of metadata",
         find "marking" = "sweep: markings that were cut",
     }
     "circles" {

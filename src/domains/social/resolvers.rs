@@ -1,7 +1,7 @@
 //! Resolvers: they translate between GraphQL and the operations of people, posts and feeds.
 
 use super::operations;
-use crate::graphql::prelude::*;
+use crate::{domains::metadata::MetadataFilter, graphql::prelude::*};
 
 queries! {
     /// Query fields.
@@ -13,6 +13,13 @@ queries! {
         #[graphql(desc = "Global id of the user. Default: the caller.")] id: Option<ID>,
     ) by signed_in: Option<User> =
         operations::user(cx(context), id.as_ref()).await?.map(User::from),
+
+    /// Users with a pair of metadata, sorted by their subjects.
+    users_with(
+        context,
+        #[graphql(desc = "Pair of metadata that the users have.")] metadata: MetadataFilter,
+    ) by merchant: Connection<User> =
+        operations::users_with(cx(context), metadata, paging(context)?).await?,
 
     /// Users who follow a user, that is, who have the user in a circle.
     followers(

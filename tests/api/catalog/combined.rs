@@ -8,7 +8,10 @@ use super::{
     lists::{album_of, generic, item, page, read, skus, skus_from_the_end},
     person,
 };
-use crate::{categories::facets::follow, support::Gateway};
+use crate::{
+    categories::facets::follow,
+    support::{Gateway, commands},
+};
 
 /// One product of the tests, with what decides its place in lists.
 #[derive(Debug, Clone)]
@@ -471,6 +474,37 @@ async fn books_have_genres() {
     let query = query.replace("\"b\"", "\"c\"");
     let book = gateway.anonymous().field(&query, json!({})).await;
     assert_eq!(book["genres"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn films_are_found_by_genre_newest_first() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    for (sku, kind, genres, issued) in [
+        ("a", "film", json!(["Noir"]), Some("1941-10-03")),
+        ("b", "film", json!(["Crime", "Noir"]), Some("1944-07-03")),
+        ("c", "film", json!(["Crime"]), Some("1950-06-08")),
+        ("d", "book", json!(["Noir"]), Some("1939-02-06")),
+        ("e", "film", json!(["Noir"]), None),
+    ] {
+        let details = json!({ kind: { "genres": genres } });
+        create(&merchant, item(sku, "It", [1, 1], details, issued)).await;
+    }
+    let query = "query($where: ProductsWhere!) { products(by: { where: $where }) {
+        nodes { sku ... on Film { genres } } } }";
+    let found = async |genre: &str| {
+        let conditions = json!({ "where": { "type": "film", "genre": genre } });
+        let response = gateway.anonymous().explained(query, conditions).await;
+        assert_eq!(commands(&response).len(), 1, "{response:#}");
+        response["data"]["products"]["nodes"].clone()
+    };
+    let noir = json!([
+        { "sku": "b", "genres": ["Crime", "Noir"] },
+        { "sku": "a", "genres": ["Noir"] },
+        { "sku": "e", "genres": ["Noir"] },
+    ]);
+    assert_eq!(found("Noir").await, noir);
+    assert_eq!(found("noir").await, json!([]), "a genre is compared as it is");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,13 +1,15 @@
 //! Objects by a pair of metadata.
 
+use docgate::graphql::node_id::NodeKind;
 use serde_json::{Value, json};
 
 use super::{product, set, text};
 use crate::{
     catalog::change,
-    categories::music,
+    categories::{ask, music},
     content,
     shop::{placed, stocked},
+    social::people,
     support::{Client, Gateway, commands, pages_both_ways},
 };
 
@@ -15,8 +17,24 @@ const PRODUCTS: &str = "query($by: ProductsBy!) { products(by: $by) { nodes { sk
 const ORDERS: &str = "query($by: OrdersBy!) { orders(by: $by) { nodes { id } } }";
 const CONTENTS: &str = "query($by: ContentsBy!) { contents(by: $by) { nodes { id } } }";
 
+const CATEGORIES: &str =
+    "query($metadata: MetadataFilter!) { categoriesWith(metadata: $metadata) { nodes { id } } }";
+const USERS: &str =
+    "query($metadata: MetadataFilter!) { usersWith(metadata: $metadata) { nodes { id } } }";
+
 fn having(key: &str, value: Value) -> Value {
-    json!({ "by": { "metadata": { "key": key, "value": value } } })
+    json!({ "by": with(key, value) })
+}
+
+fn with(key: &str, value: Value) -> Value {
+    json!({ "metadata": { "key": key, "value": value } })
+}
+
+/// The same global ids in the order of their keys.
+fn by_key(ids: &[&String]) -> Vec<String> {
+    let mut ids: Vec<_> = ids.iter().map(|id| (crate::support::key(id), (*id).clone())).collect();
+    ids.sort();
+    ids.into_iter().map(|(_, id)| id).collect()
 }
 
 /// What a list finds, by one command that looks at no more than it returns.
@@ -199,9 +217,7 @@ async fn content_is_found_by_a_pair_once_it_is_published() {
         set(&editor, owner, json!([text("layout", "wide")])).await;
     }
     let wide = || having("layout", json!({ "text": "wide" }));
-    let mut both = [page.clone(), folder.clone()].map(|id| (crate::support::key(&id), id));
-    both.sort();
-    let both = both.map(|(_, id)| id);
+    let both = by_key(&[&page, &folder]);
     assert_eq!(found(&anyone, CONTENTS, wide()).await, both);
     assert_eq!(found(&editor, CONTENTS, wide()).await, both);
     content::ask(&gateway, "unpublishContent", json!({ "contentId": page })).await;
@@ -213,5 +229,72 @@ async fn content_is_found_by_a_pair_once_it_is_published() {
     assert_eq!(seen["nodes"], json!([]), "a pair for everyone of content that isn't for everyone");
     let seen = gateway.user("x", &["analyst"]).field(CONTENTS, wide()).await;
     assert_eq!(seen["nodes"], json!([{ "id": folder }]));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn categories_are_found_by_the_pairs_that_the_caller_may_read() {
+    let gateway = Gateway::start().await;
+    let (merchant, anyone) = (gateway.merchant(), gateway.anonymous());
+    let [music, jazz, bebop, film] = music(&gateway).await;
+    for (owner, roles) in [(&music, json!([])), (&jazz, json!(["analyst"])), (&bebop, json!([]))] {
+        let pairs = json!([
+            { "key": "template", "value": { "text": "dark" }, "roles": roles },
+            { "key": "rank", "value": { "number": 1 } },
+        ]);
+        let done = set(&merchant, owner, pairs).await;
+        assert_eq!(done["__typename"], "MetadataChange", "{done:#}");
+    }
+    let dark = || with("template", json!({ "text": "dark" }));
+    let all = by_key(&[&music, &jazz, &bebop]);
+    assert_eq!(found(&anyone, CATEGORIES, dark()).await, by_key(&[&music, &bebop]));
+    for client in [&merchant, &gateway.user("x", &["analyst"])] {
+        assert_eq!(found(client, CATEGORIES, dark()).await, all);
+    }
+    assert_eq!(found(&anyone, CATEGORIES, with("rank", json!({ "number": 1.0 }))).await, all);
+    assert_eq!(found(&anyone, CATEGORIES, with("rank", json!({ "text": "1" }))).await, [""; 0]);
+    let list = "categoriesWith(metadata: { key: \"template\", value: { text: \"dark\" } }, ";
+    let nodes = pages_both_ways(&merchant, list, "id").await;
+    assert_eq!(json!(nodes), all.iter().map(|id| json!({ "id": id })).collect::<Value>());
+
+    // A pair stays with its category when that moves, and goes with it.
+    let moved = json!({ "categoryId": bebop, "parentId": film });
+    assert_eq!(ask(&merchant, "moveCategory", moved).await["path"], "/film/bop");
+    assert_eq!(found(&merchant, CATEGORIES, dark()).await, all);
+    let deleted = ask(&merchant, "deleteCategory", json!({ "categoryId": bebop })).await;
+    assert_eq!(deleted["__typename"], "DeletedCategory", "{deleted:#}");
+    assert_eq!(found(&merchant, CATEGORIES, dark()).await, by_key(&[&music, &jazz]));
+    let refused = anyone.run(CATEGORIES, with("1", json!({ "text": "dark" }))).await;
+    assert_eq!(refused["errors"][0]["extensions"]["field"], "metadata.key", "{refused:#}");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merchants_find_users_by_a_pair() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let names = ["ann", "ben", "cat", "dan"];
+    people(&gateway, &names).await;
+    let ids = names.map(|name| NodeKind::USER.id(name).0);
+    for (at, owner) in ids.iter().enumerate() {
+        let tier = if at == 3 { "silver" } else { "gold" };
+        let roles = if at == 1 { json!(["analyst"]) } else { json!([]) };
+        let pair = json!({ "key": "tier", "value": { "text": tier }, "roles": roles });
+        set(&merchant, owner, json!([pair])).await;
+    }
+    let gold = || with("tier", json!({ "text": "gold" }));
+    assert_eq!(found(&merchant, USERS, gold()).await, ids[..3]);
+    assert_eq!(found(&gateway.admin(), USERS, gold()).await, ids[..3]);
+    assert_eq!(found(&merchant, USERS, with("tier", json!({ "text": "g" }))).await, [""; 0]);
+    let list = "usersWith(metadata: { key: \"tier\", value: { text: \"gold\" } }, ";
+    let nodes = pages_both_ways(&merchant, list, "id").await;
+    assert_eq!(json!(nodes), ids[..3].iter().map(|id| json!({ "id": id })).collect::<Value>());
+    // A list of users tells who they are, so others have none, whatever pairs they may read.
+    for other in [gateway.shopper("ann"), gateway.user("x", &["analyst"])] {
+        assert_eq!(other.error_code(USERS, gold()).await, "FORBIDDEN");
+    }
+    assert_eq!(gateway.anonymous().error_code(USERS, gold()).await, "UNAUTHENTICATED");
+    let refused = merchant.run(USERS, with("1", json!({ "text": "gold" }))).await;
+    assert_eq!(refused["errors"][0]["extensions"]["field"], "metadata.key", "{refused:#}");
     gateway.assert_sound().await;
 }

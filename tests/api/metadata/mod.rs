@@ -30,7 +30,7 @@ const NODE: &str = "query($id: ID!) { node(id: $id) {
         colour: pair(key: \"colour\") { text } cost: pair(key: \"cost\") { number } }";
 
 /// Sets pairs of an object, whatever becomes of it.
-async fn set(client: &Client, owner: &str, set: Value) -> Value {
+pub(crate) async fn set(client: &Client, owner: &str, set: Value) -> Value {
     change(client, json!({ "ownerId": owner, "set": set })).await
 }
 
@@ -39,7 +39,7 @@ async fn change(client: &Client, input: Value) -> Value {
 }
 
 /// A pair with a text that everyone may read.
-fn text(key: &str, value: &str) -> Value {
+pub(crate) fn text(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "text": value } })
 }
 

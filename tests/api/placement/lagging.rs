@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{EVENTUAL, eventual::copied_everywhere};
 use crate::{
-    assets, content, events,
+    assets, content, events, metadata,
     support::{Gateway, members::Members},
     theater,
 };
@@ -21,9 +21,15 @@ async fn fill(gateway: &Gateway, day: &str) -> String {
     gateway.product("a", 100, "EUR").await;
     let names = json!([{ "locale": "en", "name": "Music" }]);
     let category = "mutation($input: CreateCategoryInput!) { createCategory(input: $input) {
-        __typename } }";
+        ... on Category { id } } }";
     let input = json!({ "input": { "slug": "music", "names": names } });
-    assert_eq!(gateway.merchant().field(category, input).await["__typename"], "Category");
+    let music = gateway.merchant().field(category, input).await;
+    metadata::set(
+        &gateway.merchant(),
+        music["id"].as_str().expect("an id"),
+        json!([metadata::text("rank", "1")]),
+    )
+    .await;
     content::put(gateway, "PAGE", "page", None).await;
     let file = assets::file("it.txt", "text/plain", "it");
     assets::uploaded(gateway, json!({ "slug": "it" }), &file).await;
@@ -53,7 +59,7 @@ async fn fill(gateway: &Gateway, day: &str) -> String {
 type Row = (&'static str, String, &'static str, Value);
 
 /// The fields, for a day and the one after it.
-fn rows(theater: &str, [day, next]: &[String; 2]) -> [Row; 18] {
+fn rows(theater: &str, [day, next]: &[String; 2]) -> [Row; 19] {
     let days = format!("from: \"{day}\" to: \"{next}\"");
     let moments = format!("from: \"{day}T00:00:00Z\" to: \"{next}T00:00:00Z\"");
     let row = |field, arguments: &str, read, nothing| (field, arguments.to_owned(), read, nothing);
@@ -67,11 +73,13 @@ fn rows(theater: &str, [day, next]: &[String; 2]) -> [Row; 18] {
     let views = format!("page: \"/kept\" resolution: HOUR {moments}");
     let pages = format!("site: \"a.example\" period: {{ day: \"{day}\" }}");
     let titles = "by: { titleStartsWith: { prefix: \"Title of a\" } }";
+    let with_rank = "metadata: { key: \"rank\", value: { text: \"1\" } }";
     let sessions = format!("level: DAY {moments}");
     [
         row("asset", "by: { path: \"/it\" }", "{ slug }", Value::Null),
         row("assets", "by: { root: true }", "{ nodes { slug } }", none()),
         row("categories", "parentPath: \"/\"", "{ nodes { slug } }", none()),
+        row("categoriesWith", with_rank, "{ nodes { slug } }", none()),
         row("category", "by: { path: \"/music\" }", "{ slug }", Value::Null),
         row("categorySubtree", "path: \"/music\" includeSelf: true", "{ nodes { slug } }", none()),
         row("content", "by: { path: \"/page\" }", "{ path }", Value::Null),

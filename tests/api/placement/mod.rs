@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use crate::support::Gateway;
 
 /// The query fields that have the argument `consistency`.
-const EVENTUAL: [&str; 18] = [
+const EVENTUAL: [&str; 19] = [
     "asset",
     "assets",
     "categories",
+    "categoriesWith",
     "category",
     "categorySubtree",
     "content",

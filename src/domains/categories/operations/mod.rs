@@ -14,7 +14,10 @@ use super::{
     store,
     types::{Category, CategoryBy, CategoryLink},
 };
-use crate::graphql::{input::path_or_top, prelude::*};
+use crate::{
+    domains::metadata::{self, MetadataFilter},
+    graphql::{input::path_or_top, prelude::*},
+};
 
 /// What a mutation of a category returns.
 type Changed<U> = Result<CategoryDocument, Stop<U>>;
@@ -74,6 +77,22 @@ pub async fn subtree(
     let itself = include_self && path != TOP && (page.from().is_none() || page.is_backward());
     let found = store::list_subtree(app, &page, path, itself).await?;
     Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category::from))
+}
+
+/// The categories with a pair of metadata that the caller may read, by their ids.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn with_metadata(
+    cx: Cx<'_>,
+    pair: MetadataFilter,
+    paging: Paging,
+) -> Result<Connection<Category>> {
+    let having = metadata::operations::having(cx.requester, "metadata", pair)?;
+    let page =
+        Page::new(&cx, Order { list: "categoriesWith".into(), keys: vec![("_id", 1)] }, paging)?;
+    let found = store::list_having(&cx, &page, having).await?;
+    Ok(page.connection(found, |found| vec![Bson::from(found.id.as_str())], Category::from))
 }
 
 /// The copies of these categories for products, in the same order. Categories that don't exist, whose

@@ -276,6 +276,12 @@ impl Stored for UserDocument {
             "celebrityAt",
             "users whose posts news merge in, and whose edges have no marks yet",
         ),
+        Index::of(
+            "metadata",
+            "meta.pairs.key meta.pairs.value _id",
+            "meta.version",
+            "users with a pair of metadata",
+        ),
     ];
 }
 

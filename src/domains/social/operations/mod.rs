@@ -25,13 +25,21 @@ pub use watching::news_changed;
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
+use mongodb::bson::Bson;
 
 use super::{
     documents::{Profile, UserDocument},
     store::{self, users},
-    types::{CreateUserInput, CreateUserResult, UpdateProfileInput, UpdateProfileResult},
+    types::{CreateUserInput, CreateUserResult, UpdateProfileInput, UpdateProfileResult, User},
 };
-use crate::{domains::assets::operations::asset_by_id, graphql::prelude::*, mongo::Version};
+use crate::{
+    domains::{
+        assets::operations::asset_by_id,
+        metadata::{self, MetadataFilter},
+    },
+    graphql::prelude::*,
+    mongo::Version,
+};
 
 /// Maximum length of a user's subject in bytes; a global id has no room for a longer one.
 const SUBJECT: usize = 180;
@@ -55,6 +63,21 @@ pub async fn user_by_subject(cx: Cx<'_>, subject: &str) -> Result<Option<UserDoc
         return Ok(None);
     }
     users(&cx).get_part(subject, UserDocument::PART).await
+}
+
+/// The users with a pair of metadata, by their subjects. It is for merchants, who read all pairs.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn users_with(
+    cx: Cx<'_>,
+    pair: MetadataFilter,
+    paging: Paging,
+) -> Result<Connection<User>> {
+    let having = metadata::operations::having_for_editors("metadata", pair)?;
+    let page = Page::new(&cx, Order { list: "usersWith".into(), keys: vec![("_id", 1)] }, paging)?;
+    let found = store::list_users_having(&cx, &page, having).await?;
+    Ok(page.connection(found, |user| vec![Bson::from(user.id.as_str())], User::from))
 }
 
 /// The user with this subject, or the refusal that there is none.

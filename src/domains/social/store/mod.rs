@@ -22,6 +22,16 @@ pub(super) async fn edge(app: &App, by: &str, of: &str) -> Result<Option<EdgeDoc
     edges(app).get(&edge_id(by, of)).await
 }
 
+/// The users with a pair of metadata, by `_id`, without those whom they block; `having` is the filter that finds them.
+pub(super) async fn list_users_having(
+    app: &App,
+    page: &Page,
+    having: Document,
+) -> Result<Vec<UserDocument>> {
+    let projection = Some(doc! { "blocked": 0 });
+    users(app).list(List { projection, hint: Some("metadata"), ..page.list(having) }).await
+}
+
 /// Replaces the profile of this version.
 pub(super) fn update_profile(
     app: &App,

@@ -13,7 +13,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The field requires a signed-in caller, and the request carried no token.
-    #[error("sign in to use this field")]
+    #[error("sign in to do this")]
     Unauthenticated,
     /// The header `Authorization` carried something other than a bearer token.
     #[error("the header Authorization must be `Bearer`, a space and a token")]
@@ -30,7 +30,7 @@ pub enum Error {
     #[error("the token can't be checked at the moment; try again")]
     KeysUnavailable,
     /// The caller is known, but lacks the role that the field requires.
-    #[error("this field requires the role {0}")]
+    #[error("this requires the role {0}")]
     Forbidden(&'static str),
     /// An argument is invalid. `field` is the path of the argument as the client wrote it.
     #[error("{field}: {reason}")]

@@ -42,7 +42,7 @@ queries! {
     ) with consistency: Connection<Category> =
         operations::subtree(app(context), &path, include_self, paging(context)?).await?,
 
-    /// Categories with a pair of metadata, wherever they are in the tree, sorted by id.
+    /// Categories with a pair of metadata, wherever they are in the tree, in an order that doesn't change.
     ///
     /// Who: everyone.
     categories_with(

@@ -232,6 +232,27 @@ async fn content_is_found_by_a_pair_once_it_is_published() {
     gateway.assert_sound().await;
 }
 
+/// A page of one behind each cursor reads what it returns and one more, and the cursor belongs to this pair alone.
+async fn assert_paged(client: &Client, field: &str, arguments: Value, ids: &[String]) {
+    let page = format!(
+        "query($metadata: MetadataFilter!, $after: String) {{
+            {field}(metadata: $metadata, first: 1, after: $after) {{
+                nodes {{ id }} pageInfo {{ endCursor }} }} }}"
+    );
+    let mut variables = arguments;
+    for id in ids {
+        let response = client.explained(&page, variables.clone()).await;
+        let listed = &response["data"][field];
+        assert_eq!(listed["nodes"], json!([{ "id": id }]), "{response:#}");
+        let sent = &response["extensions"]["docgate"]["commands"];
+        assert_eq!(commands(&response).len(), 1, "{response:#}");
+        assert!(sent[0]["docsExamined"].as_i64().is_some_and(|docs| docs <= 3), "{response:#}");
+        variables["after"] = listed["pageInfo"]["endCursor"].clone();
+    }
+    variables["metadata"]["value"] = json!({ "text": "another" });
+    assert_eq!(client.error_code(&page, variables).await, "BAD_USER_INPUT");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn categories_are_found_by_the_pairs_that_the_caller_may_read() {
     let gateway = Gateway::start().await;
@@ -256,6 +277,9 @@ async fn categories_are_found_by_the_pairs_that_the_caller_may_read() {
     let list = "categoriesWith(metadata: { key: \"template\", value: { text: \"dark\" } }, ";
     let nodes = pages_both_ways(&merchant, list, "id").await;
     assert_eq!(json!(nodes), all.iter().map(|id| json!({ "id": id })).collect::<Value>());
+
+    let both = gateway.user("y", &["analyst", "operator"]);
+    assert_paged(&both, "categoriesWith", dark(), &all).await;
 
     // A pair stays with its category when that moves, and goes with it.
     let moved = json!({ "categoryId": bebop, "parentId": film });
@@ -289,6 +313,7 @@ async fn merchants_find_users_by_a_pair() {
     let list = "usersWith(metadata: { key: \"tier\", value: { text: \"gold\" } }, ";
     let nodes = pages_both_ways(&merchant, list, "id").await;
     assert_eq!(json!(nodes), ids[..3].iter().map(|id| json!({ "id": id })).collect::<Value>());
+    assert_paged(&merchant, "usersWith", gold(), &ids[..3]).await;
     // A list of users tells who they are, so others have none, whatever pairs they may read.
     for other in [gateway.shopper("ann"), gateway.user("x", &["analyst"])] {
         assert_eq!(other.error_code(USERS, gold()).await, "FORBIDDEN");

@@ -79,7 +79,7 @@ pub async fn subtree(
     Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category::from))
 }
 
-/// The categories with a pair of metadata that the caller may read, by their ids.
+/// The categories with a pair of metadata that the caller may read, by `_id`.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
@@ -88,9 +88,9 @@ pub async fn with_metadata(
     pair: MetadataFilter,
     paging: Paging,
 ) -> Result<Connection<Category>> {
+    let order = Order { list: format!("categoriesWith {pair:?}"), keys: vec![("_id", 1)] };
     let having = metadata::operations::having(cx.requester, "metadata", pair)?;
-    let page =
-        Page::new(&cx, Order { list: "categoriesWith".into(), keys: vec![("_id", 1)] }, paging)?;
+    let page = Page::new(&cx, order, paging)?;
     let found = store::list_having(&cx, &page, having).await?;
     Ok(page.connection(found, |found| vec![Bson::from(found.id.as_str())], Category::from))
 }

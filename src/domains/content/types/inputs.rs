@@ -41,7 +41,7 @@ pub enum ContentsBy {
     Type(ContentType),
     /// Content at this path and all its descendants; `/` lists the whole site.
     Below(String),
-    /// Content with a pair of metadata, sorted by id.
+    /// Content with a pair of metadata, in an order that doesn't change.
     Metadata(MetadataFilter),
     /// Content with these words in the title or the text, best match first. Only the best 200 matches are
     /// listed. A version that was scheduled to replace another one is found within seconds after its time.

@@ -74,8 +74,9 @@ pub async fn users_with(
     pair: MetadataFilter,
     paging: Paging,
 ) -> Result<Connection<User>> {
+    let order = Order { list: format!("usersWith {pair:?}"), keys: vec![("_id", 1)] };
     let having = metadata::operations::having_for_editors("metadata", pair)?;
-    let page = Page::new(&cx, Order { list: "usersWith".into(), keys: vec![("_id", 1)] }, paging)?;
+    let page = Page::new(&cx, order, paging)?;
     let found = store::list_users_having(&cx, &page, having).await?;
     Ok(page.connection(found, |user| vec![Bson::from(user.id.as_str())], User::from))
 }

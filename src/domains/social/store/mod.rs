@@ -22,7 +22,7 @@ pub(super) async fn edge(app: &App, by: &str, of: &str) -> Result<Option<EdgeDoc
     edges(app).get(&edge_id(by, of)).await
 }
 
-/// The users with a pair of metadata, by `_id`, without those whom they block; `having` is the filter that finds them.
+/// The users with a pair of metadata, by `_id`; `having` is the filter that finds them. Their field `blocked` isn't read.
 pub(super) async fn list_users_having(
     app: &App,
     page: &Page,

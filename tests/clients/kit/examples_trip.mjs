@@ -62,7 +62,10 @@ export class Examples {
     await this.page.click("#run");
     await this.status.getByText("Stopped").waitFor();
     if (awaitsEvent) return;
-    assert.equal(await this.page.locator("#response").innerText(), "No event arrived.");
+    const said = await this.page.locator("#response").innerText();
+    // Customers of other suites place orders meanwhile.
+    const isOrder = (await this.page.locator("#response .event").count()) > 0 && said.includes("orderPlaced");
+    assert.ok(isOrder || said === "No event arrived.", said);
   }
 
   /** Chooses an example and runs it as it stands; nothing may be missing or refused. */
@@ -89,7 +92,7 @@ export class Examples {
 
 /** Checks that a visitor who pastes nothing gets on, from top to bottom and anywhere. */
 export async function examplesTrip(checks, open) {
-  await checks.check("each example runs as it stands, from top to bottom", () => fromTopToBottom(open), 240);
+  await checks.check("each example runs as it stands, from top to bottom", () => fromTopToBottom(open), 900);
   await checks.check("an example runs first what it needs, and tells so", () => anywhere(open));
   await checks.check("an answer without what an example needs is shown", () => inVain(open));
   await checks.check("what an example has closed is opened anew, and that is told", () => opensAnew(open));

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { installed } from "../kit/python.mjs";
-import { account, order } from "../kit/shop.mjs";
+import { account, newProduct, order } from "../kit/shop.mjs";
 import { OwnGateway, field, here, root, world } from "../kit/world.mjs";
 
 export const title = "schemathesis: no trouble inside, whatever is sent";
@@ -19,16 +19,16 @@ const EXAMPLES = 40;
 const DISCUSSED = "ALB-00004";
 
 /** Ids of things of every kind, of which the operations then make use. */
-async function ids(url, token) {
+async function ids([sold, ordered], url, token) {
   const one = async (query) => JSON.stringify(await field(query, {}, token, url)).match(/"id":"([^"]+)"/)[1];
   return Promise.all([
-    one('{ product(sku: "ALB-00011") { id } }'),
-    one("{ people(first: 1) { nodes { id } } }"),
+    one(`{ product(sku: "${sold}") { id } }`),
+    one('mutation { createPerson(input: {name: "Nobody Else"}) { ... on Person { id } } }'),
     one("{ categories { nodes { id } } }"),
     one(`{ product(sku: "${DISCUSSED}") { discussion { comments(first: 1) { nodes { id } } } } }`),
     one('mutation { openCart(input: {policy: RESERVE, currency: "EUR"}) { ... on Cart { id } } }'),
     one('mutation { openAccount(input: {currency: "EUR"}) { ... on Account { id } } }'),
-    order("ALB-00012"),
+    order(ordered),
     account(),
   ]);
 }
@@ -42,8 +42,10 @@ export async function run(checks) {
   const folder = join(world.scratch, "fuzz");
   mkdirSync(folder, { recursive: true });
   copyFileSync(join(here, "fuzz", "schemathesis.toml"), join(folder, "schemathesis.toml"));
-  const known = await ids(url, token);
-  writeFileSync(join(folder, "ids.txt"), known.map((id) => `${JSON.stringify(id)}\n`).join(""));
+  const skus = await Promise.all([1, 2, 3, 4].map((number) => newProduct(`fuzz${number}`)));
+  const lines = (values) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
+  writeFileSync(join(folder, "skus.txt"), lines(skus));
+  writeFileSync(join(folder, "ids.txt"), lines(await ids(skus, url, token)));
   const report = join(folder, "report.xml");
   rmSync(report, { force: true });
   // prettier-ignore
@@ -56,13 +58,13 @@ export async function run(checks) {
     "--seed", "1",
     "--continue-on-failure",
     "--generation-database", "none",
-    "--request-timeout", "10",
+    "--request-timeout", "40",
     "--report-junit-path", report,
     "--warnings", "off",
     "--no-color",
   ];
   const env = { ...process.env, SCHEMATHESIS_HOOKS: "hooks", PYTHONPATH: join(here, "fuzz"), PYTHONDONTWRITEBYTECODE: "1" };
-  const how = { cwd: folder, env, maxBuffer: 1 << 26, timeout: 900_000 };
+  const how = { cwd: folder, env, maxBuffer: 1 << 26, timeout: 2_400_000 };
   // That a check failed is in the report.
   const { stdout, stderr, killed } = await promisify(execFile)(schemathesis, options, how).catch((fault) => fault);
   writeFileSync(join(folder, "said.txt"), `${stdout}${stderr}`);

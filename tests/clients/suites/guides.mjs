@@ -105,7 +105,7 @@ async function shopping(checks, name, { page }) {
     const [sku] = (await page.locator("section p").first().textContent()).split(":");
     await receive(sku, 3);
     // Other suites may change it too.
-    await eventually(async () => (await stock.textContent()) !== before, 30);
+    await eventually(async () => (await stock.textContent()) !== before, 90);
   });
   await checks.check(`${name}: a piece is put into a cart`, async () => {
     await page.getByRole("button", { name: "Add to cart" }).click();
@@ -151,8 +151,11 @@ async function python(checks, page) {
     writeFileSync(join(folder, "schema.graphql"), schema);
     await program(join(bin, "ariadne-codegen"), [], settings);
   });
+  const shop = () => program(join(bin, "python"), ["shop.py"], settings);
+  // The generated client waits for five seconds, which a busy machine may exceed once.
+  const isLate = ({ message }) => /Timeout|not received within/.test(message);
   await checks.check(`${page}: its program goes shopping`, async () =>
-    says(await program(join(bin, "python"), ["shop.py"], settings)),
+    says(await shop().catch((fault) => (isLate(fault) ? shop() : Promise.reject(fault)))),
   );
 }
 

@@ -193,13 +193,12 @@ fn statements<'a>(command: &'a Document, key: &'a str) -> Vec<Statement<'a>> {
         "find" => vec![read(filter(command, "filter"))],
         "count" | "distinct" => vec![read(filter(command, "query"))],
         "aggregate" => {
-            let first = each("pipeline").next();
-            let selected = first.map(|first| match first.get_document("$match") {
-                Ok(filter) => Selection::of(filter),
-                Err(_) => {
-                    let fields = first.keys().map(String::as_str).collect();
-                    Selection { fields, ..Selection::default() }
-                }
+            let stage = |first: &'a Document| {
+                let fields = first.keys().map(String::as_str).collect();
+                Selection { fields, ..Selection::default() }
+            };
+            let selected = each("pipeline").next().map(|first| {
+                first.get_document("$match").map_or_else(|_| stage(first), Selection::of)
             });
             vec![read(selected.unwrap_or_default())]
         }

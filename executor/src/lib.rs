@@ -4,9 +4,10 @@
 //! except for two functions of [`resolver_utils`]. Most fields are resolved at once, and the library's allocation,
 //! task and wake-up for each field would cost more than the field. [`direct`] adds a shorter path for prepared
 //! operations, which can return [`text`]. Mutation fields that follow each other can be resolved together, as
-//! [`rows`]. The [`size`] of a response can be limited.
+//! [`rows`]. Root objects can be [`merged`] of several ones. The [`size`] of a response can be limited.
 
 pub mod direct;
+pub mod merged;
 pub mod rows;
 pub mod size;
 pub mod text;

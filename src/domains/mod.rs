@@ -79,7 +79,7 @@ pub use room::{
 
 use std::time::Duration;
 
-use async_graphql::{MergedObject, MergedSubscription};
+use async_graphql::{MergedSubscription, merged::Part};
 
 use crate::{
     app::App,
@@ -118,20 +118,39 @@ pub const ROOMS: &[&Room] = &[
     &topics::ROOM,
 ];
 
-/// A root type of the schema, made of the fields of rooms.
+/// The fields of rooms in a root type of the schema.
 macro_rules! root {
     (
         $(#[$meta:meta])*
-        $derive:ident pub struct $type:ident as $name:literal by $of:ident:
-            $($room:ident::$fields:ident,)+
+        MergedSubscription pub struct $type:ident: $($room:ident::$fields:ident,)+
     ) => {
         $(#[$meta])*
-        #[derive($derive, Default)]
+        #[derive(MergedSubscription, Default)]
         pub struct $type($($room::resolvers::$fields),+);
 
         impl $type {
             fn fields() -> Vec<RoomFields> {
-                vec![$(RoomFields::$of::<$room::resolvers::$fields>($name, &$room::ROOM)),+]
+                let name = stringify!($type);
+                vec![$(RoomFields::of_subscription::<$room::resolvers::$fields>(name, &$room::ROOM)),+]
+            }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        pub struct $type:ident of $name:literal: $($room:ident::$fields:ident,)+
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub struct $type;
+
+        impl $type {
+            fn fields() -> Vec<RoomFields> {
+                vec![$(RoomFields::of::<$room::resolvers::$fields>($name, &$room::ROOM)),+]
+            }
+
+            /// The fields as parts of the root type.
+            pub(crate) fn parts() -> Vec<Part> {
+                vec![$(Part::of::<$room::resolvers::$fields>()),+]
             }
         }
     };
@@ -139,9 +158,7 @@ macro_rules! root {
 
 root! {
     /// Query fields of all rooms.
-    // The rooms are searched for a field from the last one to the first; the rooms that are read most are
-    // therefore last.
-    MergedObject pub struct Queries as "Query" by of:
+    pub struct Queries of "Query":
         game::GameQuery,
         topics::TopicsQuery,
         theater::TheaterQuery,
@@ -168,7 +185,7 @@ root! {
 
 root! {
     /// Mutation fields of all rooms.
-    MergedObject pub struct Mutation as "Mutation" by of:
+    pub struct Mutations of "Mutation":
         catalog::CatalogMutation,
         categories::CategoriesMutation,
         people::PeopleMutation,
@@ -196,7 +213,7 @@ root! {
 
 root! {
     /// Subscription fields of all rooms.
-    MergedSubscription pub struct Subscription as "Subscription" by of_subscription:
+    MergedSubscription pub struct Subscription:
         carts::CartsSubscription,
         comments::CommentsSubscription,
         game::GameSubscription,
@@ -213,7 +230,7 @@ root! {
 
 /// The fields of the root types, by room.
 pub fn fields() -> Vec<RoomFields> {
-    [Queries::fields(), Mutation::fields(), Subscription::fields()].concat()
+    [Queries::fields(), Mutations::fields(), Subscription::fields()].concat()
 }
 
 /// The rooms that are switched on.

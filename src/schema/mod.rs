@@ -9,8 +9,13 @@ mod switch;
 use std::{future::ready, mem, sync::Arc};
 
 use async_graphql::{
-    MergedObject, Request, Response, SDLExportOptions, Schema, SchemaBuilder, ValidationMode,
-    direct::Root, parser::parse_schema, rows::Rows, size::Budget, text,
+    Request, Response, SDLExportOptions, Schema, SchemaBuilder, ValidationMode,
+    direct::Root,
+    merged::{Merged, Part, Parts},
+    parser::parse_schema,
+    rows::Rows,
+    size::Budget,
+    text,
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
@@ -19,7 +24,7 @@ use switch::{FinalChanges, Registered};
 
 use crate::{
     config::Config,
-    domains::{self, Mutation, Subscription},
+    domains::{self, Subscription},
     engine::{
         limits::Limits,
         prepared::PreparedOperation,
@@ -33,9 +38,38 @@ use crate::{
     mongo::batched,
 };
 
-/// Query fields of all rooms, and those that belong to no room.
-#[derive(MergedObject, Default)]
-pub struct Query(entities::EntitiesQuery, nodes::NodesQuery, domains::Queries);
+/// The root type of queries.
+pub type Query = Merged<QueryParts>;
+/// The root type of mutations.
+pub type Mutation = Merged<MutationParts>;
+
+/// What [`Query`] is made of.
+#[derive(Debug)]
+pub struct QueryParts;
+
+impl Parts for QueryParts {
+    const NAME: &'static str = "Query";
+    const DESCRIPTION: &'static str =
+        "Query fields of all rooms, and those that belong to no room.";
+
+    fn parts() -> Vec<Part> {
+        let of_no_room = [Part::of::<entities::EntitiesQuery>(), Part::of::<nodes::NodesQuery>()];
+        of_no_room.into_iter().chain(domains::Queries::parts()).collect()
+    }
+}
+
+/// What [`Mutation`] is made of.
+#[derive(Debug)]
+pub struct MutationParts;
+
+impl Parts for MutationParts {
+    const NAME: &'static str = "Mutation";
+    const DESCRIPTION: &'static str = "Mutation fields of all rooms.";
+
+    fn parts() -> Vec<Part> {
+        domains::Mutations::parts()
+    }
+}
 
 /// The whole schema, ready to execute requests.
 #[derive(Clone)]

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use mongodb::{Database, bson::DateTime};
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, Span};
@@ -235,7 +236,8 @@ impl App {
                 );
             }
         };
-        self.tasks().spawn(work.instrument(span));
+        // Boxed, so that the task is compiled once.
+        self.tasks().spawn(work.instrument(span).boxed());
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use tokio::{sync::watch, time::sleep};
 
 use crate::app::App;
@@ -46,7 +47,7 @@ where
     {
         let (receiver, first) = app.shared::<Self>().join(key);
         if let Some(watching) = first {
-            tokio::spawn(task(app.clone(), watching));
+            tokio::spawn(task(app.clone(), watching).boxed());
         }
         receiver
     }

@@ -184,13 +184,14 @@ impl<S: Source> Batcher<S> {
             self.send_late(&mut queue);
         } else if !mem::replace(&mut queue.has_timer, true) {
             let batcher = Arc::clone(self);
-            tokio::spawn(async move {
+            let send = async move {
                 let mut wait = Some(LATE_WAIT);
                 while let Some(time) = wait {
                     sleep(time).await;
                     wait = batcher.send_late_if_due();
                 }
-            });
+            };
+            tokio::spawn(send.boxed());
         }
         Ok(receiver)
     }
@@ -222,7 +223,7 @@ impl<S: Source> Batcher<S> {
     fn open_lane(self: &Arc<Self>, queue: &mut Queue<Item<S>>) {
         if queue.may_open_lane() {
             queue.lanes += 1;
-            tokio::spawn(Arc::clone(self).lane());
+            tokio::spawn(Arc::clone(self).lane().boxed());
         }
     }
 

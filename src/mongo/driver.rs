@@ -210,7 +210,8 @@ pub(super) fn send_within<T: Send + 'static>(
     call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
 ) -> impl Future<Output = Result<T, Error>> {
     let since = Instant::now();
-    let sent = tokio::spawn(call);
+    // Boxed, so that tasks are compiled once for each type of reply, and not for each call.
+    let sent = tokio::spawn(call.boxed());
     // Dropping the handle detaches the task, and the call runs to completion. There is no `async` block here,
     // because its state would contain two copies of the future: one from its creation, one for its await.
     tokio::time::timeout(time_limit, sent).map(move |reply| {

@@ -1,7 +1,7 @@
 // Search while somebody types: suggestions, then a list of results.
 
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useState } from "react";
-import { worksPath } from "./address";
+import { searchPath, worksPath } from "./address";
 import { type ResultOf, request } from "./graphql";
 import { Suggest } from "./operations";
 import { go } from "./router";
@@ -19,8 +19,6 @@ interface Choice {
   kind: string;
   to: string;
 }
-
-const searchPath = (text: string) => `/search?q=${encodeURIComponent(text)}`;
 
 const wordsOf = (text: string) =>
   text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean);

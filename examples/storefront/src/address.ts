@@ -41,6 +41,9 @@ export const frameVariables = (cartId: string | null) => ({ cartId: cartId ?? "n
 /** The works of a person. */
 export const worksPath = (personId: string) => `/search?by=${encodeURIComponent(personId)}`;
 
+/** Address of the results for a text. */
+export const searchPath = (text: string) => `/search?q=${encodeURIComponent(text)}`;
+
 /** Variables of `List` for its first page: of a category, of a person, or of all products. */
 export const listVariables = (category: string | null, parameters: URLSearchParams) => ({
   path: category ?? "/",

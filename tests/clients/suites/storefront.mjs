@@ -149,6 +149,21 @@ async function search(page, picture) {
   // What is found by a track says so, because its own title doesn't have the words.
   await words.fill(tracks[0].title);
   await page.getByRole("option").filter({ hasText: "by a track" }).first().waitFor();
+  await misspelt(page, words, picture);
+}
+
+/** Results for words with a typing error: there are none, and the words that were meant are one click away. */
+async function misspelt(page, words, picture) {
+  const { nodes } = await field('{ products(by: {where: {}}, first: 50) { nodes { title } } }');
+  const all = nodes.flatMap(({ title }) => title.match(/\b[A-Za-z]{6,}\b/g) ?? []);
+  const word = all[0].toLowerCase();
+  await words.fill(word.slice(0, 2) + word.slice(3));
+  await words.press("Enter");
+  await page.getByText("Did you mean").waitFor();
+  await picture("misspelt");
+  await page.getByRole("status").getByRole("link", { name: word }).click();
+  await page.getByRole("heading", { name: `Results for ${word}` }).waitFor();
+  await page.locator(CARDS).first().waitFor();
 }
 
 async function product(page, picture, isPhone) {

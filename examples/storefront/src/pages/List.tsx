@@ -1,9 +1,9 @@
 // A list of products: all of them, those of a category with its facets, or those that match a search.
 
 import { type ReactNode, useEffect, useState } from "react";
-import { ORDERS, hasOrders, listVariables } from "../address";
+import { ORDERS, hasOrders, listVariables, searchPath } from "../address";
 import { type ResultOf, request } from "../graphql";
-import { List } from "../operations";
+import { List, Suggest } from "../operations";
 import { useQuery } from "../data";
 import { Link, go } from "../router";
 import { Cards, Heading, State, capital } from "../ui";
@@ -42,15 +42,22 @@ export function ListPage({ category, parameters }: { category: string | null; pa
         <section aria-label="Products" aria-busy={isLoading}>
           {hasOrders(category, parameters) && <Sort parameters={parameters} />}
           <State error={error} isLoading={isLoading && !data} what="products" />
-          {data && <Results key={JSON.stringify(variables.where)} first={data.products} variables={variables} />}
+          {data && <Results key={JSON.stringify(variables.where)} first={data.products} variables={variables} words={words} />}
         </section>
       </div>
     </>
   );
 }
 
+interface ResultsOf {
+  first: Result["products"];
+  variables: { where: object } & Record<string, unknown>;
+  /** What was searched. */
+  words: string | null;
+}
+
 /** Products, and a button for more of them. */
-function Results({ first, variables }: { first: Result["products"]; variables: { where: object } & Record<string, unknown> }) {
+function Results({ first, variables, words }: ResultsOf) {
   const [pages, setPages] = useState([first]);
   const [state, setState] = useState({ isLoading: false, error: null as string | null });
   useEffect(() => setPages([first]), [first]);
@@ -67,7 +74,7 @@ function Results({ first, variables }: { first: Result["products"]; variables: {
       setState({ isLoading: false, error: (fault as Error).message });
     }
   };
-  if (products.length === 0) return <p className="notice" role="status">Nothing matches. Try fewer conditions or other words.</p>;
+  if (products.length === 0) return <Nothing words={words} />;
   return (
     <>
       <Cards of={products} />
@@ -77,6 +84,23 @@ function Results({ first, variables }: { first: Result["products"]; variables: {
       )}
     </>
   );
+}
+
+/** Says that nothing was found. Words with a typing error are corrected by those of titles and names. */
+function Nothing({ words }: { words: string | null }) {
+  return (
+    <p className="notice" role="status">
+      Nothing matches. {words ? <Correction words={words} /> : "Try fewer conditions or other words."}
+    </p>
+  );
+}
+
+function Correction({ words }: { words: string }) {
+  const { data, isLoading } = useQuery(Suggest, { text: words });
+  const all = [...(data?.suggest.products ?? []), ...(data?.suggest.people ?? [])];
+  const corrected = all.find((one) => one.correctedText)?.correctedText;
+  if (!corrected || isLoading) return "Try other words.";
+  return <>Did you mean <Link to={searchPath(corrected)}>{corrected}</Link>?</>;
 }
 
 function Breadcrumbs({ of: { breadcrumbs, name, path } }: { of: Category }) {

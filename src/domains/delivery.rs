@@ -33,14 +33,13 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use futures_util::future::try_join_all;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::queue::{
     JobDocument,
     operations::{self as queue, Handled, NewJob, Work},
 };
-use crate::{app::App, error::Error, flow::Op, mongo::Stored};
+use crate::{app::App, error::Error, flow::Op, join::try_join_all, mongo::Stored};
 
 /// Number of attempts of a job.
 const ATTEMPTS: i32 = 100;

@@ -2,12 +2,12 @@
 
 use std::{convert::Infallible, iter};
 
-use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 
 use super::{Attempt, Bounds, Op};
 use crate::{
     error::Error,
+    join::join_all,
     mongo::{
         Collection, Stored, batched,
         condition::Condition,

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use futures_util::{TryStreamExt, future::try_join_all};
+use futures_util::TryStreamExt;
 use mongodb::{
     Database, IndexModel,
     bson::{Document, doc},
@@ -15,6 +15,7 @@ use super::{
     shards::ShardKey,
 };
 use crate::error::Error;
+use crate::join::try_join_all;
 
 /// Time limit of one `createIndexes`, which can take hours on a large collection.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);

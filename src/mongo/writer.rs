@@ -37,7 +37,6 @@ use std::{
     time::Instant,
 };
 
-use futures_util::future::join_all;
 use mongodb::bson::{Document, RawDocumentBuf};
 use tracing::Span;
 
@@ -55,6 +54,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    join::join_all,
     metrics::histogram::Histogram,
     traces::{self, ItemSpan},
 };

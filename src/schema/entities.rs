@@ -12,7 +12,6 @@ use async_graphql::{
     parser::types::Field,
     registry::{MetaType, MetaTypeId, Registry},
 };
-use futures_util::future::join_all;
 
 use super::subgraph;
 use crate::{
@@ -23,6 +22,7 @@ use crate::{
         cx::{Cx, cx},
         input,
     },
+    join::join_all,
 };
 
 /// Maximum number of representations of one `_entities` field.

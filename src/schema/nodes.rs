@@ -2,12 +2,12 @@
 //! <https://relay.dev/graphql/objectidentification.htm>
 
 use async_graphql::{Context, ID, Object, Result};
-use futures_util::future::try_join_all;
 
 use crate::{
     domains::nodes::{Node, find},
     error::Error,
     graphql::{cx::cx, input},
+    join::try_join_all,
 };
 
 /// Maximum number of ids of one `nodes` field.

@@ -31,7 +31,6 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 use super::{
@@ -51,6 +50,7 @@ use crate::{
     },
     error::Result,
     flow::Sweep,
+    join::join_all,
     mongo::collection::List,
 };
 

@@ -17,7 +17,7 @@ mod lines;
 use std::{collections::HashSet, mem::discriminant};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use futures_util::{StreamExt, TryStreamExt, future::try_join_all, stream};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     graphql::{declared::valid, prelude::*},
+    join::try_join_all,
     mongo::expression::{count, stored},
 };
 

@@ -13,7 +13,6 @@ mod documents;
 mod store;
 
 use async_graphql::Context;
-use futures_util::future::try_join_all;
 
 use super::{
     ROOMS,
@@ -24,6 +23,7 @@ use super::{
 };
 use crate::{
     graphql::{prelude::*, scalars::int},
+    join::try_join_all,
     mongo::{condition::Condition, expression::count},
 };
 pub use documents::{ImageRef, ImageView};

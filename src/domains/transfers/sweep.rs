@@ -1,10 +1,8 @@
 //! The sweep of transfers finishes interrupted transfers, and retires the payers' marks of payments. It looks for
 //! transfers whose claim has ended and whose state isn't final.
 
-use futures_util::future::join_all;
-
 use super::{documents::TransferState, operations, store};
-use crate::{app::App, flow::Sweep};
+use crate::{app::App, flow::Sweep, join::join_all};
 
 /// Number of transfers that are finished side by side, so that their writes share commands: each payment of a checkout
 /// without a claim is left to the sweep.

@@ -1,7 +1,5 @@
 //! An attempt at a flow with a decision: take, decide, give.
 
-use futures_util::future::{join_all, try_join_all};
-
 use super::{
     Carried, Decided, Known, Next, Statements,
     ending::{find, remember_void},
@@ -9,6 +7,7 @@ use super::{
 use crate::{
     error::Error,
     flow::{Attempt, Op},
+    join::{join_all, try_join_all},
     mongo::{batched, guarded::Sends},
 };
 

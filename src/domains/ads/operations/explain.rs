@@ -3,7 +3,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use futures_util::future::try_join_all;
 use mongodb::bson::{DateTime, Document};
 
 use super::{
@@ -22,6 +21,7 @@ use super::{
 };
 use crate::{
     graphql::{declared::valid, prelude::*},
+    join::try_join_all,
     mongo::batched,
 };
 

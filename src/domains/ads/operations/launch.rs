@@ -1,6 +1,5 @@
 //! Launching, pausing and resuming campaigns.
 
-use futures_util::future::try_join_all;
 use mongodb::bson::DateTime;
 
 use super::{
@@ -24,6 +23,7 @@ use super::{
 };
 use crate::{
     graphql::{prelude::*, refusals::CurrencyMismatch},
+    join::try_join_all,
     mongo::{Version, batched},
 };
 

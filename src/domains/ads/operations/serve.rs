@@ -6,7 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 use super::{
@@ -24,6 +23,7 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
+    join::join_all,
     mongo::{batched, unhurried},
 };
 

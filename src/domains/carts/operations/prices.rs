@@ -1,8 +1,6 @@
 //! Changed prices: which lines of a cart have another price than their product has now, and the mutation that accepts
 //! the present prices.
 
-use futures_util::future::try_join_all;
-
 use super::{
     super::{
         MAX_UNIT_PRICE,
@@ -13,7 +11,10 @@ use super::{
     Changed,
     lines::change,
 };
-use crate::{domains::catalog::operations as catalog, graphql::prelude::*, mongo::batched};
+use crate::{
+    domains::catalog::operations as catalog, graphql::prelude::*, join::try_join_all,
+    mongo::batched,
+};
 
 /// A line whose product has another price now.
 #[derive(Debug, Clone, PartialEq, Eq)]

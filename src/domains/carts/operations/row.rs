@@ -11,8 +11,6 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
-
 use super::{
     super::{
         MAX_CHANGES, MAX_LINES,
@@ -28,6 +26,7 @@ use crate::{
         inventory::operations as inventory,
     },
     graphql::{declared::Checked, prelude::*},
+    join::join_all,
     mongo::batched,
 };
 

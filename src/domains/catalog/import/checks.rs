@@ -5,8 +5,6 @@ use std::{
     hash::BuildHasher,
 };
 
-use futures_util::future::try_join_all;
-
 use super::{
     super::{
         documents::{Pricing, SlugDocument},
@@ -19,6 +17,7 @@ use super::{
 use crate::{
     domains::images::ImageRef,
     graphql::{prelude::*, refusals::AnyRefusal},
+    join::try_join_all,
 };
 
 /// What earlier lines of a file would have claimed. It has digests only, since a file may have millions of lines. That two of

@@ -2,8 +2,6 @@
 
 use std::slice;
 
-use futures_util::future::try_join_all;
-
 use super::{
     super::{ILLUSTRATED, store::products},
     ImportProduct,
@@ -16,6 +14,7 @@ use crate::{
         refusals::AnyRefusal,
         requester::Requester,
     },
+    join::try_join_all,
 };
 
 /// The images of a line as a product stores them; none if the line doesn't have the field.

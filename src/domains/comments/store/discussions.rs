@@ -3,13 +3,11 @@
 
 use std::collections::HashSet;
 
-use futures_util::future::try_join_all;
-
 use super::{
     super::documents::{Layout, OpenDiscussion, Parent, ParentDocument, ParentKind},
     CommentStore, DiscussionHandle, Found,
 };
-use crate::{graphql::prelude::*, mongo::prelude::*};
+use crate::{graphql::prelude::*, join::try_join_all, mongo::prelude::*};
 
 /// The documents of this kind.
 pub(super) fn parents(app: &App, kind: ParentKind) -> Collection<ParentDocument> {

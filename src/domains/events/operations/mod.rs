@@ -10,7 +10,6 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use futures_util::future::try_join_all;
 use mongodb::bson::{DateTime, RawDocumentBuf};
 
 use super::{
@@ -31,6 +30,7 @@ use crate::{
         refusals::{Conflict, InvalidInput, Stop},
         shares::{Clients, Shares},
     },
+    join::try_join_all,
     mongo::{Group, Outcome, Version},
 };
 

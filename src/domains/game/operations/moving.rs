@@ -2,8 +2,6 @@
 //! [decision](crate::flow::decision), whose module describes the steps, their guards and why they are safe. This module
 //! makes the statements of these steps.
 
-use futures_util::future::try_join_all;
-
 use super::{
     super::{
         documents::{
@@ -19,6 +17,7 @@ use crate::{
         decision::{self, Decided, Statements},
     },
     graphql::prelude::*,
+    join::try_join_all,
     mongo::{Collection, batched, guarded::Sends, prelude::DateTime, unhurried},
 };
 

@@ -1,13 +1,12 @@
 //! Reads the stock of all products of a list by one command.
 
 use async_graphql::ID;
-use futures_util::future::try_join_all;
 
 use super::{
     super::{documents::StockDocument, store, types::Availability},
     stock,
 };
-use crate::{app::App, error::Error, graphql::input};
+use crate::{app::App, error::Error, graphql::input, join::try_join_all};
 
 /// Maximum number of SKUs of one call.
 const SKUS: usize = 100;

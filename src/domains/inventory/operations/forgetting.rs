@@ -6,10 +6,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use futures_util::future::join_all;
-
 use super::super::store;
-use crate::{app::App, error::Error, flow::Attempt, mongo::unhurried};
+use crate::{app::App, error::Error, flow::Attempt, join::join_all, mongo::unhurried};
 
 /// Number of reservations of one SKU that are forgotten by one write.
 const LOT: usize = 16;

@@ -20,7 +20,6 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 pub use super::store::{
@@ -36,6 +35,7 @@ use crate::{
     error::Error,
     flow::{Attempt, Verdict},
     graphql::input,
+    join::join_all,
     mongo::{derived::Walk, guarded::Sends},
 };
 

@@ -1,8 +1,6 @@
 //! The checkout of a cart: what a cart's [checkout](crate::domains::checkout) reserves, sells and places. It reserves the stock
 //! that the cart doesn't hold, and moves all of its stock to `sold`. `discount` has the steps of its voucher.
 
-use futures_util::future::join_all;
-
 use super::{
     super::{
         documents::{OrderDocument, OrderLine, OrderPayment, OrderState, Stage},
@@ -20,6 +18,7 @@ use crate::{
         payments::of_seats,
     },
     graphql::prelude::*,
+    join::join_all,
     mongo::{Version, guarded::Sends},
 };
 

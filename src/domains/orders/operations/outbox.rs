@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 use super::super::{
@@ -17,6 +16,7 @@ use crate::{
     },
     flow::earlier,
     graphql::prelude::*,
+    join::join_all,
 };
 
 /// Polling interval while another attempt applies entries.

@@ -21,7 +21,6 @@ mod store;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use futures_util::future::try_join_all;
 use mongodb::bson::{DateTime, Document};
 
 use crate::{
@@ -31,6 +30,7 @@ use crate::{
     },
     flow::Sweep,
     graphql::prelude::*,
+    join::try_join_all,
 };
 use documents::CountedOrder;
 pub(super) use documents::{Recount, TogetherDocument};

@@ -102,7 +102,7 @@ async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize
     let mut count = 0;
     for some in dead.chunks(AT_ONCE) {
         let revived = some.iter().map(|job| store::revive(app, job, by).done());
-        for outcome in futures_util::future::join_all(revived).await {
+        for outcome in crate::join::join_all(revived).await {
             match outcome {
                 Outcome::Applied(()) => count += 1,
                 Outcome::Refused => {}

@@ -12,7 +12,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 use tokio::sync::oneshot;
 
@@ -22,6 +21,7 @@ use super::super::{
 };
 use crate::{
     graphql::prelude::*,
+    join::join_all,
     mongo::{Outcome, collection::Timed, expression::millis},
 };
 

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::try_join_all;
 use mongodb::bson::Bson;
 
 use super::{
@@ -14,6 +13,7 @@ use super::{
     OWN, check_queue,
 };
 use crate::graphql::prelude::*;
+use crate::join::try_join_all;
 
 /// The largest number that is counted.
 const COUNTED: u64 = 100_000;

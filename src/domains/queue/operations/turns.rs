@@ -10,13 +10,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use futures_util::future::join_all;
-
 use super::{
     super::documents::JobDocument,
     line::{self, Wanted},
 };
-use crate::{app::App, error::Result};
+use crate::{app::App, error::Result, join::join_all};
 
 /// Number of queues from which on their order is forgotten.
 const QUEUES: usize = 10_000;

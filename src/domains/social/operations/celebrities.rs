@@ -17,7 +17,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use futures_util::future::try_join_all;
 use mongodb::bson::DateTime;
 
 use super::{
@@ -33,7 +32,7 @@ use super::{
     delivery::{BATCH, Task},
     feeds::position,
 };
-use crate::{domains::delivery, graphql::prelude::*};
+use crate::{domains::delivery, graphql::prelude::*, join::try_join_all};
 
 /// Begins the marking of the edges to a user, unless it has begun or is done.
 pub(in super::super) async fn begin(app: &App, user: &str) -> Result<()> {

@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use futures_util::future::try_join_all;
 use mongodb::bson::Bson;
 
 use super::{
@@ -18,6 +17,7 @@ use super::{
     celebrities, demand_user, user_by_subject,
 };
 use crate::graphql::prelude::*;
+use crate::join::try_join_all;
 
 /// Maximum number of circles that one user has another one in.
 const CIRCLES: usize = 20;

@@ -4,7 +4,6 @@
 //! A job may put a copy of an old version after the post has changed. So it looks at the post again afterwards. A copy is
 //! only overwritten by a later version.
 
-use futures_util::future::try_join_all;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +23,7 @@ use crate::{
     app::App,
     domains::delivery::{self, Batch},
     error::{Error, Result},
+    join::try_join_all,
 };
 
 /// Maximum number of followers of one job.

@@ -9,7 +9,6 @@ use std::{
     collections::{HashSet, VecDeque},
 };
 
-use futures_util::future::try_join_all;
 use mongodb::bson::{Bson, DateTime};
 
 use super::{
@@ -25,6 +24,7 @@ use super::{
     circles::{Viewer, named},
 };
 use crate::graphql::prelude::*;
+use crate::join::try_join_all;
 
 /// Pages that a command reads which looks for the pages of a feed by time. The second one costs the server almost nothing.
 const PAGES: i64 = 2;

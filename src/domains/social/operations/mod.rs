@@ -24,7 +24,6 @@ pub use watching::news_changed;
 
 use std::collections::HashMap;
 
-use futures_util::future::try_join_all;
 use mongodb::bson::Bson;
 
 use super::{
@@ -38,6 +37,7 @@ use crate::{
         metadata::{self, MetadataFilter},
     },
     graphql::prelude::*,
+    join::try_join_all,
     mongo::Version,
 };
 

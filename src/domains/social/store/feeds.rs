@@ -2,13 +2,12 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use futures_util::future::try_join_all;
-
 use super::super::documents::{FeedPage, NEWEST, ReadPage, Shown, month_of};
 use crate::{
     app::App,
     domains::delivery::Page,
     error::Result,
+    join::try_join_all,
     mongo::{copies::CopyPath, prelude::*},
 };
 

@@ -120,7 +120,7 @@ object! {
         /// The photos that exist and that the caller can see, in the order of the post.
         photos(context)?: Vec<Asset> = {
             let read = photos.assets.iter().map(|id| asset_by_id(cx(context), id));
-            let found = futures_util::future::try_join_all(read).await?;
+            let found = crate::join::try_join_all(read).await?;
             found.into_iter().flatten().map(Asset::from).collect()
         },
     }

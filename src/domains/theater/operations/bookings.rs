@@ -1,7 +1,5 @@
 //! Bookings as [baskets]: they hold seats, and give them back when they are closed.
 
-use futures_util::future::join_all;
-
 use super::{
     super::{
         MAX_CHANGES,
@@ -18,6 +16,7 @@ use crate::{
     config::Config,
     domains::baskets::{self, basket, may_use},
     graphql::prelude::*,
+    join::join_all,
     mongo::{Version, batched, prelude::Document},
 };
 

@@ -11,8 +11,6 @@
 //! out stays until that has ended: it is then a hold of an active booking again, or a sale of a receipt. A receipt exists
 //! before the first of its seats is sold. So if a screening has neither holds nor sales, nobody has a seat or will get one.
 
-use futures_util::future::join_all;
-
 use super::{
     super::{
         documents::{BookingDocument, BookingState, ReceiptDocument, ScreeningDocument},
@@ -21,7 +19,7 @@ use super::{
     },
     receipts::carry_on,
 };
-use crate::{domains::baskets::Basket as _, graphql::prelude::*, mongo::batched};
+use crate::{domains::baskets::Basket as _, graphql::prelude::*, join::join_all, mongo::batched};
 
 /// Number of receipts that are cancelled at once.
 const BATCH: usize = 100;

@@ -4,8 +4,6 @@
 //! A sale is guarded by its hold, so it is made once. Nothing frees a hold of a booking that is PENDING or PAID, except for
 //! the cancellation of its receipt, after which there is nothing to sell.
 
-use futures_util::future::join_all;
-
 use super::super::{
     documents::{BookingDocument, Checkout, ReceiptDocument, ReceiptPayment, ReceiptState},
     store::{self, screenings},
@@ -18,6 +16,7 @@ use crate::{
         payments::{for_seats, of_seats},
     },
     graphql::prelude::*,
+    join::join_all,
     mongo::{Version, batched, guarded::Sends},
 };
 

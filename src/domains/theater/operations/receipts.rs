@@ -9,8 +9,6 @@
 //!
 //! The state CANCELLING stands in the place of an outbox: what is owed follows from the receipt.
 
-use futures_util::future::join_all;
-
 use super::super::{
     documents::{BookedSeats, ReceiptDocument, ReceiptState},
     store::{self, receipts, screenings},
@@ -22,6 +20,7 @@ use crate::{
         page::{Order as Sort, page_of},
         prelude::*,
     },
+    join::join_all,
     mongo::{batched, prelude::Bson},
 };
 

@@ -1,8 +1,6 @@
 //! The state machine of a transfer, driven step by step by the holder of its claim: an attempt begins the
 //! transfer, waits for another attempt, or claims it after that one.
 
-use futures_util::future::join_all;
-
 use super::super::{
     documents::{
         AccountDocument, AccountKind, TransferDocument, TransferKind, TransferReason,
@@ -12,6 +10,7 @@ use super::super::{
 };
 use crate::{
     graphql::prelude::*,
+    join::join_all,
     mongo::{
         Version, batched,
         guarded::{Guarded, Sends},

@@ -48,7 +48,35 @@ struct Counters {
 }
 
 /// The documents or topics of one stream that have subscribers, by `_id` or value.
-type Watched = HashMap<String, watch::Sender<Counters>>;
+#[derive(Debug, Default)]
+struct Watched(HashMap<String, Watch>);
+
+/// A document or topic that has subscribers.
+#[derive(Debug, Default)]
+struct Watch {
+    sender: watch::Sender<Counters>,
+    /// Number of subscribers. The sender's number of receivers isn't enough: two subscribers that end at the same moment
+    /// would see each other's receiver.
+    subscribers: usize,
+}
+
+impl Watched {
+    /// Adds a subscriber.
+    fn join(&mut self, id: &str) -> watch::Receiver<Counters> {
+        let watch = self.0.entry(id.to_owned()).or_default();
+        watch.subscribers += 1;
+        watch.sender.subscribe()
+    }
+
+    /// Removes a subscriber.
+    fn leave(&mut self, id: &str) {
+        let Some(watch) = self.0.get_mut(id) else { return };
+        watch.subscribers -= 1;
+        if watch.subscribers == 0 {
+            self.0.remove(id);
+        }
+    }
+}
 
 /// What a stream tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,12 +130,8 @@ impl Changes {
 
 impl Drop for Changes {
     fn drop(&mut self) {
-        let mut streams = self.hub.streams();
-        if let Some(watched) = streams.get_mut(&self.source)
-            && let Some(sender) = watched.get(&self.id)
-            && sender.receiver_count() == 1
-        {
-            watched.remove(&self.id);
+        if let Some(watched) = self.hub.streams().get_mut(&self.source) {
+            watched.leave(&self.id);
         }
     }
 }
@@ -121,7 +145,7 @@ impl Hub {
     /// Number of subscribers by collection.
     pub fn subscribers(&self) -> Vec<(&'static str, usize)> {
         let count =
-            |watched: &Watched| watched.values().map(watch::Sender::receiver_count).sum::<usize>();
+            |watched: &Watched| watched.0.values().map(|watch| watch.subscribers).sum::<usize>();
         let mut all = HashMap::new();
         for (source, watched) in self.streams().iter() {
             *all.entry(source.collection).or_default() += count(watched);
@@ -150,10 +174,9 @@ impl Hub {
         let mut streams = self.streams();
         let watched = streams.entry(source).or_insert_with(|| {
             tokio::spawn(self.clone().follow(source));
-            Watched::new()
+            Watched::default()
         });
-        let sender = watched.entry(id.clone()).or_default();
-        let receiver = sender.subscribe();
+        let receiver = watched.join(&id);
         let seen = *receiver.borrow();
         Changes { hub: self.clone(), source, id, receiver, seen }
     }
@@ -228,16 +251,17 @@ impl Hub {
     }
 
     fn notify(&self, source: Source, id: &str) {
-        if let Some(sender) = self.streams().get(&source).and_then(|watched| watched.get(id)) {
-            sender.send_modify(|counters| counters.changes += 1);
+        if let Some(watch) = self.streams().get(&source).and_then(|watched| watched.0.get(id)) {
+            watch.sender.send_modify(|counters| counters.changes += 1);
         }
     }
 
     /// Wakes all subscribers: changes before the stream was opened were missed. This is a reset, unless the
     /// stream was opened directly after the first subscription.
     fn notify_all(&self, source: Source, is_reset: bool) {
-        for sender in self.streams().get(&source).into_iter().flat_map(Watched::values) {
-            sender.send_modify(|counters| counters.resets += u64::from(is_reset));
+        for watch in self.streams().get(&source).into_iter().flat_map(|watched| watched.0.values())
+        {
+            watch.sender.send_modify(|counters| counters.resets += u64::from(is_reset));
         }
     }
 
@@ -245,7 +269,7 @@ impl Hub {
     /// [`Self::watch`], so that no subscriber joins a stream that ends.
     fn remove_unused(&self, source: Source) -> bool {
         let mut streams = self.streams();
-        let is_unused = streams.get(&source).is_none_or(Watched::is_empty);
+        let is_unused = streams.get(&source).is_none_or(|watched| watched.0.is_empty());
         if is_unused {
             streams.remove(&source);
         }
@@ -318,5 +342,25 @@ fn reset_if_lost(
     };
     if is_lost {
         *token = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_watched_until_its_last_subscriber_has_left() {
+        let mut watched = Watched::default();
+        let both = [watched.join("a"), watched.join("a")];
+        let _other = watched.join("b");
+        watched.leave("a");
+        assert!(watched.0.contains_key("a"));
+        // Both leave before either receiver is dropped.
+        watched.leave("a");
+        assert!(!watched.0.contains_key("a") && watched.0.contains_key("b"));
+        drop(both);
+        watched.leave("b");
+        assert!(watched.0.is_empty());
     }
 }

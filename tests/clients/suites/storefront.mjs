@@ -162,7 +162,7 @@ async function misspelt(page, words, picture) {
   await page.getByText("Did you mean").waitFor();
   await picture("misspelt");
   await page.getByRole("status").getByRole("link", { name: word }).click();
-  await page.getByRole("heading", { name: `Results for ${word}` }).waitFor();
+  await page.getByRole("heading", { name: `Results for “${word}”` }).waitFor();
   await page.locator(CARDS).first().waitFor();
 }
 

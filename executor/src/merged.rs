@@ -9,7 +9,9 @@ use std::{
 
 use futures_util::{FutureExt, future::BoxFuture};
 use upstream::{
-    Context, ContextSelectionSet, ObjectType, OutputType, Positioned, ServerResult, Value,
+    CacheControl, Context, ContextSelectionSet, ObjectType, OutputType, Positioned, ServerResult,
+    Value,
+    indexmap::IndexMap,
     parser::types::Field,
     registry::{MetaType, MetaTypeId, Registry},
     resolver_utils::ContainerType,
@@ -115,13 +117,13 @@ impl<P: Parts> OutputType for Merged<P> {
         registry.create_output_type::<Self, _>(MetaTypeId::Object, |registry| {
             let of_part = |part: Part| match (part.read)(registry) {
                 MetaType::Object { fields, .. } => fields,
-                _ => Default::default(),
+                _ => IndexMap::new(),
             };
             MetaType::Object {
                 name: P::NAME.to_owned(),
                 description: Some(P::DESCRIPTION.to_owned()),
                 fields: P::parts().into_iter().flat_map(of_part).collect(),
-                cache_control: Default::default(),
+                cache_control: CacheControl::default(),
                 extends: false,
                 shareable: false,
                 resolvable: true,

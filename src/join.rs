@@ -34,6 +34,7 @@ where
 fn boxed<'a, F: Future + Send + 'a>(
     futures: impl IntoIterator<Item = F>,
 ) -> Vec<BoxFuture<'a, F::Output>> {
+    // A loop, because what collects an iterator would be compiled for each of them.
     let mut all: Vec<BoxFuture<'a, F::Output>> = Vec::new();
     for future in futures {
         all.push(Box::pin(future));

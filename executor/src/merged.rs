@@ -64,7 +64,7 @@ impl<T: ContainerType> AnyContainer for T {
 /// A root object with the fields of several objects.
 pub struct Merged<P> {
     parts: Vec<Part>,
-    /// Positions of the parts by name of a field, for fields that were resolved before.
+    /// Positions of the parts by name of a field, for fields that were resolved before. Only fields of the schema are here.
     by_field: RwLock<HashMap<String, usize>>,
     of: PhantomData<fn() -> P>,
 }
@@ -95,13 +95,13 @@ impl<P: Parts> ContainerType for Merged<P> {
             return part.object.resolve_field(context).await;
         }
         for (position, part) in self.parts.iter().enumerate() {
-            // A part without this field returns `None` at once.
-            let value = part.object.resolve_field(context).await?;
-            if value.is_some() {
+            // A part without this field returns `None` at once. The part with it returns a value or an error.
+            let found = part.object.resolve_field(context).await;
+            if !matches!(found, Ok(None)) {
                 if let Ok(mut by_field) = self.by_field.write() {
                     by_field.insert(field.to_owned(), position);
                 }
-                return Ok(value);
+                return found;
             }
         }
         Ok(None)

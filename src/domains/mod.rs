@@ -149,7 +149,7 @@ macro_rules! root {
             }
 
             /// The fields as parts of the root type.
-            pub(crate) fn parts() -> Vec<Part> {
+            pub(crate) fn of_rooms() -> Vec<Part> {
                 vec![$(Part::of::<$room::resolvers::$fields>()),+]
             }
         }

@@ -14,8 +14,7 @@ use super::{
     placement::{Group, Placement, collection_names, create},
     shards::ShardKey,
 };
-use crate::error::Error;
-use crate::join::try_join_all;
+use crate::{error::Error, join::try_join_all};
 
 /// Time limit of one `createIndexes`, which can take hours on a large collection.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);

@@ -39,13 +39,12 @@ use crate::{
 };
 
 /// The root type of queries.
-pub type Query = Merged<QueryParts>;
+type Query = Merged<QueryParts>;
 /// The root type of mutations.
-pub type Mutation = Merged<MutationParts>;
+type Mutation = Merged<domains::Mutations>;
 
 /// What [`Query`] is made of.
-#[derive(Debug)]
-pub struct QueryParts;
+struct QueryParts;
 
 impl Parts for QueryParts {
     const NAME: &'static str = "Query";
@@ -54,20 +53,16 @@ impl Parts for QueryParts {
 
     fn parts() -> Vec<Part> {
         let of_no_room = [Part::of::<entities::EntitiesQuery>(), Part::of::<nodes::NodesQuery>()];
-        of_no_room.into_iter().chain(domains::Queries::parts()).collect()
+        of_no_room.into_iter().chain(domains::Queries::of_rooms()).collect()
     }
 }
 
-/// What [`Mutation`] is made of.
-#[derive(Debug)]
-pub struct MutationParts;
-
-impl Parts for MutationParts {
+impl Parts for domains::Mutations {
     const NAME: &'static str = "Mutation";
     const DESCRIPTION: &'static str = "Mutation fields of all rooms.";
 
     fn parts() -> Vec<Part> {
-        domains::Mutations::parts()
+        Self::of_rooms()
     }
 }
 

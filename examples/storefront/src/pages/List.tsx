@@ -86,20 +86,20 @@ function Results({ first, variables, words }: ResultsOf) {
   );
 }
 
-/** Says that nothing was found. Words with a typing error are corrected by those of titles and names. */
+/** Says that nothing was found, and what may help. */
 function Nothing({ words }: { words: string | null }) {
-  return (
-    <p className="notice" role="status">
-      Nothing matches. {words ? <Correction words={words} /> : "Try fewer conditions or other words."}
-    </p>
-  );
+  return <p className="notice" role="status">Nothing matches. {words ? <Correction words={words} /> : ADVICE}</p>;
 }
 
+const ADVICE = "Try fewer conditions or other words.";
+
+/** The words without typing errors, if titles or names have such words. */
 function Correction({ words }: { words: string }) {
   const { data, isLoading } = useQuery(Suggest, { text: words });
+  if (isLoading) return null;
   const all = [...(data?.suggest.products ?? []), ...(data?.suggest.people ?? [])];
   const corrected = all.find((one) => one.correctedText)?.correctedText;
-  if (!corrected || isLoading) return "Try other words.";
+  if (!corrected) return ADVICE;
   return <>Did you mean <Link to={searchPath(corrected)}>{corrected}</Link>?</>;
 }
 

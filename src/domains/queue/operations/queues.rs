@@ -12,8 +12,7 @@ use super::{
     super::{documents::JobState, store, types::QueueStats},
     OWN, check_queue,
 };
-use crate::graphql::prelude::*;
-use crate::join::try_join_all;
+use crate::{graphql::prelude::*, join::try_join_all};
 
 /// The largest number that is counted.
 const COUNTED: u64 = 100_000;

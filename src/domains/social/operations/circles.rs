@@ -16,8 +16,7 @@ use super::{
     },
     celebrities, demand_user, user_by_subject,
 };
-use crate::graphql::prelude::*;
-use crate::join::try_join_all;
+use crate::{graphql::prelude::*, join::try_join_all};
 
 /// Maximum number of circles that one user has another one in.
 const CIRCLES: usize = 20;

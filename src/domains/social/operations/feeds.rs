@@ -23,8 +23,7 @@ use super::{
     celebrities::{followed, merged},
     circles::{Viewer, named},
 };
-use crate::graphql::prelude::*;
-use crate::join::try_join_all;
+use crate::{graphql::prelude::*, join::try_join_all};
 
 /// Pages that a command reads which looks for the pages of a feed by time. The second one costs the server almost nothing.
 const PAGES: i64 = 2;

@@ -50,3 +50,40 @@ async fn items_of_one_poll_share_a_command_although_another_one_ends_meanwhile()
     assert_eq!((first.expect("a size"), second.expect("a size")), (2, 2));
     assert_eq!(before.await.expect("no panic").expect("a size"), 1);
 }
+
+/// Puts an item into the second queue; the task ends with the size of its batch.
+fn late(batcher: &Arc<Batcher<Sizes>>) -> tokio::task::JoinHandle<Result<usize, Error>> {
+    let answer = batcher.enqueue_late((), &ItemSpan::default()).expect("room");
+    tokio::spawn(received(answer))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_for_which_nobody_waits_go_with_the_next_one() {
+    let batcher = Batcher::new(Sizes(Semaphore::new(1)), Gauge::default());
+    let ten: Vec<_> = (0..10).map(|_| late(&batcher)).collect();
+    let next = Arc::clone(&batcher).submit((), &ItemSpan::default()).await;
+    assert_eq!(next.expect("a size"), 11);
+    for one in ten {
+        assert_eq!(one.await.expect("no panic").expect("a size"), 11);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_items_for_which_nobody_waits_many_go_at_once() {
+    let batcher = Batcher::new(Sizes(Semaphore::new(1)), Gauge::default());
+    let mut all: Vec<_> = (1..LATE_BATCH).map(|_| late(&batcher)).collect();
+    assert_eq!((batcher.queue().late.len(), batcher.queue().lanes), (LATE_BATCH - 1, 0));
+    all.push(late(&batcher));
+    assert_eq!((batcher.queue().late.len(), batcher.queue().lanes), (0, 1));
+    for one in all {
+        assert_eq!(one.await.expect("no panic").expect("a size"), LATE_BATCH);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_for_which_nobody_waits_goes_by_itself_in_the_end() {
+    let batcher = Batcher::new(Sizes(Semaphore::new(1)), Gauge::default());
+    let since = Instant::now();
+    assert_eq!(late(&batcher).await.expect("no panic").expect("a size"), 1);
+    assert!(since.elapsed() >= LATE_WAIT, "{:?}", since.elapsed());
+}

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{LAYOUTS, discussed, does, few_rooms, migrate, posted, short_bounds, shown, texts};
-use crate::support::{Client, Gateway, proxy::Cut};
+use crate::support::{Client, Gateway, proxy::Cut, until};
 
 /// Hides a product, or shows it again.
 pub async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
@@ -151,7 +151,8 @@ async fn a_discussion_that_is_posted_to_all_the_time_is_swept() {
     let all = LAYOUTS.into_iter().chain(["moves"]);
     let quiet = gateway.app.bounds().two_grace_periods();
     let (since, mut posts) = (Instant::now(), 1);
-    while since.elapsed() < quiet * 3 / 2 {
+    // It is swept although it was never quiet. A slow machine may need several passes.
+    until("it is swept", async || {
         for sku in all.clone() {
             let on = docgate::graphql::node_id::NodeKind::PRODUCT.id(sku).0;
             let input = json!({ "input": { "subjectId": on, "text": "and on" } });
@@ -159,18 +160,22 @@ async fn a_discussion_that_is_posted_to_all_the_time_is_swept() {
         }
         posts += 1;
         tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    for _ in 0..4 {
+        if since.elapsed() < quiet * 3 / 2 {
+            return false;
+        }
         // With short bounds a command may run out of time; the next pass goes on.
         let _swept = background::sweep_all(&gateway.app).await;
-    }
-    for sku in all {
-        let discussion = stored(&gateway, sku).await;
-        let taken = discussion.get_array("taken").expect("what it was told").len();
-        assert!(taken < posts, "{sku}: {taken} of {posts}");
-        assert!(!discussion.contains_key("migration"), "{discussion}");
-        assert!(discussion.contains_key("touchedAt"), "{discussion}");
-    }
+        for sku in all.clone() {
+            let discussion = stored(&gateway, sku).await;
+            let taken = discussion.get_array("taken").expect("what it was told").len();
+            let is_touched = discussion.contains_key("touchedAt");
+            if taken >= posts || discussion.contains_key("migration") || !is_touched {
+                return false;
+            }
+        }
+        true
+    })
+    .await;
     gateway.sweep().await;
     gateway.assert_sound().await;
     let left = doc! { "discussion.touchedAt": { "$exists": true } };

@@ -192,118 +192,134 @@ async fn states(address: &str, token: &str, flows: &[(String, String)]) -> Vec<S
     nodes.iter().map(|node| state(node).expect("a state")).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_demos_cut_flows_are_finished_before_its_users_eyes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let running = Running::start(demo(&folder.path().join("demo"), &[]));
-    let address = running.address("demo serves on http://");
-    let mongodb = running.says("MongoDB   mongodb://");
-    let uri = mongodb.split_whitespace().nth(1).expect("a URI").to_owned();
-    let line = running.says("export SHOPPER=");
-    let (_, shopper) = line.split_once('=').expect("a token");
-    let line = running.says("export ADMIN=");
-    let (_, admin) = line.split_once('=').expect("a token");
-    let flows = cut_flows(&running);
-    let said: Vec<&str> = flows.iter().map(|(state, _)| state.as_str()).collect();
-    assert_eq!(states(&address, shopper, &flows).await, said);
-    let newest = async || {
-        let query = "{ news(first: 1) { nodes { id createdAt } } }";
-        let answer = ask(&address, Some(shopper), query).await;
-        answer["data"]["news"]["nodes"][0].clone()
-    };
-    let seeded = newest().await;
-    let month = seeded["createdAt"].as_str().expect("a time")[..7].to_owned();
-    let (year, rest) = month.split_at(4);
-    let last_year = format!("{}{rest}", year.parse::<i32>().expect("a year") - 1);
-    let query = "query($month: String!) { news(month: $month, first: 50) { nodes { createdAt } } }";
-    let variables = json!({ "month": last_year });
-    let answer = ask_with(&address, Some(shopper), query, variables).await;
-    let old = answer["data"]["news"]["nodes"].as_array().expect("a list");
-    let times: Vec<&str> = old.iter().filter_map(|post| post["createdAt"].as_str()).collect();
-    assert!(times.len() > 2 && times.is_sorted_by(|one, next| one > next), "{answer}");
-    assert!(times.iter().all(|time| time.starts_with(&last_year)), "{answer}");
-
-    let ends = ["EXPIRED", "CANCELLED", "COMPLETE", "CANCELLED"];
-    let have_ended = async || states(&address, shopper, &flows).await == ends;
-    until("the flows have ended", have_ended).await;
-    // Its people write as long as it runs.
-    until("the shopper's news have moved", async || newest().await["id"] != seeded["id"]).await;
-    charts_move(&address, admin).await;
-    let check = docgate(&["check", "--mongodb-uri", &uri, "--database", "docgate_demo"]);
-    let (code, says, said) = done(check);
-    assert_eq!(code, 0, "{says}{said}");
-    running.signal("INT");
-    assert_eq!(running.ends(), 0);
+/// A demo that serves.
+struct Demo {
+    running: Running,
+    address: String,
+    /// Of its MongoDB.
+    uri: String,
+    shopper: String,
+    merchant: String,
+    admin: String,
 }
 
+impl Demo {
+    fn start(data: &Path) -> Self {
+        let running = Running::start(demo(data, &[]));
+        let address = running.address("demo serves on http://");
+        let mongodb = running.says("MongoDB   mongodb://");
+        let uri = mongodb.split_whitespace().nth(1).expect("a URI").to_owned();
+        let token = |name: &str| {
+            let line = running.says(&format!("  export {name}="));
+            line.split_once('=').expect("a token").1.to_owned()
+        };
+        let (shopper, merchant, admin) = (token("SHOPPER"), token("MERCHANT"), token("ADMIN"));
+        Self { running, address, uri, shopper, merchant, admin }
+    }
+
+    async fn ask(&self, token: Option<&str>, query: &str) -> Value {
+        ask(&self.address, token, query).await
+    }
+
+    fn stop(self) {
+        self.running.signal("INT");
+        assert_eq!(self.running.ends(), 0);
+        assert!(is_gone(&self.uri), "mongod is still there");
+    }
+}
+
+/// To fill a demo takes long in a test, so one has all that is asked of a demo, from its first start to the next shop
+/// in the same folder.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_demo_is_filled_kept_and_stopped() {
+async fn a_demo_is_filled_and_kept_until_it_is_filled_anew() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("demo");
 
-    let running = Running::start(demo(&data, &[]));
-    let address = running.address("demo serves on http://");
-    let mongodb = running.says("MongoDB   mongodb://");
-    let uri = mongodb.split_whitespace().nth(1).expect("a URI").to_owned();
-    let token = |name: &str| {
-        let line = running.says(&format!("  export {name}="));
-        line.split_once('=').expect("a token").1.to_owned()
-    };
-    let (shopper, merchant, admin) = (token("SHOPPER"), token("MERCHANT"), token("ADMIN"));
+    let demo = Demo::start(&data);
+    assert_filled(&demo).await;
+    assert_alone(&demo, &data, &folder.path().join("other"));
+    let title = demo.ask(None, PRICE).await["data"]["product"]["title"].clone();
+    let shopper = demo.shopper.clone();
+    demo.stop();
+
+    assert_kept(&data, &shopper, &title).await;
+
+    // Killed while it is filled anew, it begins again.
+    let running = Running::start(of_size("20000", &data, &["--fresh"]));
+    running.says("Starting MongoDB");
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    running.signal("KILL");
+    drop(running);
+    let demo = Demo::start(&data);
+    let answer = demo.ask(None, PRICE).await;
+    assert_ne!(answer["data"]["product"]["pricing"]["retail"]["minorUnits"], 1, "{answer}");
+    let answer = demo.ask(None, "{ product(sku: \"ALB-00044\") { sku } }").await;
+    assert!(answer["data"]["product"].is_null(), "a shop of 120 has 43 albums: {answer}");
+    assert_lives(&demo).await;
+    let (code, says, said) =
+        done(docgate(&["check", "--mongodb-uri", &demo.uri, "--database", "docgate_demo"]));
+    assert_eq!(code, 0, "{says}{said}");
+    demo.stop();
+}
+
+const PRICE: &str = "{ product(sku: \"ALB-00001\") { title pricing { retail { minorUnits } } } }";
+
+/// What a demo that was just filled has.
+async fn assert_filled(demo: &Demo) {
+    let Demo { address, shopper, merchant, admin, .. } = demo;
     let query = "{ product(sku: \"ALB-00001\") { __typename title }
         stock(sku: \"ALB-00001\") { available } }";
-    let answer = ask(&address, None, query).await;
+    let answer = demo.ask(None, query).await;
     assert_eq!(answer["data"]["product"]["__typename"], "Album", "{answer}");
     assert!(answer["data"]["stock"]["available"].as_i64() > Some(0), "{answer}");
-    let title = answer["data"]["product"]["title"].clone();
     let mine = "{ myOrders(first: 5) { nodes { id } } myAccounts(first: 5) { nodes { id } } }";
-    let answer = ask(&address, Some(&shopper), mine).await;
+    let answer = demo.ask(Some(shopper), mine).await;
     for list in ["myOrders", "myAccounts"] {
         let found = answer["data"][list]["nodes"].as_array().expect("a list");
         assert!(!found.is_empty(), "{answer}");
     }
     let price =
         "mutation { setProductPrice(input: {sku: \"ALB-00001\", retail: 1}) { __typename } }";
-    for (token, typename) in [(&merchant, "Album"), (&admin, "Album")] {
-        let answer = ask(&address, Some(token), price).await;
+    for (token, typename) in [(merchant, "Album"), (admin, "Album")] {
+        let answer = demo.ask(Some(token), price).await;
         assert_eq!(answer["data"]["setProductPrice"]["__typename"], typename, "{answer}");
     }
 
     let former = "{ content(by: { path: \"/en/shipping\" }) { path redirectedFrom } }";
     let found = json!({ "path": "/en/delivery", "redirectedFrom": "/en/shipping" });
-    assert_eq!(ask(&address, None, former).await["data"]["content"], found);
+    assert_eq!(demo.ask(None, former).await["data"]["content"], found);
 
     let query = "{ theatersNear(point: { longitude: 10, latitude: 50 }, withinMeters: 20100000,
         first: 100) { nodes { theater { id } } } }";
-    let theaters = ask(&address, None, query).await["data"]["theatersNear"]["nodes"].clone();
+    let theaters = demo.ask(None, query).await["data"]["theatersNear"]["nodes"].clone();
     assert_eq!(theaters.as_array().map(Vec::len), Some(30), "{theaters}");
 
-    jobs_are_done(&address, &admin).await;
-    examples_work(&address, &shopper, &merchant, &admin).await;
-    let client = mongodb::Client::with_uri_str(&uri).await.expect("a client");
+    jobs_are_done(address, admin).await;
+    examples_work(address, shopper, merchant, admin).await;
+    let client = mongodb::Client::with_uri_str(&demo.uri).await.expect("a client");
     let filled = assert_versions(&client.database("docgate_demo")).await;
     assert!(filled.len() > 50, "{filled:?}");
+}
 
-    let (code, _, said) = done(demo(&data, &[]));
+/// Another demo is refused the folder and the port of one that runs.
+fn assert_alone(running: &Demo, data: &Path, other: &Path) {
+    let (code, _, said) = done(demo(data, &[]));
     assert_eq!(code, 3);
     assert!(said.contains("a demo is already running on"), "{said}");
-    let port = address.split(':').nth(1).expect("a port");
-    let other = folder.path().join("other");
+    let port = running.address.split(':').nth(1).expect("a port");
     let (code, _, said) = done({
         let mut command = docgate(&["demo", "--port", port]);
-        command.env("DOCGATE_DATA", &other);
+        command.env("DOCGATE_DATA", other);
         command
     });
     assert_eq!(code, 3);
     assert!(said.contains("it is taken by another process") && said.contains("--port"), "{said}");
+}
 
-    running.signal("INT");
-    assert_eq!(running.ends(), 0);
-    assert!(is_gone(&uri), "mongod is still there");
-
-    // What was changed is kept, and the tokens still hold. Settings that aren't the demo's own hold too.
+/// What was changed is kept, and the tokens still hold. Settings that aren't the demo's own hold too.
+async fn assert_kept(data: &Path, shopper: &str, title: &Value) {
     let running = Running::start({
-        let mut command = demo(&data, &[]);
+        let mut command = demo(data, &[]);
         command.env("DOCGATE_CORS_ORIGINS", "https://shop.example").env("DOCGATE_PORT", "tcp://x");
         command.env("DOCGATE_SECRET", "not the demo's").env("DOCGATE_INTROSPECTION", "false");
         command
@@ -319,51 +335,42 @@ async fn a_demo_is_filled_kept_and_stopped() {
         let answer: Value = answer.json().await.expect("JSON");
         assert_eq!(answer["data"]["__schema"]["__typename"], "__Schema", "{answer}");
     }
-    let query = "{ product(sku: \"ALB-00001\") { title pricing { retail { minorUnits } } } }";
-    let answer = ask(&address, Some(&shopper), query).await;
-    assert_eq!(answer["data"]["product"]["title"], title, "{answer}");
+    let answer = ask(&address, Some(shopper), PRICE).await;
+    assert_eq!(&answer["data"]["product"]["title"], title, "{answer}");
     assert_eq!(answer["data"]["product"]["pricing"]["retail"]["minorUnits"], 1, "{answer}");
     running.signal("TERM");
     assert_eq!(running.ends(), 0);
-
-    let running = Running::start(demo(&data, &["--fresh"]));
-    let address = running.address("demo serves on http://");
-    let answer = ask(&address, None, query).await;
-    assert_ne!(answer["data"]["product"]["pricing"]["retail"]["minorUnits"], 1, "{answer}");
-    running.signal("INT");
-    assert_eq!(running.ends(), 0);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_demo_that_was_killed_while_it_was_filled_begins_again() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let running = Running::start(of_size("20000", folder.path(), &[]));
-    running.says("Starting MongoDB");
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    running.signal("KILL");
-    drop(running);
+/// The flows that a demo was filled with cut ones of are finished before its users' eyes, and its people write.
+async fn assert_lives(demo: &Demo) {
+    let Demo { address, shopper, admin, .. } = demo;
+    let flows = cut_flows(&demo.running);
+    let said: Vec<&str> = flows.iter().map(|(state, _)| state.as_str()).collect();
+    assert_eq!(states(address, shopper, &flows).await, said);
+    let newest = async || {
+        let query = "{ news(first: 1) { nodes { id createdAt } } }";
+        let answer = demo.ask(Some(shopper), query).await;
+        answer["data"]["news"]["nodes"][0].clone()
+    };
+    let seeded = newest().await;
+    let month = seeded["createdAt"].as_str().expect("a time")[..7].to_owned();
+    let (year, rest) = month.split_at(4);
+    let last_year = format!("{}{rest}", year.parse::<i32>().expect("a year") - 1);
+    let query = "query($month: String!) { news(month: $month, first: 50) { nodes { createdAt } } }";
+    let variables = json!({ "month": last_year });
+    let answer = ask_with(address, Some(shopper), query, variables).await;
+    let old = answer["data"]["news"]["nodes"].as_array().expect("a list");
+    let times: Vec<&str> = old.iter().filter_map(|post| post["createdAt"].as_str()).collect();
+    assert!(times.len() > 2 && times.is_sorted_by(|one, next| one > next), "{answer}");
+    assert!(times.iter().all(|time| time.starts_with(&last_year)), "{answer}");
 
-    let running = Running::start(demo(folder.path(), &[]));
-    let address = running.address("demo serves on http://");
-    let mongodb = running.says("MongoDB   mongodb://");
-    let uri = mongodb.split_whitespace().nth(1).expect("a URI").to_owned();
-    let query = "{ product(sku: \"ALB-00044\") { sku } }";
-    let answer = ask(&address, None, query).await;
-    assert!(answer["data"]["product"].is_null(), "a shop of 120 has 43 albums: {answer}");
-    // Until the sweeps have finished the flows that the shop was filled with cut ones of.
-    let mut checked = (1, String::new(), String::new());
-    for _ in 0..40 {
-        let mut command = docgate(&["check", "--mongodb-uri", &uri, "--database", "docgate_demo"]);
-        command.env("DOCGATE_LOG", "error");
-        checked = done(command);
-        if checked.0 == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_secs(2)).await;
-    }
-    assert_eq!(checked.0, 0, "{}{}", checked.1, checked.2);
-    running.signal("INT");
-    assert_eq!(running.ends(), 0);
+    let ends = ["EXPIRED", "CANCELLED", "COMPLETE", "CANCELLED"];
+    let have_ended = async || states(address, shopper, &flows).await == ends;
+    until("the flows have ended", have_ended).await;
+    // Its people write as long as it runs.
+    until("the shopper's news have moved", async || newest().await["id"] != seeded["id"]).await;
+    charts_move(address, admin).await;
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Running {
 
     /// The first line that has `text` in it.
     pub(crate) fn says(&self, text: &str) -> String {
-        let until = Instant::now() + Duration::from_secs(300);
+        let until = Instant::now() + Duration::from_secs(600);
         let mut heard = Vec::new();
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             match self.lines.recv_timeout(left) {

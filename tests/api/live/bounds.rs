@@ -17,6 +17,7 @@ use crate::{
     support::{
         Gateway, http,
         live::{Chunks, Socket, TRANSPORT},
+        until,
     },
 };
 
@@ -24,15 +25,12 @@ const PROTOCOL: [(&str, &str); 1] = [("sec-websocket-protocol", TRANSPORT)];
 
 /// Waits until the one connection that the gateway holds is free.
 async fn is_freed(gateway: &Gateway) {
-    for _ in 0..100 {
+    until("it is free", async || {
         let mut socket = gateway.socket(TRANSPORT).await;
         socket.say(json!({ "type": "connection_init" })).await;
-        if let Some(Ok(Message::Text(_))) = socket.raw().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("it is held for ever");
+        matches!(socket.raw().await, Some(Ok(Message::Text(_))))
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,7 +81,7 @@ async fn a_socket_carries_a_thousand_operations_where_it_may() {
         seen[n] += 1;
     }
     assert_eq!(seen, vec![1; 1_000]);
-    assert_eq!(super::hub::change_streams(&gateway, "inventory").await, 1);
+    super::hub::has_streams(&gateway, 1).await;
     set(&gateway, "sku-3", 2).await;
     for _ in 0..100 {
         let message = socket.hear().await;
@@ -154,24 +152,25 @@ async fn frames_that_are_none_close_the_socket() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_not_heard_of_is_cut_off() {
     let gateway = Gateway::with(|config| {
-        config.live_ping_millis = 200;
+        config.live_ping_millis = 1_500;
         config.live_connections = 1;
     })
     .await;
     // It takes what comes, so its pings are answered.
     let mut socket = gateway.session(None).await;
-    socket.is_silent(Duration::from_secs(2)).await;
+    socket.is_silent(Duration::from_secs(4)).await;
     socket.say(json!({ "type": "ping" })).await;
     assert_eq!(socket.hear().await["type"], "pong");
     // From here on it isn't read any more, and its pings aren't answered.
     let since = Instant::now();
     is_freed(&gateway).await;
-    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
+    // With the usual interval it would take 24 seconds.
+    assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
     drop(socket);
 }
 
-/// A socket that holds little unread, and more asked for than that.
-async fn stuck(gateway: &Gateway) -> Socket {
+/// A socket that holds little unread, and asks for more than that.
+async fn asking(gateway: &Gateway) -> Socket {
     let mut socket = gateway.socket_with(&PROTOCOL, Some(4_096)).await.expect("a socket");
     socket.init(None).await;
     stock(gateway, "a", 0).await;
@@ -186,6 +185,12 @@ async fn stuck(gateway: &Gateway) -> Socket {
     for n in 0..50 {
         socket.subscribe(&n.to_string(), LARGE, json!({})).await;
     }
+    socket
+}
+
+/// The same, when nothing more is answered.
+async fn stuck(gateway: &Gateway) -> Socket {
+    let socket = asking(gateway).await;
     // Nothing more is answered once the answers fill what lies between. One takes long where much else runs.
     let answered = "docgate_operations_total{type=\"query\",field=\"__schema\",outcome=\"ok\"}";
     let (mut last, mut quiet) = (0.0, 0);
@@ -259,10 +264,10 @@ async fn reads_slowly() -> u64 {
 async fn who_does_not_read_is_cut_off() {
     let gateway = Gateway::with(|config| {
         config.live_connections = 1;
-        config.live_ping_millis = 1_000;
+        config.live_ping_millis = 3_000;
     })
     .await;
-    let socket = stuck(&gateway).await;
+    let socket = asking(&gateway).await;
     is_freed(&gateway).await;
     drop(socket);
 }
@@ -272,7 +277,7 @@ async fn who_does_not_read_is_cut_off() {
 async fn who_does_not_read_events_is_cut_off() {
     let gateway = Gateway::with(|config| {
         config.live_connections = 1;
-        config.live_ping_millis = 1_000;
+        config.live_ping_millis = 3_000;
     })
     .await;
     let url = format!("http://{}/graphql/stream", gateway.address);
@@ -285,7 +290,12 @@ async fn who_does_not_read_events_is_cut_off() {
     for n in 0..100 {
         let body = json!({ "query": LARGE, "extensions": { "operationId": n } });
         let asked = http.post(&url).header(header, &token).json(&body).send().await;
-        assert_eq!(asked.expect("an answer").status(), 202);
+        let status = asked.expect("an answer").status().as_u16();
+        // On a busy machine it may be cut off by now.
+        assert!(status == 202 || (status == 404 && n > 0), "{n}: {status}");
+        if status == 404 {
+            break;
+        }
     }
     is_freed(&gateway).await;
     drop(events);

@@ -56,7 +56,7 @@ async fn the_older_sub_protocol_is_spoken() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_older_sub_protocol_has_the_same_codes() {
-    let gateway = Gateway::with(|config| config.live_init_millis = 500).await;
+    let gateway = Gateway::with(|config| config.live_init_millis = 5_000).await;
     let mut socket = gateway.socket(LEGACY).await;
     let payload = json!({ "Authorization": "Bearer nonsense" });
     socket.say(json!({ "type": "connection_init", "payload": payload })).await;
@@ -87,12 +87,12 @@ async fn the_older_sub_protocol_has_the_same_codes() {
     assert_eq!(socket.closed().await.0, 4429);
 
     assert_eq!(gateway.socket(LEGACY).await.closed().await.0, 4408);
-    assert_eq!(session(&gateway, Some(&short_token(2))).await.closed().await.0, 4403);
+    assert_eq!(session(&gateway, Some(&short_token(8))).await.closed().await.0, 4403);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_older_sub_protocol_shows_signs_of_life() {
-    let gateway = Gateway::with(|config| config.live_ping_millis = 200).await;
+    let gateway = Gateway::with(|config| config.live_ping_millis = 800).await;
     let mut socket = session(&gateway, None).await;
     for _ in 0..5 {
         assert_eq!(socket.hear().await, json!({ "type": "ka" }));

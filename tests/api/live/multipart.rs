@@ -46,7 +46,7 @@ async fn faults_of_the_request_are_in_the_payload() {
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_end_with_their_token() {
     let gateway = Gateway::start().await;
-    let mut parts = followed(&gateway, Some(short_token(2))).await;
+    let mut parts = followed(&gateway, Some(short_token(8))).await;
     let last = parts.part().await.expect("a part");
     assert_eq!(last["payload"], json!(null));
     assert_eq!(last["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{last:#}");
@@ -65,7 +65,8 @@ async fn a_quiet_subscription_shows_signs_of_life() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_of_a_gateway_that_stops_end_with_the_reason() {
-    let gateway = Gateway::start().await;
+    // It would wait far longer for flows.
+    let gateway = Gateway::with(|config| config.flow_run_millis = 120_000).await;
     let mut parts = followed(&gateway, None).await;
     let ended = tokio::spawn(async move { (parts.part().await, parts.part().await) });
     let took = gateway.stop().await;
@@ -75,5 +76,5 @@ async fn parts_of_a_gateway_that_stops_end_with_the_reason() {
     let extensions = json!({ "code": "UNAVAILABLE", "retryable": true });
     assert_eq!(last["errors"][0]["extensions"], extensions);
     assert_eq!(end, None);
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }

@@ -84,7 +84,7 @@ async fn faults_of_the_request_are_events_too() {
 async fn events_end_with_their_token() {
     let gateway = Gateway::start().await;
     stock(&gateway, "a", 1).await;
-    let client = gateway.client(Some(short_token(2)));
+    let client = gateway.client(Some(short_token(8)));
     let mut events = client.events(STOCK, json!({ "sku": "a" })).await;
     assert_eq!(available(&next(events.event().await)), 1);
     let last = next(events.event().await);
@@ -106,7 +106,8 @@ async fn a_quiet_stream_shows_signs_of_life() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events_of_a_gateway_that_stops_end_and_are_not_complete() {
-    let gateway = Gateway::start().await;
+    // It would wait far longer for flows.
+    let gateway = Gateway::with(|config| config.flow_run_millis = 120_000).await;
     stock(&gateway, "a", 1).await;
     let mut events = gateway.anonymous().events(STOCK, json!({ "sku": "a" })).await;
     next(events.event().await);
@@ -114,5 +115,5 @@ async fn events_of_a_gateway_that_stops_end_and_are_not_complete() {
     let took = gateway.stop().await;
     // An end of the body, not a cut connection.
     assert_eq!(ended.await.expect("ended"), None);
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }

@@ -7,7 +7,7 @@ use super::{World, arrows, born, endow, item, mint, quiet};
 use crate::support::{
     Gateway,
     faults::Fault::{Changed, Removed},
-    key,
+    key, until,
 };
 
 const PLACED: &str = "things: each thing is in exactly one place";
@@ -94,17 +94,15 @@ impl Stage {
 
 /// Waits until nothing is under way, which isn't judged.
 async fn rest(gateway: &Gateway) {
-    for _ in 0..10 {
+    until("the world comes to rest", async || {
         quiet(gateway).await;
         let mut all = gateway.stored("places").await;
         all.extend(gateway.stored("characters").await);
         let is_under_way =
             |one: &Document| one.contains_key("pendingAt") || one.contains_key("markedAt");
-        if !all.iter().any(is_under_way) {
-            return;
-        }
-    }
-    panic!("the world doesn't come to rest");
+        !all.iter().any(is_under_way)
+    })
+    .await;
 }
 
 /// A mark of a try, with some of its numbers.

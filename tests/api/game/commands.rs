@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{arrows, cuts::Scene, endow, mint};
 use crate::{
     commands::sends_only,
-    support::{Gateway, cuts::settled},
+    support::{Gateway, settled},
 };
 
 #[tokio::test(flavor = "multi_thread")]

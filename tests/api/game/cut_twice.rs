@@ -3,7 +3,13 @@
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::json;
 
-use super::{World, arrows, cuts::Scene, descriptions, item, mint, quiet, seen};
+use super::{
+    World, arrows,
+    cuts::{Scene, ended, is_held},
+    descriptions,
+    half::settings,
+    item, mint, quiet, seen,
+};
 use crate::support::{
     Gateway,
     cuts::{self, Case},
@@ -15,11 +21,12 @@ use crate::support::{
 /// A thing is dropped, and picked up and dropped again before it has left the first time. It stays one thing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thing_that_returns_before_its_leaving_is_finished_stays_one() {
-    let gateway = Gateway::behind_proxy(short_bounds).await;
-    let scene = Scene::new(&gateway, 1).await;
-    let stone = item(&gateway, "stone", json!({})).await;
-    let stone = mint(&gateway, &stone, json!({ "characterId": scene.one })).await;
-    quiet(&gateway).await;
+    let gateway = Gateway::behind_proxy(settings).await;
+    let sibling = gateway.patient_sibling().await;
+    let scene = Scene::new(&sibling, 1).await;
+    let stone = item(&sibling, "stone", json!({})).await;
+    let stone = mint(&sibling, &stone, json!({ "characterId": scene.one })).await;
+    quiet(&sibling).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     // What is held is the end of the leaving at the character.
     proxy.count_only(|seen| seen.collection == "characters" && seen.command == "findAndModify");
@@ -30,7 +37,6 @@ async fn a_thing_that_returns_before_its_leaving_is_finished_stays_one() {
         async move { player.tries("drop", input).await }
     });
     proxy.reached().await;
-    let sibling = gateway.patient_sibling().await;
     let is_there = async || scene.things(&sibling, &scene.hall).await == ["stone"];
     until("the stone is in the hall", is_there).await;
     let player = sibling.player(&scene.player);
@@ -55,10 +61,11 @@ async fn a_thing_that_returns_before_its_leaving_is_finished_stays_one() {
 /// otherwise a later repeat would make the move once more.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_remembered_as_long_as_its_move() {
-    let gateway = Gateway::behind_proxy(short_bounds).await;
-    let scene = Scene::new(&gateway, 1).await;
-    super::endow(&gateway, &scene.one, 100).await;
-    quiet(&gateway).await;
+    let gateway = Gateway::behind_proxy(settings).await;
+    let sibling = gateway.patient_sibling().await;
+    let scene = Scene::new(&sibling, 1).await;
+    super::endow(&sibling, &scene.one, 100).await;
+    quiet(&sibling).await;
     let before: Vec<String> = ids(&gateway).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.command == "insert");
@@ -67,7 +74,6 @@ async fn a_key_is_remembered_as_long_as_its_move() {
         "idempotencyKey": "cut" });
     gateway.player(&scene.player).tries("giveGold", gift.clone()).await;
     proxy.heal();
-    let sibling = gateway.patient_sibling().await;
     sibling.sweep().await;
     let player = sibling.player(&scene.player);
     for _ in 0..2 {
@@ -108,28 +114,27 @@ async fn ids(gateway: &Gateway) -> Vec<String> {
 /// A stack in a container is split, and the gift is cut: the pieces are one stack again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stack_in_a_container_is_whole_again_after_a_cut() {
-    let gateway = Gateway::behind_proxy(short_bounds).await;
-    let scene = Scene::new(&gateway, 1).await;
+    let gateway = Gateway::behind_proxy(settings).await;
+    let sibling = gateway.patient_sibling().await;
+    let scene = Scene::new(&sibling, 1).await;
     let (arrows, quiver) =
-        (arrows(&gateway).await, item(&gateway, "quiver", json!({ "capacity": 1 })).await);
-    let quiver = mint(&gateway, &quiver, json!({ "characterId": scene.one })).await;
+        (arrows(&sibling).await, item(&sibling, "quiver", json!({ "capacity": 1 })).await);
+    let quiver = mint(&sibling, &quiver, json!({ "characterId": scene.one })).await;
     let lot = json!({ "characterId": scene.one, "quantity": 12 });
-    let lot = mint(&gateway, &arrows, lot).await;
-    let player = gateway.player(&scene.player);
+    let lot = mint(&sibling, &arrows, lot).await;
+    let player = sibling.player(&scene.player);
     let put = json!({ "characterId": scene.one, "thingId": lot, "containerId": quiver });
     player.made("putInContainer", put).await;
-    quiet(&gateway).await;
+    quiet(&sibling).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.command == "insert");
     proxy.cut_all_from(0, Cut::BeforeForwarding);
     let gift = json!({ "characterId": scene.one, "toCharacterId": scene.two, "thingId": lot,
         "quantity": 4, "idempotencyKey": "cut" });
-    player.tries("giveItem", gift.clone()).await;
+    gateway.player(&scene.player).tries("giveItem", gift.clone()).await;
     proxy.heal();
-    let sibling = gateway.patient_sibling().await;
     sibling.sweep().await;
     sibling.assert_sound().await;
-    let player = sibling.player(&scene.player);
     let one = player.character(&scene.one).await;
     assert_eq!(descriptions(&one["inventory"][0]["contents"]), ["12 arrows"], "{one:#}");
     let given = player.plays("giveItem", gift).await;
@@ -145,25 +150,32 @@ async fn a_birth_whose_command_arrives_late_happens_once() {
         [("characters", "insert"), ("moves", "insert"), ("places", "update")]
     {
         let gateway = Gateway::behind_proxy(short_bounds).await;
-        let World { hall, .. } = World::new(&gateway).await;
-        quiet(&gateway).await;
+        let sibling = gateway.patient_sibling().await;
         let proxy = gateway.proxy.as_ref().expect("a proxy");
         proxy.count_only(move |seen| seen.collection == collection && seen.command == command);
-        proxy.cut(0, Cut::Hold);
-        let input = json!({ "name": "Ann", "class": "wizard", "placeId": hall,
-            "idempotencyKey": "once" });
-        let slow = tokio::spawn({
-            let (player, input) = (gateway.player("ann"), input.clone());
-            async move { player.tries("createCharacter", input).await }
-        });
-        proxy.reached().await;
+        let mut number = 0;
+        let (hall, input, slow) = loop {
+            number += 1;
+            assert!(number < 20, "it never came to its command: {command} {collection}");
+            let World { hall, .. } = World::new(&sibling).await;
+            quiet(&sibling).await;
+            proxy.cut(0, Cut::Hold);
+            let input = json!({ "name": "Ann", "class": "wizard", "placeId": hall,
+                "idempotencyKey": "once" });
+            let mut slow = tokio::spawn({
+                let (player, input) = (gateway.player(&format!("ann-{number}")), input.clone());
+                async move { player.tries("createCharacter", input).await }
+            });
+            if is_held(proxy, &mut slow).await {
+                break (hall, input, slow);
+            }
+        };
         proxy.heal();
-        let sibling = gateway.patient_sibling().await;
-        let player = sibling.player("ann");
+        let player = sibling.player(&format!("ann-{number}"));
         player.tries("createCharacter", input.clone()).await;
         sibling.sweep().await;
         proxy.release().await;
-        slow.await.expect("an answer, whatever it is");
+        ended(slow).await;
         sibling.sweep().await;
         sibling.assert_sound().await;
         let born = player.made("createCharacter", input).await;

@@ -311,7 +311,7 @@ async fn an_import_that_is_cut_anywhere_is_whole_when_it_is_repeated() {
         async |gateway, Case { subject: (n, lines), at, way }| {
             let said = run(gateway, lines).await.expect("imported");
             assert!(said.iter().all(Result::is_ok), "{way:?} {at}: {said:?}");
-            cuts::settled(gateway).await;
+            super::quiet(gateway).await;
             let player = gateway.player(&format!("ann-{n}"));
             let mine = player.field("{ myCharacters { nodes { id } } }", json!({})).await;
             assert_eq!(mine["nodes"].as_array().map(Vec::len), Some(1), "{way:?} {at}");

@@ -148,6 +148,9 @@ async fn who_sees_the_payment_of_a_raised_line_cannot_tell_the_order() {
     }
 }
 
+/// How often a flow that took too long to come to its cut begins again, with another subject.
+const TRIES: usize = 8;
+
 /// Where `flow` first writes to `collection` after it set money aside.
 async fn behind_the_authorisation(
     gateway: &Gateway,
@@ -171,14 +174,14 @@ async fn behind_the_authorisation(
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sweep_leaves_an_authorisation_to_the_cart_or_order_that_it_is_for() {
     let base = Gateway::with(short_bounds).await;
-    stocked(&base, "a", 100, 100).await;
-    let shopper = base.shopper("ann");
-    let purse = account(&base, "ann", 2_000).await;
+    let patient = base.patient_sibling().await;
+    stocked(&patient, "a", 100, 100).await;
+    let shopper = patient.shopper("ann");
+    let purse = account(&patient, "ann", 10_000).await;
     let (never, long_ago) = (DateTime::from_millis(32_000_000_000_000), DateTime::from_millis(0));
 
     let undisturbed_order = placed(&shopper, &purse, &[("a", 1)]).await;
-    let order = placed(&shopper, &purse, &[("a", 1)]).await;
-    settled(&base).await;
+    settled(&patient).await;
 
     // A checkout that is cut when its money is held. Its cart hasn't decided, so the sweep voids its tag.
     let checked_out = async |gateway: &Gateway, cart: &str| {
@@ -187,20 +190,28 @@ async fn the_sweep_leaves_an_authorisation_to_the_cart_or_order_that_it_is_for()
         let _cut = ann.send(&crate::shop::checkout_query(), input).await;
     };
     let undisturbed = cart(&shopper, "RESERVE", &[("a", 1)]).await;
-    let gateway = base.sibling_behind_proxy().await;
+    let gateway = patient.sibling_behind_proxy().await;
     let at = behind_the_authorisation(&gateway, "carts", async |gateway| {
         checked_out(gateway, &undisturbed).await;
     })
     .await;
-    let cut = cart(&shopper, "RESERVE", &[("a", 1)]).await;
-    let gateway = base.sibling_behind_proxy().await;
-    gateway.proxy.as_ref().expect("a proxy").cut_all_from(at, Cut::BeforeForwarding);
-    checked_out(&gateway, &cut).await;
+    let before = balance(&base, &purse).await;
+    let mut cut = String::new();
+    // On a busy machine the time may be over before that.
+    for _ in 0..TRIES {
+        cut = cart(&shopper, "RESERVE", &[("a", 1)]).await;
+        let gateway = base.sibling_behind_proxy().await;
+        gateway.proxy.as_ref().expect("a proxy").cut_all_from(at, Cut::BeforeForwarding);
+        checked_out(&gateway, &cut).await;
+        if balance(&base, &purse).await < before {
+            break;
+        }
+    }
     assert_eq!(state(&base, "carts", &cut).await, "ACTIVE");
-    assert_eq!(balance(&base, &purse).await, 1_600);
+    assert_eq!(balance(&base, &purse).await, before - 100);
     base.sweep().await;
     assert_eq!(state(&base, "carts", &cut).await, "ACTIVE");
-    assert_eq!(balance(&base, &purse).await, 1_700);
+    assert_eq!(balance(&base, &purse).await, before);
     base.assert_sound().await;
 
     // A raise in the same way.
@@ -208,24 +219,33 @@ async fn the_sweep_leaves_an_authorisation_to_the_cart_or_order_that_it_is_for()
         let input = json!({ "orderId": order, "sku": "a", "quantity": 2, "idempotencyKey": "up" });
         let _cut = gateway.shopper("ann").send(&adjust_query(), json!({ "input": input })).await;
     };
-    let gateway = base.sibling_behind_proxy().await;
+    let gateway = patient.sibling_behind_proxy().await;
     let at = behind_the_authorisation(&gateway, "orders", async |gateway| {
         raise(gateway, &undisturbed_order).await;
     })
     .await;
-    let gateway = base.sibling_behind_proxy().await;
-    gateway.proxy.as_ref().expect("a proxy").cut_all_from(at, Cut::BeforeForwarding);
-    raise(&gateway, &order).await;
-    assert_eq!(balance(&base, &purse).await, 1_500);
+    let (mut before, mut order) = (0, String::new());
+    for _ in 0..TRIES {
+        order = placed(&shopper, &purse, &[("a", 1)]).await;
+        settled(&patient).await;
+        before = balance(&base, &purse).await;
+        let gateway = base.sibling_behind_proxy().await;
+        gateway.proxy.as_ref().expect("a proxy").cut_all_from(at, Cut::BeforeForwarding);
+        raise(&gateway, &order).await;
+        if balance(&base, &purse).await < before {
+            break;
+        }
+    }
+    assert_eq!(balance(&base, &purse).await, before - 100);
     let one = doc! { "_id": key(&order) };
     let later = doc! { "$set": { "raises.0.deadline": never } };
     base.raw("orders").update_one(one.clone(), later).await.expect("an update");
     base.sweep().await;
-    assert_eq!(balance(&base, &purse).await, 1_500, "it is its raise's to give up");
+    assert_eq!(balance(&base, &purse).await, before - 100, "it is its raise's to give up");
     let over = doc! { "$set": { "raises.0.deadline": long_ago } };
     base.raw("orders").update_one(one, over).await.expect("an update");
     base.sweep().await;
-    assert_eq!(balance(&base, &purse).await, 1_600);
+    assert_eq!(balance(&base, &purse).await, before);
     base.assert_sound().await;
 }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::{
+    metrics::Samples,
     shop::{placed, settled, stocked},
-    support::{Gateway, short_bounds},
+    support::{Gateway, until},
 };
 
 const PLACED: &str =
@@ -20,14 +21,17 @@ fn id(response: &Value) -> &Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn merchants_hear_of_each_order_once() {
-    let gateway = Gateway::with(short_bounds).await;
+    let gateway = Gateway::start().await;
     stocked(&gateway, "free", 0, 1_000).await;
     let shopper = gateway.shopper("ann");
     let before = placed(&shopper, "none", &[("free", 1)]).await;
     settled(&gateway).await;
     let mut live = gateway.merchant().follow(PLACED, json!({})).await;
-    // The stream is open once it was subscribed to.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    let followers = "docgate_change_stream_subscribers{collection=\"orders\"}";
+    let is_followed = async || Samples::of(&gateway).await.get(followers) >= 1.0;
+    until("orders are followed", is_followed).await;
+    // What is there already is read at first.
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let mut orders = Vec::new();
     for _ in 0..5 {
         orders.push(placed(&shopper, "none", &[("free", 1)]).await);

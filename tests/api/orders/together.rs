@@ -276,7 +276,8 @@ async fn a_count_waits_until_more_has_come() {
 async fn the_sweep_may_be_cut_at_each_of_its_writes() {
     let gateway = Gateway::behind_proxy(prompt_and_short).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
-    let sibling = gateway.sibling_with(prompt_and_short).await;
+    let short = gateway.sibling_with(prompt_and_short).await;
+    let sibling = short.patient_sibling().await;
     let ann = shop(&sibling, &["a", "b"]).await;
     let rooms = || ROOMS.iter().copied().filter(|room| room.name == "orders");
     let mut expected = 0;

@@ -254,7 +254,7 @@ async fn representations_are_read_together() {
     proxy.cut_all_from(0, Cut::Hold);
     let (answer, ()) = tokio::join!(entities(&client, &representations), async {
         proxy.reached().await;
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(proxy.seen().len() <= 2, "two at a time: {:?}", proxy.seen());
         proxy.heal();
         proxy.release().await;

@@ -17,7 +17,7 @@ use crate::{
         Client, Gateway, commands,
         cuts::{self, Way},
         proxy::Cut,
-        settled, short_bounds,
+        settled, short_bounds, until,
     },
 };
 
@@ -284,6 +284,7 @@ async fn what_comes_while_a_command_is_on_its_way_goes_out_together() {
     let hits = [hit("/a", "2024-01-01T10:00:00Z")];
     let (_, ()) = tokio::join!(join_all((0..60).map(|_| record(&service, &hits))), async {
         proxy.reached().await;
+        until("all calls are there", async || gateway.app.tasks().len() >= 60).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
         assert!(proxy.seen().len() <= 2, "two at a time: {:?}", proxy.seen());
         proxy.heal();
@@ -356,6 +357,7 @@ async fn a_document_that_cant_be_counted_in_fails_only_its_own() {
         join_all((0..5).map(|_| service.error_code(RECORD, broken.clone()))),
         async {
             proxy.reached().await;
+            until("all calls are there", async || gateway.app.tasks().len() >= 25).await;
             tokio::time::sleep(Duration::from_millis(500)).await;
             proxy.heal();
             proxy.release().await;
@@ -453,6 +455,7 @@ async fn who_hangs_up_is_counted() {
         })
         .collect();
     proxy.reached().await;
+    until("all calls are there", async || gateway.app.tasks().len() >= calls.len()).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     calls.iter().for_each(tokio::task::JoinHandle::abort);
     tokio::time::sleep(Duration::from_millis(100)).await;

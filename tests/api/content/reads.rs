@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{
     SEEN, ask, at, by_id, create, draft, editor, id, listed, listed_by, publish, put, site,
 };
-use crate::support::{Client, Gateway, commands, cuts, until};
+use crate::support::{Client, Gateway, commands, cuts, proxy::Cut, until};
 
 /// So many milliseconds from the gateway's next question for the server's clock on.
 async fn moment(gateway: &Gateway, millis: i64) -> String {
@@ -384,8 +384,16 @@ async fn reads_of_paths_share_their_commands_and_each_gets_its_own() {
     let paths = ["/blog/one", "/en/blog/one", "/en/blog/two", "/en", "/en/page", "/nothing"];
     let expected = ["/blog/one", "/blog/one", "/blog/two", "/en", "/en/page", ""];
     let anyone = gateway.anonymous();
-    let all = (0..60).map(|n| at(&anyone, paths[n % paths.len()]));
-    for (n, found) in futures_util::future::join_all(all).await.iter().enumerate() {
+    let all = futures_util::future::join_all((0..60).map(|n| at(&anyone, paths[n % paths.len()])));
+    // While the first commands are on their way, others gather.
+    proxy.cut_all_from(0, Cut::Hold);
+    let (all, ()) = tokio::join!(all, async {
+        proxy.reached().await;
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        proxy.heal();
+        proxy.release().await;
+    });
+    for (n, found) in all.iter().enumerate() {
         assert_eq!(found["path"].as_str().unwrap_or_default(), expected[n % paths.len()]);
     }
     assert!(proxy.seen().len() < 60, "{:?}", proxy.seen().len());

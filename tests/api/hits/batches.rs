@@ -131,7 +131,7 @@ async fn a_batch_may_be_cut_anywhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_a_key_an_unknown_outcome_may_be_repeated() {
-    let gateway = Gateway::behind_proxy(|config| config.request_millis = 1_500).await;
+    let gateway = Gateway::behind_proxy(|config| config.request_millis = 5_000).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     let service = gateway.service();
     let hits = [hit("/a", "2024-01-01T10:00:00Z")];

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     commands::sends_only,
+    metrics::Samples,
     social::{BLOCK, does, people, texts},
-    support::{Gateway, all_nodes, nodes, pages_both_ways, texts_of},
+    support::{Gateway, all_nodes, live::Socket, nodes, pages_both_ways, texts_of, until},
 };
 
 /// Sends messages one after the other, whose texts are these numbers. Returns their ids.
@@ -159,19 +160,31 @@ async fn what_arrives_while_others_are_marked_stays_unread() {
     gateway.assert_sound().await;
 }
 
+/// Waits until so many inboxes are followed.
+async fn are_followed(gateway: &Gateway, wanted: u32) {
+    let followers = "docgate_change_stream_subscribers{collection=\"inboxBuckets\"}";
+    until("the inboxes are followed", async || {
+        Samples::of(gateway).await.get(followers) >= f64::from(wanted)
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_are_visible_to_sender_and_recipients_alone() {
     let gateway = Gateway::with(|config| config.federation = true).await;
     people(&gateway, &["ann", "bob", "cleo", "eve"]).await;
     does(&gateway, "cleo", BLOCK, json!({ "userId": "ann" })).await;
-    let mut sockets = Vec::new();
+    let mut sockets: Vec<Socket> = Vec::new();
     let arrived = "subscription { messageArrived {
         text sender { name circles isBlocked unreadMessageCount } } }";
     for who in ["bob", "ann", "cleo", "eve"] {
         let mut socket = gateway.session(client(&gateway, who).token.as_deref()).await;
         socket.subscribe("1", arrived, json!({})).await;
-        socket.is_silent(Duration::from_millis(200)).await;
         sockets.push(socket);
+    }
+    are_followed(&gateway, 4).await;
+    for socket in &mut sockets {
+        socket.is_silent(Duration::from_millis(200)).await;
     }
     let id = send(&gateway, "ann", &["bob", "cleo"], "secret").await;
     let sender =
@@ -247,8 +260,11 @@ async fn a_subscriber_gets_each_message_once() {
     for who in ["bob", "cid"] {
         let mut socket = gateway.session(client(&gateway, who).token.as_deref()).await;
         socket.subscribe("1", ARRIVED, json!({})).await;
-        socket.is_silent(Duration::from_millis(300)).await;
         sockets.push(socket);
+    }
+    are_followed(&gateway, 2).await;
+    for socket in &mut sockets {
+        socket.is_silent(Duration::from_millis(300)).await;
     }
     let [bob, cid] = &mut sockets[..] else { panic!("two of them") };
     // Over the end of a bucket.

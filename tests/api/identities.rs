@@ -226,7 +226,8 @@ async fn of_many_who_claim_a_name_at_once_one_gets_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_let_go_is_free_for_others() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     let name = json!({ "username": "anna" });
     give(&gateway, name.clone(), "anna").await;
     let anna = gateway.shopper("anna");
@@ -264,7 +265,8 @@ async fn the_identities_of_a_user_are_paged_in_both_directions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_gives_one_name_for_another() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     let (old, new) = (email("old@example.org"), email("new@example.org"));
     give(&gateway, old.clone(), "anna").await;
     give(&gateway, email("taken@example.org"), "ben").await;
@@ -308,7 +310,8 @@ async fn a_change_gives_one_name_for_another() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_changes_that_cross_none_loses_a_name() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     for round in 0..6 {
         let [anna, ben, new] = ["anna", "ben", "new"].map(|of| format!("{of}-{round}"));
         give(&gateway, username(&anna), &anna).await;
@@ -376,7 +379,8 @@ async fn of_two_names_that_are_swapped_one_is_left() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_names_that_are_swapped_by_many_one_is_left() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     let mut has_changed = Vec::new();
     for round in 0..8 {
         let user = format!("anna-{round}");
@@ -573,7 +577,8 @@ async fn a_claim_that_is_cut_anywhere_is_there_once_it_was_repeated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_died_on_its_way_loses_nothing() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     let identities = gateway.database.collection::<Document>("identities");
     // Given up before its decision: the new name is free again.
     give(&gateway, json!({ "username": "one" }), "anna").await;

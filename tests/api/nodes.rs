@@ -6,7 +6,7 @@ use crate::{
     comments, content, inbox,
     shop::{account, placed, stocked},
     social,
-    support::{Client, Gateway, http, key, short_bounds, token},
+    support::{Client, Gateway, http, key, token},
     theater,
 };
 
@@ -102,7 +102,7 @@ async fn everything_is_found_by_its_id_by_who_may_see_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_id_is_the_id_of_nothing() {
-    let gateway = Gateway::with(short_bounds).await;
+    let gateway = Gateway::start().await;
     let shopper = gateway.shopper("someone");
     let cart = shopper.open_cart("RESERVE").await;
     let nothing = docgate::graphql::node_id::NodeKind::CART.id("nothing");

@@ -142,7 +142,8 @@ async fn a_deletion_that_is_cut_anywhere_is_done_or_forgotten() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_hangs_up_cuts_nothing() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     let top = put(&gateway, "FOLDER", "top", None).await;
     let blog = put(&gateway, "BLOG", "blog", Some(&top)).await;
     for n in 0..20 {

@@ -205,7 +205,8 @@ async fn tags_are_sets_and_any_text() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_moved_is_found_by_the_paths_that_it_had() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     let [en, blog, one, _, page] = site(&gateway).await;
     let de = put(&gateway, "FOLDER", "de", None).await;
     let anyone = gateway.anonymous();
@@ -315,7 +316,8 @@ async fn a_move_keeps_the_shape_of_the_tree() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_holds_something_isnt_deleted() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     let [en, blog, one, two, page] = site(&gateway).await;
     refused(&gateway, "deleteContent", json!({ "contentId": blog }), "InUse").await;
     let edited = by_id_draft(&gateway, &one).await;

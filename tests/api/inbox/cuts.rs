@@ -192,7 +192,8 @@ async fn seed(gateway: &Gateway, to: &[&String]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_to_ten_thousand_that_is_cut_half_way_and_repeated_arrives_once() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     people(&gateway, &["ann"]).await;
     let to = crowd(&gateway, 10_000).await;
     // All but some hundred of them have a bucket.
@@ -222,7 +223,8 @@ async fn a_message_to_ten_thousand_that_is_cut_half_way_and_repeated_arrives_onc
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_has_failed_too_often_is_done_in_the_end() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     people(&gateway, &["ann"]).await;
     let to = crowd(&gateway, 150).await;
     to_all(&gateway, &to, "once").await;
@@ -235,7 +237,8 @@ async fn a_delivery_that_has_failed_too_often_is_done_in_the_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_ends_between_the_message_and_its_job_is_finished_by_the_sweep() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     people(&gateway, &["ann"]).await;
     let to = crowd(&gateway, 150).await;
     to_all(&gateway, &to, "once").await;

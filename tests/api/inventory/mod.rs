@@ -300,7 +300,8 @@ async fn an_imported_receipt_is_booked_once_for_good() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stock_that_is_imported_for_a_new_product_opens_it_again() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     gateway.product("a", 100, "EUR").await;
     bring(&gateway, json!([{ "sku": "a", "quantity": 5 }])).await.expect("imported");
     let delete = "mutation { deleteProduct(input: { sku: \"a\" }) { __typename } }";

@@ -82,7 +82,8 @@ async fn the_first_receipt_of_a_product_is_heard() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_on_the_shelf_stays_with_the_sku() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     let nobody = gateway.anonymous();
     stocked(&gateway, "a", 100, 7).await;
     delete(&gateway, "a").await;
@@ -111,7 +112,8 @@ async fn what_is_on_the_shelf_stays_with_the_sku() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cart_that_takes_at_checkout_gets_what_was_left_on_the_shelf() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     stocked(&gateway, "a", 100, 2).await;
     replace(&gateway, "a").await;
     gateway.product("b", 0, "EUR").await;
@@ -136,7 +138,8 @@ async fn a_cart_that_takes_at_checkout_gets_what_was_left_on_the_shelf() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_is_deleted_with_what_an_earlier_one_left() {
-    let gateway = Gateway::with(short_bounds).await;
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
     stocked(&gateway, "a", 100, 5).await;
     // The second product is deleted before anyone took or brought anything.
     replace(&gateway, "a").await;

@@ -20,7 +20,7 @@ use mongodb::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Gateway, proxy::Cut, short_bounds};
+use crate::support::{Gateway, proxy::Cut};
 
 /// A document of the tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -341,7 +341,7 @@ async fn no_copy_of_a_numbered_write_is_applied_after_its_outcome() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn past_its_deadline_a_run_writes_nothing() {
-    let gateway = Gateway::with(short_bounds).await;
+    let gateway = Gateway::with(|config| config.flow_run_millis = 5_000).await;
     let things = with_things(&gateway, &[thing("a", 1)]).await;
     let bounds = gateway.app.bounds();
     let (run, read) = things.begin_with(bounds, "a").await.expect("a run");
@@ -485,7 +485,7 @@ async fn copies_rise_by_version_in_every_place_and_never_fall() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_has_one_holder_until_it_is_given_back_or_runs_out() {
-    let gateway = Gateway::with(short_bounds).await;
+    let gateway = Gateway::start().await;
     let (app, bounds) = (&gateway.app, gateway.app.bounds());
     let take = |holder: &str| {
         let holder = holder.to_owned();

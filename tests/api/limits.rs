@@ -9,7 +9,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::{Client, Gateway, http, raw::Raw};
+use crate::support::{Client, Gateway, http, proxy::Cut, raw::Raw, until};
 
 const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 
@@ -158,21 +158,22 @@ async fn the_schema_is_not_told_where_introspection_is_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_has_a_time_and_the_gateway_a_number_of_them() {
-    let gateway = Gateway::with(|config| {
-        config.request_millis = 700;
+    let gateway = Gateway::behind_proxy(|config| {
+        config.request_millis = 4_000;
         config.max_requests = 1;
     })
     .await;
     let client = gateway.anonymous();
     client.data(STOCK, json!({ "sku": "x" })).await;
-    let slow = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 3_000 };
-    let slow = gateway.fail_point(doc! { "times": 1 }, slow).await;
-    let since = Instant::now();
+    // MongoDB never answers the first one.
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "find");
+    proxy.cut(0, Cut::Hold);
     let first = tokio::spawn({
         let client = client.clone();
         async move { client.send(STOCK, json!({ "sku": "x" })).await.expect("an answer") }
     });
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    proxy.reached().await;
     let (status, second) = client.send(STOCK, json!({ "sku": "x" })).await.expect("an answer");
     assert_eq!(status, 503);
     assert_eq!(second["errors"][0]["extensions"]["code"], "UNAVAILABLE");
@@ -180,14 +181,14 @@ async fn a_request_has_a_time_and_the_gateway_a_number_of_them() {
     let (status, first) = first.await.expect("an answer");
     assert_eq!(status, 504, "{first:#}");
     assert_eq!(first["errors"][0]["extensions"]["code"], "TIMEOUT");
-    assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
-    slow.off().await;
+    proxy.heal();
+    proxy.release().await;
     client.data(STOCK, json!({ "sku": "x" })).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_are_given_up_by_mongodb_too() {
-    let gateway = Gateway::with(|config| config.request_millis = 1_234).await;
+    let gateway = Gateway::with(|config| config.request_millis = 9_876).await;
     gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiling");
     let client = gateway.anonymous();
     client.data("{ product(sku: \"x\") { sku } }", json!({})).await;
@@ -203,7 +204,7 @@ async fn reads_are_given_up_by_mongodb_too() {
             command.get_i64("maxTimeMS").ok().and_then(|limit| i32::try_from(limit).ok())
         }));
     }
-    assert_eq!(limits, [Some(1_234), Some(1_234)]);
+    assert_eq!(limits, [Some(9_876), Some(9_876)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,11 +224,21 @@ async fn a_client_has_a_rate() {
         let body = json!({ "query": "{ __typename }" });
         request.json(&body).send().await.expect("an answer")
     };
-    let nobody = gateway.anonymous();
-    for _ in 0..3 {
-        assert_eq!(ask(&nobody, "198.51.100.7").await.status(), 200);
-    }
-    let refused = ask(&nobody, "198.51.100.7").await;
+    // The first refusal, and the number of requests before it. On a busy machine these take so long that more are allowed.
+    let refusal = async |who: &Client, address: &dyn Fn(u32) -> String| {
+        let mut taken = 0_u32;
+        loop {
+            let answer = ask(who, &address(taken)).await;
+            if answer.status() != 200 {
+                return (answer, taken);
+            }
+            taken += 1;
+        }
+    };
+    let allowed = |since: Instant| 3.0 + since.elapsed().as_secs_f64();
+    let (nobody, since) = (gateway.anonymous(), Instant::now());
+    let (refused, taken) = refusal(&nobody, &|_| "198.51.100.7".to_owned()).await;
+    assert!(taken >= 3 && f64::from(taken) <= allowed(since), "{taken}");
     assert_eq!(
         (refused.status().as_u16(), &refused.headers()["retry-after"]),
         (429, &"1".parse().expect("a value"))
@@ -235,15 +246,17 @@ async fn a_client_has_a_rate() {
     let body: Value = refused.json().await.expect("JSON");
     assert_eq!(body["errors"][0]["extensions"]["code"], "RATE_LIMITED");
     // What a client writes itself in front of the proxy's word changes nothing.
-    assert_eq!(ask(&nobody, "203.0.113.1, 198.51.100.7").await.status(), 429);
+    let (refused, more) = refusal(&nobody, &|_| "203.0.113.1, 198.51.100.7".to_owned()).await;
+    assert_eq!(refused.status(), 429);
+    assert!(f64::from(taken + more) <= allowed(since), "{taken} and {more}");
     // Another address, and someone who is signed in at the same one, have their own.
     assert_eq!(ask(&nobody, "198.51.100.8").await.status(), 200);
     assert_eq!(ask(&gateway.shopper("someone"), "198.51.100.7").await.status(), 200);
     // Any address of one IPv6 network is the same client.
-    for last in 1..=3 {
-        assert_eq!(ask(&nobody, &format!("2001:db8::{last}")).await.status(), 200);
-    }
-    assert_eq!(ask(&nobody, "2001:db8::4").await.status(), 429);
+    let since = Instant::now();
+    let (refused, taken) = refusal(&nobody, &|last| format!("2001:db8::{}", last + 1)).await;
+    assert_eq!(refused.status(), 429);
+    assert!(taken >= 3 && f64::from(taken) <= allowed(since), "{taken}");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     assert_eq!(ask(&nobody, "198.51.100.7").await.status(), 200);
 }
@@ -259,7 +272,7 @@ async fn slow_bodies_and_idle_connections_are_ended() {
         async || tokio::net::TcpStream::connect(gateway.address).await.expect("connected");
     let answer = async |mut stream: tokio::net::TcpStream| {
         let mut read = String::new();
-        let ended = tokio::time::timeout(Duration::from_secs(5), stream.read_to_string(&mut read));
+        let ended = tokio::time::timeout(Duration::from_secs(60), stream.read_to_string(&mut read));
         let _reset_or_not = ended.await.expect("the connection is ended");
         read
     };
@@ -291,9 +304,6 @@ async fn connections_above_the_bound_are_told_to_come_again() {
     let refused = Raw::from(&gateway, 1).await.get(ask).await;
     assert_eq!(refused.refusal(), (503, Some("1")), "{refused:?}");
     open.pop();
-    let since = Instant::now();
-    while Raw::from(&gateway, 1).await.get(ask).await.status != 200 {
-        assert!(since.elapsed() < Duration::from_secs(5), "its place is never given back");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let is_free = async || Raw::from(&gateway, 1).await.get(ask).await.status == 200;
+    until("its place is given back", is_free).await;
 }

@@ -120,7 +120,7 @@ async fn one_that_was_cut_is_continued_by_a_repeat() {
     const DAYS: usize = 1_000;
     let gateway = Gateway::start().await;
     insert_days(&gateway, DAYS).await;
-    let slow = ["migrate", "statsDaily", "--per-second", "200"];
+    let slow = ["migrate", "statsDaily", "--per-second", "100"];
     let running = Running::start(on(gateway.database.name(), &slow));
     until("it upgrades", async || with_version(&gateway, 2).await > 0).await;
     running.signal("TERM");

@@ -12,7 +12,7 @@ use tokio::{
 use super::Gateway;
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection as a client holds it.
 pub struct Raw(pub BufReader<TcpStream>);

@@ -23,7 +23,7 @@ const CANT_RUN: i32 = 77;
 /// The oldest Node that the clients work with.
 const NODE: u32 = 20;
 /// Long enough for the demo to be filled on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(900);
 
 macro_rules! suites {
     ($($name:ident)*) => {

@@ -37,7 +37,7 @@ fn charge(id: &str, account: Option<&str>, amount: i64) -> Charge {
 
 async fn authorise(app: &App, id: &str, account: &str, amount: i64) -> Authorisation {
     let charge = charge(id, Some(account), amount);
-    payments::authorise(app, &charge).await.expect("an outcome")
+    in_time(async || payments::authorise(app, &charge).await).await
 }
 
 /// Balance of the merchant's receiving account.
@@ -225,7 +225,7 @@ async fn a_refund_waits_for_the_merchants_money_and_reaches_a_closed_account() {
     let app = &gateway.app;
     let account = payer(&gateway, 100).await;
     authorise(app, "p1", &account, 100).await;
-    payments::capture(app, "p1").await.expect("captured");
+    in_time(async || payments::capture(app, "p1").await).await;
     let receiving = "{ myAccounts { nodes { id } } }";
     let receiving = gateway.shopper("merchant").field(receiving, json!({})).await;
     let withdraw = "mutation($id: ID!) { withdraw(input: { accountId: $id, amount: 90 }) {
@@ -235,8 +235,8 @@ async fn a_refund_waits_for_the_merchants_money_and_reaches_a_closed_account() {
     close(&gateway.shopper("payer"), &account).await;
 
     for _ in 0..2 {
-        let short = payments::refund(app, "p1", "r1", euros(40)).await;
-        assert_eq!(short.expect("an outcome"), Refund::Due);
+        let short = in_time(async || payments::refund(app, "p1", "r1", euros(40)).await).await;
+        assert_eq!(short, Refund::Due);
     }
     sweep(&gateway).await;
     assert_sound(&gateway).await;
@@ -253,11 +253,11 @@ async fn a_refund_waits_for_the_merchants_money_and_reaches_a_closed_account() {
 
     let second = payer(&gateway, 30).await;
     authorise(app, "p2", &second, 30).await;
-    payments::capture(app, "p2").await.expect("captured");
+    in_time(async || payments::capture(app, "p2").await).await;
     sweep(&gateway).await;
     assert_eq!((balance(&gateway, &account).await, received(&gateway).await), (40, 0));
-    let made = payments::refund(app, "p1", "r1", euros(40)).await;
-    assert_eq!(made.expect("an outcome"), Refund::Made, "by the sweep");
+    let made = in_time(async || payments::refund(app, "p1", "r1", euros(40)).await).await;
+    assert_eq!(made, Refund::Made, "by the sweep");
     // What a refund brought to a closed account leaves it by a withdrawal.
     let withdraw = "mutation($id: ID!) { withdraw(input: { accountId: $id, amount: 40 }) {
         ... on Transfer { state } } }";
@@ -269,7 +269,7 @@ async fn a_refund_waits_for_the_merchants_money_and_reaches_a_closed_account() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sweep_leaves_authorisations_to_their_checkouts() {
-    let gateway = Gateway::with(short_bounds).await;
+    let gateway = Gateway::start().await;
     let app = &gateway.app;
     let account = payer(&gateway, 100).await;
     authorise(app, "p1", &account, 10).await;
@@ -284,7 +284,7 @@ async fn the_sweep_leaves_authorisations_to_their_checkouts() {
     assert_eq!(state(&gateway, "p1").await, "AUTHORISED");
     assert_eq!(state(&gateway, "p3").await, "PENDING");
     assert_eq!(balance(&gateway, &account).await, 70);
-    let now = app.begin().await.expect("a run").now();
+    let now = gateway.begin().await.now();
     let open = transfers::open_authorisations(app, now, 10).await.expect("a list");
     let holder = Some("a cart".to_owned());
     assert_eq!(open, [("p1".to_owned(), holder.clone()), ("p3".to_owned(), holder)]);

@@ -10,7 +10,7 @@ mod workers;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use docgate::graphql::node_id::NodeKind;
@@ -280,18 +280,26 @@ async fn a_worker_that_lost_its_claim_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_heartbeat_keeps_a_claim() {
     let gateway = Gateway::start().await;
-    let id = enqueued(&gateway, "mail", "a").await;
-    let found = claim(&gateway, json!({ "queue": "mail", "leaseSeconds": 1 })).await;
-    let held = (id.clone(), text(&jobs(&found)[0]["token"]));
-    let mut variables = with(&held);
-    variables["input"]["leaseSeconds"] = json!(100);
-    for _ in 0..2 {
+    for seconds in [1, 5, 25] {
+        let queue = format!("mail-{seconds}");
+        let id = enqueued(&gateway, &queue, "a").await;
+        let found = claim(&gateway, json!({ "queue": queue, "leaseSeconds": seconds })).await;
+        let held = (id, text(&jobs(&found)[0]["token"]));
+        let mut variables = with(&held);
+        variables["input"]["leaseSeconds"] = json!(600);
         let renewed = worker(&gateway).field(HEARTBEAT, variables.clone()).await;
+        // On a busy machine the lease may have ended before.
+        if seconds < 25 && renewed["code"] == "CLAIM_LOST" {
+            continue;
+        }
         assert_eq!(renewed["state"], "CLAIMED", "{renewed:#}");
+        let renewed = worker(&gateway).field(HEARTBEAT, variables).await;
+        assert_eq!(renewed["state"], "CLAIMED", "{renewed:#}");
+        tokio::time::sleep(Duration::from_millis(seconds * 1_000 + 300)).await;
+        assert!(jobs(&claim(&gateway, json!({ "queue": queue })).await).is_empty());
+        assert_eq!(complete(&gateway, &held).await["__typename"], "CompletedJob");
+        break;
     }
-    tokio::time::sleep(Duration::from_millis(1_300)).await;
-    assert!(jobs(&claim(&gateway, json!({ "queue": "mail" })).await).is_empty());
-    assert_eq!(complete(&gateway, &held).await["__typename"], "CompletedJob");
     gateway.assert_sound().await;
 }
 
@@ -407,18 +415,29 @@ async fn priorities_come_first_and_starve_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delayed_job_waits_for_its_time() {
     let gateway = Gateway::start().await;
-    let at = docgate::app::rfc3339(DateTime::from_millis(
-        gateway.app.clock().timestamp_millis() + 1_500,
-    ));
-    let input = json!({ "queue": "mail", "payload": "later", "runAt": at });
-    let job = enqueue(&gateway, input).await;
-    assert_eq!((&job["state"], &job["availableAt"]), (&json!("DELAYED"), &json!(at)));
-    enqueued(&gateway, "mail", "now").await;
-    assert_eq!(payloads(&gateway, "mail").await, ["now"]);
-    assert_eq!(stats(&gateway, "mail").await, [0, 1, 1, 0]);
-    gateway.assert_sound().await;
-    tokio::time::sleep(Duration::from_millis(1_800)).await;
-    assert_eq!(payloads(&gateway, "mail").await, ["later"]);
+    for millis in [1_500, 10_000, 40_000] {
+        let queue = format!("mail-{millis}");
+        let now = || gateway.app.clock().timestamp_millis();
+        let due = now() + millis;
+        let at = docgate::app::rfc3339(DateTime::from_millis(due));
+        let input = json!({ "queue": queue, "payload": "later", "runAt": at });
+        let job = enqueue(&gateway, input).await;
+        enqueued(&gateway, &queue, "now").await;
+        let first = payloads(&gateway, &queue).await;
+        let waiting = stats(&gateway, &queue).await;
+        // On a busy machine its time may have come before.
+        if millis < 40_000 && now() >= due {
+            continue;
+        }
+        assert_eq!((&job["state"], &job["availableAt"]), (&json!("DELAYED"), &json!(at)));
+        assert_eq!(first, ["now"]);
+        assert_eq!(waiting, [0, 1, 1, 0]);
+        gateway.assert_sound().await;
+        let left = u64::try_from(due - now()).unwrap_or_default();
+        tokio::time::sleep(Duration::from_millis(left + 300)).await;
+        assert_eq!(payloads(&gateway, &queue).await, ["later"]);
+        break;
+    }
     let past = json!({ "queue": "mail", "payload": "past", "runAt": "2020-01-01T00:00:00Z" });
     assert_eq!(enqueue(&gateway, past).await["state"], "READY");
 }
@@ -431,11 +450,11 @@ async fn sixteen_workers_do_each_of_a_thousand_jobs_once() {
     for some in numbers.chunks(50) {
         join_all(some.iter().map(|number| enqueued(&gateway, "mail", number))).await;
     }
-    let begin = Instant::now();
     let work = async |gateway: &Gateway| {
         let mut done = Vec::new();
         loop {
-            let found = claim(gateway, json!({ "queue": "mail", "max": 3 })).await;
+            let wanted = json!({ "queue": "mail", "max": 3, "leaseSeconds": 3_600 });
+            let found = claim(gateway, wanted).await;
             if jobs(&found).is_empty() {
                 // Workers at two gateways may meet at the end of the queue.
                 if stats(gateway, "mail").await[0] == 0 {
@@ -459,7 +478,6 @@ async fn sixteen_workers_do_each_of_a_thousand_jobs_once() {
     }
     assert_eq!(times.len(), 1_000);
     assert!(times.values().all(|times| *times == 1), "{times:#?}");
-    assert!(begin.elapsed() < Duration::from_secs(55), "no lease ran out");
     gateway.assert_sound().await;
 }
 

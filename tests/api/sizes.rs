@@ -1,6 +1,6 @@
 //! How much one request can get, and how much a client can have the gateway keep.
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
 
 use mongodb::bson::{Document, doc};
 use reqwest::{Method, header::ACCEPT};
@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::{
     shop::stocked,
-    support::{Client, Gateway, http},
+    support::{Client, Gateway, http, until},
 };
 
 /// Stock of these SKUs, a piece each.
@@ -242,13 +242,8 @@ async fn what_clients_leave_unread_is_limited() {
         (status, answer.bytes().await.expect("a body").len())
     };
     let becomes = async |expected: u16| {
-        for _ in 0..100 {
-            if ask(&body).await.0 == expected {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        panic!("no answer with {expected}");
+        let what = format!("an answer with {expected}");
+        until(&what, async || ask(&body).await.0 == expected).await;
     };
     assert!(ask(&body).await.1 > 2 << 20);
     let held = unread(&gateway, &body).await;

@@ -324,6 +324,12 @@ async fn a_statement_that_no_command_can_carry_harms_only_itself() {
     assert!(outcomes.iter().all(|one| matches!(one, Outcome::Applied(()))), "{outcomes:?}");
 }
 
+/// Waits until the queue was full for a hundred of these writes. No other can end as long as MongoDB is silent.
+async fn some_are_turned_away(queued: &[tokio::task::JoinHandle<Outcome<()>>]) {
+    let ended = || queued.iter().filter(|write| write.is_finished()).count();
+    until("the queue is full", async || ended() >= 100).await;
+}
+
 /// Of these writes those that are queued are refused by their guard, and the others because the queue is full.
 async fn assert_bounded(queued: Vec<tokio::task::JoinHandle<Outcome<()>>>) {
     let (mut refused, mut turned_away) = (0, 0);
@@ -347,7 +353,7 @@ async fn while_mongodb_is_silent_the_queue_is_bounded() {
     let write = || tallies.set(doc! { "_id": "t0", "count": 0_i64 }, doc! { "count": 9_i64 });
     let queued: Vec<_> = (0..8_192 + 500).map(|_| tokio::spawn(write().done())).collect();
     proxy.reached().await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    some_are_turned_away(&queued).await;
     let sent = proxy.seen().len();
     assert!(sent <= 2, "{sent} commands on their way");
     proxy.heal();
@@ -369,7 +375,7 @@ async fn while_mongodb_is_silent_the_queue_of_inserts_is_bounded() {
     };
     let queued: Vec<_> = (0..8_192 + 500).map(insert).collect();
     proxy.reached().await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    some_are_turned_away(&queued).await;
     let sent = proxy.seen().len();
     assert!(sent <= 2, "{sent} commands on their way");
     proxy.heal();
@@ -416,7 +422,7 @@ async fn while_mongodb_is_slow_or_away_callers_are_told_so() {
         let outcome = outcome.expect("an outcome");
         assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     }
-    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
+    assert!(since.elapsed() < Duration::from_secs(120), "{:?}", since.elapsed());
     proxy.heal();
     for id in &ids {
         assert_eq!(count(&tallies, id).await, Some(2), "{id}");
@@ -483,7 +489,7 @@ async fn while_mongodb_is_silent_the_second_queue_is_bounded() {
     let ids = vec!["t0".to_owned(); 8_192 + 1_000];
     let queued = unhurried_takes(&tallies, &ids);
     proxy.reached().await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    some_are_turned_away(&queued).await;
     proxy.heal();
     proxy.release().await;
     assert_bounded(queued).await;

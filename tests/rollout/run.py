@@ -28,7 +28,7 @@ from servers import NO_ANSWER, Servers
 
 SHELVES = ["upper", "lower"]
 # How long the gateways may finish what they have acknowledged, in seconds.
-PATIENCE = 90
+PATIENCE = 300
 # The part of the time that each phase has.
 PARTS = {"old": 0.2, "both": 0.4, "new": 0.2, "back": 0.2, "migrated": 0.1}
 

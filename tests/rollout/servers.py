@@ -51,7 +51,7 @@ def is_open(port):
 
 
 def wait_until(what, condition):
-    for _ in range(150):
+    for _ in range(1_500):
         if condition():
             return
         time.sleep(0.2)

@@ -15,7 +15,7 @@ use axum::{
     routing::post,
 };
 use docgate::{
-    config::PaymentProvider,
+    config::{Config, PaymentProvider},
     domains::payments::{Authorisation, Charge, operations as payments},
     error::Error,
 };
@@ -31,6 +31,10 @@ use crate::{
 };
 
 const SECRET: &str = "payments: thirty-two bytes at the least";
+/// Milliseconds for which the gateway waits where an answer comes too late. A busy machine answers within them.
+const PATIENCE: u64 = 1_500;
+/// When an answer comes for which nobody waits any more.
+const TOO_LATE: Duration = Duration::from_secs(60);
 
 /// How the service misbehaves next.
 #[derive(Clone, Copy, PartialEq)]
@@ -135,7 +139,7 @@ async fn serve(
         (fault, answer)
     };
     match fault {
-        Some(Fault::Late) => tokio::time::sleep(Duration::from_millis(600)).await,
+        Some(Fault::Late) => tokio::time::sleep(TOO_LATE).await,
         Some(Fault::DoneThenFailed) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         Some(Fault::Nonsense) => return "<html>".into_response(),
         Some(Fault::Endless) => {
@@ -156,8 +160,8 @@ fn cut(body: &str, is_stalled: bool) -> Response {
     let start = stream::once(async move { Ok::<_, std::io::Error>(start) });
     let end = stream::once(async move {
         // What was sent before has to arrive first.
-        let pause = if is_stalled { 600 } else { 30 };
-        tokio::time::sleep(Duration::from_millis(pause)).await;
+        let pause = if is_stalled { TOO_LATE } else { Duration::from_millis(30) };
+        tokio::time::sleep(pause).await;
         Err(std::io::Error::other("cut"))
     });
     let length = [(header::CONTENT_LENGTH, body.len().to_string())];
@@ -165,6 +169,19 @@ fn cut(body: &str, is_stalled: bool) -> Response {
 }
 
 async fn start(secret: &str) -> (Gateway, Shared) {
+    start_with(secret, |_| {}).await
+}
+
+/// A gateway that doesn't wait long for the service, although its flows may take long.
+async fn start_impatient() -> (Gateway, Shared) {
+    start_with(SECRET, |config| {
+        config.payments_timeout_millis = PATIENCE;
+        config.flow_run_millis = 25_000;
+    })
+    .await
+}
+
+async fn start_with(secret: &str, change: impl FnOnce(&mut Config)) -> (Gateway, Shared) {
     let shared = Shared::default();
     let router = Router::new().route("/pay/{action}", post(serve)).with_state(shared.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -175,7 +192,7 @@ async fn start(secret: &str) -> (Gateway, Shared) {
         config.payments = PaymentProvider::Http;
         config.payments_url = Some(url);
         config.payments_signing_secret = Some(secret);
-        config.payments_timeout_millis = 300;
+        change(config);
     })
     .await;
     (gateway, shared)
@@ -251,7 +268,7 @@ async fn what_is_declined_stays_declined_and_late_authorisations_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn passing_faults_are_tried_again_under_the_same_key() {
-    let (gateway, shared) = start(SECRET).await;
+    let (gateway, shared) = start_impatient().await;
     let app = &gateway.app;
     for (n, fault) in [
         Fault::Status(500),
@@ -282,7 +299,7 @@ async fn passing_faults_are_tried_again_under_the_same_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_knows_is_unavailable_and_safe_to_repeat() {
-    let (gateway, shared) = start(SECRET).await;
+    let (gateway, shared) = start_impatient().await;
     let app = &gateway.app;
     faults(&shared, &[Fault::Late; 3]);
     let unknown = payments::authorise(app, &charge("p1", 10)).await;
@@ -322,7 +339,6 @@ async fn a_provider_that_is_away_or_has_another_secret_is_told_apart() {
         config.payments = PaymentProvider::Http;
         config.payments_url = Some("http://127.0.0.1:9".into());
         config.payments_signing_secret = Some(SECRET.into());
-        config.payments_timeout_millis = 300;
     })
     .await;
     let unknown = payments::authorise(&away.app, &charge("p1", 10)).await;
@@ -403,7 +419,7 @@ async fn a_refund_that_the_service_cannot_pay_is_due_until_it_can() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkout_whose_payment_nobody_knows_is_undone_and_can_be_repeated() {
-    let (gateway, shared) = start(SECRET).await;
+    let (gateway, shared) = start_impatient().await;
     let (cart, input) = cart_of_one(&gateway, "a").await;
     let shopper = gateway.anonymous();
     for fault in [Fault::Late, Fault::Broken] {

@@ -70,6 +70,8 @@ async fn an_eventual_read_may_be_old_and_a_strong_one_or_a_flow_never_is() {
     // The strictest case: the configuration itself asks for eventual reads.
     let eventual = |config: &mut docgate::config::Config| {
         config.core_consistency = Consistency::Eventual;
+        // However long the test takes, the member doesn't lag too much to be chosen.
+        config.eventual_staleness_seconds = 3_600;
     };
     let gateway = Gateway::over_members(&members, eventual).await;
     let ann = gateway.shopper("ann");

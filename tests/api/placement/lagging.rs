@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How long the member that lags may not be chosen. Of two secondaries each read goes to one by chance.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Something of a day for each field to find. Returns the id of a theater.
 async fn fill(gateway: &Gateway, day: &str) -> String {

@@ -108,18 +108,25 @@ async fn what_cant_be_recorded_is_refused_and_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeat_of_a_call_that_was_in_time_is_answered() {
-    let gateway = Gateway::with(|config| config.session_retention_seconds = 3).await;
-    let service = gateway.service();
-    let sessions =
-        [session("ann", &ago(&gateway, 1_000), 60), session("bob", &ago(&gateway, 0), 60)];
-    let done = record(&service, &sessions, Some("k")).await;
-    assert_eq!(done["count"], 2);
-    tokio::time::sleep(Duration::from_millis(2_500)).await;
-    assert_eq!(record(&service, &sessions, Some("k")).await, done);
-    for key in [Some("another"), None] {
-        assert_eq!(record(&service, &sessions, key).await["__typename"], "SessionTooLate");
+    for seconds in [3, 30] {
+        let gateway = Gateway::with(|config| config.session_retention_seconds = seconds).await;
+        let service = gateway.service();
+        let sessions =
+            [session("ann", &ago(&gateway, 1_000), 60), session("bob", &ago(&gateway, 0), 60)];
+        let done = record(&service, &sessions, Some("k")).await;
+        // A busy machine may be too late with the first call.
+        if seconds == 3 && done["__typename"] == "SessionTooLate" {
+            continue;
+        }
+        assert_eq!(done["count"], 2);
+        tokio::time::sleep(Duration::from_millis(seconds * 1_000 - 500)).await;
+        assert_eq!(record(&service, &sessions, Some("k")).await, done);
+        for key in [Some("another"), None] {
+            assert_eq!(record(&service, &sessions, key).await["__typename"], "SessionTooLate");
+        }
+        let other = [sessions[0].clone(), session("bob", AT, 60)];
+        assert_eq!(record(&service, &other, Some("k")).await["__typename"], "SessionTooLate");
+        assert_eq!(gateway.stored("sessions").await.len(), 2);
+        break;
     }
-    let other = [sessions[0].clone(), session("bob", AT, 60)];
-    assert_eq!(record(&service, &other, Some("k")).await["__typename"], "SessionTooLate");
-    assert_eq!(gateway.stored("sessions").await.len(), 2);
 }

@@ -427,7 +427,8 @@ async fn a_delivery_in_batches_reaches_everyone_once_though_its_jobs_are_cut_and
 #[tokio::test(flavor = "multi_thread")]
 async fn news_that_arent_read_in_time_end_their_subscription() {
     let gateway = Gateway::behind_proxy(|config| config.request_millis = 2_000).await;
-    people(&gateway.sibling().await, &["bob"]).await;
+    let patient = gateway.sibling_with(|config| config.request_millis = 30_000).await;
+    people(&patient, &["bob"]).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen: &Seen| seen.collection == "feedPages");
     proxy.cut_all_from(0, Cut::Hold);

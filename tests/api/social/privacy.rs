@@ -161,7 +161,7 @@ async fn a_feed_that_is_drawn_whole_takes_a_few_commands() {
     expected.sort_unstable();
     // On a busy machine the reads of one moment may be sent in two.
     let mut sent = Vec::new();
-    for _ in 0..20 {
+    for _ in 0..200 {
         sent = commands(&gateway.shopper("reader").explained(query, json!({})).await);
         sent.sort();
         if sent == expected {

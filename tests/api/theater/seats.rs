@@ -8,11 +8,7 @@ use super::{
     hall, hold, holding, holding_seats, id_of, open, releasing, said, screening_in,
     screening_input, stored, theater,
 };
-use crate::{
-    commands::sends_only,
-    shop::account,
-    support::{Gateway, short_bounds},
-};
+use crate::{commands::sends_only, shop::account, support::Gateway};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn seats_are_held_at_the_prices_of_the_screening() {
@@ -338,7 +334,7 @@ async fn the_seat_map_is_followed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_held_and_never_committed_becomes_free() {
     use crate::support::proxy::Cut;
-    let gateway = Gateway::behind_proxy(short_bounds).await;
+    let gateway = Gateway::behind_proxy(|_| {}).await;
     let screening = hall(&gateway, &["AAA"]).await;
     let visitor = gateway.shopper("ann");
     let id = open(&visitor).await;

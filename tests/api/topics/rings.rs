@@ -6,7 +6,10 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{Follower, created, cursors, has_cursors, publish, publish_numbers, published, texts};
-use crate::support::{Gateway, Turn, live::TRANSPORT};
+use crate::{
+    metrics::Samples,
+    support::{Gateway, Turn, live::TRANSPORT, until},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_subscriber_is_told_how_much_it_missed() {
@@ -154,7 +157,18 @@ async fn a_ring_that_laps_the_gateway_is_told() {
     let (mut follower, _) = Follower::new(&gateway.shopper("someone"), "prices", None).await;
     let data = doc! { "failCommands": ["getMore", "find"], "errorCode": 6 };
     let broken = gateway.fail_point_in(turn, doc! { "times": 10_000 }, data).await;
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    // No read that began before hears of the messages.
+    let fails = async || {
+        let samples = Samples::of(&gateway).await;
+        ["getMore", "find"].iter().any(|command| {
+            let labels = format!("collection=\"topics\",command=\"{command}\"");
+            ["unavailable", "failed"].iter().any(|outcome| {
+                let labels = format!("{{{labels},outcome=\"{outcome}\"}}");
+                samples.get(&format!("docgate_mongodb_commands_total{labels}")) > 0.5
+            })
+        })
+    };
+    until("the ring can't be read", fails).await;
     publish_numbers(&publisher, "prices", 0..300).await;
     broken.off().await;
     let mut heard = Vec::new();

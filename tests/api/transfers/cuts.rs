@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use docgate::{domains::transfers::operations, graphql::node_id::NodeKind};
+use docgate::{config::Config, domains::transfers::operations, graphql::node_id::NodeKind};
 use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
@@ -12,6 +12,12 @@ use super::{
     nth_currency, open, order,
 };
 use crate::support::{Client, Gateway, cuts, key, proxy::Cut, settled, short_bounds, until};
+
+/// Bounds within which a busy machine does much while a command is held.
+fn patient(config: &mut Config) {
+    config.flow_run_millis = 25_000;
+    config.flow_command_millis = 10_000;
+}
 
 /// A transfer of 30 out of 100, to be sent by someone of one's own.
 #[derive(Debug)]
@@ -111,21 +117,23 @@ async fn two_equal_calls_at_once_move_the_money_once_whichever_reply_is_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_copy_that_is_overtaken_by_the_second_changes_nothing() {
     let base = Gateway::start().await;
-    let first = Sending::prepare(&base, 0).await;
+    let patient = base.patient_sibling().await;
+    let first = Sending::prepare(&patient, 0).await;
     let send = async |gateway: &Gateway| drop(first.send(gateway).await);
-    let commands = cuts::sent(&base, send).await.len();
+    let commands = cuts::sent(&patient, send).await.len();
     let overtaken = async |at: usize| {
-        let sending = Sending::prepare(&base, at + 1).await;
-        let gateway = base.sibling_behind_proxy().await;
+        let sending = Sending::prepare(&patient, at + 1).await;
+        let gateway = patient.sibling_behind_proxy().await;
         let proxy = gateway.proxy.as_ref().expect("a proxy");
         proxy.cut(at, Cut::BreakAndHold);
         let answer = sending.send(&gateway).await.expect("an answer");
         assert_eq!(answer["__typename"], "Transfer", "{at}: {answer}");
-        cuts::settled(&gateway).await;
+        settled(&gateway).await;
         proxy.release().await;
         sending
     };
     let sendings = join_all((0..commands).map(overtaken)).await;
+    settled(&patient).await;
     assert_done_once(&base, &sendings).await;
     base.assert_sound().await;
 }
@@ -133,7 +141,7 @@ async fn a_first_copy_that_is_overtaken_by_the_second_changes_nothing() {
 /// A call is refused because of the balance that it reads, while the insert of another call with its key is on its way.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_holds_for_a_call_whose_insert_comes_late() {
-    let base = Gateway::with(short_bounds).await;
+    let base = Gateway::start().await;
     let sending = Sending::prepare(&base, 0).await;
     let gateway = base.sibling_behind_proxy().await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
@@ -295,7 +303,7 @@ const CREDIT: usize = 4;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_worker_changes_nothing_after_its_successor() {
-    let base = Gateway::with(short_bounds).await;
+    let base = Gateway::start().await;
     let overtaken = async |at: usize| {
         let sending = Sending::prepare(&base, at).await;
         let slow = base.sibling_behind_proxy().await;
@@ -334,7 +342,7 @@ async fn a_slow_worker_changes_nothing_after_its_successor() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelling_before_the_decision_is_carried_out_by_the_worker() {
-    let base = Gateway::start().await;
+    let base = Gateway::with(patient).await;
     let sending = Sending::prepare(&base, 1).await;
     let slow = base.sibling_behind_proxy().await;
     let proxy = slow.proxy.as_ref().expect("a proxy");
@@ -359,8 +367,9 @@ async fn a_cancelling_before_the_decision_is_carried_out_by_the_worker() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelling_whose_worker_is_gone_is_carried_out_by_the_sweep() {
-    // Long enough that the lost claim still holds when it is repeated.
     let base = Gateway::start().await;
+    // For this one the lost claim still holds when it is repeated, however late that is.
+    let patient = base.sibling_with(|config| config.flow_command_millis = 20_000).await;
     let sending = Sending::prepare(&base, 1).await;
     assert_settled(&base).await;
     let slow = base.sibling_behind_proxy().await;
@@ -373,13 +382,16 @@ async fn a_cancelling_whose_worker_is_gone_is_carried_out_by_the_sweep() {
     assert_eq!(aside["setAside"]["minorUnits"], 30);
     base.assert_sound().await;
     // While the lost claim may still move money nobody else does.
-    let again = base.shopper(&sending.subject);
+    let again = patient.shopper(&sending.subject);
     let code = again.error_code(TRANSFER, order(&sending.from, &sending.to, 30, Some("op"))).await;
     assert_eq!(code, "UNAVAILABLE");
     let said = cancel(&again, &base, &sending).await;
     assert_eq!(said["state"], "CANCELLING", "{said}");
-    base.sweep().await;
-    assert_eq!(sending.state(&base).await, "CANCELLED");
+    until("the sweep has cancelled it", async || {
+        base.sweep().await;
+        sending.state(&base).await == "CANCELLED"
+    })
+    .await;
     assert_eq!(sending.balances(&base).await, (100, 0));
     base.assert_sound().await;
 }
@@ -441,7 +453,7 @@ async fn assert_status(gateway: &Gateway, op: &str, state: &str, reason: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_read_saw_and_is_no_longer_there_is_refused_by_the_debit() {
-    let base = Gateway::start().await;
+    let base = Gateway::with(patient).await;
     let (anna, slow) = (base.shopper("anna"), base.sibling_behind_proxy().await);
     let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&base, &from, 30).await;
@@ -472,7 +484,7 @@ async fn what_the_read_saw_and_is_no_longer_there_is_refused_by_the_debit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_destination_can_no_longer_take_comes_back() {
-    let base = Gateway::start().await;
+    let base = Gateway::with(patient).await;
     let (anna, slow) = (base.shopper("anna"), base.sibling_behind_proxy().await);
     let (from, closing) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&base, &from, 30).await;

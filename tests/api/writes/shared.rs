@@ -25,7 +25,8 @@ fn shared(response: &Value) -> Vec<&Value> {
 async fn callers_whose_writes_share_a_command_are_told_so() {
     let gateway = Gateway::behind_proxy(|config| {
         // Long enough that nobody gives up while commands are held.
-        config.flow_run_millis = 10_000;
+        config.flow_run_millis = 60_000;
+        config.flow_command_millis = 20_000;
     })
     .await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");

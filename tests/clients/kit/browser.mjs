@@ -43,7 +43,7 @@ export class Page {
     own.browser = await chromium.launch({ executablePath: EXECUTABLE, args: OPTIONS });
     own.page = await own.browser.newPage({ viewport });
     // By itself a page waits for 30 seconds, which is short beside other suites.
-    own.page.context().setDefaultTimeout(100_000);
+    own.page.context().setDefaultTimeout(300_000);
     own.#watch(new URL(url).host);
     if (held) await own.#hold(`${url}${held}`);
     await own.page.goto(`${url}${path}`);

@@ -5,7 +5,7 @@ export class Checks {
   results = [];
 
   /** Runs one check; that it fails doesn't end the suite. The time is for a busy machine, on which others run beside it. */
-  async check(name, run, seconds = 120) {
+  async check(name, run, seconds = 600) {
     try {
       await within(seconds, run());
       this.results.push({ name, passed: true });
@@ -37,7 +37,7 @@ export function within(seconds, promise) {
 }
 
 /** Asks again and again until `ask` answers something true. */
-export async function eventually(ask, seconds = 60) {
+export async function eventually(ask, seconds = 300) {
   const until = Date.now() + seconds * 1000;
   for (;;) {
     const answer = await ask();

@@ -67,7 +67,7 @@ export class OwnGateway {
       if (child.exitCode !== null) throw new Error(`the gateway ended: ${said}`);
       return /serving on http:\/\/(\S+)/.exec(said)?.[1];
     };
-    this.#listen = await eventually(address, 60);
+    this.#listen = await eventually(address);
     this.url = `http://${this.#listen}`;
   }
 

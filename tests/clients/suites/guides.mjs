@@ -105,7 +105,7 @@ async function shopping(checks, name, { page }) {
     const [sku] = (await page.locator("section p").first().textContent()).split(":");
     await receive(sku, 3);
     // Other suites may change it too.
-    await eventually(async () => (await stock.textContent()) !== before, 90);
+    await eventually(async () => (await stock.textContent()) !== before);
   });
   await checks.check(`${name}: a piece is put into a cart`, async () => {
     await page.getByRole("button", { name: "Add to cart" }).click();
@@ -152,11 +152,17 @@ async function python(checks, page) {
     await program(join(bin, "ariadne-codegen"), [], settings);
   });
   const shop = () => program(join(bin, "python"), ["shop.py"], settings);
-  // The generated client waits for five seconds, which a busy machine may exceed once.
+  // The generated client waits for five seconds, which a busy machine may exceed several times.
   const isLate = ({ message }) => /Timeout|not received within/.test(message);
-  await checks.check(`${page}: its program goes shopping`, async () =>
-    says(await shop().catch((fault) => (isLate(fault) ? shop() : Promise.reject(fault)))),
-  );
+  const inTime = async (tries) => {
+    try {
+      return await shop();
+    } catch (fault) {
+      if (tries === 0 || !isLate(fault)) throw fault;
+      return inTime(tries - 1);
+    }
+  };
+  await checks.check(`${page}: its program goes shopping`, async () => says(await inTime(10)));
 }
 
 /** The page's commands with the page's files, in a database of their own beside the demo's. */

@@ -61,7 +61,7 @@ async function mode(checks, options) {
     const url = options.url.replace(world.url, gateway.url);
     const retry = () => new Promise((resolve) => setTimeout(resolve, 100));
     // For as long as a check lasts: beside other suites a gateway may take a while to come back.
-    const watcher = createClient({ ...options, url, retryAttempts: 1_200, retry });
+    const watcher = createClient({ ...options, url, retryAttempts: 6_000, retry });
     const results = watcher.iterate({ query: STOCK, variables: { sku: SKU } });
     const goesOn = async () => {
       const changed = await receive(SKU, 1);

@@ -224,7 +224,7 @@ async function failedPicture(page, picture) {
 
 /** Waits until the page shows the stock as it is, and not `former`. Other suites change it meanwhile. */
 async function stockShown(page, sku, former) {
-  const until = Date.now() + 90_000;
+  const until = Date.now() + 300_000;
   for (;;) {
     const shown = number(await page.getByTestId("stock").textContent());
     const { available } = await field(`{ stock(sku: "${sku}") { available } }`);

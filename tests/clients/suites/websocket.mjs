@@ -109,7 +109,7 @@ async function reconnects(checks) {
       webSocketImpl: WebSocket,
       connectionParams,
       // For as long as a check lasts: beside other suites a gateway may take a while to come back.
-      retryAttempts: 1_200,
+      retryAttempts: 6_000,
       // By itself the client gives up where nobody listens for a moment, as between two gateways.
       shouldRetry: () => true,
       retryWait: () => new Promise((resolve) => setTimeout(resolve, 100)),

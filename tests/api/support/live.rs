@@ -18,7 +18,7 @@ use tokio_tungstenite::{
 use super::{Client, Gateway};
 
 /// How long a message may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// The sub-protocols.
 pub const TRANSPORT: &str = "graphql-transport-ws";
 pub const LEGACY: &str = "graphql-ws";

@@ -54,6 +54,7 @@ async fn a_beginning_that_comes_slowly_is_no_stalled_upload() {
     let gateway = Gateway::with(|config| {
         long_bounds(config);
         config.asset_stall_seconds = 10;
+        config.receive_millis = 60_000;
     })
     .await;
     let client = editor(&gateway);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use mongodb::bson::doc;
-use reqwest::{Method, StatusCode};
+use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -17,7 +17,7 @@ async fn refused(client: &Client, body: Value) -> (String, String) {
     let since = Instant::now();
     let request = http().post(&client.url).json(&body);
     let answer = request.send().await.expect("an answer").text().await.expect("a body");
-    assert!(since.elapsed() < Duration::from_secs(5), "after {:?}", since.elapsed());
+    assert!(since.elapsed() < Duration::from_secs(60), "after {:?}", since.elapsed());
     assert!(answer.len() < 10_000, "{} bytes", answer.len());
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     assert_eq!(answer.get("data"), None, "{answer:#}");
@@ -292,54 +292,62 @@ async fn rates_hold_for_whoever_has_no_sound_token_for_batches_and_for_reservati
         config.max_batch = 10;
     })
     .await;
-    let url = gateway.anonymous().url;
+    let (http, url) = (http(), gateway.anonymous().url);
     let stream = format!("{url}/stream");
-    let post = |from: &str, body: Value| {
-        http().post(&url).header("x-forwarded-for", from.as_bytes()).json(&body)
-    };
-    let status = async |request: reqwest::RequestBuilder| {
-        request.send().await.expect("an answer").status().as_u16()
-    };
+    let from = |request: RequestBuilder, from: &str| request.header("x-forwarded-for", from);
     let one = json!({ "query": "{ __typename }" });
-    for expected in [401, 401, 401, 429] {
-        let forged = post("198.51.100.1", one.clone()).bearer_auth("forged");
-        assert_eq!(status(forged).await, expected);
-    }
-    assert_eq!(status(post("198.51.100.2", json!([one, one, one, one]))).await, 429);
-    for expected in [201, 201, 201, 429] {
-        let reserve = http().put(&stream).header("x-forwarded-for", "198.51.100.3");
-        assert_eq!(status(reserve).await, expected);
-    }
-    for expected in [401, 401, 401, 429] {
-        let begin = http().post(&stream).header("x-forwarded-for", "198.51.100.5");
-        assert_eq!(status(begin.bearer_auth("forged").json(&one)).await, expected);
-    }
-    for expected in [101, 101, 101, 429] {
-        let upgrade = http()
-            .get(&url)
-            .header("x-forwarded-for", "198.51.100.7")
+    let forged = |own: &str| from(http.post(&url), own).bearer_auth("forged").json(&one);
+    assert_fourth_is_refused("198.51.100", 401, forged).await;
+    let batch = from(http.post(&url), "198.51.101.1").json(&json!([one, one, one, one]));
+    assert_eq!(batch.send().await.expect("an answer").status(), 429);
+    let reserve = |own: &str| from(http.put(&stream), own);
+    assert_fourth_is_refused("198.51.102", 201, reserve).await;
+    let begin = |own: &str| from(http.post(&stream), own).bearer_auth("forged").json(&one);
+    assert_fourth_is_refused("198.51.103", 401, begin).await;
+    let upgrade = |own: &str| {
+        from(http.get(&url), own)
             .header("connection", "upgrade")
             .header("upgrade", "websocket")
             .header("sec-websocket-version", "13")
             .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
-            .header("sec-websocket-protocol", "graphql-transport-ws");
-        assert_eq!(status(upgrade).await, expected);
-    }
-    for expected in [404, 404, 404, 429] {
-        let begin = http().post(&stream).header("x-forwarded-for", "198.51.100.6");
-        assert_eq!(status(begin.json(&one)).await, expected);
-    }
+            .header("sec-websocket-protocol", "graphql-transport-ws")
+    };
+    assert_fourth_is_refused("198.51.104", 101, upgrade).await;
+    let begin = |own: &str| from(http.post(&stream), own).json(&one);
+    assert_fourth_is_refused("198.51.105", 404, begin).await;
     // The proxy's own entry counts, whatever stands before it, and with its port.
-    for expected in [200, 200, 200, 429] {
-        let odd: &[u8] = b"\xff, 198.51.100.4:1234";
-        let request = http().post(&url).header("x-forwarded-for", odd).json(&one);
-        assert_eq!(status(request).await, expected);
+    let odd = |own: &str| {
+        let odd = [&b"\xff, "[..], own.as_bytes(), b":1234"].concat();
+        http.post(&url).header("x-forwarded-for", odd.as_slice()).json(&one)
+    };
+    assert_fourth_is_refused("198.51.106", 200, odd).await;
+}
+
+/// Fails unless of four requests of a client three are answered like this and the fourth is refused. On a busy machine
+/// they may take so long that the client may send another one: then it is the turn of another client of the network.
+async fn assert_fourth_is_refused(
+    network: &str,
+    answered: u16,
+    request: impl Fn(&str) -> RequestBuilder,
+) {
+    for number in 1..=200 {
+        let (own, mut statuses) = (format!("{network}.{number}"), Vec::new());
+        let since = Instant::now();
+        for _ in 0..4 {
+            let answer = request(&own).send().await.expect("an answer");
+            statuses.push(answer.status().as_u16());
+        }
+        if since.elapsed() < Duration::from_secs(1) {
+            assert_eq!(statuses, [answered, answered, answered, 429]);
+            return;
+        }
     }
+    panic!("four requests always take longer than a second");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_begins_an_operation_on_a_stream_has_to_come_in_time() {
-    let gateway = Gateway::with(|config| config.receive_millis = 300).await;
+    let gateway = Gateway::with(|config| config.receive_millis = 2_000).await;
     let reserved = http().put(format!("http://{}/graphql/stream", gateway.address)).send().await;
     let token = reserved.expect("an answer").text().await.expect("a token");
     let mut slow = tokio::net::TcpStream::connect(gateway.address).await.expect("connected");
@@ -349,7 +357,7 @@ async fn what_begins_an_operation_on_a_stream_has_to_come_in_time() {
     );
     slow.write_all(head.as_bytes()).await.expect("written");
     let mut read = [0; 12];
-    let answered = tokio::time::timeout(Duration::from_secs(5), slow.read_exact(&mut read)).await;
+    let answered = tokio::time::timeout(Duration::from_secs(60), slow.read_exact(&mut read)).await;
     answered.expect("in time").expect("an answer");
     assert_eq!(&read, b"HTTP/1.1 408");
 }

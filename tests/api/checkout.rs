@@ -18,7 +18,7 @@ use crate::{
         account, add, balance, cart, checkout, checkout_input, checkout_query, count, settled,
         state, stock, stocked, stored, try_checkout,
     },
-    support::{Gateway, cuts, key, proxy::Cut, short_bounds, until},
+    support::{Gateway, cuts, key, long_bounds, proxy::Cut, short_bounds, until},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -280,7 +280,7 @@ async fn complete(gateway: &Gateway, cart: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cart_that_changes_while_the_checkout_reserves_is_sold_as_it_is_or_not_at_all() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(long_bounds).await;
     stocked(&gateway, "a", 100, 10).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;
@@ -359,7 +359,7 @@ async fn a_cart_whose_time_is_over_during_checkout_is_sold_or_returned() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeat_finishes_a_decided_checkout_beside_the_run_that_still_goes_on() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(long_bounds).await;
     stocked(&gateway, "a", 100, 10).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;
@@ -443,7 +443,7 @@ async fn one_order_or_a_clean_refusal(gateway: &Gateway, subject: &Subject, case
 /// be paid from an account that nobody was asked about.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_pays_a_cart_that_was_free_when_it_was_looked_at() {
-    let base = Gateway::with(short_bounds).await;
+    let base = Gateway::with(long_bounds).await;
     stocked(&base, "free", 0, 10).await;
     stocked(&base, "dear", 500, 10).await;
     let purse = account(&base, "victim", 1_000).await;
@@ -508,7 +508,8 @@ async fn cut_at_any_command_a_declined_checkout_takes_nothing() {
 /// What a cart that was frozen by a gateway of a version with claims needs: it is undone or finished.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkout_that_an_older_gateway_left_is_undone_or_finished() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     stocked(&gateway, "a", 100, 10).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;
@@ -568,7 +569,7 @@ async fn a_repeat_after_a_change_of_the_cart_pays_for_what_it_has_now() {
 /// An order can be cancelled as soon as it is answered: its goods and its money follow once they moved.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_is_cancelled_before_its_goods_and_its_money_moved() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(long_bounds).await;
     stocked(&gateway, "a", 100, 10).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;
@@ -614,7 +615,8 @@ async fn a_slow_worker_that_was_overtaken_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkout_leaves_marks_until_no_repeat_can_write_any_more() {
     for policy in ["AT_CHECKOUT", "RESERVE"] {
-        let gateway = Gateway::with(short_bounds).await;
+        let short = Gateway::with(short_bounds).await;
+        let gateway = short.patient_sibling().await;
         stocked(&gateway, "a", 100, 10).await;
         let shopper = gateway.shopper("ann");
         let purse = account(&gateway, "ann", 5_000).await;
@@ -659,7 +661,8 @@ async fn an_order_that_was_deleted_is_never_written_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_authorisation_that_belongs_to_nothing_is_voided() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     let purse = account(&gateway, "ann", 5_000).await;
     let amount = Money::new(700, CurrencyCode::from_code("EUR").expect("a currency"));
     let (app, payer) = (&gateway.app, &key(&purse));

@@ -18,7 +18,9 @@ const NUMBERED: [&str; 1] = ["insert assets.chunks"];
 /// Compares the commands of `flow` with `expected`: each command with its collection. Some are sent side by
 /// side, so their order isn't compared. None but those in [`NUMBERED`] carries a transaction number.
 pub async fn sends_only(base: &Gateway, flow: impl AsyncFn(&Gateway), expected: &[&str]) {
-    let sent = cuts::sent(base, flow).await;
+    // With the bounds of tests a busy machine adds commands that look what became of others.
+    let patient = base.patient_sibling().await;
+    let sent = cuts::sent(&patient, flow).await;
     let named = |seen: &Seen| format!("{} {}", seen.command, seen.collection);
     let mut numbered: Vec<_> = sent.iter().filter(|seen| seen.is_numbered).map(named).collect();
     numbered.retain(|command| !NUMBERED.contains(&command.as_str()));

@@ -1,7 +1,5 @@
 //! Campaigns and their zones: launching, pausing, resuming, ending.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
@@ -12,7 +10,7 @@ use super::{
 };
 use crate::{
     commands::sends_only,
-    support::{Gateway, key, pages_both_ways, short_bounds},
+    support::{Gateway, key, long_bounds, pages_both_ways, short_bounds, until},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -43,7 +41,7 @@ async fn a_running_campaign_is_in_its_zones_and_a_paused_one_in_none() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_launch_is_made_once_and_a_zone_too() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let first = zone(&gateway, "top").await;
     assert_eq!(zone(&gateway, "top").await, first);
     let create = |by: &str, currency: &str| {
@@ -186,6 +184,7 @@ async fn a_zone_has_so_many_places_and_one_advertiser_so_many_of_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_places_go_to_as_many_as_there_are() {
     let gateway = Gateway::with(|config| {
+        long_bounds(config);
         (config.ads_per_zone, config.ads_per_zone_and_advertiser) = (5, 5);
     })
     .await;
@@ -229,9 +228,12 @@ async fn who_pauses_and_who_resumes_at_once_agree_in_the_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_campaign_ends_by_itself() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     zone(&gateway, "top").await;
-    let short = json!({ "endsAt": at(&gateway, 1_500) });
+    // Time enough to launch both of them.
+    let ends = at(&gateway, 8_000);
+    let short = json!({ "endsAt": ends });
     let timed = launch(&gateway, with(plan(&gateway, &["top"]), short.clone())).await;
     let paused = launch(&gateway, with(plan(&gateway, &["top"]), short)).await;
     change(&gateway, PAUSE, &paused).await;
@@ -240,7 +242,7 @@ async fn a_campaign_ends_by_itself() {
         launch(&gateway, with(plan(&gateway, &["top"]), json!({ "budget": 2, "bid": 2_000 })))
             .await;
     assert_eq!(serve(&gateway, "top", json!({ "count": 1 })).await[0]["campaignId"], spent);
-    tokio::time::sleep(Duration::from_millis(1_600)).await;
+    until("they are over", async || at(&gateway, -100) > ends).await;
     gateway.sweep().await;
     gateway.assert_sound().await;
     for (id, ending) in
@@ -257,10 +259,11 @@ async fn a_campaign_ends_by_itself() {
     assert_eq!(number(&gateway, &spent, "spentThousandths").await, 2_000);
     assert!(stored_ads(&gateway, "top").await.is_empty());
     // A campaign that is over can't be resumed before the sweep either.
-    let short = with(plan(&gateway, &["top"]), json!({ "endsAt": at(&gateway, 1_000) }));
+    let ends = at(&gateway, 5_000);
+    let short = with(plan(&gateway, &["top"]), json!({ "endsAt": ends }));
     let id = launch(&gateway, short).await;
     change(&gateway, PAUSE, &id).await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    until("it is over", async || at(&gateway, -100) > ends).await;
     assert_eq!(change(&gateway, RESUME, &id).await["campaignEnding"], "END_REACHED");
 }
 
@@ -294,7 +297,7 @@ async fn what_is_expected_of_a_campaign_follows_its_clicks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_entry_that_comes_late_is_refused() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     zone(&gateway, "top").await;
     let id = launch(&gateway, plan(&gateway, &["top"])).await;
     change(&gateway, PAUSE, &id).await;

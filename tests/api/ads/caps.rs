@@ -7,7 +7,7 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{EXPLAIN, launch, number, of, plan, publisher, serve, with, zone};
-use crate::support::{Gateway, key, settled};
+use crate::support::{Gateway, key, long_bounds, settled};
 
 /// A campaign with caps.
 async fn capped(gateway: &Gateway, caps: Value, units: usize) -> String {
@@ -18,7 +18,7 @@ async fn capped(gateway: &Gateway, caps: Value, units: usize) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_visitor_sees_no_more_than_the_cap_permits() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let other = gateway.sibling().await;
     zone(&gateway, "top").await;
     let cap = |count: i32| json!({ "count": count, "seconds": 3_600 });

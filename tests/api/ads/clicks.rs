@@ -10,11 +10,11 @@ use super::{
     CLICK, CONVERSION, PAUSE, at, change, counts, launch, number, plan, record, serve, token, with,
     zone,
 };
-use crate::support::{Gateway, key, short_bounds};
+use crate::support::{Gateway, key, long_bounds, short_bounds, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_click_and_a_conversion_count_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let other = gateway.sibling().await;
     zone(&gateway, "top").await;
     let id = launch(&gateway, plan(&gateway, &["top"])).await;
@@ -38,7 +38,7 @@ async fn a_click_and_a_conversion_count_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clicks_are_charged_as_long_as_the_budget_pays_for_them() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     zone(&gateway, "top").await;
     let fields = json!({ "pricing": "CPC", "bid": 10, "budget": 35 });
     let id = launch(&gateway, with(plan(&gateway, &["top"]), fields)).await;
@@ -67,15 +67,18 @@ async fn clicks_are_charged_as_long_as_the_budget_pays_for_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clicks_of_a_paused_campaign_are_charged_and_those_of_an_ended_one_arent() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     zone(&gateway, "top").await;
-    let fields = json!({ "pricing": "CPC", "bid": 10, "endsAt": at(&gateway, 3_000) });
+    // Time enough for a click before.
+    let ends = at(&gateway, 10_000);
+    let fields = json!({ "pricing": "CPC", "bid": 10, "endsAt": ends });
     let id = launch(&gateway, with(plan(&gateway, &["top"]), fields)).await;
     let tokens = [token(&gateway, "top").await, token(&gateway, "top").await];
     change(&gateway, PAUSE, &id).await;
     record(&gateway, CLICK, &tokens[0]).await;
     assert_eq!(number(&gateway, &id, "chargedClicks").await, 1);
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    until("it is over", async || at(&gateway, -100) > ends).await;
     gateway.sweep().await;
     record(&gateway, CLICK, &tokens[1]).await;
     let found = counts(&gateway, &id).await;
@@ -131,14 +134,15 @@ async fn a_token_that_was_not_issued_is_refused() {
 async fn a_token_that_has_expired_is_refused_also_when_it_was_forgotten() {
     let gateway = Gateway::with(|config| {
         short_bounds(config);
-        config.ad_token_seconds = 2;
+        // Time enough for a click before.
+        config.ad_token_seconds = 8;
     })
     .await;
     zone(&gateway, "top").await;
     let id = launch(&gateway, plan(&gateway, &["top"])).await;
     let [used, unused] = [token(&gateway, "top").await, token(&gateway, "top").await];
     record(&gateway, CLICK, &used).await;
-    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    tokio::time::sleep(Duration::from_millis(8_100)).await;
     for token in [&used, &unused] {
         let said = record(&gateway, CLICK, token).await;
         assert_eq!(said["reason"], "has expired", "{said:#}");
@@ -181,7 +185,8 @@ async fn marks_of_clicks_are_removed_when_no_attempt_needs_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_campaign_with_too_many_marks_counts_its_clicks_later() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     zone(&gateway, "top").await;
     let id = launch(&gateway, plan(&gateway, &["top"])).await;
     let token = token(&gateway, "top").await;

@@ -1,9 +1,6 @@
 //! Which ads are served, and what is charged for them.
 
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::future::join_all;
 use mongodb::bson::{DateTime, doc};
@@ -13,7 +10,7 @@ use super::{
     EXPLAIN, PAUSE, SERVE, SITE, at, campaign, change, counts, launch, number, of, plan, publisher,
     serve, stored_ads, with, zone,
 };
-use crate::support::{Gateway, commands, key, proxy::Cut};
+use crate::support::{Gateway, commands, key, long_bounds, proxy::Cut};
 
 /// A campaign with this bid and these keywords.
 async fn bidding(gateway: &Gateway, bid: i64, keywords: &[&str]) -> String {
@@ -67,7 +64,7 @@ async fn ads_that_tie_take_turns() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_cent_of_a_budget_is_spent_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let other = gateway.sibling().await;
     zone(&gateway, "top").await;
     // Ten impressions of a cent each; and half a cent that pays for nothing.
@@ -91,7 +88,7 @@ async fn the_last_cent_of_a_budget_is_spent_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_one_cant_be_charged_the_next_is_served() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     zone(&gateway, "top").await;
     let rich = bidding(&gateway, 100, &[]).await;
     let fields = json!({ "bid": 1_000, "budget": 3 });
@@ -105,7 +102,7 @@ async fn where_one_cant_be_charged_the_next_is_served() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_day_has_a_budget_of_its_own() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     zone(&gateway, "top").await;
     let fields = json!({ "budget": 5, "dailyBudget": 3 });
     let id = launch(&gateway, with(plan(&gateway, &["top"]), fields)).await;
@@ -183,14 +180,14 @@ async fn a_zone_without_ads_is_empty_and_one_that_isnt_there_not_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_served_before_its_start_and_after_its_end() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     zone(&gateway, "top").await;
-    let (starts, ends) = (at(&gateway, 1_000), at(&gateway, 2_500));
+    let (starts, ends) = (at(&gateway, 2_000), at(&gateway, 8_000));
     let fields = json!({ "startsAt": starts, "endsAt": ends, "budget": 1_000_000_000 });
     let id = launch(&gateway, with(plan(&gateway, &["top"]), fields)).await;
-    let begun = Instant::now();
     let mut served = Vec::new();
-    while begun.elapsed() < Duration::from_millis(3_500) {
+    while at(&gateway, -1_000) < ends {
+        tokio::time::sleep(Duration::from_millis(50)).await;
         let before = at(&gateway, 0);
         let ads = join_all((0..8).map(|_| serve(&gateway, "top", json!({})))).await.concat();
         if !ads.is_empty() {
@@ -209,7 +206,7 @@ async fn nothing_is_served_before_its_start_and_after_its_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_campaign_that_is_paused_meanwhile_isnt_served() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     zone(&gateway, "top").await;
     let id = launch(&gateway, with(plan(&gateway, &["top"]), json!({ "budget": 1_000_000 }))).await;
     // A gateway that has read the zone before, and charges after.

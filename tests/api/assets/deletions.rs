@@ -12,7 +12,8 @@ use crate::{
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeat_of_an_upload_does_not_bring_back_what_was_deleted() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     let client = editor(&gateway);
     let gallery = parent(&gateway, "/g", "gallery", &[]).await;
     let sent = file("a", "x/y", noise(300_000));
@@ -93,11 +94,12 @@ async fn an_asset_is_discussed_by_who_may_see_it() {
 async fn what_people_said_goes_when_nobody_can_be_posting_any_more() {
     for layout in comments::LAYOUTS {
         let gateway = Gateway::with(short_bounds).await;
-        let made = uploaded(&gateway, json!({ "slug": "it" }), &file("a", "x/y", "x")).await;
+        let patient = gateway.patient_sibling().await;
+        let made = uploaded(&patient, json!({ "slug": "it" }), &file("a", "x/y", "x")).await;
         let on = made["id"].as_str().expect("an id").to_owned();
-        comments::open(&editor(&gateway), &on, layout).await;
+        comments::open(&editor(&patient), &on, layout).await;
         for number in 0..3 {
-            comments::posted(&gateway.shopper("anna"), &on, &format!("c{number}"), None).await;
+            comments::posted(&patient.shopper("anna"), &on, &format!("c{number}"), None).await;
         }
         // Some are on their way while it goes.
         let posts = (0..6).map(|number| {
@@ -105,7 +107,7 @@ async fn what_people_said_goes_when_nobody_can_be_posting_any_more() {
             tokio::spawn(async move { comments::post(&client, &on, "late", None).await })
         });
         let posts: Vec<_> = posts.collect();
-        let gone = ask(&editor(&gateway), "deleteAsset", json!({ "assetId": on })).await;
+        let gone = ask(&editor(&patient), "deleteAsset", json!({ "assetId": on })).await;
         assert_eq!(gone["__typename"], "DeletedAsset", "{gone:#}");
         for post in posts {
             let post = post.await.expect("an answer");

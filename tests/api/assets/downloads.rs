@@ -291,11 +291,11 @@ async fn a_download_that_takes_too_long_ends() {
     uploaded(&patient, json!({ "slug": "it" }), &file("a", "x/y", noise(40 << 20))).await;
     let name = patient.database.name();
     let gateway =
-        Gateway::over(mongod_port(name), false, name, |config| config.asset_transfer_seconds = 1)
+        Gateway::over(mongod_port(name), false, name, |config| config.asset_transfer_seconds = 5)
             .await;
     let mut response = Door::open(&gateway).get("/it", &[]).await;
     let first = response.chunk().await.expect("bytes").expect("some");
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    tokio::time::sleep(Duration::from_millis(5_500)).await;
     let mut read = first.len();
     let ended = loop {
         match response.chunk().await {

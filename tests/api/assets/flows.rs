@@ -132,7 +132,8 @@ async fn a_deletion_that_is_cut_anywhere_is_finished_or_not_begun() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_of_what_was_cut() {
-    let gateway = Gateway::with(settings).await;
+    let short = Gateway::with(settings).await;
+    let gateway = short.patient_sibling().await;
     let gone =
         uploaded(&gateway, json!({ "slug": "gone" }), &file("a", "x/y", noise(700_000))).await;
     uploaded(&gateway, json!({ "slug": "stays" }), &file("a", "x/y", noise(300_000))).await;

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{BOUNDARY, Door, counts, editor, file, noise, send_file, uploaded, with_file};
-use crate::support::{Client, Gateway, short_bounds, until};
+use crate::support::{Client, Gateway, long_bounds, until};
 
 /// A request that is sent bit by bit.
 pub(super) struct Slow {
@@ -52,8 +52,9 @@ impl Slow {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_beginning_that_comes_slowly_is_no_stalled_upload() {
     let gateway = Gateway::with(|config| {
-        short_bounds(config);
-        config.asset_stall_seconds = 5;
+        long_bounds(config);
+        config.asset_stall_seconds = 10;
+        config.receive_millis = 60_000;
     })
     .await;
     let client = editor(&gateway);
@@ -62,13 +63,11 @@ async fn a_beginning_that_comes_slowly_is_no_stalled_upload() {
     let mut slow = Slow::form(&client, body.len()).await;
     let (beginning, rest) = body.split_at(100_000);
     slow.send(beginning).await;
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    tokio::time::sleep(Duration::from_secs(11)).await;
     // More than what is looked at: it is begun now.
     slow.send(&rest[..300_000]).await;
     until("the upload is begun", async || counts(&gateway).await[0] == 1).await;
-    let swept =
-        docgate::background::sweep_room(&gateway.app, &docgate::domains::assets::ROOM).await;
-    assert_eq!(swept.expect("a sweep"), 0);
+    assert_eq!(gateway.sweep_room(&docgate::domains::assets::ROOM).await, 0);
     slow.send(&rest[300_000..]).await;
     let answer = slow.answer().await;
     assert_eq!(answer["data"]["uploadAsset"]["__typename"], "Asset", "{answer:#}");
@@ -80,7 +79,6 @@ async fn a_beginning_that_comes_slowly_is_no_stalled_upload() {
 async fn a_beginning_that_takes_too_long_is_refused() {
     let gateway = Gateway::with(|config| {
         config.asset_transfer_seconds = 1;
-        config.receive_millis = 2_000;
     })
     .await;
     let client = editor(&gateway);

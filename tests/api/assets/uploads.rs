@@ -1,7 +1,5 @@
 //! Files on their way in, by GraphQL.
 
-use std::time::Duration;
-
 use futures_util::AsyncReadExt as _;
 use mongodb::{
     bson::{Document, doc},
@@ -187,7 +185,8 @@ async fn an_asset_is_uploaded_once_per_op_id() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_uploads_to_one_slug_one_wins() {
-    let gateway = Gateway::start().await;
+    let started = Gateway::start().await;
+    let gateway = started.patient_sibling().await;
     let sends = (0..12).map(|number| {
         let client = editor(&gateway);
         let sent = file("same.bin", "x/y", noise(400_000 + number));
@@ -239,7 +238,7 @@ async fn a_client_that_hangs_up_leaves_nothing() {
     let body =
         with_file("uploadAsset", json!({ "slug": "cut" }), &file("a", "x/y", noise(5_000_000)));
     for cut in [body.len() / 2, body.len() - 10, 700_000] {
-        hang_up(&client, &body, cut).await;
+        hang_up(&gateway, &client, &body, cut).await;
         until("nothing is left", async || counts(&gateway).await == [0, 0, 0]).await;
         assert_eq!(Door::open(&gateway).get("/cut", &[]).await.status(), 404);
     }
@@ -249,8 +248,8 @@ async fn a_client_that_hangs_up_leaves_nothing() {
     gateway.assert_sound().await;
 }
 
-/// Sends so many bytes of a body and closes the connection.
-async fn hang_up(client: &Client, body: &[u8], cut: usize) {
+/// Sends so many bytes of a body, and closes the connection when the upload is begun.
+async fn hang_up(gateway: &Gateway, client: &Client, body: &[u8], cut: usize) {
     let address = client.url.split('/').nth(2).expect("a host");
     let mut stream = tokio::net::TcpStream::connect(address).await.expect("a connection");
     let head = format!(
@@ -262,12 +261,12 @@ async fn hang_up(client: &Client, body: &[u8], cut: usize) {
     stream.write_all(head.as_bytes()).await.expect("sent");
     stream.write_all(&body[..cut]).await.expect("sent");
     stream.flush().await.expect("sent");
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    until("the upload is begun", async || counts(gateway).await[0] == 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_goes_silent_is_given_up() {
-    let gateway = Gateway::with(|config| config.receive_millis = 500).await;
+    let gateway = Gateway::with(|config| config.receive_millis = 2_000).await;
     let client = editor(&gateway);
     let body =
         with_file("uploadAsset", json!({ "slug": "cut" }), &file("a", "x/y", noise(2_000_000)));
@@ -290,18 +289,21 @@ async fn a_client_that_goes_silent_is_given_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_dies_leaves_an_upload_to_the_sweep() {
-    let gateway = Gateway::with(|config| {
+    let short = Gateway::with(|config| {
         short_bounds(config);
         config.asset_stall_seconds = 1;
     })
     .await;
+    let gateway = short.patient_sibling().await;
     // As it stands in the middle of an upload: an entry, and some chunks.
     let asset =
         uploaded(&gateway, json!({ "slug": "there" }), &file("a", "x/y", noise(600_000))).await;
     let run = gateway.begin().await;
     let entries = gateway.database.collection::<Document>("assetEntries");
     let mut entry = stored(&gateway, asset["id"].as_str().expect("an id")).await;
-    let (lost, late) = (mongodb::bson::oid::ObjectId::from_parts(1, [1; 5], [1; 3]), run.now());
+    let lost = mongodb::bson::oid::ObjectId::from_parts(1, [1; 5], [1; 3]);
+    // It doesn't stall before the test wants it to, however busy the machine is.
+    let late = mongodb::bson::DateTime::from_millis(run.now().timestamp_millis() + 3_600_000);
     entry.insert("_id", "unfinished");
     entry.get_document_mut("metadata").expect("metadata").insert("slug", "cut");
     entry.get_document_mut("metadata").expect("metadata").insert("path", "/cut");
@@ -321,6 +323,8 @@ async fn a_gateway_that_dies_leaves_an_upload_to_the_sweep() {
     let (input, sent) = (json!({ "slug": "cut" }), file("a", "x/y", "x"));
     let taken = send_file(&editor(&gateway), "uploadAsset", input, &sent).await;
     assert_eq!(taken["__typename"], "InUse");
+    let stalled = doc! { "$set": { "upload.at": run.now() } };
+    entries.update_one(doc! { "_id": "unfinished" }, stalled).await.expect("set");
     gateway.sweep().await;
     assert_eq!(counts(&gateway).await, [1, 1, 3]);
     gateway.assert_sound().await;

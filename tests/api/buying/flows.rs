@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{applied, cancel, checkout, checkout_query, created, remove, sums, used};
 use crate::{
     shop::{account, balance, cart, checkout_input, complete, settled, state, stock, stocked},
-    support::{Gateway, cuts, proxy::Cut, short_bounds},
+    support::{Gateway, cuts, long_bounds, proxy::Cut, short_bounds},
 };
 
 /// A cart with a voucher, and who pays it.
@@ -162,6 +162,7 @@ async fn a_checkout_that_fails_gives_the_voucher_back() {
         } else {
             Gateway::with(short_bounds).await
         };
+        let gateway = gateway.patient_sibling().await;
         stocked(&gateway, "a", 100, 1).await;
         created(&gateway, "MINE", json!({ "amount": 30, "perCustomer": 1 })).await;
         let shopper = gateway.shopper("ann");
@@ -225,7 +226,7 @@ async fn cut_at_any_command_a_cancellation_gives_the_voucher_back_once() {
 /// The decision is held back while the voucher of the cart changes: the order pays what the cart shows then.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_voucher_that_changes_while_the_checkout_reserves_is_not_spent() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(long_bounds).await;
     stocked(&gateway, "a", 100, 10).await;
     created(&gateway, "OFF", json!({ "percent": 50 })).await;
     created(&gateway, "LESS", json!({ "percent": 20 })).await;
@@ -263,7 +264,7 @@ async fn a_voucher_that_changes_while_the_checkout_reserves_is_not_spent() {
 /// An order can be cancelled before its voucher is spent.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_is_cancelled_before_its_voucher_is_spent() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(long_bounds).await;
     stocked(&gateway, "a", 100, 10).await;
     created(&gateway, "OFF", json!({ "percent": 50 })).await;
     let shopper = gateway.shopper("ann");

@@ -10,13 +10,17 @@ use super::{
 use crate::{
     commands::sends_only,
     shop::{account, add, balance, cart, checkout_input, complete, settled, stocked},
-    support::{Gateway, cuts, proxy::Cut, short_bounds},
+    support::{Gateway, cuts, long_bounds, proxy::Cut, short_bounds},
 };
 
 /// The decision is held back while the cart changes: an order never has the amounts of another cart.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_quote_that_changes_while_the_checkout_reserves_is_not_paid() {
-    let gateway = Gateway::behind_proxy(with_tables).await;
+    let gateway = Gateway::behind_proxy(|config| {
+        long_bounds(config);
+        with_tables(config);
+    })
+    .await;
     stocked(&gateway, "a", 100, 100).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;

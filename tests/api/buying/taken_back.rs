@@ -8,7 +8,7 @@ use super::quotes::{CHARGES, OFFERED, checkout, choose, chosen, with_tables};
 use crate::{
     commands::sends_only,
     shop::{account, balance, cart, settled, stocked},
-    support::{self, Client, Gateway, cuts, proxy::Cut, short_bounds},
+    support::{self, Client, Gateway, cuts, long_bounds, proxy::Cut, short_bounds},
 };
 
 /// A shop that needs no shipping method, and has one for France alone.
@@ -144,7 +144,11 @@ async fn callers_at_once_leave_a_method_or_none() {
 /// The decision is held back while the method is taken back: it isn't charged then.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_method_that_is_taken_back_while_the_checkout_reserves_is_not_paid() {
-    let gateway = Gateway::behind_proxy(with_choice).await;
+    let gateway = Gateway::behind_proxy(|config| {
+        long_bounds(config);
+        with_choice(config);
+    })
+    .await;
     stocked(&gateway, "a", 100, 100).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;

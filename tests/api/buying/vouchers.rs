@@ -436,7 +436,8 @@ async fn a_lowered_line_is_refunded_less_its_part_of_the_discount() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn marks_stay_until_no_repeat_can_write_any_more() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     stocked(&gateway, "a", 100, 10).await;
     created(&gateway, "OFF", json!({ "percent": 10, "perCustomer": 5 })).await;
     let shopper = gateway.shopper("ann");

@@ -2,15 +2,50 @@
 
 use mongodb::bson::doc;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::{RESERVE, marks};
 use crate::support::{
     Client, Gateway,
     cuts::{self, Case},
+    long_bounds,
     proxy::Cut,
     shop::line,
     short_bounds,
 };
+
+/// Sends a call until the command that is to be held is: with short bounds it may run out of time before. Its answer
+/// comes later.
+async fn held(gateway: &Gateway, call: &(String, Value)) -> JoinHandle<Value> {
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    for _ in 0..30 {
+        let (shopper, (query, variables)) = (gateway.shopper("someone"), call.clone());
+        let mut slow = tokio::spawn(async move { shopper.run(&query, variables).await });
+        tokio::select! {
+            biased;
+            () = proxy.reached() => return slow,
+            _too_early = &mut slow => {}
+        }
+    }
+    panic!("the call never comes to its command");
+}
+
+/// Sends a call whose decision never arrives, until so much is left: with short bounds it may run out of time before it
+/// takes anything.
+async fn cut_when_taken(gateway: &Gateway, (query, variables): &(String, Value), left: i64) {
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.command != "find");
+    for _ in 0..30 {
+        proxy.cut_all_from(1, Cut::BeforeForwarding);
+        let code = gateway.shopper("someone").error_code(query, variables.clone()).await;
+        assert_eq!(code, "UNAVAILABLE");
+        proxy.heal();
+        if gateway.available("a").await == left {
+            return;
+        }
+    }
+    panic!("the call never takes anything");
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_worker_that_was_overtaken_changes_nothing_more() {
@@ -25,11 +60,7 @@ async fn a_slow_worker_that_was_overtaken_changes_nothing_more() {
             proxy.count_only(move |seen| seen.collection == collection && seen.command != "find");
             proxy.cut(at, Cut::Hold);
             let call = Client::adding(&id, "a", 2, Some("once"));
-            let slow = tokio::spawn({
-                let (shopper, call) = (shopper.clone(), call.clone());
-                async move { shopper.run(&call.0, call.1).await }
-            });
-            proxy.reached().await;
+            let slow = held(&gateway, &call).await;
             proxy.heal();
             let sibling = gateway.sibling().await;
             let quick = sibling.shopper("someone");
@@ -61,12 +92,7 @@ async fn a_slow_give_that_was_overtaken_gives_nothing_more() {
     shopper.add(&id, "a", 5).await;
     proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "update");
     proxy.cut(0, Cut::Hold);
-    let slow = tokio::spawn({
-        let (shopper, (query, variables)) =
-            (shopper.clone(), Client::setting(&id, "a", 2, Some("once")));
-        async move { shopper.run(&query, variables).await }
-    });
-    proxy.reached().await;
+    let slow = held(&gateway, &Client::setting(&id, "a", 2, Some("once"))).await;
     proxy.heal();
     let sibling = gateway.sibling().await;
     sibling.sweep().await;
@@ -90,17 +116,11 @@ async fn what_was_taken_and_never_decided_returns_and_the_op_can_be_repeated() {
     let shopper = gateway.shopper("someone");
     let id = shopper.open_cart(RESERVE).await;
     shopper.add(&id, "a", 3).await;
-    let proxy = gateway.proxy.as_ref().expect("a proxy");
-    proxy.count_only(|seen| seen.command != "find");
-    // The decision never arrives.
-    proxy.cut_all_from(1, Cut::BeforeForwarding);
-    let (query, variables) = Client::adding(&id, "a", 4, Some("cut"));
-    assert_eq!(shopper.error_code(&query, variables).await, "UNAVAILABLE");
-    proxy.heal();
-    assert_eq!(gateway.available("a").await, 3);
-    let sibling = gateway.sibling().await;
-    sibling.sweep_all().await;
+    cut_when_taken(&gateway, &Client::adding(&id, "a", 4, Some("cut")), 3).await;
+    let patient = gateway.sibling_with(long_bounds).await;
+    patient.sweep_all().await;
     assert_eq!(gateway.available("a").await, 3, "its run may still go on");
+    let sibling = gateway.sibling().await;
     sibling.sweep().await;
     sibling.assert_sound().await;
     assert_eq!(gateway.available("a").await, 7);
@@ -124,13 +144,7 @@ async fn another_quantity_under_the_key_of_a_cut_call_reserves_its_own() {
         let shopper = gateway.shopper("someone");
         let id = shopper.open_cart(RESERVE).await;
         shopper.add(&id, "a", 1).await;
-        let proxy = gateway.proxy.as_ref().expect("a proxy");
-        proxy.count_only(|seen| seen.command != "find");
-        proxy.cut_all_from(1, Cut::BeforeForwarding);
-        let (query, variables) = call(&id, 3);
-        assert_eq!(shopper.error_code(&query, variables).await, "UNAVAILABLE");
-        proxy.heal();
-        assert_eq!(gateway.available("a").await, 16);
+        cut_when_taken(&gateway, &call(&id, 3), 16).await;
 
         let sibling = gateway.sibling().await;
         let other = sibling.shopper("someone");
@@ -151,7 +165,7 @@ async fn another_quantity_under_the_key_of_a_cut_call_reserves_its_own() {
 /// The same beside each other: the first call's commit comes after the second call's.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_quantity_beside_a_slow_call_reserves_its_own() {
-    let gateway = Gateway::behind_proxy(short_bounds).await;
+    let gateway = Gateway::behind_proxy(long_bounds).await;
     gateway.stocked("a", 20).await;
     let shopper = gateway.shopper("someone");
     let id = shopper.open_cart(RESERVE).await;
@@ -173,7 +187,7 @@ async fn another_quantity_beside_a_slow_call_reserves_its_own() {
     assert_eq!(slow.await.expect("an answer")["__typename"], "Conflict");
     assert_eq!(gateway.available("a").await, 15);
     sibling.assert_sound().await;
-    sibling.sweep().await;
+    gateway.sibling_with(short_bounds).await.sweep().await;
     sibling.assert_sound().await;
 }
 

@@ -8,6 +8,7 @@ use crate::{
     support::{
         Client, Gateway, commands,
         cuts::{self, Case},
+        long_bounds,
         proxy::Cut,
         shop::line,
         short_bounds,
@@ -93,7 +94,7 @@ async fn what_cant_be_claimed_stays_as_it_was() {
 /// The guest's call read the cart while it was nobody's; its decision comes when it is Ann's.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_read_a_cart_before_it_was_claimed_decides_nothing_after() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(long_bounds).await;
     stocked(&gateway, "a", 0, 50).await;
     let sibling = gateway.sibling().await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");

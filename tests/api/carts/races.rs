@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{AT_CHECKOUT, RESERVE, at_once, is, marks};
-use crate::support::{Client, Gateway, shop::line, short_bounds};
+use crate::support::{Client, Gateway, long_bounds, shop::line, short_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_64_shoppers_one_gets_the_last_unit() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     for (policy, winners) in [(RESERVE, 1), (AT_CHECKOUT, 64)] {
         gateway.stocked(policy, 1).await;
         let mut calls = Vec::new();
@@ -27,7 +27,7 @@ async fn of_64_shoppers_one_gets_the_last_unit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn additions_at_once_add_up_and_of_sets_at_once_one_stands() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     gateway.stocked("a", 10_000).await;
     let shopper = gateway.shopper("someone");
     let id = &shopper.open_cart(RESERVE).await;
@@ -48,7 +48,7 @@ async fn additions_at_once_add_up_and_of_sets_at_once_one_stands() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_op_is_applied_once_however_many_come_at_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     gateway.stocked("a", 20).await;
     let shopper = gateway.shopper("someone");
     let id = &shopper.open_cart(RESERVE).await;
@@ -86,7 +86,8 @@ async fn a_repeated_op_is_applied_once_however_many_come_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_comes_at_once_stock_and_lines_agree() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     for sku in ["a", "b"] {
         gateway.stocked(sku, 12).await;
     }

@@ -12,6 +12,7 @@ use crate::{
     support::{
         Client, Gateway, commands,
         cuts::{self, Case},
+        long_bounds,
         shop::line,
         short_bounds,
     },
@@ -151,7 +152,7 @@ fn timeless(mut result: Value) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_at_once_have_the_results_that_they_have_one_by_one() {
     let prepared = async || {
-        let gateway = Gateway::start().await;
+        let gateway = Gateway::with(long_bounds).await;
         for sku in ["a", "b", "c", "d", "e", "f"] {
             gateway.stocked(sku, 1_000).await;
         }
@@ -241,7 +242,7 @@ async fn at_the_limit_of_lines_the_first_ones_are_added() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_at_once_add_up() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let skus: Vec<_> = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
     for sku in &skus {
         gateway.stocked(sku, 1_000).await;

@@ -68,13 +68,14 @@ async fn carts_behind_many_that_cant_be_finished_are_finished() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkout_behind_many_whose_payment_is_lost_is_finished() {
     let gateway = Gateway::with(short_bounds).await;
-    shop::stocked(&gateway, "a", 100, 10).await;
-    let shopper = gateway.shopper("ann");
-    let purse = shop::account(&gateway, "ann", 5_000).await;
+    let patient = gateway.patient_sibling().await;
+    shop::stocked(&patient, "a", 100, 10).await;
+    let shopper = patient.shopper("ann");
+    let purse = shop::account(&patient, "ann", 5_000).await;
     let id = shop::cart(&shopper, "RESERVE", &[("a", 2)]).await;
     let amount = Money::new(200, CurrencyCode::from_code("EUR").expect("a currency"));
     let authorised =
-        transfers::authorise(&gateway.app, "paid", &key(&id), &key(&purse), amount).await;
+        transfers::authorise(&patient.app, "paid", &key(&id), &key(&purse), amount).await;
     authorised.expect("a verdict");
     // Paid by a gateway of a version with claims, and cut before the payment was captured.
     let cut = |payment: &str, millis: i64| {

@@ -170,7 +170,7 @@ async fn of_callers_at_once_both_sides_agree_in_the_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stones_keep_late_passes_away_and_then_go() {
-    let gateway = Gateway::with(short_bounds).await;
+    let gateway = Gateway::start().await;
     let merchant = gateway.merchant();
     create(&merchant, thing("t-1", "A thing")).await;
     let someone = person(&merchant, "Someone").await;

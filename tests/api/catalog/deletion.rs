@@ -17,7 +17,9 @@ use super::{
     variants::{added, variant},
     works,
 };
-use crate::support::{Client, Gateway, cuts, direct::in_time, proxy::Cut, short_bounds};
+use crate::support::{
+    Client, Gateway, cuts, direct::in_time, long_bounds, proxy::Cut, short_bounds,
+};
 
 const DELETE: &str = "mutation($input: DeleteProductInput!) { deleteProduct(input: $input) {
     __typename ... on DeletedProduct { sku } ... on UserError { code message } } }";
@@ -193,7 +195,8 @@ async fn a_deletion_may_be_cut_anywhere() {
 /// The decision is held back while a variant is added and some of its stock is reserved.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_variant_that_is_added_during_the_deletion_follows() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(long_bounds).await;
+    let patient = gateway.sibling().await;
     let sibling = gateway.sibling_with(short_bounds).await;
     let merchant = sibling.merchant();
     create(&merchant, thing("shirt", "A shirt")).await;
@@ -209,8 +212,8 @@ async fn a_variant_that_is_added_during_the_deletion_follows() {
         proxy.reached().await;
         added(&sibling, variant("shirt.red", ["red", "M"], 0)).await;
         receive(&merchant, "shirt.red", 5).await;
-        let run = sibling.begin().await;
-        let holder = Holder { app: &sibling.app, name: "cart", tag: "tag", attempt: &run };
+        let run = patient.begin().await;
+        let holder = Holder { app: &patient.app, name: "cart", tag: "tag", attempt: &run };
         let reserved = holder.reserve("shirt.red", 2, 10).await.expect("an outcome");
         assert_eq!(reserved, Reserved::Reserved);
         proxy.release().await;

@@ -16,12 +16,12 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{category, change, create, person, product, thing, variants::variant, works};
-use crate::support::{Gateway, cuts, short_bounds};
+use crate::support::{Gateway, cuts, direct::in_time, short_bounds};
 
 /// Of each line whether it came in, or what is wrong with which field.
 async fn run(gateway: &Gateway, lines: Value) -> Vec<Result<(), String>> {
     let lines: Vec<ImportProduct> = serde_json::from_value(lines).expect("lines");
-    let said = import(&gateway.app, &lines).await.expect("imported");
+    let said = in_time(async || import(&gateway.app, &lines).await).await;
     said.into_iter().map(|said| said.map_err(|refused| refused.fault.message)).collect()
 }
 

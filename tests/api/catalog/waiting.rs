@@ -46,8 +46,9 @@ async fn deletions_behind_many_that_wait_are_finished() {
     for sku in ["shirt", "shirt.a"] {
         merchant.receive_stock(json!({ "sku": sku, "quantity": 5 })).await;
     }
-    let run = gateway.app.begin().await.expect("a run");
-    let holder = Holder { app: &gateway.app, name: "cart", tag: "tag", attempt: &run };
+    let patient = gateway.patient_sibling().await;
+    let run = patient.begin().await;
+    let holder = Holder { app: &patient.app, name: "cart", tag: "tag", attempt: &run };
     let reserved = holder.reserve("shirt.a", 2, 10).await.expect("an outcome");
     assert_eq!(reserved, Reserved::Reserved);
     create(&merchant, thing("late", "Deleted last")).await;

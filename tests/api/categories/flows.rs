@@ -6,7 +6,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{by_id, copied, music, mutation, plant, put_product};
-use crate::support::{Gateway, cuts, settled, short_bounds};
+use crate::support::{Gateway, cuts, long_bounds, settled, short_bounds};
 
 /// A part of the tree that one case has for itself.
 struct Part {
@@ -161,7 +161,7 @@ async fn what_takes_longer_than_a_run_goes_on_behind_the_answer() {
     let leaf = level.last().expect("a leaf");
     put_product(&gateway, "sku", &[leaf]).await;
     // Each level of the tree is read behind the answer, and each read takes its time.
-    let find = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 100 };
+    let find = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 500 };
     let slow = gateway.fail_point(doc! { "times": 1_000 }, find).await;
     let input = json!({ "categoryId": root, "locale": "en", "name": "Renamed" });
     let renamed = super::ask(&gateway.merchant(), "renameCategory", input).await;
@@ -181,7 +181,12 @@ async fn what_takes_longer_than_a_run_goes_on_behind_the_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_died_with_the_lock_holds_it_for_one_bound() {
-    let gateway = Gateway::with(short_bounds).await;
+    // It is held for longer than a busy machine takes to ask for it, and a request waits for less than that.
+    let gateway = Gateway::with(|config| {
+        config.flow_run_millis = 3_000;
+        config.flow_command_millis = 6_000;
+    })
+    .await;
     let [_, jazz, _, film] = music(&gateway).await;
     let run = gateway.begin().await;
     let (app, bounds) = (&gateway.app, gateway.app.bounds());
@@ -211,7 +216,7 @@ async fn who_died_with_the_lock_holds_it_for_one_bound() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sweep_leaves_alone_what_is_under_way() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     music(&gateway).await;
     let now = gateway.begin().await.now();
     let mark = doc! { "$set": {

@@ -27,7 +27,7 @@ fn is_mark(seen: &Seen) -> bool {
 /// Moves a category, as soon as the tree's lock is free.
 async fn moves(gateway: &Gateway, id: &str, parent: Option<&str>) {
     let input = json!({ "input": { "categoryId": id, "parentId": parent } });
-    for _ in 0..5 {
+    for _ in 0..50 {
         let said = gateway.merchant().run(&mutation("moveCategory"), input.clone()).await;
         if said["data"]["moveCategory"]["__typename"] == "Category" {
             return;

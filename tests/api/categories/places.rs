@@ -12,7 +12,7 @@ use super::{
     races::{held, is_following, is_insert, overtaken},
     refused,
 };
-use crate::support::Gateway;
+use crate::support::{Gateway, long_bounds};
 
 /// `/books/history` and `/films/history`.
 async fn histories(gateway: &Gateway) -> [String; 4] {
@@ -123,7 +123,7 @@ async fn of_many_who_want_a_place_one_gets_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_that_comes_first_stops_a_creation() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let slow = gateway.sibling_behind_proxy().await;
     let [books, films, ..] = histories(&gateway).await;
     let crime = plant(&gateway, "crime", Some(&films)).await;

@@ -7,8 +7,9 @@ use tokio::task::JoinSet;
 
 use super::{ask, by_id, copied, create_product, music, mutation, plant, put_product};
 use crate::support::{
-    Gateway, key,
+    Gateway, key, long_bounds,
     proxy::{Cut, Seen},
+    settled,
 };
 
 /// Runs one of the room's mutations on `slow` up to its first command that `at` names, does
@@ -78,7 +79,7 @@ fn swing(parent: &str) -> (&'static str, Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_that_is_created_while_its_parent_moves_ends_up_right() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let slow = gateway.sibling_behind_proxy().await;
     let [_, jazz, _, film] = music(&gateway).await;
     let made = overtaken(&slow, is_insert, swing(&jazz), async || {
@@ -98,7 +99,7 @@ async fn a_child_that_is_created_while_its_parent_moves_ends_up_right() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_below_a_category_that_is_deleted_meanwhile_is_taken_back() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let slow = gateway.sibling_behind_proxy().await;
     let [_, _, bop, _] = music(&gateway).await;
     let made = overtaken(&slow, is_insert, swing(&bop), async || {
@@ -150,7 +151,7 @@ async fn creating(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_that_is_created_while_its_categories_change_ends_up_right() {
     for at in [is_product_insert as fn(&Seen) -> bool, is_product_change] {
-        let gateway = Gateway::start().await;
+        let gateway = Gateway::with(long_bounds).await;
         let slow = gateway.sibling_behind_proxy().await;
         let [_, jazz, bop, film] = music(&gateway).await;
         creating(&slow, at, [&bop, &jazz], async || {
@@ -172,7 +173,7 @@ async fn a_product_keeps_its_category_or_leaves_it_before_it_is_deleted() {
         (is_product_insert as fn(&Seen) -> bool, "DeletedCategory", vec!["/film"]),
         (is_product_change, "InUse", vec!["/film", "/music/jazz/bop"]),
     ] {
-        let gateway = Gateway::start().await;
+        let gateway = Gateway::with(long_bounds).await;
         let slow = gateway.sibling_behind_proxy().await;
         let [_, _, bop, film] = music(&gateway).await;
         creating(&slow, at, [&film, &bop], async || {
@@ -194,7 +195,7 @@ fn is_product_count(seen: &Seen) -> bool {
 /// now keeps it, and the deletion is refused. Neither may believe that the other wins.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_that_comes_before_the_count_keeps_its_category() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let slow = gateway.sibling_behind_proxy().await;
     let [_, _, bop, _] = music(&gateway).await;
     // Known before the mark, inserted behind it.
@@ -219,7 +220,7 @@ async fn a_product_that_comes_before_the_count_keeps_its_category() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let slow = gateway.sibling_behind_proxy().await;
     let [music, jazz, bop, film] = music(&gateway).await;
     put_product(&gateway, "sku", &[&bop]).await;
@@ -241,7 +242,7 @@ async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_fan_outs_at_once_both_arrive() {
     for at in [is_copying as fn(&Seen) -> bool, is_following] {
-        let gateway = Gateway::start().await;
+        let gateway = Gateway::with(long_bounds).await;
         let slow = gateway.sibling_behind_proxy().await;
         let [music, jazz, bop, film] = music(&gateway).await;
         put_product(&gateway, "sku", &[&bop, &music, &jazz]).await;
@@ -266,7 +267,7 @@ async fn of_two_fan_outs_at_once_both_arrive() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_moves_never_make_a_cycle() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let sibling = gateway.sibling().await;
     let left = plant(&gateway, "left", None).await;
     let right = plant(&gateway, "right", None).await;
@@ -292,7 +293,7 @@ async fn two_moves_never_make_a_cycle() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_leaves_a_sound_tree() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let sibling = gateway.sibling().await;
     let mut ids = Vec::<String>::new();
     for number in 0..12 {
@@ -348,6 +349,8 @@ async fn a_crowd_leaves_a_sound_tree() {
     });
     crowd.join_all().await;
     deleter.join_all().await;
+    settled(&gateway).await;
+    settled(&sibling).await;
     gateway.assert_sound().await;
     let left: Vec<_> = gateway.snapshot().await["categories"]
         .iter()

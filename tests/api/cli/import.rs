@@ -329,7 +329,7 @@ async fn an_import_that_was_killed_goes_on_where_it_was() {
         let file = place.file("many.jsonl", products(6_000).as_bytes());
         let progress = place.folder.path().join("many.jsonl.progress");
         let running = Running::start(place.command("products", &file, &[]));
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_secs(300);
         let far = || {
             let text = fs::read(&progress).ok()?;
             serde_json::from_slice::<Value>(&text).ok()?["line"].as_u64()

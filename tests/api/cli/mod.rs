@@ -147,9 +147,9 @@ impl Running {
         assert!(kill.expect("kill runs").success());
     }
 
-    /// Its exit code, within a time that a graceful stop takes.
+    /// Its exit code. A graceful stop may take a while on a busy machine.
     pub(crate) fn ends(mut self) -> i32 {
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + Duration::from_secs(120);
         while Instant::now() < until {
             if let Some(status) = self.child.try_wait().expect("a status") {
                 return status.code().expect("an exit code");
@@ -559,9 +559,9 @@ async fn a_gateway_waits_for_its_primary_and_says_so() {
     command.env("DOCGATE_MONGODB_URI", &uri).env("DOCGATE_LOG_FORMAT", "json");
     let (code, _, said) = done(command);
     assert_eq!(code, 3, "{said}");
-    let warned = format!(
-        "MongoDB's primary doesn't answer yet (0 s of 2 s). MongoDB didn't answer: 127.0.0.1:{port} ("
-    );
+    // On a busy machine it may be later when it says so.
+    assert!(said.contains("MongoDB's primary doesn't answer yet ("), "{said}");
+    let warned = format!(" s of 2 s). MongoDB didn't answer: 127.0.0.1:{port} (");
     assert!(said.contains(&warned), "{said}");
     assert!(said.contains(&format!("no primary within 2 s at 127.0.0.1:{port}")), "{said}");
     assert!(!said.contains("hidden"), "{said}");

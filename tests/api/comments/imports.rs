@@ -9,7 +9,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{COMMENTS, all, discussed, does, migrate, posted};
-use crate::support::{Gateway, cuts, short_bounds};
+use crate::support::{Gateway, cuts, long_bounds, short_bounds};
 
 /// Of each line whether it is in, or why not.
 async fn bring(gateway: &Gateway, lines: &Value) -> Result<Vec<Result<(), String>>, Error> {
@@ -21,7 +21,7 @@ async fn bring(gateway: &Gateway, lines: &Value) -> Result<Vec<Result<(), String
 async fn brought(gateway: &Gateway, lines: &Value) {
     let mut said = bring(gateway, lines).await;
     // An import that ran out of time is repeated.
-    for _ in 0..5 {
+    for _ in 0..50 {
         if matches!(said, Err(Error::Unavailable(_))) {
             said = bring(gateway, lines).await;
         }
@@ -54,7 +54,8 @@ fn counts(comments: i64, reviews: i64, average: f64) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_imported_is_as_if_it_had_been_posted_then() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     gateway.product("p", 100, "EUR").await;
     let lines = json!([
         comment("p", "a", None),
@@ -142,7 +143,8 @@ async fn of_several_imports_and_posts_at_once_each_comment_counts_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_discussion_leaves_no_marks_behind() {
-    let gateway = Gateway::start().await;
+    // So many lines take a slow machine a while.
+    let gateway = Gateway::with(long_bounds).await;
     gateway.product("p", 100, "EUR").await;
     // More than a discussion remembers at a time, without a sweep in between.
     let lines: Vec<Value> = (0..2_600)
@@ -161,7 +163,8 @@ async fn a_long_discussion_leaves_no_marks_behind() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_discussion_of_another_layout_is_left_alone() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     for layout in ["PAGED", "EMBEDDED"] {
         discussed(&gateway, layout, layout).await;
         let before = gateway.snapshot().await["products"].clone();

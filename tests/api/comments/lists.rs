@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     content,
-    support::{Gateway, all_nodes, commands, cuts, now_seconds, token_with},
+    support::{Gateway, all_nodes, commands, cuts, direct::in_time, now_seconds, token_with},
 };
 
 /// A small tree: each comment's text is the way to it.
@@ -126,7 +126,8 @@ async fn a_thread_of_250_levels_has_its_end_there() {
         stars: None,
         reply_to: level.checked_sub(1).map(|above| ImportKey::Comment(name(above))),
     });
-    let imported = import(&gateway.app, &lines.collect::<Vec<_>>()).await.expect("imported");
+    let lines: Vec<_> = lines.collect();
+    let imported = in_time(async || import(&gateway.app, &lines).await).await;
     assert!(imported.iter().all(Result::is_ok), "{imported:?}");
     let threaded = json!({ "subjectId": on, "order": "THREADED" });
     let found = all(&anna, COMMENTS, threaded, 100).await;

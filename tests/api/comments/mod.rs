@@ -39,6 +39,19 @@ pub fn few_rooms(config: &mut Config) {
     config.rooms = ["catalog", "categories", "comments", "people"].map(String::from).into();
 }
 
+/// The same with bounds in which a slow machine does what a test holds back something for.
+pub fn long_bounds(config: &mut Config) {
+    few_rooms(config);
+    config.flow_run_millis = 20_000;
+    config.flow_command_millis = 10_000;
+}
+
+/// The same with bounds in which many at once come to an end.
+pub fn unhurried(config: &mut Config) {
+    few_rooms(config);
+    support::long_bounds(config);
+}
+
 /// The same with short bounds.
 pub fn short_bounds(config: &mut Config) {
     few_rooms(config);

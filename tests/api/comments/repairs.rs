@@ -1,12 +1,9 @@
 //! What a discussion says of its comments is put right where it doesn't follow from them, also beside those who
 //! write.
 
-use docgate::{
-    config::Config,
-    domains::{
-        self,
-        comments::import::{ImportComment, import},
-    },
+use docgate::domains::{
+    self,
+    comments::import::{ImportComment, import},
 };
 use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
@@ -16,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::{
     LAYOUTS, discussed, does, few_rooms,
     late::{hold, stored},
-    migrate,
+    long_bounds, migrate,
     newest::assert_carried,
     posted, shown,
 };
@@ -147,13 +144,6 @@ async fn a_repair_that_was_overtaken_reads_again() {
         let rating = json!({ "count": 2, "average": 3.0 });
         assert_eq!(shown(&base, layout).await["rating"], rating);
     }
-}
-
-/// What is held back isn't given up while a repair runs.
-fn long_bounds(config: &mut Config) {
-    few_rooms(config);
-    config.flow_run_millis = 20_000;
-    config.flow_command_millis = 10_000;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,5 @@
 //! Faults that are planted in the database, for the invariants that have to find them.
 
-use docgate::domains;
 use mongodb::bson::{Document, doc};
 
 use super::Gateway;
@@ -34,7 +33,7 @@ impl Gateway {
             }
         };
         assert!(is_planted, "{collection} {id}");
-        let report = domains::check(&self.app).await.expect("a report");
+        let report = self.check().await;
         raw.delete_one(one).await.expect("removed");
         if let Some(before) = before {
             raw.insert_one(before).await.expect("mended");

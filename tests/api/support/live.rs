@@ -17,8 +17,8 @@ use tokio_tungstenite::{
 
 use super::{Client, Gateway};
 
-/// How long a message may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a message may take.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// The sub-protocols.
 pub const TRANSPORT: &str = "graphql-transport-ws";
 pub const LEGACY: &str = "graphql-ws";

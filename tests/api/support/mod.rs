@@ -187,6 +187,13 @@ pub fn short_bounds(config: &mut Config) {
     config.flow_skew_millis = 100;
 }
 
+/// Bounds so long that hardly anything runs out of time on a slow machine, for tests that wait for no sweep. They are
+/// below the usual ones, so that a client repeats what did run out of time.
+pub fn long_bounds(config: &mut Config) {
+    config.flow_run_millis = 9_500;
+    config.flow_command_millis = 9_000;
+}
+
 impl Gateway {
     /// A gateway with the configuration of tests.
     pub async fn start() -> Self {

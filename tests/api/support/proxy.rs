@@ -45,7 +45,7 @@ use self::wire::{Command, closed, read_message, request_id, responds_to};
 mod wire;
 
 /// How long [`Proxy::reached`] waits. A command that never comes fails its test, not the whole run.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What happens to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

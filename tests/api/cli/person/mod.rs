@@ -45,7 +45,7 @@ const RECORD: &str =
 
 /// Erases, and repeats it as long as something waits: for what goes on behind an answer, and then for the sweeps.
 async fn erased(gateway: &Gateway, app: &App, subject: &str) -> Erased {
-    for again in 1..=60 {
+    for again in 1..=240 {
         let erased = in_time(async || persons::erase(app, subject, false).await).await;
         if erased.waits.is_empty() {
             return erased;

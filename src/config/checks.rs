@@ -130,6 +130,7 @@ impl Config {
             ("max_root_fields", self.max_root_fields > 0),
             ("max_cost", self.max_cost > 0),
             ("max_response_bytes", self.max_response_bytes > 0),
+            ("max_read_bytes", self.max_read_bytes > 0),
             ("max_unsent_bytes", self.max_unsent_bytes > 0),
             ("auth_jwks_refresh_seconds", self.auth_jwks_refresh_seconds > 0),
             ("auth_jwks_cooldown_seconds", self.auth_jwks_cooldown_seconds > 0),

@@ -25,7 +25,7 @@ use crate::{
     app::App,
     error::Error,
     graphql::{errors, subscription::Progress},
-    mongo::{explain, observe, within},
+    mongo::{explain, observe, read_bytes, within},
     schema::Prepared,
     traces,
 };
@@ -189,7 +189,7 @@ impl Edge {
         let log = is_explained.then(observe::Log::default);
         let result = match self.limits.begin(client) {
             Ok(permit) => {
-                let run = self.run(prepared, &observed, permit, time, log.clone());
+                let run = self.run(prepared, &observed, (client, permit), time, log.clone());
                 run.instrument(observed.span()).await
             }
             Err(reached) => Err(reached),
@@ -216,18 +216,20 @@ impl Edge {
         &self,
         prepared: Box<Prepared>,
         observed: &Observed,
-        permit: Permit,
+        (client, permit): (Client, Permit),
         time: Duration,
         log: Option<observe::Log>,
     ) -> Result<(Response, u64), Error> {
         let is_mutation = prepared.is_mutation();
         let is_counting = is_mutation && prepared.is_counting();
         let schema = self.schema.clone();
+        let count = self.limits.reading.count(client, is_mutation);
         let execution = async move {
             let _permit = permit;
+            let execution = read_bytes::counted(count, schema.execute(prepared));
             match log {
-                Some(log) => observe::collect(log, schema.execute(prepared)).await,
-                None => schema.execute(prepared).await,
+                Some(log) => observe::collect(log, execution).await,
+                None => execution.await,
             }
         };
         // Boxed, because the surrounding futures move it several times.

@@ -4,7 +4,8 @@
 //!
 //! - `server`: accepts connections, with time limits and an orderly shutdown; `admission` is their limit
 //! - `connection`: the requests of one connection; `repoll` spares them wake-ups
-//! - `counted`, `received_bytes`, `unsent`, `drain`: the bytes that a client sends, leaves untaken, or sends in vain
+//! - `counted`, `received_bytes`, `reading`, `unsent`, `drain`: the bytes that a client sends, has read, leaves untaken, or sends
+//!   in vain
 //!
 //! A request:
 //!
@@ -46,6 +47,7 @@ mod multipart;
 mod negotiation;
 mod observed;
 mod parameters;
+mod reading;
 mod receive;
 mod received_bytes;
 mod repoll;

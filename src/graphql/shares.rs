@@ -113,22 +113,12 @@ impl Shares {
         client: Option<Client>,
         units: usize,
     ) -> Result<Permit, LimitReached> {
-        let mut usage = self.usage();
-        let is_first = usage.of(client) == 0;
-        usage.add(client, units);
-        match self.check(&usage, client) {
-            Ok(()) => {}
-            Err(LimitReached::Share) if is_first => {}
-            Err(reached) => {
-                usage.remove(client, units);
-                return Err(reached);
-            }
-        }
-        drop(usage);
-        Ok(Permit { of: Arc::clone(self), client, units })
+        let mut permit = self.empty(client);
+        permit.grow(units)?;
+        Ok(permit)
     }
 
-    /// A permit for no units yet; see [`Permit::resize`].
+    /// A permit for no units yet; see [`Permit::grow`] and [`Permit::resize`].
     pub fn empty(self: &Arc<Self>, client: Option<Client>) -> Permit {
         Permit { of: Arc::clone(self), client, units: 0 }
     }
@@ -182,6 +172,31 @@ pub struct Permit {
 }
 
 impl Permit {
+    /// Its number of units.
+    pub fn units(&self) -> usize {
+        self.units
+    }
+
+    /// Acquires more units. More than its share is permitted if the client has no other permit.
+    ///
+    /// # Errors
+    /// The limit is reached; nothing has changed.
+    pub fn grow(&mut self, units: usize) -> Result<(), LimitReached> {
+        let mut usage = self.of.usage();
+        let is_only = usage.of(self.client) == self.units;
+        usage.add(self.client, units);
+        match self.of.check(&usage, self.client) {
+            Err(reached) if reached == LimitReached::Total || !is_only => {
+                usage.remove(self.client, units);
+                Err(reached)
+            }
+            Ok(()) | Err(_) => {
+                self.units += units;
+                Ok(())
+            }
+        }
+    }
+
     /// Changes the number of units. They are counted even if the limit is exceeded, because the bytes have
     /// already arrived.
     ///

@@ -16,7 +16,7 @@ use super::{
     expression,
     keyset::{self, SortKey},
     loader::Timed,
-    lookup, migrations, observe,
+    lookup, migrations, observe, read_bytes,
 };
 use crate::error::Error;
 
@@ -219,11 +219,13 @@ impl<T: Stored> Collection<T> {
             })
             .await;
         observe::record_read(reads, recorded);
-        found?.iter().map(decode).collect()
+        let found = found?;
+        read_bytes::keep(&found)?;
+        found.iter().map(decode).collect()
     }
 }
 
-/// Like [`find_many`], for the field that is resolved now: the read is noted for `explain`.
+/// Like [`find_many`], for the field that is resolved now: the read is noted for `explain`, and its bytes are counted.
 pub(super) fn find_recorded(
     raw: Raw,
     list: List,
@@ -231,7 +233,12 @@ pub(super) fn find_recorded(
 ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> {
     let recorded = observe::if_collecting(|| list.command(raw.name()));
     let reads = raw.reads;
-    find_many(raw, list, limit).inspect(move |_| observe::record_read(reads, recorded))
+    find_many(raw, list, limit).map(move |found| {
+        observe::record_read(reads, recorded);
+        let found = found?;
+        read_bytes::keep(&found)?;
+        Ok(found)
+    })
 }
 
 /// Number of matching documents, counted up to `limit`, by the index with the name `hint` if one is given. `time` is

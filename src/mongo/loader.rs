@@ -26,6 +26,7 @@ use super::{
     migrations::InForce,
     observe::{self, SharedCommand},
     placement::{Group, Placement, Reads},
+    read_bytes,
     reader::{Found, Read, Reader},
     recent::Recent,
     sessions::Sessions,
@@ -183,7 +184,9 @@ impl Loader {
         let shared = answer.as_ref().ok().map(|(_, shared)| *shared);
         observe::record_key(*lookup, value, since, shared);
         let (read, shared) = answer.map_err(Error::for_read)?;
-        Ok((read.map_err(Error::of_read)?, shared))
+        let read = read.map_err(Error::of_read)?;
+        read_bytes::keep(read.found.iter().map(AsRef::as_ref))?;
+        Ok((read, shared))
     }
 
     /// Recent suggestions.

@@ -58,6 +58,7 @@
 //! - [`indexes`]: declared indexes, and `index_plan`: their comparison with existing ones
 //! - [`shards`]: the shard keys of collections
 //! - [`observe`]: the commands that a request sent
+//! - [`read_bytes`]: the bytes of the documents that a request has read
 //! - [`explain`]: execution statistics of a read
 
 mod additions;
@@ -102,6 +103,7 @@ pub mod prelude;
 mod queue;
 pub mod raw_bson;
 mod raw_writes;
+pub mod read_bytes;
 mod reader;
 mod recent;
 pub mod restoring;

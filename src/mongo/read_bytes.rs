@@ -1,0 +1,32 @@
+//! The bytes of the documents that a request has read. A request keeps its documents until it has its response, so many
+//! requests that read large documents would otherwise take any amount of memory.
+
+use std::{cell::RefCell, future::Future};
+
+use mongodb::bson::RawDocumentBuf;
+
+use crate::error::Error;
+
+/// Is told the bytes of documents when a request has read them. Its error is that of the read.
+pub type Count = Box<dyn FnMut(usize) -> Result<(), Error> + Send>;
+
+tokio::task_local! {
+    static COUNT: RefCell<Count>;
+}
+
+/// Runs a request, whose reads are counted.
+pub async fn counted<F: Future>(count: Count, request: F) -> F::Output {
+    COUNT.scope(RefCell::new(count), request).await
+}
+
+/// Counts documents that were read; does nothing outside a request.
+///
+/// # Errors
+/// That of the [`Count`].
+pub(super) fn keep<'a>(
+    documents: impl IntoIterator<Item = &'a RawDocumentBuf>,
+) -> Result<(), Error> {
+    let bytes = || documents.into_iter().map(|document| document.as_bytes().len()).sum();
+    let counted = COUNT.try_with(|count| (count.borrow_mut())(bytes()));
+    counted.unwrap_or(Ok(()))
+}

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use mongodb::bson::doc;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::{
     Message,
@@ -12,7 +13,7 @@ use tokio_tungstenite::tungstenite::{
 };
 
 use crate::support::{
-    Gateway, http,
+    Client, Gateway, http,
     live::{Socket, TRANSPORT},
     proxy::Cut,
     raw::Raw,
@@ -86,6 +87,72 @@ async fn requests_of_one_client_leave_room_for_others() {
     })
     .await;
     proxy.discard();
+}
+
+/// The code of the error with which a list of large products is answered, if it is.
+async fn code_of_list(client: &Client) -> Option<String> {
+    let list = "{ products(by: { where: {} }, first: 4) { nodes { description } } }";
+    let answer = client.run(list, json!({})).await;
+    if answer.get("errors").is_none() {
+        let nodes = answer["data"]["products"]["nodes"].as_array().expect("a list");
+        assert_eq!(nodes.len(), 4, "{nodes:#?}");
+    }
+    answer["errors"][0]["extensions"]["code"].as_str().map(str::to_owned)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_that_one_client_reads_leave_room_for_others() {
+    let gateway = Gateway::behind_proxy(|config| {
+        config.max_read_bytes = 2_000_000;
+        config.request_millis = 600_000;
+    })
+    .await;
+    for number in 0..4 {
+        let sku = format!("large-{number}");
+        gateway.product(&sku, 100, "EUR").await;
+        let large = doc! { "$set": { "description": "x".repeat(200_000) } };
+        let updated = gateway.raw("products").update_one(doc! { "_id": &sku }, large).await;
+        assert_eq!(updated.expect("updated").modified_count, 1);
+    }
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "find");
+    proxy.cut_all_from(0, Cut::Hold);
+    let [ann, bob, carl] = ["ann", "bob", "carl"].map(|name| gateway.shopper(name));
+    // Each has read the products, and waits for their stock: 800,000 bytes are more than a quarter.
+    let waits = |client: &Client| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            let list =
+                "{ products(by: { where: {} }, first: 4) { nodes { description availability } } }";
+            client.run(list, json!({})).await
+        })
+    };
+    let first = waits(&ann);
+    proxy.reached().await;
+    assert_eq!(code_of_list(&ann).await.as_deref(), Some("RATE_LIMITED"));
+    let small =
+        "mutation { setProductPrice(input: { sku: \"large-0\", retail: 1 }) { __typename } }";
+    let changed = gateway.merchant().run(small, json!({})).await;
+    assert!(changed.get("errors").is_none(), "{changed:#}");
+    assert_eq!(code_of_list(&bob).await, None);
+    let mut second = waits(&bob);
+    until("all room is taken", async || {
+        // It was refused if the one below was just then executed.
+        if second.is_finished() {
+            second = waits(&bob);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        code_of_list(&carl).await.as_deref() == Some("UNAVAILABLE")
+    })
+    .await;
+    proxy.heal();
+    proxy.release().await;
+    for waited in [first, second] {
+        assert!(waited.await.expect("an answer").get("data").is_some());
+    }
+    for client in [&ann, &bob, &carl] {
+        assert_eq!(code_of_list(client).await, None);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! Accounts and transfers: what each operation does, how it refuses, and what races leave.
 
+mod crowds;
 mod cuts;
 mod names;
 

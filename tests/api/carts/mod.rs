@@ -1,6 +1,7 @@
 //! Carts: who may use them, what lines do and hold, how carts end, and what is left of a flow that
 //! was cut, overtaken or repeated.
 
+mod crowds;
 mod cuts;
 mod endings;
 mod guests;

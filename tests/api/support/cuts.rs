@@ -109,10 +109,7 @@ async fn all<S>(
     let commands = sent(&patient, async |gateway| flow(gateway, &subject).await).await;
     assert!(!commands.is_empty(), "the flow sends nothing");
 
-    let is_read = |at: usize| ["find", "aggregate"].contains(&commands[at].command.as_str());
-    let places = Way::ALL.iter().flat_map(|way| (0..commands.len()).map(move |at| (*way, at)));
-    let places: Vec<_> =
-        places.filter(|(way, at)| *way != Way::Unsure || !is_read(*at)).enumerate().collect();
+    let places: Vec<_> = places(&commands).enumerate().collect();
 
     // Cuts on one database, and what becomes of them.
     let cut_on = async |base: &Gateway, places: &[(usize, (Way, usize))], at_once: usize| {
@@ -152,6 +149,38 @@ async fn all<S>(
         cut_on(&base, &places, SIDE_BY_SIDE).await;
     }
     matrix::record(&commands, places.iter().map(|(_, (way, _))| *way));
+}
+
+/// Every command in every way.
+fn places(commands: &[Seen]) -> impl Iterator<Item = (Way, usize)> {
+    let is_read = |at: usize| ["find", "aggregate"].contains(&commands[at].command.as_str());
+    let places = Way::ALL.iter().flat_map(|way| (0..commands.len()).map(move |at| (*way, at)));
+    places.filter(move |(way, at)| *way != Way::Unsure || !is_read(*at))
+}
+
+/// Crowds that are cut at once.
+const CROWDS_AT_ONCE: usize = 6;
+
+/// Runs a crowd of calls at once, whose writes share commands, and cuts them: at each command that an undisturbed run of the
+/// crowd sends, in every way. `send` is given the number of the run, and answers whatever happens. How many calls share a command
+/// is another number in each run. Then the sweeps run, and the invariants must hold. Returns the number of runs, which are
+/// numbered from 0.
+pub async fn crowds(base: &Gateway, send: impl AsyncFn(&Gateway, usize)) -> usize {
+    let patient = base.patient_sibling().await;
+    let commands = sent(&patient, async |gateway| send(gateway, 0).await).await;
+    let places: Vec<_> = places(&commands).zip(1..).collect();
+    let cut = async |&((way, at), number): &((Way, usize), usize)| {
+        let send = async |gateway: &Gateway| send(gateway, number).await;
+        run_cut(base, way, at, &commands, send).await
+    };
+    let cuts: Vec<bool> = stream::iter(&places).map(&cut).buffered(CROWDS_AT_ONCE).collect().await;
+    // Some runs of a crowd send fewer commands.
+    let missed = cuts.iter().filter(|was_cut| !**was_cut).count();
+    assert!(missed * 10 < cuts.len(), "{missed} of {} runs were over before their cut", cuts.len());
+    settled(&patient).await;
+    base.sweep().await;
+    base.assert_sound().await;
+    places.len() + 1
 }
 
 /// The commands of one undisturbed run on a new gateway over the same database, with those that follow the

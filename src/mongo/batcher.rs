@@ -315,7 +315,11 @@ impl<S: Source> Fill for Batcher<S> {
     }
 }
 
-async fn received<A>(answer: Receiver<A>) -> Result<A, Error> {
+/// Waits for the answer to an item.
+///
+/// # Errors
+/// As those of [`Batcher::submit`].
+pub(super) async fn received<A>(answer: Receiver<A>) -> Result<A, Error> {
     let received = if is_limited() {
         answer.await
     } else {

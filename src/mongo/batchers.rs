@@ -14,7 +14,7 @@ use crate::metrics::{database::Batches, histogram::Histogram};
 
 /// Interval of the check for items that have waited too long. If no command was sent between two checks, the
 /// queue is overdue, because the command in flight may never end. An item waits for at most two intervals.
-const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The batchers of one kind of item, and their metrics.
 pub(super) struct Batchers<K, S: Source> {

@@ -112,6 +112,11 @@ impl Raw {
         self.namespace().db
     }
 
+    /// The metrics of a command of the collection.
+    pub(super) fn command(&self, command: &'static str) -> Command {
+        self.commands.of(self.name, command)
+    }
+
     /// Runs one command of the collection as the function [`send`] does, and records its metrics and a span.
     ///
     /// # Errors

@@ -1,6 +1,9 @@
 //! Reads of lists of one collection. Each read is one command.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::{FutureExt, TryStreamExt};
 use mongodb::{
@@ -12,10 +15,11 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Collection, Stored,
+    batcher::received,
     driver::{Raw, as_document, decode},
     expression,
     keyset::{self, SortKey},
-    loader::Timed,
+    loader::{Loader, Timed},
     lookup, migrations, observe, read_bytes,
 };
 use crate::error::Error;
@@ -84,8 +88,8 @@ impl<T: Stored> Collection<T> {
         if list.projection.is_none() && !T::UNREAD.is_empty() {
             list.projection = Some(lookup::each(T::UNREAD, 0));
         }
-        let read = |stored| T::read(Arc::new(stored));
-        self.list_raw(list).map(move |found| found?.into_iter().map(read).collect())
+        let found = read_shared(self.loader(), self.for_reads(), list);
+        found.map(|found| found?.into_iter().map(T::read).collect())
     }
 
     /// Returns the first document of one list read.
@@ -225,6 +229,27 @@ impl<T: Stored> Collection<T> {
     }
 }
 
+/// Returns all matching documents, by a command that callers of the same list may share. The read is noted for `explain`,
+/// and its bytes are counted.
+fn read_shared(
+    loader: &Arc<Loader>,
+    raw: Raw,
+    list: List,
+) -> impl Future<Output = Result<Vec<Arc<RawDocumentBuf>>, Error>> + use<> {
+    let (name, reads, since) = (raw.name, raw.reads, Instant::now());
+    let recorded = observe::if_collecting(|| list.command(name));
+    let answer = loader.ranges().read(raw, list, loader.limit());
+    async move {
+        let answer = received(answer?).await;
+        let shared = answer.as_ref().ok().map(|(_, shared)| *shared);
+        observe::record_list(name, since, shared, (reads, recorded));
+        let (found, _shared) = answer.map_err(Error::for_read)?;
+        let found = found.map_err(Error::of_read)?;
+        read_bytes::keep(found.iter().map(AsRef::as_ref))?;
+        Ok(found)
+    }
+}
+
 /// Like [`find_many`], for the field that is resolved now: the read is noted for `explain`, and its bytes are counted.
 pub(super) fn find_recorded(
     raw: Raw,
@@ -268,29 +293,35 @@ pub(super) fn find_many(
     list: List,
     limit: Duration,
 ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> {
-    let handle = inner.clone();
-    handle.send("find", async move {
-        let mut find = inner
-            .find(list.filter)
-            .sort(list.sort)
-            .limit(list.limit)
-            .max_time(list.time.map_or(limit, |time| time.min(limit)))
-            .read_concern(ReadConcern::majority());
-        // With a batch size of one more than the limit, the server closes the cursor with its first batch.
-        if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
-            find = find.batch_size(batch);
-        }
-        if let Some(hint) = list.hint {
-            find = find.hint(Hint::Name(hint.to_owned()));
-        }
-        if let Some((first, end)) = list.between {
-            find = find.min(first).max(end);
-        }
-        if let Some(projection) = list.projection {
-            find = find.projection(projection);
-        }
-        documents(&inner.sessions().find(find).await?)
-    })
+    inner.clone().send("find", find(inner, list, limit))
+}
+
+/// Sends the command of a list, and returns the documents.
+pub(super) async fn find(
+    inner: Raw,
+    list: List,
+    limit: Duration,
+) -> mongodb::error::Result<Vec<RawDocumentBuf>> {
+    let mut find = inner
+        .find(list.filter)
+        .sort(list.sort)
+        .limit(list.limit)
+        .max_time(list.time.map_or(limit, |time| time.min(limit)))
+        .read_concern(ReadConcern::majority());
+    // With a batch size of one more than the limit, the server closes the cursor with its first batch.
+    if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
+        find = find.batch_size(batch);
+    }
+    if let Some(hint) = list.hint {
+        find = find.hint(Hint::Name(hint.to_owned()));
+    }
+    if let Some((first, end)) = list.between {
+        find = find.min(first).max(end);
+    }
+    if let Some(projection) = list.projection {
+        find = find.projection(projection);
+    }
+    documents(&inner.sessions().find(find).await?)
 }
 
 /// The documents of the server's batches.

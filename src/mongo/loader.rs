@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     appender::Appenders,
     batcher::Batcher,
-    batchers::{Batchers, check_overdue},
+    batchers::{Batchers, CHECK_INTERVAL, check_overdue},
     clock::Clock,
     driver::Raw,
     inserter::Inserters,
@@ -26,6 +26,7 @@ use super::{
     migrations::InForce,
     observe::{self, SharedCommand},
     placement::{Group, Placement, Reads},
+    ranges::Ranges,
     read_bytes,
     reader::{Found, Read, Reader},
     recent::Recent,
@@ -59,6 +60,7 @@ pub struct Loader {
     pub(super) inserters: Inserters,
     pub(super) appenders: Appenders,
     recent: Arc<Recent>,
+    ranges: Arc<Ranges>,
     in_force: RwLock<InForce>,
     #[cfg(feature = "bench")]
     memory:
@@ -96,6 +98,7 @@ impl Loader {
             inserters: Inserters::new(writes, coalesce_writes),
             appenders: Appenders::new(writes, coalesce_writes),
             recent: Recent::new(keep, metrics.suggestions().clone()),
+            ranges: Arc::default(),
             in_force: RwLock::default(),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
@@ -194,6 +197,11 @@ impl Loader {
         &self.recent
     }
 
+    /// The lists that are being read.
+    pub(super) fn ranges(&self) -> &Arc<Ranges> {
+        &self.ranges
+    }
+
     /// The version of documents that is in force in a collection; see [`super::migrations`].
     pub(super) fn in_force(&self, collection: &str) -> i32 {
         let in_force = self.in_force.read().unwrap_or_else(PoisonError::into_inner);
@@ -226,6 +234,7 @@ impl Loader {
     }
 
     fn send_overdue(&self) {
+        self.ranges.send_overdue(CHECK_INTERVAL);
         self.clock.send_overdue();
         self.writers.send_overdue();
         self.inserters.send_overdue();

@@ -20,6 +20,7 @@
 //! - `queue`: the queue of a batcher, and when it is sent
 //! - `scheduling`: how a future queues the items of batchers
 //! - `loader`: the batched commands of one gateway, above all reads by key
+//! - `ranges`: lists that several callers ask for at once
 //! - `reader`: the command of a batch of reads by key
 //! - `clock`: the primary's clock
 //! - `lookup`: the kinds of reads by key that the loader batches
@@ -101,6 +102,7 @@ pub mod placement;
 mod pool;
 pub mod prelude;
 mod queue;
+mod ranges;
 pub mod raw_bson;
 mod raw_writes;
 pub mod read_bytes;

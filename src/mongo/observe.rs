@@ -141,15 +141,29 @@ pub(super) fn record_key(lookup: Lookup, key: &str, since: Instant, shared: Opti
     add(lookup.collection, command, since, shared, Some((lookup, key)));
 }
 
+/// Like [`record_shared`], for a list, which `read` reads again.
+pub(super) fn record_list(
+    collection: &str,
+    since: Instant,
+    shared: Option<SharedCommand>,
+    (reads, read): (Reads, Option<Document>),
+) {
+    request::command(shared.map(|command| command.sent));
+    if add(collection, FIND, since, shared, None) {
+        record_read(reads, read);
+    }
+}
+
+/// Adds a command to the log. Returns whether it wasn't there before.
 fn add(
     collection: &str,
     command: &'static str,
     since: Instant,
     shared: Option<SharedCommand>,
     key: Option<(Lookup, &str)>,
-) {
+) -> bool {
     // A sweep or a command of the binary has no log.
-    let _outside_a_request = LOG.try_with(|log| {
+    let added = LOG.try_with(|log| {
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |sent: &SentCommand| {
             let at = |command: Option<SharedCommand>| command.map(|command| command.sent);
@@ -167,7 +181,7 @@ fn add(
             {
                 keys.insert(key.to_owned());
             }
-            return;
+            return false;
         }
         log.push(SentCommand {
             collection: collection.to_owned(),
@@ -179,7 +193,9 @@ fn add(
                 reads: lookup.reads,
             }),
         });
+        true
     });
+    added.unwrap_or_default()
 }
 
 /// Returns the read if commands are being collected.

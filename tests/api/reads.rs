@@ -85,6 +85,81 @@ async fn a_command_that_fails_fails_only_who_asked_in_it() {
     assert!(all.iter().all(|answer| answer["sku"] == "a"));
 }
 
+const LIST: &str = "{ products(by: { where: {} }, first: 10) { nodes { sku } } }";
+
+fn skus(list: &Value) -> Vec<&str> {
+    let nodes = list["nodes"].as_array().expect("a list");
+    nodes.iter().map(|node| node["sku"].as_str().expect("a SKU")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_a_list_that_is_being_read_gets_the_next_one() {
+    let gateway = counted().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let list = || {
+        let client = gateway.anonymous();
+        tokio::spawn(async move { client.explained(LIST, json!({})).await })
+    };
+    // A busy machine may take so long that further commands are sent.
+    for number in 0..20 {
+        proxy.cut_all_from(0, Cut::Hold);
+        let first = list();
+        proxy.reached().await;
+        let sku = format!("new-{number}");
+        gateway.product(&sku, 100, "EUR").await;
+        let others: Vec<_> = (0..20).map(|_| list()).collect();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let before = proxy.seen().len();
+        proxy.heal();
+        proxy.release().await;
+        first.await.expect("an answer");
+        let mut shared = 0;
+        for other in others {
+            let answer = other.await.expect("an answer");
+            let found = &answer["data"]["products"];
+            assert!(skus(found).contains(&sku.as_str()), "older than the question: {found:#}");
+            let sent = &answer["extensions"]["docgate"]["commands"][0];
+            shared += usize::from(sent["sharedWith"] == 19);
+        }
+        if (before, shared) == (1, 20) {
+            assert_eq!(proxy.seen().len(), 2);
+            return;
+        }
+    }
+    panic!("20 callers never shared a command");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_never_answered_holds_up_nobody_for_long() {
+    let gateway = counted().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.cut(0, Cut::Hold);
+    let held = gateway.anonymous();
+    let held = tokio::spawn(async move { held.run(LIST, json!({})).await });
+    proxy.reached().await;
+    let other = gateway.anonymous().field(LIST, json!({})).await;
+    assert_eq!(skus(&other).len(), 4);
+    proxy.discard();
+    held.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_that_differ_in_anything_share_nothing() {
+    let gateway = counted().await;
+    let by_price = |first: i64, least: i64| {
+        format!(
+            "{{ products(by: {{ priceBetween: {{ currency: \"EUR\", min: {least}, max: 200 }} }}, \
+             first: {first}) {{ nodes {{ sku }} }} }}"
+        )
+    };
+    for _ in 0..20 {
+        let [all, two, none] = [by_price(4, 1), by_price(2, 1), by_price(4, 150)];
+        let ask = async |query: &str| gateway.anonymous().field(query, json!({})).await;
+        let (all, two, none) = tokio::join!(ask(&all), ask(&two), ask(&none));
+        assert_eq!([&all, &two, &none].map(|list| skus(list).len()), [4, 2, 0]);
+    }
+}
+
 /// Code, message and whether it is worth repeating, of the first error.
 fn told(response: &Value) -> (Value, Value, Value) {
     let error = &response["errors"][0];

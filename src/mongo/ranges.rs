@@ -1,0 +1,211 @@
+//! Lists that several callers ask for at once, such as the first page of a shop. Callers of the same list share commands.
+//!
+//! If no command reads a list, it is read at once. Callers that ask for it while a command reads it get the answer of the next
+//! command, which is sent when the one before has ended. A caller never joins a command that was already sent, so an answer is
+//! never older than its call. Behind a command that takes long, another one is sent for those who wait: see
+//! [`Ranges::send_overdue`].
+//!
+//! Two lists are the same if all their parts are: collection, filter, order, limit, projection, index and time limit.
+
+use std::{
+    collections::HashMap,
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt;
+use mongodb::{bson::RawDocumentBuf, error::Result as DriverResult};
+use tracing::Instrument as _;
+
+use super::{
+    answers::{Receiver, Sender, channel, send_all},
+    driver::{Raw, encode, record_batched},
+    lists::{List, find},
+    lookup::FIND,
+    observe::SharedCommand,
+    placement::Reads,
+};
+use crate::{
+    error::Error,
+    traces::{self, ItemSpan},
+};
+
+/// What a caller of a list is answered: the documents, and with how many callers it shared the command.
+pub(super) type Answer = (DriverResult<Vec<Arc<RawDocumentBuf>>>, SharedCommand);
+
+/// The lists that are being read.
+#[derive(Default)]
+pub(super) struct Ranges(Mutex<HashMap<Key, Reading>>);
+
+/// What makes two lists the same.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    collection: &'static str,
+    reads: Reads,
+    /// The parts of the list.
+    range: Vec<u8>,
+}
+
+/// A list that is being read.
+struct Reading {
+    /// Number of commands that read it.
+    commands: usize,
+    /// When the last of them was sent.
+    since: Instant,
+    /// The next command, if somebody waits for it.
+    next: Option<Next>,
+}
+
+/// A command that is to be sent.
+struct Next {
+    raw: Raw,
+    list: List,
+    /// The longest `maxTimeMS`.
+    limit: Duration,
+    callers: Vec<Caller>,
+}
+
+struct Caller {
+    answer: Sender<Answer>,
+    span: ItemSpan,
+}
+
+impl Key {
+    fn of(raw: &Raw, list: &List) -> Result<Self, Error> {
+        let List { filter, sort, limit, projection, hint, between, time } = list;
+        let [first, end] = match between {
+            Some((first, end)) => [Some(first), Some(end)],
+            None => [None, None],
+        };
+        let mut range = Vec::with_capacity(256);
+        for document in [Some(filter), Some(sort), projection.as_ref(), first, end] {
+            range.push(u8::from(document.is_some()));
+            if let Some(document) = document {
+                // It begins with its length.
+                range.extend(encode(document)?.as_bytes());
+            }
+        }
+        range.extend(limit.to_le_bytes());
+        range.extend(time.map_or(0, |time| time.as_nanos()).to_le_bytes());
+        range.extend(hint.unwrap_or_default().as_bytes());
+        Ok(Self { collection: raw.name, reads: raw.reads, range })
+    }
+}
+
+impl Ranges {
+    /// Has a list read. `limit` is the longest `maxTimeMS` of the command.
+    ///
+    /// # Errors
+    /// `Internal` if the list can't be encoded.
+    pub(super) fn read(
+        self: &Arc<Self>,
+        raw: Raw,
+        list: List,
+        limit: Duration,
+    ) -> Result<Receiver<Answer>, Error> {
+        let key = Key::of(&raw, &list)?;
+        let (answer, receiver) = channel();
+        let caller = Caller { answer, span: ItemSpan::new(raw.name, FIND) };
+        let mut all = self.all();
+        if let Some(reading) = all.get_mut(&key) {
+            let next = || Next { raw, list, limit, callers: Vec::new() };
+            reading.next.get_or_insert_with(next).callers.push(caller);
+        } else {
+            let reading = Reading { commands: 1, since: Instant::now(), next: None };
+            all.insert(key.clone(), reading);
+            self.start(key, Next { raw, list, limit, callers: vec![caller] });
+        }
+        Ok(receiver)
+    }
+
+    /// Has lists read for whose callers no command was sent for `wait`, although another one that reads them hasn't ended. It may
+    /// never end.
+    pub(super) fn send_overdue(self: &Arc<Self>, wait: Duration) {
+        for (key, reading) in &mut *self.all() {
+            if reading.since.elapsed() >= wait
+                && let Some(next) = reading.next.take()
+            {
+                reading.commands += 1;
+                reading.since = Instant::now();
+                self.start(key.clone(), next);
+            }
+        }
+    }
+
+    fn start(self: &Arc<Self>, key: Key, next: Next) {
+        let lane = Lane { of: Arc::clone(self), key, is_open: true };
+        tokio::spawn(lane.run(next).boxed());
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<Key, Reading>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends one command after the other while somebody waits for the list.
+struct Lane {
+    of: Arc<Ranges>,
+    key: Key,
+    is_open: bool,
+}
+
+impl Lane {
+    async fn run(mut self, first: Next) {
+        let mut next = Some(first);
+        while let Some(Next { raw, list, limit, mut callers }) = next {
+            let spans: Vec<_> =
+                callers.iter_mut().map(|caller| mem::take(&mut caller.span)).collect();
+            let traced: Vec<_> = spans.into_iter().filter(ItemSpan::is_traced).collect();
+            let shared = SharedCommand::now(callers.len());
+            let database = || raw.database_name();
+            let span = traces::shared_command(database, raw.name, FIND, &traced, callers.len());
+            drop(traced);
+            let sent = raw.command(FIND);
+            let read = async {
+                let found = find(raw, list, limit).await;
+                let error = found.as_ref().err().map(|error| Error::from(error.clone()));
+                record_batched(&sent, shared.sent, error.as_ref());
+                found
+            };
+            let found = read.instrument(span).await;
+            let found = found.map(|found| found.into_iter().map(Arc::new).collect::<Vec<_>>());
+            let answers: Vec<_> = callers.iter().map(|_| (found.clone(), shared)).collect();
+            send_all(callers.into_iter().map(|caller| caller.answer).zip(answers));
+            next = self.next();
+        }
+    }
+
+    /// The next command. If nobody waits for it, the lane ends.
+    fn next(&mut self) -> Option<Next> {
+        let mut all = self.of.all();
+        let reading = all.get_mut(&self.key)?;
+        let next = reading.next.take();
+        if next.is_some() {
+            reading.since = Instant::now();
+        } else {
+            self.is_open = false;
+            reading.commands -= 1;
+            if reading.commands == 0 {
+                all.remove(&self.key);
+            }
+        }
+        next
+    }
+}
+
+impl Drop for Lane {
+    /// After a panic nobody may wait for this lane.
+    fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        let mut all = self.of.all();
+        if let Some(reading) = all.get_mut(&self.key) {
+            reading.commands = reading.commands.saturating_sub(1);
+            if reading.commands == 0 {
+                all.remove(&self.key);
+            }
+        }
+    }
+}

@@ -63,8 +63,8 @@ pub enum Error {
     /// The document isn't trusted, and only trusted documents are executed.
     #[error("this gateway executes only trusted documents, which its operator has registered")]
     UntrustedDocument,
-    /// The gateway is at its limit of concurrent work; the operation wasn't started.
-    #[error("too many requests are running; try again in a moment")]
+    /// The gateway is at a limit of concurrent work, or of the memory for it; nothing was written.
+    #[error("the gateway is at a limit of concurrent work; try again in a moment")]
     Overloaded,
     /// MongoDB didn't answer a read on which no write depends.
     #[error("the data couldn't be read at the moment; try again")]

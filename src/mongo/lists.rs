@@ -1,4 +1,4 @@
-//! Reads of lists of one collection. Each read is one command.
+//! Reads of lists of one collection. Each read is one command, which callers of the same list may share.
 
 use std::{
     sync::Arc,
@@ -16,13 +16,14 @@ use serde::de::DeserializeOwned;
 use super::{
     Collection, Stored,
     batcher::received,
+    batchers::CHECK_INTERVAL,
     driver::{Raw, as_document, decode},
     expression,
     keyset::{self, SortKey},
     loader::{Loader, Timed},
     lookup, migrations, observe, read_bytes,
 };
-use crate::error::Error;
+use crate::{error::Error, traces::ItemSpan};
 
 /// `maxTimeMS` of reads that may examine many more documents than they return: nobody waits longer for a list or for
 /// suggestions, and the server has others to serve.
@@ -238,8 +239,12 @@ fn read_shared(
 ) -> impl Future<Output = Result<Vec<Arc<RawDocumentBuf>>, Error>> + use<> {
     let (name, reads, since) = (raw.name, raw.reads, Instant::now());
     let recorded = observe::if_collecting(|| list.command(name));
-    let answer = loader.ranges().read(raw, list, loader.limit());
+    let span = ItemSpan::new(name, lookup::FIND);
+    let (limit, wait) = (loader.limit(), CHECK_INTERVAL);
+    let answer = loader.ranges().read((raw, list), limit, wait, span.clone());
     async move {
+        // It ends with the answer.
+        let _span = span;
         let answer = received(answer?).await;
         let shared = answer.as_ref().ok().map(|(_, shared)| *shared);
         observe::record_list(name, since, shared, (reads, recorded));

@@ -5,11 +5,13 @@
 //! never older than its call. Behind a command that takes long, another one is sent for those who wait: see
 //! [`Ranges::send_overdue`].
 //!
-//! Two lists are the same if all their parts are: collection, filter, order, limit, projection, index and time limit.
+//! Two lists are the same if all their parts are: collection, filter, order, limit, projection, index, bounds in the index, time limit
+//! and consistency.
 
 use std::{
     collections::HashMap,
     mem,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -79,6 +81,7 @@ impl Key {
             None => [None, None],
         };
         let mut range = Vec::with_capacity(256);
+        range.extend(raw.name().as_bytes());
         for document in [Some(filter), Some(sort), projection.as_ref(), first, end] {
             range.push(u8::from(document.is_some()));
             if let Some(document) = document {
@@ -94,27 +97,34 @@ impl Key {
 }
 
 impl Ranges {
-    /// Has a list read. `limit` is the longest `maxTimeMS` of the command.
+    /// Has a list read for a caller, whose span is `span`. `limit` is the longest `maxTimeMS` of the command. If the command
+    /// before has been read for at least `wait`, it isn't waited for.
     ///
     /// # Errors
     /// `Internal` if the list can't be encoded.
     pub(super) fn read(
         self: &Arc<Self>,
-        raw: Raw,
-        list: List,
+        (raw, list): (Raw, List),
         limit: Duration,
+        wait: Duration,
+        span: ItemSpan,
     ) -> Result<Receiver<Answer>, Error> {
         let key = Key::of(&raw, &list)?;
         let (answer, receiver) = channel();
-        let caller = Caller { answer, span: ItemSpan::new(raw.name, FIND) };
+        let caller = Caller { answer, span };
         let mut all = self.all();
-        if let Some(reading) = all.get_mut(&key) {
+        let first = if let Some(reading) = all.get_mut(&key) {
             let next = || Next { raw, list, limit, callers: Vec::new() };
             reading.next.get_or_insert_with(next).callers.push(caller);
+            reading.overdue(wait)
         } else {
             let reading = Reading { commands: 1, since: Instant::now(), next: None };
             all.insert(key.clone(), reading);
-            self.start(key, Next { raw, list, limit, callers: vec![caller] });
+            Some(Next { raw, list, limit, callers: vec![caller] })
+        };
+        drop(all);
+        if let Some(first) = first {
+            self.start(key, first);
         }
         Ok(receiver)
     }
@@ -122,17 +132,15 @@ impl Ranges {
     /// Has lists read for whose callers no command was sent for `wait`, although another one that reads them hasn't ended. It may
     /// never end.
     pub(super) fn send_overdue(self: &Arc<Self>, wait: Duration) {
-        for (key, reading) in &mut *self.all() {
-            if reading.since.elapsed() >= wait
-                && let Some(next) = reading.next.take()
-            {
-                reading.commands += 1;
-                reading.since = Instant::now();
-                self.start(key.clone(), next);
-            }
+        let overdue =
+            |(key, reading): (&Key, &mut Reading)| Some((key.clone(), reading.overdue(wait)?));
+        let overdue: Vec<_> = self.all().iter_mut().filter_map(overdue).collect();
+        for (key, next) in overdue {
+            self.start(key, next);
         }
     }
 
+    /// Must be called without the lock: a task that isn't started any more is dropped at once.
     fn start(self: &Arc<Self>, key: Key, next: Next) {
         let lane = Lane { of: Arc::clone(self), key, is_open: true };
         tokio::spawn(lane.run(next).boxed());
@@ -140,6 +148,24 @@ impl Ranges {
 
     fn all(&self) -> MutexGuard<'_, HashMap<Key, Reading>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reading {
+    /// The next command, if it is to be sent although the one before hasn't ended.
+    fn overdue(&mut self, wait: Duration) -> Option<Next> {
+        let next = if self.since.elapsed() >= wait { self.next.take() } else { None };
+        if next.is_some() {
+            self.commands += 1;
+            self.since = Instant::now();
+        }
+        next
+    }
+
+    /// Ends one of the commands. Returns whether it was the last one.
+    fn end(&mut self) -> bool {
+        self.commands = self.commands.saturating_sub(1);
+        self.commands == 0
     }
 }
 
@@ -153,25 +179,9 @@ struct Lane {
 impl Lane {
     async fn run(mut self, first: Next) {
         let mut next = Some(first);
-        while let Some(Next { raw, list, limit, mut callers }) = next {
-            let spans: Vec<_> =
-                callers.iter_mut().map(|caller| mem::take(&mut caller.span)).collect();
-            let traced: Vec<_> = spans.into_iter().filter(ItemSpan::is_traced).collect();
-            let shared = SharedCommand::now(callers.len());
-            let database = || raw.database_name();
-            let span = traces::shared_command(database, raw.name, FIND, &traced, callers.len());
-            drop(traced);
-            let sent = raw.command(FIND);
-            let read = async {
-                let found = find(raw, list, limit).await;
-                let error = found.as_ref().err().map(|error| Error::from(error.clone()));
-                record_batched(&sent, shared.sent, error.as_ref());
-                found
-            };
-            let found = read.instrument(span).await;
-            let found = found.map(|found| found.into_iter().map(Arc::new).collect::<Vec<_>>());
-            let answers: Vec<_> = callers.iter().map(|_| (found.clone(), shared)).collect();
-            send_all(callers.into_iter().map(|caller| caller.answer).zip(answers));
+        while let Some(sent) = next {
+            // A panic ends only the callers of its command.
+            let _panicked = AssertUnwindSafe(sent.read().boxed()).catch_unwind().await;
             next = self.next();
         }
     }
@@ -185,8 +195,7 @@ impl Lane {
             reading.since = Instant::now();
         } else {
             self.is_open = false;
-            reading.commands -= 1;
-            if reading.commands == 0 {
+            if reading.end() {
                 all.remove(&self.key);
             }
         }
@@ -195,17 +204,45 @@ impl Lane {
 }
 
 impl Drop for Lane {
-    /// After a panic nobody may wait for this lane.
+    /// It was dropped, with the runtime, before it had ended.
     fn drop(&mut self) {
         if !self.is_open {
             return;
         }
         let mut all = self.of.all();
-        if let Some(reading) = all.get_mut(&self.key) {
-            reading.commands = reading.commands.saturating_sub(1);
-            if reading.commands == 0 {
-                all.remove(&self.key);
-            }
+        let is_last = all.get_mut(&self.key).is_some_and(Reading::end);
+        let ended = is_last.then(|| all.remove(&self.key));
+        drop(all);
+        // What it holds is dropped without the lock.
+        drop(ended);
+    }
+}
+
+impl Next {
+    /// Sends the command, and the answer to its callers.
+    async fn read(self) {
+        let Self { raw, list, limit, mut callers } = self;
+        // Callers that no longer wait need no answer.
+        callers.retain(|caller| !caller.answer.is_closed());
+        if callers.is_empty() {
+            return;
         }
+        let shared = SharedCommand::now(callers.len());
+        let spans = callers.iter_mut().map(|caller| mem::take(&mut caller.span));
+        let traced: Vec<_> = spans.filter(ItemSpan::is_traced).collect();
+        let database = || raw.database_name();
+        let span = traces::shared_command(database, raw.name, FIND, &traced, callers.len());
+        drop(traced);
+        let sent = raw.command(FIND);
+        let read = async {
+            let found = find(raw, list, limit).await;
+            let error = found.as_ref().err().map(|error| Error::from(error.clone()));
+            record_batched(&sent, shared.sent, error.as_ref());
+            found
+        };
+        let found = read.instrument(span).await;
+        let found = found.map(|found| found.into_iter().map(Arc::new).collect::<Vec<_>>());
+        let answers: Vec<_> = callers.iter().map(|_| (found.clone(), shared)).collect();
+        send_all(callers.into_iter().map(|caller| caller.answer).zip(answers));
     }
 }

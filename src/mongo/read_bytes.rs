@@ -19,6 +19,11 @@ pub async fn counted<F: Future>(count: Count, request: F) -> F::Output {
     COUNT.scope(RefCell::new(count), request).await
 }
 
+/// Runs a read that several requests share. It isn't counted.
+pub(super) async fn uncounted<F: Future>(read: F) -> F::Output {
+    COUNT.scope(RefCell::new(Box::new(|_bytes| Ok(()))), read).await
+}
+
 /// Counts documents that were read; does nothing outside a request.
 ///
 /// # Errors

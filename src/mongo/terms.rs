@@ -21,6 +21,7 @@ use super::{
     expression::{both, literal, starts_with, stored},
     indexes::Index,
     lists::EXAMINING,
+    read_bytes,
     recent::{Answer, Key},
     stored::document,
     words::{folded, is_corrected, is_near, is_of_word, variants, words},
@@ -215,7 +216,8 @@ impl<T: Termed> Collection<T> {
         let read = || {
             // Any of the callers may poll it, whatever consistency its own field asks for.
             let asked = if reads.is_eventual { Consistency::Eventual } else { Consistency::Strong };
-            consistency::asked(Some(asked), self.clone().read_suggestions(typed.clone(), limit))
+            let read = self.clone().read_suggestions(typed.clone(), limit);
+            consistency::asked(Some(asked), read_bytes::uncounted(read))
         };
         let answer = self.loader().recent().answer(self.name(), key, read).await?;
         let found = answer.found.downcast::<Vec<Arc<Suggested<T>>>>();

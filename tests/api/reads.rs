@@ -85,7 +85,7 @@ async fn a_command_that_fails_fails_only_who_asked_in_it() {
     assert!(all.iter().all(|answer| answer["sku"] == "a"));
 }
 
-const LIST: &str = "{ products(by: { where: {} }, first: 10) { nodes { sku } } }";
+const LIST: &str = "{ products(by: { where: {} }, first: 50) { nodes { sku } } }";
 
 fn skus(list: &Value) -> Vec<&str> {
     let nodes = list["nodes"].as_array().expect("a list");

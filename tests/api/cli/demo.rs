@@ -246,7 +246,7 @@ async fn a_demo_is_filled_and_kept_until_it_is_filled_anew() {
 
     // Killed while it is filled anew, it begins again.
     let running = Running::start(of_size("20000", &data, &["--fresh"]));
-    running.says("Starting MongoDB");
+    running.says("Filling the shop");
     tokio::time::sleep(Duration::from_secs(4)).await;
     running.signal("KILL");
     drop(running);

@@ -127,14 +127,14 @@ fn assert_one_arrived(answers: &[Value]) {
     }
 }
 
-/// The n-th of many currencies.
+/// The n-th of many currencies. After the last one comes the first one again.
 pub(crate) fn nth_currency(n: usize) -> &'static str {
     const CURRENCIES: &str = "\
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD \
     CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB FJD FKP GBP GEL GHS GIP \
     GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW \
     KWD KYD KZT LAK LBP LKR LRD LSL LYD";
-    CURRENCIES.split(' ').nth(n).expect("a currency")
+    CURRENCIES.split(' ').cycle().nth(n).expect("a currency")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! In-process GraphQL client that fills the shop through the public schema.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_graphql::{Request, Variables};
 use futures_util::stream;
@@ -43,8 +43,9 @@ impl File {
     }
 }
 
-/// Maximum number of tries of an operation while its outcome is unknown. Every operation has an idempotency key.
-const MAX_TRIES: u32 = 5;
+/// How long an operation is tried again while its outcome is unknown. A slow machine may need several tries. Every operation
+/// has an idempotency key.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 impl DemoClient {
     pub(super) fn new(app: App) -> Self {
@@ -81,7 +82,7 @@ impl DemoClient {
         variables: Value,
         file: Option<File>,
     ) -> Result<Value, Failure> {
-        let mut tries = 1;
+        let since = Instant::now();
         loop {
             let mut request = Request::new(query)
                 .variables(Variables::from_json(variables.clone()))
@@ -98,8 +99,7 @@ impl DemoClient {
                 extensions.and_then(|all| all.get("retryable")) == Some(&true.into())
             };
             if let Some(error) = response.errors.first() {
-                if tries < MAX_TRIES && retryable(error) {
-                    tries += 1;
+                if since.elapsed() < PATIENCE && retryable(error) {
                     tokio::time::sleep(Duration::from_millis(200)).await;
                     continue;
                 }

@@ -101,12 +101,11 @@ async fn fifty_transfers_that_share_commands_and_are_cut_anywhere_arrive_once() 
         let answers = send_all(&members, &patient, run).await;
         for (member, answer) in members.iter().zip(answers) {
             let answer = answer.expect("an answer");
-            match member.fate.refusal() {
-                Some(code) => assert_eq!(answer["code"], code, "run {run}: {answer:#}"),
-                None => {
-                    let state = &answer["state"];
-                    assert!(state == "CREDITED" || state == "DONE", "run {run}: {answer:#}");
-                }
+            if let Some(code) = member.fate.refusal() {
+                assert_eq!(answer["code"], code, "run {run}: {answer:#}");
+            } else {
+                let state = &answer["state"];
+                assert!(state == "CREDITED" || state == "DONE", "run {run}: {answer:#}");
             }
         }
     }

@@ -12,7 +12,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
-    reading::Reading,
+    read_bytes::ReadBytes,
     shares::{Client, Clients, Permit, Shares},
     unsent::Unsent,
 };
@@ -63,7 +63,7 @@ pub(super) struct Limits {
     /// Bytes of requests that were received and not yet finished.
     received: Arc<Shares>,
     /// Bytes of documents of operations that have no response yet.
-    pub(super) reading: Reading,
+    pub(super) read: ReadBytes,
     /// Bytes of responses that aren't sent yet.
     pub(super) unsent: Unsent,
     /// Time limit of a request.
@@ -90,7 +90,7 @@ impl Limits {
             resizes: shares(config.max_resizes),
             resizers: Resizers::of(config),
             received: shares(config.max_received_bytes),
-            reading: Reading::of(config),
+            read: ReadBytes::of(config),
             unsent: Unsent::of(config),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),

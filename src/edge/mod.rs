@@ -4,8 +4,8 @@
 //!
 //! - `server`: accepts connections, with time limits and an orderly shutdown; `admission` is their limit
 //! - `connection`: the requests of one connection; `repoll` spares them wake-ups
-//! - `counted`, `received_bytes`, `reading`, `unsent`, `drain`: the bytes that a client sends, has read, leaves untaken, or sends
-//!   in vain
+//! - `counted`, `received_bytes`, `read_bytes`, `unsent`, `drain`: the bytes that a client sends, that its operations read, that
+//!   it leaves untaken, or that it sends in vain
 //!
 //! A request:
 //!
@@ -47,7 +47,7 @@ mod multipart;
 mod negotiation;
 mod observed;
 mod parameters;
-mod reading;
+mod read_bytes;
 mod receive;
 mod received_bytes;
 mod repoll;

@@ -16,7 +16,6 @@ use serde::de::DeserializeOwned;
 use super::{
     Collection, Stored,
     batcher::received,
-    batchers::CHECK_INTERVAL,
     driver::{Raw, as_document, decode},
     expression,
     keyset::{self, SortKey},
@@ -240,8 +239,7 @@ fn read_shared(
     let (name, reads, since) = (raw.name, raw.reads, Instant::now());
     let recorded = observe::if_collecting(|| list.command(name));
     let span = ItemSpan::new(name, lookup::FIND);
-    let (limit, wait) = (loader.limit(), CHECK_INTERVAL);
-    let answer = loader.ranges().read((raw, list), limit, wait, span.clone());
+    let answer = loader.ranges().read(raw, list, span.clone());
     async move {
         // It ends with the answer.
         let _span = span;

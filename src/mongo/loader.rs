@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     appender::Appenders,
     batcher::Batcher,
-    batchers::{Batchers, CHECK_INTERVAL, check_overdue},
+    batchers::{Batchers, check_overdue},
     clock::Clock,
     driver::Raw,
     inserter::Inserters,
@@ -98,7 +98,7 @@ impl Loader {
             inserters: Inserters::new(writes, coalesce_writes),
             appenders: Appenders::new(writes, coalesce_writes),
             recent: Recent::new(keep, metrics.suggestions().clone()),
-            ranges: Arc::default(),
+            ranges: Ranges::new(limit),
             in_force: RwLock::default(),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
@@ -234,7 +234,7 @@ impl Loader {
     }
 
     fn send_overdue(&self) {
-        self.ranges.send_overdue(CHECK_INTERVAL);
+        self.ranges.send_overdue();
         self.clock.send_overdue();
         self.writers.send_overdue();
         self.inserters.send_overdue();

@@ -20,7 +20,7 @@
 //! - `queue`: the queue of a batcher, and when it is sent
 //! - `scheduling`: how a future queues the items of batchers
 //! - `loader`: the batched commands of one gateway, above all reads by key
-//! - `ranges`: lists that several callers ask for at once
+//! - `ranges`: lists that several callers request at once
 //! - `reader`: the command of a batch of reads by key
 //! - `clock`: the primary's clock
 //! - `lookup`: the kinds of reads by key that the loader batches

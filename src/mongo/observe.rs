@@ -19,7 +19,7 @@ use crate::metrics::request;
 /// A command that several callers may share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedCommand {
-    /// When it was sent. Two commands of one collection don't have the same instant.
+    /// When it was sent. Two commands of one collection hardly ever have the same instant.
     pub sent: Instant,
     /// Number of its keys or statements.
     pub items: usize,

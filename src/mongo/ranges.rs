@@ -1,6 +1,6 @@
-//! Lists that several callers ask for at once, such as the first page of a shop. Callers of the same list share commands.
+//! Lists that several callers request at once, such as the first page of a shop. Callers of the same list share commands.
 //!
-//! If no command reads a list, it is read at once. Callers that ask for it while a command reads it get the answer of the next
+//! If no command reads a list, it is read at once. Callers that request it while a command reads it get the answer of the next
 //! command, which is sent when the one before has ended. A caller never joins a command that was already sent, so an answer is
 //! never older than its call. Behind a command that takes long, another one is sent for those who wait: see
 //! [`Ranges::send_overdue`].
@@ -10,7 +10,7 @@
 
 use std::{
     collections::HashMap,
-    mem,
+    iter, mem,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -22,6 +22,7 @@ use tracing::Instrument as _;
 
 use super::{
     answers::{Receiver, Sender, channel, send_all},
+    batchers::CHECK_INTERVAL,
     driver::{Raw, encode, record_batched},
     lists::{List, find},
     lookup::FIND,
@@ -37,15 +38,17 @@ use crate::{
 pub(super) type Answer = (DriverResult<Vec<Arc<RawDocumentBuf>>>, SharedCommand);
 
 /// The lists that are being read.
-#[derive(Default)]
-pub(super) struct Ranges(Mutex<HashMap<Key, Reading>>);
+pub(super) struct Ranges {
+    /// The longest `maxTimeMS` of a command.
+    limit: Duration,
+    all: Mutex<HashMap<Key, Reading>>,
+}
 
 /// What makes two lists the same.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
-    collection: &'static str,
     reads: Reads,
-    /// The parts of the list.
+    /// The name of the collection, and the parts of the list.
     range: Vec<u8>,
 }
 
@@ -63,8 +66,6 @@ struct Reading {
 struct Next {
     raw: Raw,
     list: List,
-    /// The longest `maxTimeMS`.
-    limit: Duration,
     callers: Vec<Caller>,
 }
 
@@ -82,6 +83,7 @@ impl Key {
         };
         let mut range = Vec::with_capacity(256);
         range.extend(raw.name().as_bytes());
+        range.push(0);
         for document in [Some(filter), Some(sort), projection.as_ref(), first, end] {
             range.push(u8::from(document.is_some()));
             if let Some(document) = document {
@@ -92,21 +94,24 @@ impl Key {
         range.extend(limit.to_le_bytes());
         range.extend(time.map_or(0, |time| time.as_nanos()).to_le_bytes());
         range.extend(hint.unwrap_or_default().as_bytes());
-        Ok(Self { collection: raw.name, reads: raw.reads, range })
+        Ok(Self { reads: raw.reads, range })
     }
 }
 
 impl Ranges {
-    /// Has a list read for a caller, whose span is `span`. `limit` is the longest `maxTimeMS` of the command. If the command
-    /// before has been read for at least `wait`, it isn't waited for.
+    /// None yet. `limit` is the longest `maxTimeMS` of a command.
+    pub(super) fn new(limit: Duration) -> Arc<Self> {
+        Arc::new(Self { limit, all: Mutex::default() })
+    }
+
+    /// Reads a list for a caller, whose span is `span`.
     ///
     /// # Errors
     /// `Internal` if the list can't be encoded.
     pub(super) fn read(
         self: &Arc<Self>,
-        (raw, list): (Raw, List),
-        limit: Duration,
-        wait: Duration,
+        raw: Raw,
+        list: List,
         span: ItemSpan,
     ) -> Result<Receiver<Answer>, Error> {
         let key = Key::of(&raw, &list)?;
@@ -114,13 +119,13 @@ impl Ranges {
         let caller = Caller { answer, span };
         let mut all = self.all();
         let first = if let Some(reading) = all.get_mut(&key) {
-            let next = || Next { raw, list, limit, callers: Vec::new() };
+            let next = || Next { raw, list, callers: Vec::new() };
             reading.next.get_or_insert_with(next).callers.push(caller);
-            reading.overdue(wait)
+            reading.overdue()
         } else {
             let reading = Reading { commands: 1, since: Instant::now(), next: None };
             all.insert(key.clone(), reading);
-            Some(Next { raw, list, limit, callers: vec![caller] })
+            Some(Next { raw, list, callers: vec![caller] })
         };
         drop(all);
         if let Some(first) = first {
@@ -129,11 +134,11 @@ impl Ranges {
         Ok(receiver)
     }
 
-    /// Has lists read for whose callers no command was sent for `wait`, although another one that reads them hasn't ended. It may
-    /// never end.
-    pub(super) fn send_overdue(self: &Arc<Self>, wait: Duration) {
+    /// Sends the next command of each list whose last one was sent at least [`CHECK_INTERVAL`] ago and hasn't ended. It may never
+    /// end.
+    pub(super) fn send_overdue(self: &Arc<Self>) {
         let overdue =
-            |(key, reading): (&Key, &mut Reading)| Some((key.clone(), reading.overdue(wait)?));
+            |(key, reading): (&Key, &mut Reading)| Some((key.clone(), reading.overdue()?));
         let overdue: Vec<_> = self.all().iter_mut().filter_map(overdue).collect();
         for (key, next) in overdue {
             self.start(key, next);
@@ -147,14 +152,14 @@ impl Ranges {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<Key, Reading>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Reading {
     /// The next command, if it is to be sent although the one before hasn't ended.
-    fn overdue(&mut self, wait: Duration) -> Option<Next> {
-        let next = if self.since.elapsed() >= wait { self.next.take() } else { None };
+    fn overdue(&mut self) -> Option<Next> {
+        let next = if self.since.elapsed() >= CHECK_INTERVAL { self.next.take() } else { None };
         if next.is_some() {
             self.commands += 1;
             self.since = Instant::now();
@@ -181,7 +186,7 @@ impl Lane {
         let mut next = Some(first);
         while let Some(sent) = next {
             // A panic ends only the callers of its command.
-            let _panicked = AssertUnwindSafe(sent.read().boxed()).catch_unwind().await;
+            let _panicked = AssertUnwindSafe(sent.read(self.of.limit)).catch_unwind().await;
             next = self.next();
         }
     }
@@ -220,8 +225,8 @@ impl Drop for Lane {
 
 impl Next {
     /// Sends the command, and the answer to its callers.
-    async fn read(self) {
-        let Self { raw, list, limit, mut callers } = self;
+    async fn read(self, limit: Duration) {
+        let Self { raw, list, mut callers } = self;
         // Callers that no longer wait need no answer.
         callers.retain(|caller| !caller.answer.is_closed());
         if callers.is_empty() {
@@ -242,7 +247,8 @@ impl Next {
         };
         let found = read.instrument(span).await;
         let found = found.map(|found| found.into_iter().map(Arc::new).collect::<Vec<_>>());
-        let answers: Vec<_> = callers.iter().map(|_| (found.clone(), shared)).collect();
+        // The last caller takes the answer itself.
+        let answers = iter::repeat_n((found, shared), callers.len());
         send_all(callers.into_iter().map(|caller| caller.answer).zip(answers));
     }
 }

@@ -216,8 +216,7 @@ impl<T: Termed> Collection<T> {
         let read = || {
             // Any of the callers may poll it, whatever consistency its own field asks for.
             let asked = if reads.is_eventual { Consistency::Eventual } else { Consistency::Strong };
-            let read = self.clone().read_suggestions(typed.clone(), limit);
-            consistency::asked(Some(asked), read_bytes::uncounted(read))
+            consistency::asked(Some(asked), self.clone().read_suggestions(typed.clone(), limit))
         };
         let answer = self.loader().recent().answer(self.name(), key, read).await?;
         let found = answer.found.downcast::<Vec<Arc<Suggested<T>>>>();
@@ -226,8 +225,9 @@ impl<T: Termed> Collection<T> {
     }
 
     async fn read_suggestions(self, typed: Typed, limit: i64) -> Result<Answer, Error> {
-        let found: Vec<_> =
-            self.find_words(&typed, limit).await?.into_iter().map(Arc::new).collect();
+        // Several requests share them.
+        let found = read_bytes::uncounted(self.find_words(&typed, limit)).await?;
+        let found: Vec<_> = found.into_iter().map(Arc::new).collect();
         let bytes = |one: &Arc<Suggested<T>>| {
             let document = encode(&one.found).map_or(0, |found| found.as_bytes().len());
             let text = one.corrected.as_ref().map_or(0, String::len);

@@ -228,8 +228,7 @@ impl Demo {
     }
 }
 
-/// To fill a demo takes long in a test, so one has all that is asked of a demo, from its first start to the next shop
-/// in the same folder.
+/// To fill a demo takes long in a test, so one test follows a demo from its first start to the next shop in the same folder.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_demo_is_filled_and_kept_until_it_is_filled_anew() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -7,8 +7,8 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
-    COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, of_texts, post, posted,
-    short_bounds, shown, texts, unhurried,
+    COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, long_bounds, of_texts, post, posted,
+    short_bounds, shown, texts,
 };
 use crate::support::{Client, Gateway};
 
@@ -195,7 +195,7 @@ async fn what_is_removed_keeps_its_place() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_removal_makes_room_among_the_newest() {
-    let gateway = Gateway::with(unhurried).await;
+    let gateway = Gateway::with(long_bounds).await;
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");

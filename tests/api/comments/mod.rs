@@ -40,14 +40,14 @@ pub fn few_rooms(config: &mut Config) {
 }
 
 /// The same with bounds in which a slow machine does what a test holds back something for.
-pub fn long_bounds(config: &mut Config) {
+pub fn very_long_bounds(config: &mut Config) {
     few_rooms(config);
     config.flow_run_millis = 20_000;
     config.flow_command_millis = 10_000;
 }
 
 /// The same with bounds in which many at once come to an end.
-pub fn unhurried(config: &mut Config) {
+pub fn long_bounds(config: &mut Config) {
     few_rooms(config);
     support::long_bounds(config);
 }

@@ -8,8 +8,8 @@ use mongodb::bson::doc;
 use serde_json::json;
 
 use super::{
-    COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, late::stored, migrate, of_texts,
-    open, posted, short_bounds, shown, texts, unhurried,
+    COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, late::stored, long_bounds, migrate,
+    of_texts, open, posted, short_bounds, shown, texts,
 };
 use crate::support::Gateway;
 
@@ -171,7 +171,7 @@ async fn threads_outlast(layouts: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cant_move_is_refused_and_changes_nothing() {
-    let gateway = Gateway::with(unhurried).await;
+    let gateway = Gateway::with(long_bounds).await;
     let on = discussed(&gateway, "a", "PAGED").await;
     let client = gateway.shopper("anna");
     let many = (0..101).map(|number| {

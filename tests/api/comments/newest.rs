@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{
-    COMMENTS, LAYOUTS, all, discussed, does, late::hold, long_bounds, migrate, posted, texts,
+    COMMENTS, LAYOUTS, all, discussed, does, late::hold, migrate, posted, texts, very_long_bounds,
 };
 use crate::support::{Client, Gateway};
 
@@ -54,7 +54,7 @@ async fn storm(gateway: &Gateway, on: &str, before: &[String], to: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_are_right_after_posts_and_removals_beside_a_move() {
-    let gateway = Gateway::with(long_bounds).await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let anna = gateway.shopper("anna");
     for round in 0..2 {
         let directions = LAYOUTS.into_iter().flat_map(|from| LAYOUTS.map(|to| (from, to)));
@@ -77,7 +77,7 @@ async fn the_newest_are_right_after_posts_and_removals_beside_a_move() {
 /// it in the old store has another time, and isn't one of the discussion's comments.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_posted_anew_isnt_taken_from_the_old_store() {
-    let base = Gateway::with(long_bounds).await;
+    let base = Gateway::with(very_long_bounds).await;
     let anna = base.shopper("anna");
     let on = discussed(&base, "a", "PAGED").await;
     let first = posted(&anna, &on, "first", None).await;
@@ -134,7 +134,7 @@ async fn what_was_posted_anew_isnt_taken_from_the_old_store() {
 /// left in the old one isn't taken for what the discussion took.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_post_that_its_repeat_overtakes_beside_a_move_is_made_once() {
-    let base = Gateway::with(long_bounds).await;
+    let base = Gateway::with(very_long_bounds).await;
     let on = discussed(&base, "a", "PAGED").await;
     posted(&base.shopper("anna"), &on, "first", None).await;
     let (slow, mover, again) = tokio::join!(

@@ -5,8 +5,8 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
-    COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, of_texts, open, post, posted,
-    short_bounds, shown, texts, unhurried,
+    COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, long_bounds, of_texts, open, post,
+    posted, short_bounds, shown, texts,
 };
 use crate::support::Gateway;
 
@@ -160,7 +160,7 @@ async fn what_cant_be_posted_is_refused_and_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_embedded_discussion_takes_a_hundred() {
-    let gateway = Gateway::with(unhurried).await;
+    let gateway = Gateway::with(long_bounds).await;
     let on = discussed(&gateway, "a", "EMBEDDED").await;
     let posting = (0..120).map(|number| {
         let (client, on) = (gateway.shopper(&format!("s{number}")), on.clone());

@@ -13,9 +13,9 @@ use tokio::task::JoinHandle;
 use super::{
     LAYOUTS, discussed, does, few_rooms,
     late::{hold, stored},
-    long_bounds, migrate,
+    migrate,
     newest::assert_carried,
-    posted, shown,
+    posted, shown, very_long_bounds,
 };
 use crate::{
     cli::{done, on as docgate_on},
@@ -112,7 +112,7 @@ async fn about_to_repair(repairer: &Gateway) -> JoinHandle<Vec<String>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repair_that_was_overtaken_reads_again() {
-    let base = Gateway::with(long_bounds).await;
+    let base = Gateway::with(very_long_bounds).await;
     let (anna, berta) = (base.shopper("anna"), base.shopper("berta"));
     for layout in LAYOUTS {
         let (on, slugs) = talked(&base, layout, layout).await;
@@ -148,7 +148,7 @@ async fn a_repair_that_was_overtaken_reads_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_discussion_wasnt_told_of_is_waited_for() {
-    let base = Gateway::with(long_bounds).await;
+    let base = Gateway::with(very_long_bounds).await;
     let (_, slugs) = talked(&base, "a", "PAGED").await;
     let remover = base.sibling_behind_proxy().await;
     hold(&remover, "products", "update");
@@ -168,7 +168,7 @@ async fn what_a_discussion_wasnt_told_of_is_waited_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_removal_that_a_repair_overtakes_reads_the_newest_again() {
-    let base = Gateway::with(long_bounds).await;
+    let base = Gateway::with(very_long_bounds).await;
     let (on, slugs) = talked(&base, "a", "PER_DOCUMENT").await;
     let (remover, repairer) =
         tokio::join!(base.sibling_behind_proxy(), base.sibling_behind_proxy());
@@ -230,7 +230,7 @@ async fn repairs_beside_writes_do_no_harm() {
         [("PER_DOCUMENT", "PAGED"), ("PAGED", "EMBEDDED"), ("EMBEDDED", "PER_DOCUMENT")];
     // Side by side, each in a database of its own: a repair waits while a discussion is busy.
     join_all(directions.map(async |(from, to)| {
-        let gateway = Gateway::with(long_bounds).await;
+        let gateway = Gateway::with(very_long_bounds).await;
         let (on, slugs) = talked(&gateway, from, from).await;
         everything_at_once(&gateway, from, &on, &slugs, to).await;
         gateway.repair().await;
@@ -246,7 +246,7 @@ async fn repairs_beside_writes_do_no_harm() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bulk_is_counted_by_its_import_alone() {
-    let base = Gateway::with(long_bounds).await;
+    let base = Gateway::with(very_long_bounds).await;
     let (on, _) = talked(&base, "a", "PER_DOCUMENT").await;
     let bulk: Vec<ImportComment> = (0..3)
         .map(|number| {

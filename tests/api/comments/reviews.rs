@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     LAYOUTS, discussed, does, few_rooms, id_of,
     late::{hide, hold},
-    long_bounds, migrate, mutation, open, posted, shown,
+    migrate, mutation, open, posted, shown, very_long_bounds,
 };
 use crate::support::{Client, Gateway};
 
@@ -130,7 +130,7 @@ async fn the_first_review_opens_the_discussion() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_review_that_is_overtaken_goes_where_the_discussion_is() {
-    let base = Gateway::with(long_bounds).await;
+    let base = Gateway::with(very_long_bounds).await;
     for is_hidden in [false, true] {
         let sku = if is_hidden { "hidden" } else { "opened" };
         base.product(sku, 100, "EUR").await;

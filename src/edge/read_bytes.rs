@@ -10,9 +10,9 @@ use crate::{config::Config, mongo::read_bytes::Count};
 const STEP: usize = 64 << 10;
 
 /// The bytes of documents of the operations that are being executed.
-pub(super) struct Reading(Arc<Shares>);
+pub(super) struct ReadBytes(Arc<Shares>);
 
-impl Reading {
+impl ReadBytes {
     /// None yet; the limit is that of the configuration.
     pub(super) fn of(config: &Config) -> Self {
         Self(Shares::of(config.max_read_bytes, config.client_share_percent))
@@ -47,20 +47,20 @@ mod tests {
 
     #[test]
     fn documents_are_counted_until_the_operation_has_its_response() {
-        let reading = Reading::of(&Config { max_read_bytes: 1 << 20, ..Config::default() });
+        let read = ReadBytes::of(&Config { max_read_bytes: 1 << 20, ..Config::default() });
         let client = |last| Clients::default().at(Ipv4Addr::new(127, 0, 0, last).into());
         let (one, other) = (client(1), client(2));
-        let mut first = reading.count(one, false);
+        let mut first = read.count(one, false);
         assert!(
             first(STEP).is_ok() && first(500_000).is_ok(),
             "more than the client's share, once"
         );
-        let mut second = reading.count(one, false);
+        let mut second = read.count(one, false);
         assert!(second(STEP).is_ok(), "a small read isn't counted");
         assert!(matches!(second(1), Err(Error::RateLimited(_))));
-        let mut mutation = reading.count(one, true);
+        let mut mutation = read.count(one, true);
         assert!(mutation(100_000).is_ok());
-        let mut third = reading.count(other, false);
+        let mut third = read.count(other, false);
         assert!(matches!(third(500_000), Err(Error::Overloaded)));
         assert!(third(200_000).is_ok(), "what was refused isn't counted");
         drop((first, mutation));

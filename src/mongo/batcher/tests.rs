@@ -76,13 +76,18 @@ async fn items_for_which_nobody_waits_go_with_the_next_one() {
     panic!("{sizes:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+/// On one thread: neither the timer nor a lane runs before the test waits.
+#[tokio::test]
 async fn of_items_for_which_nobody_waits_many_go_at_once() {
     let batcher = Batcher::new(Sizes(Semaphore::new(1)), Gauge::default());
+    let late_and_lanes = || {
+        let queue = batcher.queue();
+        (queue.late.len(), queue.lanes)
+    };
     let mut all: Vec<_> = (1..LATE_BATCH).map(|_| late(&batcher)).collect();
-    assert_eq!((batcher.queue().late.len(), batcher.queue().lanes), (LATE_BATCH - 1, 0));
+    assert_eq!(late_and_lanes(), (LATE_BATCH - 1, 0));
     all.push(late(&batcher));
-    assert_eq!((batcher.queue().late.len(), batcher.queue().lanes), (0, 1));
+    assert_eq!(late_and_lanes(), (0, 1));
     for one in all {
         assert_eq!(one.await.expect("no panic").expect("a size"), LATE_BATCH);
     }

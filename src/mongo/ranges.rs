@@ -56,8 +56,8 @@ struct Key {
 struct Reading {
     /// Number of commands that read it.
     commands: usize,
-    /// When the last of them was sent.
-    since: Instant,
+    /// When the last of them was sent; `None` if one has ended since. Callers don't wait for the others, which may never end.
+    since: Option<Instant>,
     /// The next command, if somebody waits for it.
     next: Option<Next>,
 }
@@ -123,7 +123,7 @@ impl Ranges {
             reading.next.get_or_insert_with(next).callers.push(caller);
             reading.overdue()
         } else {
-            let reading = Reading { commands: 1, since: Instant::now(), next: None };
+            let reading = Reading { commands: 1, since: Some(Instant::now()), next: None };
             all.insert(key.clone(), reading);
             Some(Next { raw, list, callers: vec![caller] })
         };
@@ -159,10 +159,11 @@ impl Ranges {
 impl Reading {
     /// The next command, if it is to be sent although the one before hasn't ended.
     fn overdue(&mut self) -> Option<Next> {
-        let next = if self.since.elapsed() >= CHECK_INTERVAL { self.next.take() } else { None };
+        let is_overdue = self.since.is_none_or(|since| since.elapsed() >= CHECK_INTERVAL);
+        let next = if is_overdue { self.next.take() } else { None };
         if next.is_some() {
             self.commands += 1;
-            self.since = Instant::now();
+            self.since = Some(Instant::now());
         }
         next
     }
@@ -170,6 +171,7 @@ impl Reading {
     /// Ends one of the commands. Returns whether it was the last one.
     fn end(&mut self) -> bool {
         self.commands = self.commands.saturating_sub(1);
+        self.since = None;
         self.commands == 0
     }
 }
@@ -197,7 +199,7 @@ impl Lane {
         let reading = all.get_mut(&self.key)?;
         let next = reading.next.take();
         if next.is_some() {
-            reading.since = Instant::now();
+            reading.since = Some(Instant::now());
         } else {
             self.is_open = false;
             if reading.end() {

@@ -21,7 +21,7 @@ use crate::metrics::request;
 pub struct SharedCommand {
     /// When it was sent. Two commands of one collection hardly ever have the same instant.
     pub sent: Instant,
-    /// Number of its keys or statements.
+    /// Number of its keys, its statements or, of a list, its callers.
     pub items: usize,
 }
 
@@ -39,7 +39,7 @@ pub struct SentCommand {
     pub collection: String,
     /// The command's name in MongoDB, such as `find`.
     pub command: &'static str,
-    /// Time from sending the command to the whole reply.
+    /// Time from the call to the whole reply. In a command that callers may share, it includes the wait for the command before.
     pub took: Duration,
     /// The command, if callers may share it, and the number of its items that are this request's.
     pub shared: Option<(SharedCommand, usize)>,

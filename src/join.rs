@@ -19,7 +19,8 @@ where
 /// Awaits all futures up to the first failure. The results have the order of the futures.
 ///
 /// # Errors
-/// That of the future that fails first; the others are dropped.
+/// That of the future that fails first; the others are dropped. Of more than 30 futures, a failure is only noticed once all futures
+/// before it have ended.
 pub(crate) fn try_join_all<'a, F, T, E>(
     futures: impl IntoIterator<Item = F>,
 ) -> BoxFuture<'a, Result<Vec<T>, E>>

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     categories::facets::follow,
-    support::{Gateway, commands},
+    support::{Gateway, commands, long_bounds},
 };
 
 /// One product of the tests, with what decides its place in lists.
@@ -102,7 +102,7 @@ fn expected(holds: impl Fn(&Made) -> bool, order: &str) -> Vec<String> {
 
 /// A gateway with the products; also returns the global id of their author.
 async fn filled() -> (Gateway, String) {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     let music = category(&merchant, "music", None).await;
     category(&merchant, "jazz", Some(&music)).await;

@@ -4,7 +4,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{album, change, create, person, product, refused, thing, works};
-use crate::support::{Gateway, cuts, short_bounds};
+use crate::support::{Gateway, cuts, long_bounds, short_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_people_of_a_list_cost_one_command_more() {
@@ -128,7 +128,7 @@ async fn what_cant_be_credited_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_callers_at_once_both_sides_agree_in_the_end() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     let mut people = Vec::new();
     for n in 0..3 {

@@ -45,7 +45,8 @@ fn is_closed(stock: &Document) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_product_is_nowhere_and_its_sku_is_free_again() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     let merchant = gateway.merchant();
     let jazz = category(&merchant, "jazz", None).await;
     let mut input = thing("t-1", "A thing");
@@ -196,9 +197,9 @@ async fn a_deletion_may_be_cut_anywhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_variant_that_is_added_during_the_deletion_follows() {
     let gateway = Gateway::behind_proxy(long_bounds).await;
-    let patient = gateway.sibling().await;
     let sibling = gateway.sibling_with(short_bounds).await;
-    let merchant = sibling.merchant();
+    let patient = sibling.patient_sibling().await;
+    let merchant = patient.merchant();
     create(&merchant, thing("shirt", "A shirt")).await;
     receive(&merchant, "shirt", 5).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
@@ -210,7 +211,7 @@ async fn a_variant_that_is_added_during_the_deletion_follows() {
     let deleter = gateway.merchant();
     let (outcome, ()) = tokio::join!(delete(&deleter, "shirt"), async {
         proxy.reached().await;
-        added(&sibling, variant("shirt.red", ["red", "M"], 0)).await;
+        added(&patient, variant("shirt.red", ["red", "M"], 0)).await;
         receive(&merchant, "shirt.red", 5).await;
         let run = patient.begin().await;
         let holder = Holder { app: &patient.app, name: "cart", tag: "tag", attempt: &run };
@@ -234,7 +235,7 @@ async fn a_variant_that_is_added_during_the_deletion_follows() {
     assert!(!is_closed(&stock(&sibling, "shirt.red").await.expect("stock")));
     assert!(products.find_one(doc! { "_id": "shirt" }).await.expect("read").is_some());
 
-    inventory::release(&sibling.app, "shirt.red", "cart", "tag").await.expect("released");
+    inventory::release(&patient.app, "shirt.red", "cart", "tag").await.expect("released");
     sibling.sweep().await;
     let left = stock(&sibling, "shirt.red").await.expect("the stock stays");
     assert!(is_closed(&left) && !left.contains_key("deletionDue"), "{left}");
@@ -244,7 +245,8 @@ async fn a_variant_that_is_added_during_the_deletion_follows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sweep_finishes_a_deletion_that_the_catalog_never_heard_of() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     let merchant = gateway.merchant();
     create(&merchant, thing("t-1", "A thing")).await;
     receive(&merchant, "t-1", 5).await;

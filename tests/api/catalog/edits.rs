@@ -4,7 +4,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{album, category, change, create, product, refused, thing};
-use crate::support::{Gateway, commands, cuts, proxy::Seen, short_bounds};
+use crate::support::{Gateway, commands, cuts, long_bounds, proxy::Seen, short_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_type_is_created_and_read_in_one_command() {
@@ -355,7 +355,7 @@ async fn categories_are_carried_with_their_names_and_trail() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_that_is_categorized_while_its_categories_change_ends_up_right() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     let music = category(&merchant, "music", None).await;
     let jazz = category(&merchant, "jazz", Some(&music)).await;

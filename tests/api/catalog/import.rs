@@ -16,7 +16,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{category, change, create, person, product, thing, variants::variant, works};
-use crate::support::{Gateway, cuts, direct::in_time, short_bounds};
+use crate::support::{Gateway, cuts, direct::in_time, long_bounds, short_bounds};
 
 /// Of each line whether it came in, or what is wrong with which field.
 async fn run(gateway: &Gateway, lines: Value) -> Vec<Result<(), String>> {
@@ -191,7 +191,7 @@ async fn a_line_whose_slug_is_refused_has_its_variants() {
 /// The first of two lines gets the slug, and the later line of one product is the one that stays.
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_that_have_a_sku_or_a_slug_in_common_come_in_their_order() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (mut lines, mut expected) = (Vec::new(), Vec::new());
     for number in 0..20 {
         let [first, second] = ["first", "second"].map(|name| format!("{name}-{number}"));
@@ -228,7 +228,7 @@ async fn lines_that_have_a_sku_or_a_slug_in_common_come_in_their_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_lines_take_few_commands_and_leave_no_mark() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     category(&gateway.merchant(), "music", None).await;
     let lines: Vec<Value> = (0..600)
         .map(|n| {

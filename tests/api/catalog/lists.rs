@@ -5,7 +5,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{category, change, create, person};
-use crate::support::{Client, Gateway, all_nodes, commands, nodes, texts_of};
+use crate::support::{Client, Gateway, all_nodes, commands, long_bounds, nodes, texts_of};
 
 const LIST: &str = "
     query($by: ProductsBy!, $first: Int, $after: String, $last: Int, $before: String) {
@@ -193,7 +193,7 @@ async fn by_title_and_by_who_made_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn by_words() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     for (sku, title, description, language) in [
         ("a", "Running shoes", "For runners", "en"),
@@ -633,7 +633,7 @@ async fn figures(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_look_at_what_they_return() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     let music = category(&merchant, "music", None).await;
     category(&merchant, "jazz", Some(&music)).await;

@@ -151,7 +151,8 @@ async fn of_callers_at_once_one_product_gets_the_slug() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_frees_the_slugs() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     let merchant = gateway.merchant();
     create(&merchant, thing("t-1", "One")).await;
     create(&merchant, thing("t-2", "Two")).await;
@@ -219,7 +220,8 @@ async fn setting_a_slug_may_be_cut_anywhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_claim_that_was_cut_is_free_again() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     let merchant = gateway.merchant();
     create(&merchant, thing("t-1", "One")).await;
     create(&merchant, thing("t-2", "Two")).await;

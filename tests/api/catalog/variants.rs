@@ -440,7 +440,8 @@ async fn a_line_is_imported_but_for_what_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_variant_is_nowhere_and_its_sku_is_free_again() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     let merchant = gateway.merchant();
     create(&merchant, thing("shirt", "A shirt")).await;
     let red = variant("shirt.red", ["red", "M"], 0);

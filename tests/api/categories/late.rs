@@ -4,7 +4,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{ask, by_id, music, mutation};
-use crate::support::{Gateway, cuts, key, proxy::Seen};
+use crate::support::{Gateway, cuts, key, long_bounds, proxy::Seen, until};
 
 /// The gateway, with attempts that are short enough to wait for the end of a lease.
 async fn start() -> Gateway {
@@ -72,7 +72,7 @@ async fn a_late_copy_of_the_mark_of_a_refused_deletion_marks_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_below_a_cycle_ends() {
-    let base = start().await;
+    let base = Gateway::with(long_bounds).await;
     let [music, jazz, _, film] = music(&base).await;
     // As no docgate leaves it.
     let categories = base.database.collection::<Document>("categories");
@@ -81,8 +81,13 @@ async fn a_move_below_a_cycle_ends() {
         categories.update_one(doc! { "_id": key(id) }, set).await.expect("set");
     }
     let input = json!({ "input": { "categoryId": jazz, "parentId": film } });
-    let code = base.merchant().error_code(&mutation("moveCategory"), input).await;
-    assert_eq!(code, "INTERNAL_SERVER_ERROR");
+    // On a busy machine it may run out of time before.
+    until("it ends", async || {
+        let code = base.merchant().error_code(&mutation("moveCategory"), input.clone()).await;
+        assert!(["INTERNAL_SERVER_ERROR", "UNAVAILABLE"].contains(&code.as_str()), "{code}");
+        code == "INTERNAL_SERVER_ERROR"
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -83,7 +83,7 @@ async fn a_mongod_without_its_replica_set_is_told_plainly() {
     let backup = folder.path().join("export").display().to_string();
     let (in_set, direct) = ("replicaSet=alone", "directConnection=true");
     for (arguments, options) in [
-        (&["serve", "--wait", "2"][..], "replicaSet=alone&serverSelectionTimeoutMS=2000"),
+        (&["serve", "--wait", "5"][..], "replicaSet=alone&serverSelectionTimeoutMS=5000"),
         (&["check"], direct),
         (&["check"], in_set),
         (&["migrate"], in_set),
@@ -117,12 +117,13 @@ async fn a_member_that_never_answers_doesnt_hide_that_there_is_no_primary() {
     admin.run_command(reconfigure).await.expect("another set");
     mongod.until("it steps down", is("secondary")).await;
 
-    let options = "replicaSet=alone&serverSelectionTimeoutMS=1500";
+    // In this time both members are asked, also on a busy machine.
+    let options = "replicaSet=alone&serverSelectionTimeoutMS=5000";
     let said = mongod.refuses(&["serve", "--wait", "1"], options);
     let told =
         format!("MongoDB has no primary: 127.0.0.1:{} (secondary); 127.0.0.1:1 (", mongod.port);
     assert!(said.contains(&told), "{said}");
     let said =
-        mongod.refuses(&["serve", "--wait", "1"], "replicaSet=other&serverSelectionTimeoutMS=1500");
+        mongod.refuses(&["serve", "--wait", "1"], "replicaSet=other&serverSelectionTimeoutMS=5000");
     assert!(said.contains("no server is a member of the replica set `other`"), "{said}");
 }

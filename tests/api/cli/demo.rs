@@ -345,8 +345,13 @@ async fn assert_kept(data: &Path, shopper: &str, title: &Value) {
 async fn assert_lives(demo: &Demo) {
     let Demo { address, shopper, admin, .. } = demo;
     let flows = cut_flows(&demo.running);
-    let said: Vec<&str> = flows.iter().map(|(state, _)| state.as_str()).collect();
-    assert_eq!(states(address, shopper, &flows).await, said);
+    let ends = ["EXPIRED", "CANCELLED", "COMPLETE", "CANCELLED"];
+    // On a slow machine the sweeps may have been there before anybody looks.
+    for ((state, (said, _)), end) in
+        states(address, shopper, &flows).await.iter().zip(&flows).zip(ends)
+    {
+        assert!(state == said || state == end, "{state} instead of {said}");
+    }
     let newest = async || {
         let query = "{ news(first: 1) { nodes { id createdAt } } }";
         let answer = demo.ask(Some(shopper), query).await;
@@ -364,7 +369,6 @@ async fn assert_lives(demo: &Demo) {
     assert!(times.len() > 2 && times.is_sorted_by(|one, next| one > next), "{answer}");
     assert!(times.iter().all(|time| time.starts_with(&last_year)), "{answer}");
 
-    let ends = ["EXPIRED", "CANCELLED", "COMPLETE", "CANCELLED"];
     let have_ended = async || states(address, shopper, &flows).await == ends;
     until("the flows have ended", have_ended).await;
     // Its people write as long as it runs.

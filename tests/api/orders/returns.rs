@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     shop::{balance, placed, settled, stock, stocked, stored},
-    support::{Client, Gateway, cuts, key, short_bounds},
+    support::{Client, Gateway, cuts, key, long_bounds, short_bounds},
 };
 
 /// Requests the return of pieces of one SKU of a shipment.
@@ -94,7 +94,7 @@ async fn an_accepted_return_gives_goods_and_money_back_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn more_than_was_shipped_is_not_returned() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (shopper, _, order) = shop(&gateway).await;
     let merchant = gateway.merchant();
     let first = shipped(&gateway, &order, "a", 2).await;
@@ -177,7 +177,8 @@ async fn a_request_is_made_once_and_in_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_that_came_back_can_be_cancelled_and_one_of_nobody_returned() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     let (shopper, purse, order) = shop(&gateway).await;
     let number = shipped(&gateway, &order, "a", 3).await;
     change(&shopper, "requestReturn", &order, json!({ "shipmentNumber": number })).await;
@@ -185,6 +186,7 @@ async fn an_order_that_came_back_can_be_cancelled_and_one_of_nobody_returned() {
     assert_eq!(adjust(&shopper, &order, "a", 0, "early").await["code"], "ORDER_SHIPPED");
     accept(&gateway.merchant(), &order, 1, "op").await;
     assert_eq!(cancel(&shopper, &order, "op").await["state"], "CANCELLED");
+    settled(&gateway).await;
     assert_eq!(balance(&gateway, &purse).await, 1_000);
     assert_eq!((stock(&gateway, "a").await.2, stock(&gateway, "b").await.2), (0, 0));
     gateway.sweep().await;

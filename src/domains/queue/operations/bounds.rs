@@ -238,17 +238,19 @@ mod tests {
         places
     }
 
-    fn counted(jobs: u64, age: Duration) -> Arc<Estimate> {
+    /// A count of this age that took this long.
+    fn counted(jobs: u64, age: Duration, took: Duration) -> Arc<Estimate> {
         let estimate = Arc::<Estimate>::default();
         let began = Instant::now().checked_sub(age).expect("a time before");
-        let last = Some(Count { jobs, began, took: Duration::ZERO });
+        let last = Some(Count { jobs, began, took });
         lock(&estimate.numbers).last = last;
         estimate
     }
 
     #[test]
     fn room_is_taken_up_to_the_limit_and_given_back() {
-        let estimate = counted(7, Duration::ZERO);
+        // It took so long that it isn't replaced before the end of the test.
+        let estimate = counted(7, Duration::ZERO, Duration::from_secs(60));
         let mut places = fill(&estimate, 10);
         assert_eq!(places.len(), 3);
         assert!(matches!(estimate.answer(10), Answer::Full));
@@ -260,10 +262,10 @@ mod tests {
 
     #[test]
     fn a_count_is_replaced_before_a_refusal_or_after_many_jobs() {
-        let full = counted(10, AGAIN);
+        let full = counted(10, AGAIN, Duration::ZERO);
         assert!(matches!(full.answer(10), Answer::Outdated(Some(_))));
         // Few jobs were added since: the count still holds.
-        let old = counted(0, INTERVAL);
+        let old = counted(0, INTERVAL, Duration::ZERO);
         assert_eq!(fill(&old, 1_000).len(), 11);
         assert!(matches!(old.answer(1_000), Answer::Outdated(Some(_))));
         assert!(matches!(Estimate::default().answer(10), Answer::Outdated(None)));

@@ -38,7 +38,7 @@ async fn a_second_restore_is_refused_while_the_first_one_runs() {
     let restored = database(&target).await;
     let slow = doc! {
         "failCommands": ["insert"], "namespace": format!("{target}.many"),
-        "blockConnection": true, "blockTimeMS": 4_000,
+        "blockConnection": true, "blockTimeMS": 8_000,
     };
     let slow = FailPoint::on(&restored, doc! { "times": 10_000 }, slow).await;
     let first = Running::start(drill.restoring("whole", &target));

@@ -127,7 +127,8 @@ async fn buys_more(gateway: &Gateway, subject: &str, order: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erased_person_is_nowhere_and_what_stays_adds_up() {
-    let gateway = Gateway::with(short_bounds).await;
+    let short = Gateway::with(short_bounds).await;
+    let gateway = short.patient_sibling().await;
     stocked(&gateway, "a", 100, 50).await;
     let orders = shops(&gateway, EVE).await;
     assert_eq!(stock(&gateway, "a").await, (44, 3, 3));
@@ -299,9 +300,9 @@ async fn texts_of_shipments_and_returns_go() {
     let order = placed(&client, &purse, &[("a", 3)]).await;
     placed(&client, &purse, &[("a", 1)]).await;
     settled(&patient).await;
-    let merchant = gateway.merchant();
+    let merchant = patient.merchant();
     for (number, tracking) in [(1, "tracked-4711"), (2, "tracked-4712")] {
-        assert_eq!(packed(&gateway, &order, "a", 1).await, number);
+        assert_eq!(packed(&patient, &order, "a", 1).await, number);
         let input = json!({ "shipmentNumber": number, "carrier": "Post", "tracking": tracking });
         assert_eq!(change(&merchant, "shipOrder", &order, input).await["__typename"], "Order");
         let input = json!({ "shipmentNumber": number, "reason": "said-by-eve" });
@@ -310,7 +311,7 @@ async fn texts_of_shipments_and_returns_go() {
     }
     let input = json!({ "returnNumber": 1, "answer": "said-to-eve" });
     assert_eq!(change(&merchant, "refuseReturn", &order, input).await["__typename"], "Order");
-    settled(&gateway).await;
+    settled(&patient).await;
     erased(&gateway, &gateway.app, EVE).await;
     for text in [EVE, "tracked-4711", "tracked-4712", "said-by-eve", "said-to-eve"] {
         assert_eq!(places_of(&gateway, text).await, [], "{text}");

@@ -23,7 +23,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let promote = |node: NodeDocument| async move { store::promote(app, &node.id).held().await };
     sweep.each(due, id, promote).await;
 
-    // Versions and comments of deleted content. Inserts from before the deletion can't arrive any more.
+    // Versions and comments of deleted content.
     let deleted = tree.list_older("remains", before).await;
     let remove = |node: NodeDocument| async move {
         if let Some(discussion) = &node.discussion {
@@ -34,9 +34,11 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     };
     sweep.each(deleted, id, remove).await;
 
-    // Tombstones of deleted content whose idempotency keys are no longer remembered.
+    // Tombstones of deleted content whose idempotency keys are no longer remembered. A version whose insert took longer than
+    // the grace period may have arrived after the others were removed.
     let expired = tree.list_older("deletedAt", sweep.ops_expired_before()).await;
     let remove = |node: NodeDocument| async move {
+        store::drop_revisions(app, &node.id).await?;
         Ok(store::remove_tombstone(app, &node.id).await.decided()?.is_some())
     };
     sweep.each(expired, id, remove).await;

@@ -14,6 +14,10 @@ fn nodes(gateway: &Gateway) -> mongodb::Collection<Document> {
     gateway.database.collection("nodes")
 }
 
+fn revisions(gateway: &Gateway) -> mongodb::Collection<Document> {
+    gateway.database.collection("nodeRevisions")
+}
+
 fn edit(content: &Value, body: &str) -> Value {
     let text = json!({ "title": "edited", "body": body });
     json!({ "contentId": id(content), "version": version(content), "text": text })
@@ -27,6 +31,8 @@ async fn what_was_deleted_doesnt_come_again_under_its_op_id() {
     input["idempotencyKey"] = json!("op-1");
     let made = create(&gateway, input.clone()).await;
     let edited = ask(&gateway, "editContent", edit(&made, "Secret.")).await;
+    gateway.sweep().await;
+    let revision = revisions(&gateway).find_one(doc! {}).await.expect("read").expect("a version");
     publish(&gateway, &edited, None).await;
     ask(&gateway, "deleteContent", json!({ "contentId": id(&made) })).await;
     refused(&gateway, "createContent", input.clone(), "Conflict").await;
@@ -41,7 +47,9 @@ async fn what_was_deleted_doesnt_come_again_under_its_op_id() {
     let stone = nodes(&gateway).find_one(doc! {}).await.expect("read").expect("a stone");
     assert!(!stone.to_string().contains("Secret"), "{stone}");
     gateway.assert_sound().await;
-    // When idempotency keys are forgotten, so is the stone.
+    assert_eq!(revisions(&gateway).count_documents(doc! {}).await.expect("counted"), 0);
+    // When idempotency keys are forgotten, so is the stone, with a former version that arrived late.
+    revisions(&gateway).insert_one(revision).await.expect("written");
     let long_ago = gateway.app.bounds().ops.as_millis();
     let long_ago = i64::try_from(long_ago).expect("not that long") + 60_000;
     let earlier = doc! { "$subtract": ["$deletedAt", long_ago] };
@@ -49,6 +57,7 @@ async fn what_was_deleted_doesnt_come_again_under_its_op_id() {
     nodes(&gateway).update_one(doc! {}, earlier).await.expect("written");
     gateway.sweep().await;
     assert_eq!(nodes(&gateway).count_documents(doc! {}).await.expect("counted"), 0);
+    assert_eq!(revisions(&gateway).count_documents(doc! {}).await.expect("counted"), 0);
     assert_eq!(ask(&gateway, "createContent", input).await["__typename"], "Page");
 }
 

@@ -19,7 +19,7 @@
 //!
 //! - `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`
 //! - `theater → payments`
-//! - `{content, game, inbox → social} → assets → {comments, identities}`
+//! - `{content, game, inbox → {queue, social}} → assets → {comments, identities}`
 //!
 //! `ads`, `events`, `hits`, `series` and `sessions` are independent. `queue` is below all of them. There is one exception: a
 //! field may show an object of a room further up, such as a cart's order. It calls the operation that reads the object, and

@@ -325,7 +325,7 @@ pub(super) async fn received<A>(answer: Receiver<A>) -> Result<A, Error> {
     } else {
         timeout(REPLY_TIMEOUT, answer).await.map_err(Error::unavailable)?
     };
-    received.ok_or_else(|| Error::internal("a batch ended without an answer"))
+    received.ok_or_else(|| Error::internal("a command ended without an answer"))
 }
 
 #[cfg(test)]

@@ -239,7 +239,7 @@ fn read_shared(
     let (name, reads, since) = (raw.name, raw.reads, Instant::now());
     let recorded = observe::if_collecting(|| list.command(name));
     let span = ItemSpan::new(name, lookup::FIND);
-    let answer = loader.ranges().read(raw, list, span.clone());
+    let answer = loader.shared_lists().read(raw, list, span.clone());
     async move {
         // It ends with the answer.
         let _span = span;

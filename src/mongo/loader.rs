@@ -26,11 +26,11 @@ use super::{
     migrations::InForce,
     observe::{self, SharedCommand},
     placement::{Group, Placement, Reads},
-    ranges::Ranges,
     read_bytes,
     reader::{Found, Read, Reader},
     recent::Recent,
     sessions::Sessions,
+    shared_lists::SharedLists,
     writer::Writers,
 };
 use crate::{
@@ -60,7 +60,7 @@ pub struct Loader {
     pub(super) inserters: Inserters,
     pub(super) appenders: Appenders,
     recent: Arc<Recent>,
-    ranges: Arc<Ranges>,
+    shared_lists: Arc<SharedLists>,
     in_force: RwLock<InForce>,
     #[cfg(feature = "bench")]
     memory:
@@ -98,7 +98,7 @@ impl Loader {
             inserters: Inserters::new(writes, coalesce_writes),
             appenders: Appenders::new(writes, coalesce_writes),
             recent: Recent::new(keep, metrics.suggestions().clone()),
-            ranges: Ranges::new(limit),
+            shared_lists: SharedLists::new(limit),
             in_force: RwLock::default(),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
@@ -198,8 +198,8 @@ impl Loader {
     }
 
     /// The lists that are being read.
-    pub(super) fn ranges(&self) -> &Arc<Ranges> {
-        &self.ranges
+    pub(super) fn shared_lists(&self) -> &Arc<SharedLists> {
+        &self.shared_lists
     }
 
     /// The version of documents that is in force in a collection; see [`super::migrations`].
@@ -234,7 +234,7 @@ impl Loader {
     }
 
     fn send_overdue(&self) {
-        self.ranges.send_overdue();
+        self.shared_lists.send_overdue();
         self.clock.send_overdue();
         self.writers.send_overdue();
         self.inserters.send_overdue();

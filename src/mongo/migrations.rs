@@ -10,7 +10,8 @@
 //!   is removed by a later version, when no gateway reads it.
 //! - **Inserts** write the newest version that is *in force*. `docgate migrate` puts the newest version of a collection in
 //!   force, in the collection `schemaVersions`, which gateways read every few seconds. Until then they write
-//!   version 1, which the gateways of the release before can read: so these can run beside it, and one can go back.
+//!   the version that was in force before, at first version 1. The gateways of the release before can read it: so these can
+//!   run beside it, and one can go back.
 //! - **A document of a newer version** than the newest is refused by every read, and isn't matched by any
 //!   update or removal: their filters contain `v`. There are two exceptions. Roll-ups ([`rollup`](super::rollup)) replace
 //!   documents by what follows from others. Additions to counters ([`counts`](super::counts)) name the version only while a

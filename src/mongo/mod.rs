@@ -20,7 +20,7 @@
 //! - `queue`: the queue of a batcher, and when it is sent
 //! - `scheduling`: how a future queues the items of batchers
 //! - `loader`: the batched commands of one gateway, above all reads by key
-//! - `ranges`: lists that several callers request at once
+//! - `shared_lists`: lists that several callers request at once
 //! - `reader`: the command of a batch of reads by key
 //! - `clock`: the primary's clock
 //! - `lookup`: the kinds of reads by key that the loader batches
@@ -102,7 +102,6 @@ pub mod placement;
 mod pool;
 pub mod prelude;
 mod queue;
-mod ranges;
 pub mod raw_bson;
 mod raw_writes;
 pub mod read_bytes;
@@ -115,6 +114,7 @@ mod scheduling;
 mod sessions;
 pub mod shape;
 pub mod shards;
+mod shared_lists;
 mod shared_writes;
 pub mod snapshot;
 mod statement;

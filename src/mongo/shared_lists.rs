@@ -3,7 +3,7 @@
 //! If no command reads a list, it is read at once. Callers that request it while a command reads it get the answer of the next
 //! command, which is sent when the one before has ended. A caller never joins a command that was already sent, so an answer is
 //! never older than its call. Behind a command that takes long, another one is sent for those who wait: see
-//! [`Ranges::send_overdue`].
+//! [`SharedLists::send_overdue`].
 //!
 //! Two lists are the same if all their parts are: collection, filter, order, limit, projection, index, bounds in the index, time limit
 //! and consistency.
@@ -38,7 +38,7 @@ use crate::{
 pub(super) type Answer = (DriverResult<Vec<Arc<RawDocumentBuf>>>, SharedCommand);
 
 /// The lists that are being read.
-pub(super) struct Ranges {
+pub(super) struct SharedLists {
     /// The longest `maxTimeMS` of a command.
     limit: Duration,
     all: Mutex<HashMap<Key, Reading>>,
@@ -98,7 +98,7 @@ impl Key {
     }
 }
 
-impl Ranges {
+impl SharedLists {
     /// None yet. `limit` is the longest `maxTimeMS` of a command.
     pub(super) fn new(limit: Duration) -> Arc<Self> {
         Arc::new(Self { limit, all: Mutex::default() })
@@ -145,10 +145,31 @@ impl Ranges {
         }
     }
 
-    /// Must be called without the lock: a task that isn't started any more is dropped at once.
-    fn start(self: &Arc<Self>, key: Key, next: Next) {
-        let lane = Lane { of: Arc::clone(self), key, is_open: true };
-        tokio::spawn(lane.run(next).boxed());
+    fn start(self: &Arc<Self>, key: Key, first: Next) {
+        tokio::spawn(Arc::clone(self).lane(key, first).boxed());
+    }
+
+    /// Sends one command after the other while somebody waits for the list.
+    async fn lane(self: Arc<Self>, key: Key, first: Next) {
+        let mut next = Some(first);
+        while let Some(sent) = next {
+            // A panic ends only the callers of its command.
+            let _panicked = AssertUnwindSafe(sent.read(self.limit)).catch_unwind().await;
+            next = self.next(&key);
+        }
+    }
+
+    /// The next command of a lane. If nobody waits for the list, the lane ends.
+    fn next(&self, key: &Key) -> Option<Next> {
+        let mut all = self.all();
+        let reading = all.get_mut(key)?;
+        let next = reading.next.take();
+        if next.is_some() {
+            reading.since = Some(Instant::now());
+        } else if reading.end() {
+            all.remove(key);
+        }
+        next
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<Key, Reading>> {
@@ -170,58 +191,9 @@ impl Reading {
 
     /// Ends one of the commands. Returns whether it was the last one.
     fn end(&mut self) -> bool {
-        self.commands = self.commands.saturating_sub(1);
+        self.commands -= 1;
         self.since = None;
         self.commands == 0
-    }
-}
-
-/// Sends one command after the other while somebody waits for the list.
-struct Lane {
-    of: Arc<Ranges>,
-    key: Key,
-    is_open: bool,
-}
-
-impl Lane {
-    async fn run(mut self, first: Next) {
-        let mut next = Some(first);
-        while let Some(sent) = next {
-            // A panic ends only the callers of its command.
-            let _panicked = AssertUnwindSafe(sent.read(self.of.limit)).catch_unwind().await;
-            next = self.next();
-        }
-    }
-
-    /// The next command. If nobody waits for it, the lane ends.
-    fn next(&mut self) -> Option<Next> {
-        let mut all = self.of.all();
-        let reading = all.get_mut(&self.key)?;
-        let next = reading.next.take();
-        if next.is_some() {
-            reading.since = Some(Instant::now());
-        } else {
-            self.is_open = false;
-            if reading.end() {
-                all.remove(&self.key);
-            }
-        }
-        next
-    }
-}
-
-impl Drop for Lane {
-    /// It was dropped, with the runtime, before it had ended.
-    fn drop(&mut self) {
-        if !self.is_open {
-            return;
-        }
-        let mut all = self.of.all();
-        let is_last = all.get_mut(&self.key).is_some_and(Reading::end);
-        let ended = is_last.then(|| all.remove(&self.key));
-        drop(all);
-        // What it holds is dropped without the lock.
-        drop(ended);
     }
 }
 

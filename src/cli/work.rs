@@ -41,11 +41,13 @@ use crate::{
 /// is tried again after a delay, and is a dead letter after its last attempt. The reason of the failure
 /// has the exit code and the end of what the command wrote to stderr.
 ///
-/// The lease is renewed while the command runs. If the lease is lost, the command is killed, since another
-/// worker may have the job.
+/// The lease is renewed while the command runs. If the lease is lost, the command is killed with all that it
+/// has started, since another worker may have the job. When an attempt has failed, what it has left running
+/// is killed too. What a command with exit code 0 has left running goes on.
 ///
-/// It runs until SIGTERM or SIGINT, and then waits for the commands that are running. Failed attempts and
-/// dead letters are logged.
+/// It runs until SIGTERM or SIGINT, and then waits for the commands that are running. Ctrl-C doesn't reach
+/// the commands. A second signal ends it at once; then the commands are killed. Failed attempts and dead
+/// letters are logged.
 ///
 /// Examples:
 ///     docgate work --queue mail --exec ./send-mail
@@ -110,7 +112,8 @@ fn commands(queue: &str, exec: &str) -> Queue {
     Queue { queue: queue.to_owned(), handler: Arc::new(handler) }
 }
 
-/// Runs the command with the payload on its standard input. It is killed if this is dropped.
+/// Runs the command with the payload on its standard input. If this is dropped, the command is killed with all that it has
+/// started.
 async fn execute(exec: &str, job: &JobDocument) -> Result<(), String> {
     let mut command = Command::new("sh");
     command.args(["-c", exec]).stdin(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -123,8 +126,9 @@ async fn execute(exec: &str, job: &JobDocument) -> Result<(), String> {
         .env("DOCGATE_JOB_ID", NodeKind::JOB.id(&job.id).as_str())
         .env("DOCGATE_JOB_QUEUE", &job.queue)
         .env("DOCGATE_JOB_ATTEMPT", job.attempts.to_string());
-    let started = command.spawn();
-    let mut child = started.map_err(|fault| format!("the command can't be started: {fault}"))?;
+    let not_started = |fault: io::Error| format!("the command can't be started: {fault}");
+    let group = Group::start().map_err(not_started)?;
+    let mut child = command.process_group(group.id).spawn().map_err(not_started)?;
     let mut tail = Tail::default();
     let ended = {
         let mut reading = pin!(tail.read(child.stderr.take()));
@@ -139,9 +143,50 @@ async fn execute(exec: &str, job: &JobDocument) -> Result<(), String> {
         }
     };
     match ended {
-        Ok(status) if status.success() => Ok(()),
+        Ok(status) if status.success() => {
+            group.release().await;
+            Ok(())
+        }
         Ok(status) => Err(format!("the command ended with {status}{tail}")),
         Err(fault) => Err(format!("the end of the command is unknown: {fault}{tail}")),
+    }
+}
+
+/// Ends the process group that it leads, and itself, at the end of its input, unless a line came before. It ignores the
+/// signals by which a command may end its own group.
+const WATCH: &str = "trap '' HUP INT QUIT TERM; read -r _ || kill -KILL 0";
+
+/// The process group of a command. All processes in it are killed when this is dropped, and when docgate itself ends for
+/// whatever reason: the pipe to the watchdog is closed then too, and nobody renews the lease any more. Ctrl-C in the
+/// terminal doesn't reach the group.
+///
+/// The watchdog kills its own group (`kill 0`). So no signal is sent to an id, which may belong to other processes after
+/// the end of those that were meant. The command joins the group by the id of the watchdog. That id isn't used again
+/// before this is dropped, because nobody waits for the watchdog before.
+struct Group {
+    /// The shell that leads the group. Only this process holds the other end of its input, because pipes are opened
+    /// close-on-exec.
+    watchdog: Child,
+    id: i32,
+}
+
+impl Group {
+    /// Starts the watchdog.
+    fn start() -> io::Result<Self> {
+        let mut command = Command::new("sh");
+        command.args(["-c", WATCH, "docgate-watchdog"]).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let watchdog = command.spawn()?;
+        let id = watchdog.id().and_then(|id| i32::try_from(id).ok());
+        let id = id.ok_or_else(|| io::Error::other("the watchdog has no id"))?;
+        Ok(Self { watchdog, id })
+    }
+
+    /// Lets the processes go on that are still in the group.
+    async fn release(mut self) {
+        if let Some(mut lifeline) = self.watchdog.stdin.take() {
+            let _ended = lifeline.write_all(b"\n").await;
+        }
     }
 }
 

@@ -2,9 +2,14 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    os::unix::process::CommandExt,
+    process::Command,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, TryRecvError, channel},
     },
     time::{Duration, Instant},
 };
@@ -13,7 +18,7 @@ use docgate::domains::queue::operations::{Added, Handler, Limits, NewJob, Work, 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{enqueue, enqueued, operator, stats};
+use super::{enqueue, enqueued, key, operator, stats};
 use crate::{
     cli::{Running, on},
     metrics::Samples,
@@ -273,4 +278,144 @@ async fn a_command_knows_its_job_and_no_secret_and_its_failures_are_logged() {
     worker.signal("TERM");
     worker.says("worker_stopped");
     assert_eq!(worker.ends(), 0);
+}
+
+/// A worker of the queue `mail` whose command starts a program that has a pipe open. The program runs until the file
+/// `held` is removed.
+struct Starter {
+    worker: Running,
+    said: Receiver<String>,
+    folder: tempfile::TempDir,
+}
+
+impl Starter {
+    /// Waits for the program, at the first attempt of a job. The shell doesn't become the program, because something comes
+    /// after it.
+    const WAITS: &str = "test \"$DOCGATE_JOB_ATTEMPT\" = 1 || exit 0; \
+        sh -c 'echo begun; while test -e \"$HELD\"; do sleep 0.1; done' > \"$PIPE\" && true";
+
+    /// Leaves the program running, and fails unless the payload is `good`.
+    const LEAVES: &str = "read line; exec 3> \"$PIPE\"; echo begun >&3; \
+        (while test -e \"$HELD\"; do sleep 0.1; done; echo ended >&3) > /dev/null 2>&1 & \
+        test \"$line\" = good";
+
+    fn start(gateway: &Gateway, lease: &str, exec: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (pipe, held) = (folder.path().join("pipe"), folder.path().join("held"));
+        let made = Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo runs").success());
+        fs::write(&held, "").expect("written");
+        let arguments = ["work", "--queue", "mail", "--lease", lease, "--exec", exec];
+        let mut command = on(gateway.database.name(), &arguments);
+        command.env("PIPE", &pipe).env("HELD", held).env("DOCGATE_LOG_FORMAT", "json");
+        command.process_group(0);
+        let worker = Running::start(command);
+        let (send, said) = channel();
+        std::thread::spawn(move || {
+            // It waits here until somebody has the pipe open, and in the loop until nobody has.
+            let pipe = File::open(pipe).expect("opened");
+            for line in BufReader::new(pipe).lines() {
+                if send.send(line.expect("a line")).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { worker, said, folder }
+    }
+
+    /// Waits until the program runs.
+    async fn begins(&self) {
+        until("the program runs", async || self.said.try_recv().is_ok()).await;
+    }
+
+    /// Lets the program end.
+    fn let_go(&self) {
+        fs::remove_file(self.folder.path().join("held")).expect("removed");
+    }
+}
+
+/// Waits until nobody has the pipe open. A process that has ended has it no longer, even if nobody has waited for it.
+async fn is_gone(said: &Receiver<String>) {
+    let is_closed = || matches!(said.try_recv(), Err(TryRecvError::Disconnected));
+    until("the program has ended", async || is_closed()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_lease_ends_what_the_command_has_started() {
+    let gateway = Gateway::start().await;
+    let starter = Starter::start(&gateway, "9", Starter::WAITS);
+    let id = enqueued(&gateway, "mail", "a").await;
+    starter.begins().await;
+    // Another worker has the job.
+    let taken = mongodb::bson::doc! { "$set": { "claim.token": "another" } };
+    let filter = mongodb::bson::doc! { "_id": key(&id) };
+    let done = gateway.raw("jobs").update_one(filter, taken).await.expect("set");
+    assert_eq!(done.matched_count, 1);
+    is_gone(&starter.said).await;
+    starter.worker.says("job_not_ended");
+    until("the next attempt is made", async || stats(&gateway, "mail").await == [0; 4]).await;
+    starter.worker.signal("TERM");
+    assert_eq!(starter.worker.ends(), 0);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_ends_with_its_worker() {
+    let gateway = Gateway::start().await;
+    let killed = Starter::start(&gateway, "60", Starter::WAITS);
+    enqueued(&gateway, "mail", "a").await;
+    killed.begins().await;
+    killed.worker.signal("KILL");
+    is_gone(&killed.said).await;
+    drop(killed);
+
+    let told = Starter::start(&gateway, "60", Starter::WAITS);
+    enqueued(&gateway, "mail", "b").await;
+    told.begins().await;
+    // Two different ones, because two of the same may count as one.
+    told.worker.signal("TERM");
+    told.worker.signal("INT");
+    let Starter { worker, said, folder: _folder } = told;
+    assert_eq!(worker.ends(), 130);
+    is_gone(&said).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_from_the_terminal_does_not_reach_the_command() {
+    let gateway = Gateway::start().await;
+    let starter = Starter::start(&gateway, "60", Starter::WAITS);
+    enqueued(&gateway, "mail", "a").await;
+    starter.begins().await;
+    // As Ctrl-C does: to the whole process group.
+    let group = format!("-{}", starter.worker.id());
+    let told = Command::new("kill").args(["-INT", "--", &group]).status();
+    assert!(told.expect("kill runs").success());
+    starter.let_go();
+    assert_eq!(starter.worker.ends(), 0);
+    assert_eq!(stats(&gateway, "mail").await, [0; 4]);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_command_leaves_running_ends_only_after_a_failure() {
+    let gateway = Gateway::start().await;
+    let failing = Starter::start(&gateway, "60", Starter::LEAVES);
+    enqueue(&gateway, json!({ "queue": "mail", "payload": "bad", "maxAttempts": 1 })).await;
+    failing.begins().await;
+    is_gone(&failing.said).await;
+    until("it has failed", async || stats(&gateway, "mail").await == [0, 0, 0, 1]).await;
+    failing.worker.signal("TERM");
+    assert_eq!(failing.worker.ends(), 0);
+
+    let starter = Starter::start(&gateway, "60", Starter::LEAVES);
+    enqueued(&gateway, "mail", "good").await;
+    starter.begins().await;
+    until("it is done", async || stats(&gateway, "mail").await == [0, 0, 0, 1]).await;
+    starter.worker.signal("TERM");
+    starter.worker.says("worker_stopped");
+    starter.let_go();
+    let has_ended = || starter.said.try_recv().is_ok_and(|line| line == "ended");
+    until("the program goes on to its end", async || has_ended()).await;
+    assert_eq!(starter.worker.ends(), 0);
+    gateway.assert_sound().await;
 }

@@ -294,8 +294,8 @@ settings! {
         /// Maximum number of received bytes of unanswered requests, over all connections. Each connection may
         /// hold 8 KiB in addition.
         pub max_received_bytes: usize = 256 << 20,
-        /// Maximum number of bytes of the documents that operations being executed have read, over all operations. Each operation
-        /// may read 64 KiB in addition.
+        /// Maximum number of bytes of the documents that queries and results of mutations have read and not answered yet, over
+        /// all operations. One operation may read three quarters of it. Each may read 64 KiB in addition.
         pub max_read_bytes: usize = 256 << 20,
         /// Maximum number of bytes of responses of more than 64 KiB that clients haven't taken yet, over all connections.
         pub max_unsent_bytes: usize = 256 << 20,

@@ -223,7 +223,7 @@ impl Edge {
         let is_mutation = prepared.is_mutation();
         let is_counting = is_mutation && prepared.is_counting();
         let schema = self.schema.clone();
-        let count = self.limits.read.count(client, is_mutation);
+        let count = self.limits.read_bytes.count(client, is_mutation);
         let execution = async move {
             let _permit = permit;
             let execution = read_bytes::counted(count, schema.execute(prepared));

@@ -63,7 +63,7 @@ pub(super) struct Limits {
     /// Bytes of requests that were received and not yet finished.
     received: Arc<Shares>,
     /// Bytes of documents of operations that have no response yet.
-    pub(super) read: ReadBytes,
+    pub(super) read_bytes: ReadBytes,
     /// Bytes of responses that aren't sent yet.
     pub(super) unsent: Unsent,
     /// Time limit of a request.
@@ -90,7 +90,7 @@ impl Limits {
             resizes: shares(config.max_resizes),
             resizers: Resizers::of(config),
             received: shares(config.max_received_bytes),
-            read: ReadBytes::of(config),
+            read_bytes: ReadBytes::of(config),
             unsent: Unsent::of(config),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),

@@ -1,36 +1,43 @@
-//! Counts the bytes of the documents that operations have read, until these have their responses.
+//! Counts the bytes of the documents that operations have read, until these have their responses. A document is counted
+//! once it has arrived.
 
 use std::sync::Arc;
 
 use super::shares::{Client, Shares};
-use crate::{config::Config, mongo::read_bytes::Count};
+use crate::{config::Config, error::Error, mongo::read_bytes::Count};
 
 /// Number of bytes that each operation may read without being counted, and by which the count grows. Most operations read
 /// less.
 const STEP: usize = 64 << 10;
 
 /// The bytes of documents of the operations that are being executed.
-pub(super) struct ReadBytes(Arc<Shares>);
+pub(super) struct ReadBytes {
+    all: Arc<Shares>,
+    /// Maximum of one operation.
+    of_one: usize,
+}
 
 impl ReadBytes {
-    /// None yet; the limit is that of the configuration.
+    /// None yet; the limit is that of the configuration. One operation may have three quarters of it.
     pub(super) fn of(config: &Config) -> Self {
-        Self(Shares::of(config.max_read_bytes, config.client_share_percent))
+        let all = Shares::of(config.max_read_bytes, config.client_share_percent);
+        Self { all, of_one: (config.max_read_bytes / 4 * 3).max(STEP) }
     }
 
-    /// Counts the reads of an operation of a client as long as the count lives. If the limit is reached, a query's reads are
-    /// refused. Those of a mutation aren't: they are small, and it would have to be finished later.
+    /// Counts the reads of an operation of a client as long as the count lives. At the limit they are refused. Those of a
+    /// mutation are those of its result: what it reads itself isn't counted.
     pub(super) fn count(&self, client: Client, is_mutation: bool) -> Count {
-        let (mut permit, mut bytes) = (self.0.empty(Some(client)), 0_usize);
+        let (mut permit, of_one) = (self.all.empty(Some(client)), self.of_one);
+        let mut bytes = 0_usize;
         Box::new(move |more| {
             let all = bytes.saturating_add(more);
+            if all > of_one {
+                let what = if is_mutation { "was executed, but its result reads" } else { "reads" };
+                let reason = format!("{what} more than {of_one} bytes of documents");
+                return Err(Error::TooComplex { limit: "max_read_bytes", reason });
+            }
             if all > permit.units().max(STEP) {
-                let counted = all.next_multiple_of(STEP);
-                if is_mutation {
-                    let _counted_all_the_same = permit.resize(counted);
-                } else {
-                    permit.grow(counted - permit.units())?;
-                }
+                permit.grow(all.next_multiple_of(STEP).min(of_one) - permit.units())?;
             }
             bytes = all;
             Ok(())
@@ -43,7 +50,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::{edge::shares::Clients, error::Error};
+    use crate::edge::shares::Clients;
 
     #[test]
     fn documents_are_counted_until_the_operation_has_its_response() {
@@ -58,12 +65,23 @@ mod tests {
         let mut second = read.count(one, false);
         assert!(second(STEP).is_ok(), "a small read isn't counted");
         assert!(matches!(second(1), Err(Error::RateLimited(_))));
-        let mut mutation = read.count(one, true);
-        assert!(mutation(100_000).is_ok());
         let mut third = read.count(other, false);
         assert!(matches!(third(500_000), Err(Error::Overloaded)));
         assert!(third(200_000).is_ok(), "what was refused isn't counted");
-        drop((first, mutation));
+        drop(first);
         assert!(second(1).is_ok());
+    }
+
+    #[test]
+    fn one_operation_leaves_room_for_others() {
+        let read = ReadBytes::of(&Config { max_read_bytes: 1 << 20, ..Config::default() });
+        let client = |last| Clients::default().at(Ipv4Addr::new(127, 0, 0, last).into());
+        let mut large = read.count(client(1), false);
+        assert!(large(700_000).is_ok());
+        let refused = large(100_000);
+        assert!(matches!(refused, Err(Error::TooComplex { limit: "max_read_bytes", .. })));
+        assert!(large(86_432).is_ok(), "three quarters");
+        let mut other = read.count(client(2), false);
+        assert!(other(256 << 10).is_ok(), "a quarter");
     }
 }

@@ -124,7 +124,9 @@ macro_rules! mutations {
                     let cx = $crate::graphql::cx::cx(context);
                     $( let $file = $crate::graphql::upload::incoming(context, input.$file).await?; )?
                     // The futures of the merged objects around it contain that of each field.
-                    let outcome = Box::pin(operations::$field(cx, input $(, $file)?)).await;
+                    let operation = Box::pin(operations::$field(cx, input $(, $file)?));
+                    // If one of its reads were refused for their bytes, the operation would have to be finished later.
+                    let outcome = $crate::mongo::read_bytes::uncounted(operation).await;
                     $( let outcome = $via(outcome); )?
                     $crate::graphql::refusals::answer(outcome)
                 }

@@ -19,9 +19,9 @@ pub async fn counted<F: Future>(count: Count, request: F) -> F::Output {
     COUNT.scope(RefCell::new(count), request).await
 }
 
-/// Runs a read that several requests share. It isn't counted.
-pub(super) async fn uncounted<F: Future>(read: F) -> F::Output {
-    COUNT.scope(RefCell::new(Box::new(|_bytes| Ok(()))), read).await
+/// Runs reads that aren't counted: those that several requests share, and those of a mutation until it has its result.
+pub fn uncounted<F: Future>(reads: F) -> impl Future<Output = F::Output> {
+    COUNT.scope(RefCell::new(Box::new(|_bytes| Ok(()))), reads)
 }
 
 /// Counts documents that were read; does nothing outside a request.

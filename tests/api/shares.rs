@@ -100,6 +100,40 @@ async fn code_of_list(client: &Client) -> Option<String> {
     answer["errors"][0]["extensions"]["code"].as_str().map(str::to_owned)
 }
 
+/// Four products whose documents have 200,000 bytes each.
+async fn large_products(gateway: &Gateway) -> [String; 4] {
+    let skus = [0, 1, 2, 3].map(|number| format!("large-{number}"));
+    for sku in &skus {
+        gateway.product(sku, 100, "EUR").await;
+        let large = doc! { "$set": { "description": "x".repeat(200_000) } };
+        let updated = gateway.raw("products").update_one(doc! { "_id": sku }, large).await;
+        assert_eq!(updated.expect("updated").modified_count, 1);
+    }
+    skus
+}
+
+/// A cart with one of each.
+async fn cart_with(shopper: &Client, skus: &[String]) -> String {
+    let cart = shopper.open_cart("AT_CHECKOUT").await;
+    for sku in skus {
+        let added = shopper.add(&cart, sku, 1).await;
+        assert_eq!(added["__typename"], "Cart", "{added:#}");
+    }
+    cart
+}
+
+/// Orders two of a product, and asks for all products of the cart.
+async fn orders_two(shopper: &Client, cart: &str, sku: &str) -> serde_json::Value {
+    let set = "mutation($input: SetCartLineQuantityInput!) { setCartLineQuantity(input: $input) {
+        ... on Cart { lines { quantity product { description } } }
+    } }";
+    let input = json!({ "cartId": cart, "sku": sku, "quantity": 2 });
+    let answer = shopper.run(set, json!({ "input": input })).await;
+    let lines = &answer["data"]["setCartLineQuantity"]["lines"];
+    assert_eq!(lines[0]["quantity"], 2, "{answer:#}");
+    answer
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn documents_that_one_client_reads_leave_room_for_others() {
     let gateway = Gateway::behind_proxy(|config| {
@@ -107,17 +141,12 @@ async fn documents_that_one_client_reads_leave_room_for_others() {
         config.request_millis = 600_000;
     })
     .await;
-    for number in 0..4 {
-        let sku = format!("large-{number}");
-        gateway.product(&sku, 100, "EUR").await;
-        let large = doc! { "$set": { "description": "x".repeat(200_000) } };
-        let updated = gateway.raw("products").update_one(doc! { "_id": &sku }, large).await;
-        assert_eq!(updated.expect("updated").modified_count, 1);
-    }
+    let skus = large_products(&gateway).await;
+    let [ann, bob, carl] = ["ann", "bob", "carl"].map(|name| gateway.user(name, &["merchant"]));
+    let cart = cart_with(&ann, &skus[..1]).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "find");
     proxy.cut_all_from(0, Cut::Hold);
-    let [ann, bob, carl] = ["ann", "bob", "carl"].map(|name| gateway.shopper(name));
     // Each has read the products, and waits for their stock: 800,000 bytes are more than a quarter.
     let waits = |client: &Client| {
         let client = client.clone();
@@ -130,10 +159,16 @@ async fn documents_that_one_client_reads_leave_room_for_others() {
     let first = waits(&ann);
     proxy.reached().await;
     assert_eq!(code_of_list(&ann).await.as_deref(), Some("RATE_LIMITED"));
-    let small =
-        "mutation { setProductPrice(input: { sku: \"large-0\", retail: 1 }) { __typename } }";
-    let changed = gateway.merchant().run(small, json!({})).await;
-    assert!(changed.get("errors").is_none(), "{changed:#}");
+    // A mutation is executed; what its result would read beyond the share is refused, without saying that nothing was written.
+    let ordered = orders_two(&ann, &cart, &skus[0]).await;
+    let error = &ordered["errors"][0];
+    assert_eq!(error["path"], json!(["setCartLineQuantity", "lines", 0, "product"]), "{ordered:#}");
+    assert_eq!(error["extensions"]["code"], "UNAVAILABLE", "{ordered:#}");
+    // What it reads itself isn't refused: it reads the product first.
+    let slug =
+        "mutation { setProductSlug(input: { sku: \"large-0\", slug: \"other\" }) { __typename } }";
+    let changed = ann.run(slug, json!({})).await;
+    assert_eq!(changed["data"]["setProductSlug"]["__typename"], "Book", "{changed:#}");
     assert_eq!(code_of_list(&bob).await, None);
     let mut second = waits(&bob);
     until("all room is taken", async || {
@@ -152,6 +187,35 @@ async fn documents_that_one_client_reads_leave_room_for_others() {
     }
     for client in [&ann, &bob, &carl] {
         assert_eq!(code_of_list(client).await, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_operation_may_read_three_quarters_of_what_all_may_read() {
+    let gateway = Gateway::with(|config| config.max_read_bytes = 1_000_000).await;
+    let skus = large_products(&gateway).await;
+    let ann = gateway.shopper("ann");
+    let cart = cart_with(&ann, &skus).await;
+    let list = "query($first: Int) {
+        products(by: { where: {} }, first: $first) { nodes { description } }
+    }";
+    let few = ann.run(list, json!({ "first": 2 })).await;
+    assert!(few.get("errors").is_none(), "{few:#}");
+    // They don't fit when it is alone, so it isn't told to come again.
+    let many = ann.run(list, json!({ "first": 4 })).await;
+    let ordered = orders_two(&ann, &cart, &skus[0]).await;
+    for (answer, message) in [
+        (many, "the operation reads more than 750000 bytes of documents"),
+        (
+            ordered,
+            "the operation was executed, but its result reads more than 750000 bytes of documents",
+        ),
+    ] {
+        let errors = answer["errors"].as_array().expect("errors");
+        assert_eq!(errors.len(), 1, "{errors:#?}");
+        assert_eq!(errors[0]["message"], message);
+        let extensions = json!({ "code": "QUERY_TOO_COMPLEX", "limit": "max_read_bytes" });
+        assert_eq!(errors[0]["extensions"], extensions);
     }
 }
 

@@ -15,10 +15,13 @@ use super::{
     resolvers::CartsMutation,
     types::{AddCartLineResult, SetCartLineQuantityResult},
 };
-use crate::graphql::{
-    declared::Checked,
-    prelude::*,
-    refusals::{MutationResult, answer},
+use crate::{
+    graphql::{
+        declared::Checked,
+        prelude::*,
+        refusals::{MutationResult, answer},
+    },
+    mongo::read_bytes,
 };
 
 /// The mutations, unless their results read other documents than the cart: those could have been changed by later
@@ -55,7 +58,8 @@ fn resolve<'b>(fields: &'b [Context<'_>]) -> BoxFuture<'b, Vec<ServerResult<Opti
             rest = others;
             let verdicts = match changes.len() {
                 0 | 1 => None,
-                _ => change_lines(cx(first), &changes).await,
+                // As with the other mutations; see `mutations!`.
+                _ => read_bytes::uncounted(change_lines(cx(first), &changes)).await,
             };
             match verdicts {
                 Some(verdicts) => {

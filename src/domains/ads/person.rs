@@ -20,6 +20,6 @@ pub(super) const PERSONAL: &[Personal] = &[
     Personal::nothing("adClicks", "clicks, without the visitors"),
     Personal::nothing(
         "adProfiles",
-        "impressions under a hash of the id that a site gave to a visitor; they go with their frequency caps",
+        "impressions under a hash of the id that a site gave to a visitor; one that no frequency cap needs goes when the next one is noted, or with the profile",
     ),
 ];

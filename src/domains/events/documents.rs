@@ -44,7 +44,7 @@ document! {
     pub struct CallDocument {
         /// The op.
         pub id as "_id": String,
-        /// Digest of its input.
+        /// How the ids of its events are made, and the digest of its input.
         pub input: String,
         /// Time of the first call, which is that of its events without a time.
         pub at: DateTime,

@@ -22,6 +22,10 @@
 //! one. So a repeat has the same `_id`s in the same months, and an event whose `_id` is taken is skipped. An imported line
 //! has an `_id` of its file, its offset and its content.
 //!
+//! The `_id`s of a call with a key follow from the digest too, and those of events without a time from the time of the call.
+//! So other events under a key that was forgotten have other `_id`s. Older versions left both out. Their documents in
+//! `eventCalls` hold the digest alone, and a repeat of such a call has the `_id`s of the older version.
+//!
 //! There is no flow: each event is one insert, and no document depends on another one.
 //!
 //! # Invariants

@@ -24,8 +24,8 @@ queries! {
         operations::events(cx(context), by, [from, to], paging(context)?).await?,
 
     /// Number of requests by day and page, from one day to another, both included, in UTC. Days without requests aren't
-    /// listed. It counts the logged events when it is called, and reads one key of an index for each event of these days. So
-    /// it is refused if there are too many, by default more than 5,000,000; `report` reads counts that were made before.
+    /// listed. It counts the logged events when it is called, and reads a key of an index for each event of these days, twice.
+    /// So it is refused if there are too many, by default more than 5,000,000; `report` reads counts that were made before.
     ///
     /// Who: analyst or operator.
     #[graphql(guard = "Who::Either(Role::Analyst, Role::Operator)")]

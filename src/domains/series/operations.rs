@@ -26,8 +26,9 @@ const AHEAD: i64 = 60_000;
 const PREPARED: i64 = 7 * DAY;
 /// Maximum number of points of a series.
 const POINTS: i64 = 3_600;
-/// Longest series, in milliseconds: it reads one document for each of its minutes.
-const SPAN: i64 = 31 * DAY;
+/// Longest series in days, from the start of its first to the end of its last point: it reads one document for each of its
+/// minutes. Every month fits, by hour and by day, whatever its time zone.
+const DAYS: i64 = 32;
 /// Times that can be written as text.
 const TIMES: RangeInclusive<i64> = 0..=253_402_300_799_999;
 
@@ -155,8 +156,9 @@ pub async fn view_series(
         let reason = format!("asks for more than {POINTS} points of this resolution");
         return Err(Error::bad_input(given, reason));
     }
-    if end - first > SPAN + DAY {
-        return Err(Error::bad_input(given, "asks for more than 31 days"));
+    if end - first > DAYS * DAY {
+        let reason = format!("asks for points of more than {DAYS} days");
+        return Err(Error::bad_input(given, reason));
     }
     let mut points: ByStart =
         (0..(end - first) / step).map(|number| (first + number * step, 0)).collect();

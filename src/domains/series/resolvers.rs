@@ -8,7 +8,8 @@ queries! {
     pub struct SeriesQuery;
 
     /// Views of a page as a time series in UTC: the points that overlap the time from `from` to `to`, without gaps. A
-    /// series has at most 3,600 points and 31 days. It reads a document for each minute with views.
+    /// series has at most 3,600 points, and takes at most 32 days from the start of its first to the end of its last point. It
+    /// reads a document for each minute with views.
     view_series(
         context,
         #[graphql(desc = "Page, up to 8,192 bytes.")] page: String,

@@ -5,6 +5,7 @@ mod cuts;
 mod import;
 mod lists;
 mod months;
+mod repeats;
 
 use futures_util::future::join_all;
 use mongodb::bson::doc;

@@ -257,6 +257,32 @@ async fn what_cant_be_counted_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_series_takes_every_month_and_32_days_at_most() {
+    for engine in ENGINES {
+        let gateway = Gateway::with(on(engine)).await;
+        // October in Berlin has an hour more, and is on 32 days in UTC.
+        let [from, to] = ["2024-09-30T22:00:00Z", "2024-10-31T23:00:00Z"];
+        record(&gateway.service(), &[view("/a", from), view("/a", "2024-10-31T22:59:59Z")]).await;
+        for (by, points) in [("HOUR", 745), ("DAY", 32)] {
+            let (total, shown, _) = series(&gateway, "/a", from, to, by).await;
+            assert_eq!((total, shown), (2, points), "{engine:?} {by}");
+        }
+        let from = "2024-10-01T00:00:00Z";
+        for (by, points) in [("HOUR", 768), ("DAY", 32)] {
+            let whole = series(&gateway, "/a", from, "2024-11-02T00:00:00Z", by).await;
+            assert_eq!((whole.0, whole.1), (1, points), "{engine:?} {by}");
+            let variables =
+                json!({ "page": "/a", "from": from, "to": "2024-11-02T00:00:01Z", "by": by });
+            let response = gateway.user("an-analyst", &["analyst"]).run(SERIES, variables).await;
+            let error = &response["errors"][0];
+            assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{response:#}");
+            let message = error["message"].as_str().expect("a message");
+            assert!(message.contains("32 days"), "{message}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_view_without_a_time_is_of_now() {
     for engine in ENGINES {
         let gateway = Gateway::with(|config| config.series_engine = engine).await;

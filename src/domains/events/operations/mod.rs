@@ -1,5 +1,6 @@
 //! The rules of events.
 
+mod calls;
 mod lists;
 pub(super) mod months;
 
@@ -10,11 +11,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use mongodb::bson::{DateTime, RawDocumentBuf};
+use mongodb::bson::RawDocumentBuf;
 
+use self::calls::{Batch, Call, first_call};
 use super::{
     calendar::{DAY, Month},
-    documents::{CallDocument, Event},
+    documents::Event,
     store,
     types::{
         EventDurability, EventFailure, EventInput, EventsLogged, LogEventsInput, LogEventsResult,
@@ -27,11 +29,11 @@ use crate::{
     graphql::{
         cx::Cx,
         declared::Input,
-        refusals::{Conflict, InvalidInput, Stop},
+        refusals::{InvalidInput, Stop},
         shares::{Clients, Shares},
     },
     join::try_join_all,
-    mongo::{Group, Outcome, Version},
+    mongo::Group,
 };
 
 /// Maximum number of events of one call.
@@ -40,8 +42,6 @@ pub(super) const AT_ONCE: usize = 1_000;
 const BYTES: usize = 8 << 20;
 /// How far a caller's clock may be ahead, in milliseconds.
 const AHEAD: i64 = 60_000;
-/// Characters of a random id that precede the number of the event.
-const RANDOM: usize = 14;
 
 /// The oldest time that an event may have, in milliseconds since 1970; `None` if events are kept for good.
 pub fn oldest(app: &App, now: i64) -> Option<i64> {
@@ -96,43 +96,30 @@ pub async fn log_events(
     let durability =
         input.durability.unwrap_or_else(|| EventDurability::of(cx.placement().concern(Group::Log)));
     let concern = durability.concern();
-    let now = cx.clock();
-    let (call, at) = match &input.idempotency_key {
+    let op = match &input.idempotency_key {
         Some(_) if concern.is_none() => {
             let reason = "can't be used with UNACKNOWLEDGED, which tells nothing that a repeat could be about";
             return Err(InvalidInput::new("idempotencyKey", reason).into());
         }
-        Some(key) => {
-            let op = cx.op(&[subject, "logEvents"], Some(key), &*input);
-            let at = first_call(
-                &cx,
-                CallDocument { id: op.id.clone(), input: op.input, at: now, v: Version },
-            );
-            (op.id, at.await?)
-        }
-        // Ids of one time are adjacent in their index.
-        None => {
-            let mut random = cx.ids().random();
-            random.truncate(RANDOM);
-            (format!("{:08x}{random}", now.timestamp_millis() / 1_000), now)
-        }
+        key => key.as_ref().map(|key| cx.op(&[subject, "logEvents"], Some(key), &*input)),
     };
-    let (mut months, mut failures, mut bytes) = (ByMonth::new(), Vec::new(), 0);
-    let (times, at) = (Times::now(&cx), at.timestamp_millis());
-    for (position, event) in input.events.iter().enumerate() {
-        match event.valid(at, &times) {
-            Ok(event) => {
-                let stored = event.stored(&format!("{call}{position:03x}"), now);
-                bytes += stored.as_bytes().len();
-                months.entry(Month::of(event.at)).or_default().push((position, stored));
-            }
-            Err((field, reason)) => failures.push(EventFailure::new(position, Some(field), reason)),
-        }
-    }
-    if bytes > BYTES {
+    let (now, times) = (cx.clock(), Times::now(&cx));
+    let call = match &op {
+        Some(op) => Call::keyed(&cx, op, now),
+        None => Call::unkeyed(&cx, now),
+    };
+    let mut batch = call.batch(&input.events, now, &times);
+    // The key isn't recorded yet, so the corrected call can have it.
+    if batch.bytes > BYTES {
         let reason = format!("are larger than {} MiB together", BYTES >> 20);
         return Err(InvalidInput::new("events", reason).into());
     }
+    if let Some(op) = &op
+        && let Some(first) = first_call(&cx, op, now).await?
+    {
+        batch = first.batch(&input.events, now, &times);
+    }
+    let Batch { months, mut failures, bytes } = batch;
     let valid = input.events.len() - failures.len();
     let Some(concern) = concern else {
         if valid > 0 {
@@ -148,20 +135,6 @@ pub async fn log_events(
     }));
     failures.sort_by_key(|failure| failure.index);
     Ok(EventsLogged::new(valid, durability, failures))
-}
-
-/// Remembers a call with an idempotency key. Returns the time of the first call with this key.
-async fn first_call(app: &App, call: CallDocument) -> Result<DateTime, Stop<LogEventsResult>> {
-    let (id, input, at) = (call.id.clone(), call.input.clone(), call.at);
-    match store::calls(app).insert(call).await {
-        Outcome::Applied(()) => Ok(at),
-        Outcome::Unknown(error) => Err(error.into()),
-        Outcome::Refused => {
-            let first = store::calls(app).get_settled(&id).await?;
-            let first = first.ok_or_else(|| Error::unavailable("the call isn't settled yet"))?;
-            if first.input == input { Ok(first.at) } else { Err(Conflict::other_input().into()) }
-        }
-    }
 }
 
 /// Size of the events that this gateway logs and for which nobody waits, in bytes.

@@ -47,7 +47,7 @@ pub(super) struct Documents {
     mode: DocumentsMode,
     path: Option<PathBuf>,
     trusted: RwLock<Arc<Trusted>>,
-    /// Documents that clients sent, by hash. Empty if only trusted documents are executed.
+    /// Documents that clients sent, by hash. Each was admitted when it was sent; it may be trusted no longer.
     sent: Cache<String, Arc<str>, ByLength>,
     logged: RwLock<HashSet<[u8; 32]>>,
 }
@@ -109,9 +109,11 @@ impl Documents {
             return self.admit(text);
         };
         let Some(text) = text else {
-            let trusted = self.trusted();
-            let found = trusted.by_id.get(&hash).cloned().or_else(|| self.sent.get(&hash));
-            return found.map(|text| (*text).to_owned()).ok_or(Error::PersistedQueryNotFound);
+            if let Some(text) = self.trusted().by_id.get(&hash) {
+                return Ok((**text).to_owned());
+            }
+            let sent = self.sent.get(&hash).ok_or(Error::PersistedQueryNotFound)?;
+            return self.admit((*sent).to_owned());
         };
         if hex::encode(Sha256::digest(&text)) != hash {
             let reason = "isn't the SHA-256 of the text that came with it";
@@ -124,7 +126,7 @@ impl Documents {
         Ok(text)
     }
 
-    /// Checks a document that was sent in full.
+    /// Checks a document that was sent in full, now or earlier.
     fn admit(&self, text: String) -> Result<String, Error> {
         if self.mode == DocumentsMode::Off || self.trusted().texts.contains(text.trim()) {
             return Ok(text);

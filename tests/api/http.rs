@@ -415,6 +415,29 @@ async fn only_trusted_documents_are_executed_where_that_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_is_trusted_no_longer_is_not_executed_by_its_hash() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("type.graphql");
+    let text = "{ __typename }";
+    fs::write(&file, text).expect("written");
+    let (_gateway, door) = trusting(folder.path(), DocumentsMode::Only).await;
+    let by_hash = json!({ "extensions": persisted(&sha256(text)) });
+    let mut with_text = by_hash.clone();
+    with_text["query"] = json!(text);
+    // It is remembered with its hash, and trusted by both.
+    for request in [&with_text, &by_hash] {
+        assert_eq!(door.post(None, request.clone()).await.body["data"]["__typename"], "Query");
+    }
+    fs::remove_file(&file).expect("removed");
+    until("the text isn't trusted any more", async || {
+        door.post(None, with_text.clone()).await.code() == "UNTRUSTED_DOCUMENT"
+    })
+    .await;
+    let answer = door.post(None, by_hash).await;
+    assert_eq!((answer.code(), answer.body.get("data")), ("UNTRUSTED_DOCUMENT", None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn manifests_of_apollo_and_relay_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let operation = json!({ "id": "one", "body": STOCK, "name": "Stock", "type": "query" });

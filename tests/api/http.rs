@@ -291,6 +291,30 @@ async fn an_answer_says_how_long_it_may_be_kept() {
     assert_eq!(got.head("vary"), "Accept, Authorization, Cookie");
 }
 
+/// Clients that know HTTP/2 offer it with a `GET` without encryption.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_offers_another_protocol_is_answered_in_this_one() {
+    let gateway = Gateway::start().await;
+    let door = Door::of(&gateway);
+    let ask = async |protocols: &str| {
+        let headers = [
+            ("connection", "Upgrade, HTTP2-Settings"),
+            ("upgrade", protocols),
+            ("http2-settings", "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA"),
+        ];
+        door.get(&[("query", "{ __typename }")], &headers).await
+    };
+    for offered in ["h2c", "websockets", "h2c, TLS/1.3"] {
+        let answer = ask(offered).await;
+        assert_eq!(answer.status, StatusCode::OK, "{offered}");
+        assert_eq!(answer.body["data"]["__typename"], "Query", "{offered}");
+    }
+    // No socket comes of it without a key.
+    for asked in ["websocket", "WebSocket", "h2c, websocket"] {
+        assert_eq!(ask(asked).await.status, StatusCode::BAD_REQUEST, "{asked}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_are_off_and_bounded_where_they_are_on() {
     let gateway = Gateway::start().await;

@@ -328,7 +328,7 @@ async fn post_graphql(State(edge): State<Edge>, request: Request) -> Response {
     graphql::post(Arc::new(edge), request).await
 }
 
-/// `GET /graphql`: an operation, a WebSocket, or a browser, which is redirected to the explorer.
+/// `GET /graphql`: an operation, a WebSocket, or a browser, which is redirected to the explorer if there is one.
 async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
     let (mut head, _) = request.into_parts();
     if asks_for_socket(&head.headers) {
@@ -336,7 +336,8 @@ async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
     }
     let accepts = head.headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
     let has_query = head.uri.query().is_some_and(|query| !query.is_empty());
-    if !has_query && accepts.is_some_and(|accepts| accepts.contains("text/html")) {
+    let is_browser = !has_query && accepts.is_some_and(|accepts| accepts.contains("text/html"));
+    if is_browser && edge.app.config().explorer {
         return Redirect::to("/").into_response();
     }
     graphql::get(Arc::new(edge), head).await

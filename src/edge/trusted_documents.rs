@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs, io,
+    fs, io, mem,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
     time::{Duration, SystemTime},
@@ -160,10 +160,24 @@ impl Documents {
     /// Reloads the trusted documents whenever their files change. If that fails, the last good ones are kept.
     pub(super) async fn keep_current(&self) {
         let Some(path) = &self.path else { return };
-        let mut failed = None;
+        let (mut failed, mut is_unreadable) = (None, false);
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
-            let Ok(files) = file_states(path) else { continue };
+            let files = match file_states(path) {
+                Ok(files) => files,
+                Err(error) => {
+                    if !mem::replace(&mut is_unreadable, true) {
+                        tracing::warn!(
+                            event = "trusted_documents_unreadable",
+                            path = %path.display(),
+                            fault = unread(&error),
+                            "the files of the trusted documents can't be found; the previous documents are kept"
+                        );
+                    }
+                    continue;
+                }
+            };
+            is_unreadable = false;
             if files == self.trusted().files || failed.as_ref() == Some(&files) {
                 continue;
             }

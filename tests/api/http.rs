@@ -12,7 +12,10 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::support::{Gateway, http_builder, until};
+use crate::{
+    cli::{Running, on},
+    support::{Gateway, fresh_name, http_builder, until},
+};
 
 const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 const NEW_TYPE: &str = "application/graphql-response+json";
@@ -459,6 +462,33 @@ async fn a_document_that_is_trusted_no_longer_is_not_executed_by_its_hash() {
     .await;
     let answer = door.post(None, by_hash).await;
     assert_eq!((answer.code(), answer.body.get("data")), ("UNTRUSTED_DOCUMENT", None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_that_cannot_be_found_are_told_once_each_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (here, away) = (folder.path().join("here"), folder.path().join("away"));
+    fs::create_dir(&here).expect("a folder");
+    fs::write(here.join("first.graphql"), "{ __typename }").expect("written");
+    let mut command = on(&fresh_name(), &["serve"]);
+    command.env("DOCGATE_DOCUMENTS", &here).env("DOCGATE_LOG_FORMAT", "json");
+    let running = Running::start(command);
+    running.says("serving on http://");
+    for time in ["the first time", "the second time"] {
+        fs::rename(&here, &away).expect("moved");
+        let line = running.says("trusted_documents_");
+        let told: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(told["event"], "trusted_documents_unreadable", "{time}");
+        assert_eq!(told["level"], "WARN", "{time}");
+        // It looks for them a few times more.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        fs::write(away.join(format!("{time}.graphql")), "{ __typename }").expect("written");
+        fs::rename(&away, &here).expect("moved");
+        let line = running.says("trusted_documents_");
+        assert!(line.contains("trusted_documents_reloaded"), "{time}: {line}");
+    }
+    running.signal("TERM");
+    assert_eq!(running.ends(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

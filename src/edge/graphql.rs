@@ -100,11 +100,11 @@ impl Exchange {
                 let accepted = Accepted { stream: None, ..accepted };
                 let mut answers = Vec::with_capacity(all.len());
                 let client = self.edge.client(&caller, &self.head);
-                for (nth, parameters) in all.into_iter().enumerate() {
-                    // The rate of the first operation was charged with the request.
-                    if nth > 0 {
-                        self.edge.limits.admit(client).map_err(with_status)?;
-                    }
+                // The rate of the first operation was charged with the request. The others are charged before it is
+                // executed: a batch that is refused has changed nothing.
+                let others = all.len().saturating_sub(1);
+                self.edge.limits.admit_more(client, others).map_err(with_status)?;
+                for parameters in all {
                     let answer = match self.answer(parameters, None, &caller, accepted).await {
                         Ok(Answer::Whole(whole)) => whole,
                         Ok(Answer::Stream(_)) => self.error(not_acceptable()),

@@ -105,7 +105,23 @@ impl Limits {
     pub(super) fn admit(&self, client: Client) -> Result<(), Error> {
         let Some(rates) = &self.rates else { return Ok(()) };
         let admitted = rates.check_key(&client);
-        admitted.map_err(|_| Error::rate_limited("too many requests; try again in a second"))
+        admitted.map_err(|_| too_many())
+    }
+
+    /// Charges further operations of a request to the client's rate: all of them or none.
+    ///
+    /// # Errors
+    /// `RateLimited` if the rate is exceeded; `BadInput` if there are more of them than the rate ever has room for.
+    pub(super) fn admit_more(&self, client: Client, count: usize) -> Result<(), Error> {
+        let count = NonZeroU32::new(u32::try_from(count).unwrap_or(u32::MAX));
+        let (Some(rates), Some(count)) = (&self.rates, count) else { return Ok(()) };
+        let admitted = rates.check_key_n(&client, count).map_err(|never| {
+            let most = never.0;
+            let reason =
+                format!("has more than {most} operations, which a client can't send at once");
+            Error::bad_input("body", reason)
+        })?;
+        admitted.map_err(|_| too_many())
     }
 
     /// Acquires a permit for a concurrent request.
@@ -166,6 +182,10 @@ impl Limits {
             rates.shrink_to_fit();
         }
     }
+}
+
+fn too_many() -> Error {
+    Error::rate_limited("too many requests; try again in a second")
 }
 
 /// An address as proxies write it, with or without a port.

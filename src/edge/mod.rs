@@ -67,7 +67,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Router,
     extract::{Request, State},
-    http::{HeaderValue, Method, header},
+    http::{HeaderMap, HeaderValue, Method, header},
     middleware::from_fn,
     response::{IntoResponse, Redirect, Response},
     routing::{get, post},
@@ -328,16 +328,24 @@ async fn post_graphql(State(edge): State<Edge>, request: Request) -> Response {
     graphql::post(Arc::new(edge), request).await
 }
 
-/// `GET /graphql`: an operation, a WebSocket, or a browser, which is redirected to the explorer.
+/// `GET /graphql`: an operation, a WebSocket, or a browser, which is redirected to the explorer if there is one.
 async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
     let (mut head, _) = request.into_parts();
-    if head.headers.contains_key(header::UPGRADE) {
+    if asks_for_socket(&head.headers) {
         return live::socket::upgrade(edge, &mut head).await;
     }
     let accepts = head.headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
     let has_query = head.uri.query().is_some_and(|query| !query.is_empty());
-    if !has_query && accepts.is_some_and(|accepts| accepts.contains("text/html")) {
+    let is_browser = !has_query && accepts.is_some_and(|accepts| accepts.contains("text/html"));
+    if is_browser && edge.app.config().explorer {
         return Redirect::to("/").into_response();
     }
     graphql::get(Arc::new(edge), head).await
+}
+
+/// Whether the request asks to become a WebSocket. By the same header some clients offer HTTP/2.
+fn asks_for_socket(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::UPGRADE).iter();
+    let mut protocols = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    protocols.any(|protocol| protocol.trim_ascii().eq_ignore_ascii_case(b"websocket"))
 }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs, io,
+    fs, io, mem,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
     time::{Duration, SystemTime},
@@ -47,7 +47,7 @@ pub(super) struct Documents {
     mode: DocumentsMode,
     path: Option<PathBuf>,
     trusted: RwLock<Arc<Trusted>>,
-    /// Documents that clients sent, by hash. Empty if only trusted documents are executed.
+    /// Documents that clients sent, by hash. Each was admitted when it was sent; it may be trusted no longer.
     sent: Cache<String, Arc<str>, ByLength>,
     logged: RwLock<HashSet<[u8; 32]>>,
 }
@@ -109,9 +109,11 @@ impl Documents {
             return self.admit(text);
         };
         let Some(text) = text else {
-            let trusted = self.trusted();
-            let found = trusted.by_id.get(&hash).cloned().or_else(|| self.sent.get(&hash));
-            return found.map(|text| (*text).to_owned()).ok_or(Error::PersistedQueryNotFound);
+            if let Some(text) = self.trusted().by_id.get(&hash) {
+                return Ok((**text).to_owned());
+            }
+            let sent = self.sent.get(&hash).ok_or(Error::PersistedQueryNotFound)?;
+            return self.admit((*sent).to_owned());
         };
         if hex::encode(Sha256::digest(&text)) != hash {
             let reason = "isn't the SHA-256 of the text that came with it";
@@ -124,7 +126,7 @@ impl Documents {
         Ok(text)
     }
 
-    /// Checks a document that was sent in full.
+    /// Checks a document that was sent in full, now or earlier.
     fn admit(&self, text: String) -> Result<String, Error> {
         if self.mode == DocumentsMode::Off || self.trusted().texts.contains(text.trim()) {
             return Ok(text);
@@ -158,10 +160,24 @@ impl Documents {
     /// Reloads the trusted documents whenever their files change. If that fails, the last good ones are kept.
     pub(super) async fn keep_current(&self) {
         let Some(path) = &self.path else { return };
-        let mut failed = None;
+        let (mut failed, mut is_unreadable) = (None, false);
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
-            let Ok(files) = file_states(path) else { continue };
+            let files = match file_states(path) {
+                Ok(files) => files,
+                Err(error) => {
+                    if !mem::replace(&mut is_unreadable, true) {
+                        tracing::warn!(
+                            event = "trusted_documents_unreadable",
+                            path = %path.display(),
+                            fault = unread(&error),
+                            "the files of the trusted documents can't be found; the previous documents are kept"
+                        );
+                    }
+                    continue;
+                }
+            };
+            is_unreadable = false;
             if files == self.trusted().files || failed.as_ref() == Some(&files) {
                 continue;
             }

@@ -54,6 +54,8 @@ pub(super) trait Source: Send + Sync + Sized + 'static {
     const MAX_BATCH: usize = 512;
     /// Maximum number of queued items; more are refused as `Unavailable`.
     const MAX_QUEUE: usize = 65_536;
+    /// Time after which a lane gives up a batch. Its callers have all given up by then.
+    const TIME_LIMIT: Duration = REPLY_TIMEOUT.saturating_mul(2);
 
     /// Answers all items, with as few commands as possible. The caller of an item without an answer receives
     /// `Internal`.
@@ -244,8 +246,11 @@ impl<S: Source> Batcher<S> {
         let mut is_first = true;
         while let Some((batch, count)) = self.next(is_first) {
             is_first = false;
-            // A panic must not end the lane. The callers of that batch receive `Internal`.
-            let _panicked = AssertUnwindSafe(self.answer(batch)).catch_unwind().await;
+            // A panic must not end the lane. The callers of that batch receive `Internal`. Nor must a command hold it for
+            // ever, such as one whose connection a firewall has silently dropped: two of them would hold both lanes. To
+            // drop it gives its connection up.
+            let answered = timeout(S::TIME_LIMIT, self.answer(batch));
+            let _ended = AssertUnwindSafe(answered).catch_unwind().await;
             let mut queue = self.queue();
             queue.commands_in_flight -= 1;
             queue.items_in_flight -= count;

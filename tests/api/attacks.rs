@@ -323,6 +323,37 @@ async fn rates_hold_for_whoever_has_no_sound_token_for_batches_and_for_reservati
     assert_fourth_is_refused("198.51.106", 200, odd).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_is_too_much_for_the_rate_changes_nothing() {
+    let gateway = Gateway::with(|config| {
+        config.requests_per_second = 1;
+        config.requests_burst = 3;
+        config.max_batch = 10;
+    })
+    .await;
+    let (http, url) = (http(), gateway.anonymous().url);
+    let open =
+        "mutation { openCart(input: {currency: \"EUR\", policy: AT_CHECKOUT}) { __typename } }";
+    let open = json!({ "query": open });
+    let send = async |count: usize| {
+        let sent = http.post(&url).json(&vec![&open; count]).send().await;
+        sent.expect("an answer").status().as_u16()
+    };
+    let opened = async || gateway.raw("carts").count_documents(doc! {}).await.expect("a number");
+    assert_eq!((send(6).await, opened().await), (400, 0), "more than the rate ever has room for");
+    for _ in 0..200 {
+        let before = opened().await;
+        let (status, after) = (send(4).await, opened().await);
+        if status == 429 {
+            assert_eq!(after, before);
+            return;
+        }
+        // On a busy machine the client may send so many again.
+        assert_eq!((status, after), (200, before + 4));
+    }
+    panic!("four operations always take longer than a second");
+}
+
 /// Fails unless of four requests of a client three are answered like this and the fourth is refused. On a busy machine
 /// they may take so long that the client may send another one: then it is the turn of another client of the network.
 async fn assert_fourth_is_refused(

@@ -37,6 +37,8 @@ async fn what_the_binary_has_is_served_and_what_it_lacks_is_explained() {
     let explorer = ask(&gateway, "/", &[]).await.text().await.expect("a page");
     assert!(explorer.contains("<title>docgate explorer</title>"));
     assert_eq!(explorer.contains("href=\"graphiql\""), cfg!(graphiql), "the link to GraphiQL");
+    let browser = ask(&gateway, "/graphql", &[("accept", "text/html,*/*;q=0.8")]).await;
+    assert_eq!((browser.status(), browser.url().path()), (StatusCode::OK, "/"));
     let response = ask(&gateway, "/graphiql", &[]).await;
     let status = response.status();
     let page = response.text().await.expect("a page");
@@ -158,5 +160,8 @@ async fn the_pages_can_be_switched_off() {
         let body: serde_json::Value = response.json().await.expect("an answer");
         assert_eq!(body["errors"][0]["extensions"]["code"], "NOT_FOUND", "{path}");
     }
+    // A browser isn't sent to a page that isn't there.
+    let browser = ask(&gateway, "/graphql", &[("accept", "text/html,*/*;q=0.8")]).await;
+    assert_eq!((browser.status(), browser.url().path()), (StatusCode::BAD_REQUEST, "/graphql"));
     gateway.anonymous().data("{ __typename }", serde_json::json!({})).await;
 }

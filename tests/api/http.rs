@@ -12,7 +12,10 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::support::{Gateway, http_builder, until};
+use crate::{
+    cli::{Running, on},
+    support::{Gateway, fresh_name, http_builder, until},
+};
 
 const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 const NEW_TYPE: &str = "application/graphql-response+json";
@@ -291,6 +294,30 @@ async fn an_answer_says_how_long_it_may_be_kept() {
     assert_eq!(got.head("vary"), "Accept, Authorization, Cookie");
 }
 
+/// Clients that know HTTP/2 offer it with a `GET` without encryption.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_offers_another_protocol_is_answered_in_this_one() {
+    let gateway = Gateway::start().await;
+    let door = Door::of(&gateway);
+    let ask = async |protocols: &str| {
+        let headers = [
+            ("connection", "Upgrade, HTTP2-Settings"),
+            ("upgrade", protocols),
+            ("http2-settings", "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA"),
+        ];
+        door.get(&[("query", "{ __typename }")], &headers).await
+    };
+    for offered in ["h2c", "websockets", "h2c, TLS/1.3"] {
+        let answer = ask(offered).await;
+        assert_eq!(answer.status, StatusCode::OK, "{offered}");
+        assert_eq!(answer.body["data"]["__typename"], "Query", "{offered}");
+    }
+    // No socket comes of it without a key.
+    for asked in ["websocket", "WebSocket", "h2c, websocket"] {
+        assert_eq!(ask(asked).await.status, StatusCode::BAD_REQUEST, "{asked}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_are_off_and_bounded_where_they_are_on() {
     let gateway = Gateway::start().await;
@@ -412,6 +439,56 @@ async fn only_trusted_documents_are_executed_where_that_is_asked_for() {
     fs::write(folder.path().join("type.graphql"), "{ again: __typename }").expect("written");
     until("the mended document is trusted", async || trusted("{ again: __typename }").await).await;
     assert_eq!(door.post(None, json!({ "query": other })).await.code(), "UNTRUSTED_DOCUMENT");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_is_trusted_no_longer_is_not_executed_by_its_hash() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("type.graphql");
+    let text = "{ __typename }";
+    fs::write(&file, text).expect("written");
+    let (_gateway, door) = trusting(folder.path(), DocumentsMode::Only).await;
+    let by_hash = json!({ "extensions": persisted(&sha256(text)) });
+    let mut with_text = by_hash.clone();
+    with_text["query"] = json!(text);
+    // It is remembered with its hash, and trusted by both.
+    for request in [&with_text, &by_hash] {
+        assert_eq!(door.post(None, request.clone()).await.body["data"]["__typename"], "Query");
+    }
+    fs::remove_file(&file).expect("removed");
+    until("the text isn't trusted any more", async || {
+        door.post(None, with_text.clone()).await.code() == "UNTRUSTED_DOCUMENT"
+    })
+    .await;
+    let answer = door.post(None, by_hash).await;
+    assert_eq!((answer.code(), answer.body.get("data")), ("UNTRUSTED_DOCUMENT", None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_that_cannot_be_found_are_told_once_each_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (here, away) = (folder.path().join("here"), folder.path().join("away"));
+    fs::create_dir(&here).expect("a folder");
+    fs::write(here.join("first.graphql"), "{ __typename }").expect("written");
+    let mut command = on(&fresh_name(), &["serve"]);
+    command.env("DOCGATE_DOCUMENTS", &here).env("DOCGATE_LOG_FORMAT", "json");
+    let running = Running::start(command);
+    running.says("serving on http://");
+    for time in ["the first time", "the second time"] {
+        fs::rename(&here, &away).expect("moved");
+        let line = running.says("trusted_documents_");
+        let told: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(told["event"], "trusted_documents_unreadable", "{time}");
+        assert_eq!(told["level"], "WARN", "{time}");
+        // It looks for them a few times more.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        fs::write(away.join(format!("{time}.graphql")), "{ __typename }").expect("written");
+        fs::rename(&away, &here).expect("moved");
+        let line = running.says("trusted_documents_");
+        assert!(line.contains("trusted_documents_reloaded"), "{time}: {line}");
+    }
+    running.signal("TERM");
+    assert_eq!(running.ends(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,9 +25,9 @@ input! {
     pub struct RecordHitsInput {
         /// Page views to count, 1 to 100.
         pub hits: Vec<HitInput> where number,
-        /// Idempotency key, 1 to 128 characters. Hits that are sent again with the same key count once; other hits with
-        /// this key are counted too. Keys are remembered for an hour, unless the operator sets another time, and of each
-        /// page and day only the last 500.
+        /// Idempotency key, 1 to 128 characters. The same list of hits with the same key counts once. Another list with
+        /// this key is counted as a whole, also those of its hits that were in the first one. Keys are remembered for
+        /// an hour, unless the operator sets another time, and of each page and day only the last 500.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 }

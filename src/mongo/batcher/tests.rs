@@ -1,6 +1,12 @@
 //! Which items share a command.
 
-use std::{future::poll_fn, pin::pin, task::Poll, thread};
+use std::{
+    future::{pending, poll_fn},
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering},
+    task::Poll,
+    thread,
+};
 
 use tokio::sync::Semaphore;
 
@@ -99,4 +105,50 @@ async fn an_item_for_which_nobody_waits_goes_by_itself_in_the_end() {
     let since = Instant::now();
     assert_eq!(late(&batcher).await.expect("no panic").expect("a size"), 1);
     assert!(since.elapsed() >= LATE_WAIT, "{:?}", since.elapsed());
+}
+
+/// The commands for its first two batches never end.
+#[derive(Default)]
+struct Silent {
+    /// Number of its batches.
+    batches: AtomicUsize,
+}
+
+impl Source for Silent {
+    type Value = ();
+    type Answer = ();
+    const TIME_LIMIT: Duration = Duration::from_millis(100);
+
+    async fn answer(&self, batch: Vec<Item<Self>>) {
+        if self.batches.fetch_add(1, Ordering::Relaxed) < 2 {
+            pending::<()>().await;
+        }
+        for item in batch {
+            item.answer.send(());
+        }
+    }
+
+    fn span(&self, _traced: &[ItemSpan], _count: usize) -> Span {
+        Span::none()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_that_never_end_hold_no_lane_for_ever() {
+    let batcher = Batcher::new(Silent::default(), Gauge::default());
+    let submit = || {
+        let batcher = Arc::clone(&batcher);
+        tokio::spawn(async move { batcher.submit((), &ItemSpan::default()).await })
+    };
+    let mut unanswered = Vec::new();
+    for number in 1..=2 {
+        unanswered.push(submit());
+        while batcher.source().batches.load(Ordering::Relaxed) < number {
+            tokio::task::yield_now().await;
+        }
+    }
+    submit().await.expect("no panic").expect("an answer");
+    for one in unanswered {
+        one.await.expect("no panic").expect_err("no answer");
+    }
 }

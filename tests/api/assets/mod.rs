@@ -152,6 +152,12 @@ async fn ask(client: &Client, field: &str, input: Value) -> Value {
     client.field(&mutation(field), json!({ "input": input })).await
 }
 
+/// Deletes an asset as an editor.
+pub(crate) async fn deleted(gateway: &Gateway, asset: &Value) {
+    let gone = ask(&editor(gateway), "deleteAsset", json!({ "assetId": asset["id"] })).await;
+    assert_eq!(gone["id"], asset["id"], "{gone:#}");
+}
+
 /// A request for a file.
 struct Door<'a> {
     gateway: &'a Gateway,

@@ -399,6 +399,26 @@ async fn a_product_that_is_categorized_while_its_categories_change_ends_up_right
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_call_finds_its_product_although_the_category_is_gone() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let doomed = category(&merchant, "doomed", None).await;
+    let mut input = thing("t-1", "A thing");
+    input["categoryIds"] = json!([doomed]);
+    create(&merchant, input.clone()).await;
+    let none = json!({ "sku": "t-1", "categoryIds": [] });
+    assert_eq!(change(&merchant, "categorizeProduct", none).await["categories"], json!([]));
+    let delete = "mutation($input: DeleteCategoryInput!) {
+        deleteCategory(input: $input) { __typename } }";
+    let gone = merchant.field(delete, json!({ "input": { "categoryId": doomed } })).await;
+    assert_eq!(gone["__typename"], "DeletedCategory");
+    assert_eq!(create(&merchant, input.clone()).await["categories"], json!([]));
+    input["content"]["title"] = json!("Another thing");
+    refused(&gateway, "createProduct", input, "NotFound").await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_category_goes_or_its_products_keep_it() {
     let gateway = Gateway::start().await;
     let merchant = gateway.merchant();

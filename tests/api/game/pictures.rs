@@ -3,7 +3,10 @@
 use serde_json::json;
 
 use super::{World, born, item, mint};
-use crate::{assets::renditions::hung, support::Gateway};
+use crate::{
+    assets::{deleted, renditions::hung},
+    support::Gateway,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_character_sees_the_pictures_of_its_things() {
@@ -45,5 +48,25 @@ async fn a_character_sees_the_pictures_of_its_things() {
     let seen = gateway.player("ann").field(query, json!({ "id": ann })).await;
     assert_eq!(seen["inventory"].as_array().map(Vec::len), Some(2));
     assert_eq!(seen["inventory"][0]["item"]["picture"], json!(null));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_call_finds_its_item_although_the_picture_is_gone() {
+    let gateway = Gateway::start().await;
+    let picture = hung(&gateway, "sword", 20, 10).await;
+    let master = gateway.master();
+    let create = |key: &str, name: &str| {
+        let picture = &picture["id"];
+        let input =
+            json!({ "name": name, "price": 10, "pictureId": picture, "idempotencyKey": key });
+        master.plays("createItem", input)
+    };
+    let made = create("op", "sword").await;
+    assert_eq!(made["__typename"], "Item", "{made:#}");
+    deleted(&gateway, &picture).await;
+    assert_eq!(create("op", "sword").await, made);
+    assert_eq!(create("op", "axe").await["code"], "CONFLICT");
+    assert_eq!(create("other", "sword").await["code"], "NOT_FOUND");
     gateway.assert_sound().await;
 }

@@ -5,7 +5,10 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{BLOCK, CIRCLE, CREATE_USER, UNBLOCK, circle, does, people, uncircle};
-use crate::support::{Client, Gateway, all_nodes, cuts, proxy::Seen, texts_of};
+use crate::{
+    assets,
+    support::{Client, Gateway, all_nodes, cuts, proxy::Seen, texts_of},
+};
 
 const USER: &str =
     "query($id: ID) { user(id: $id) { id userId name about version circles followerCount } }";
@@ -74,6 +77,31 @@ async fn a_profile_is_changed_only_from_the_version_that_was_read() {
     }
     let said = does(&gateway, "bob", UPDATE, update("0", "Bob")).await;
     assert_eq!(said["code"], "NOT_FOUND", "{said:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_call_finds_its_profile_although_the_picture_is_gone() {
+    let gateway = Gateway::start().await;
+    let mut pictures = Vec::new();
+    for slug in ["first", "second"] {
+        let file = assets::file(slug, "text/plain", slug);
+        let input = json!({ "slug": slug, "access": [] });
+        pictures.push(assets::uploaded(&gateway, input, &file).await);
+    }
+    let create = json!({ "name": "Ann", "pictureId": pictures[0]["id"] });
+    let update = json!({ "version": "0", "name": "Anna", "pictureId": pictures[1]["id"] });
+    for (mutation, input, picture) in
+        [(CREATE_USER, create.clone(), &pictures[0]), (UPDATE, update.clone(), &pictures[1])]
+    {
+        let done = does(&gateway, "ann", mutation, input.clone()).await;
+        assert_eq!(done["__typename"], "User", "{done:#}");
+        assets::deleted(&gateway, picture).await;
+        assert_eq!(does(&gateway, "ann", mutation, input).await, done);
+    }
+    assert_eq!(does(&gateway, "bob", CREATE_USER, create).await["code"], "NOT_FOUND");
+    people(&gateway, &["bob"]).await;
+    assert_eq!(does(&gateway, "bob", UPDATE, update).await["code"], "NOT_FOUND");
+    gateway.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -105,6 +105,26 @@ async fn a_repeated_call_makes_one_post_and_one_comment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_call_finds_its_post_although_the_photo_is_gone() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann"]).await;
+    let file = assets::file("tram", "text/plain", "x");
+    let photo = assets::uploaded(&gateway, json!({ "slug": "tram", "access": [] }), &file).await;
+    let detail = json!({ "photo": { "assetIds": [photo["id"]] } });
+    let with_key = |key: &str| {
+        let input = json!({ "audience": "PUBLIC", "detail": detail, "idempotencyKey": key });
+        does(&gateway, "ann", CREATE_POST, input)
+    };
+    let post = with_key("op").await;
+    assert_eq!(post["type"], "PHOTO", "{post:#}");
+    assets::deleted(&gateway, &photo).await;
+    assert_eq!(with_key("op").await, post);
+    assert_eq!(with_key("other").await["code"], "NOT_FOUND");
+    deliver(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_authors_circles_decide_at_every_read() {
     let gateway = Gateway::start().await;
     people(&gateway, &["ann", "bob", "cleo"]).await;

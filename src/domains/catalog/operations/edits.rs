@@ -29,7 +29,17 @@ pub async fn create_product(cx: Cx<'_>, input: CreateProductInput) -> Changed<Cr
     let input = input.checked()?;
     let origin = cx.op(&["createProduct"], None, &*input).input;
     let attempt = cx.begin().await?;
-    let categories = current_categories(&cx, &input.category_ids).await?;
+    let current = current_categories::<CreateProductResult>(&cx, &input.category_ids).await;
+    let categories = match current {
+        Ok(categories) => categories,
+        Err(refused) => {
+            // A repeat is answered even if the product has left a category that is gone.
+            let is_same =
+                |found: &ProductDocument| found.deleted_at.is_none() && found.origin == origin;
+            let found = products(&cx).get_settled(&input.sku).await?.filter(is_same);
+            return Ok(finish(&cx, &attempt, found.ok_or(refused)?).await?);
+        }
+    };
     let product = new_product(&cx, &attempt, input.into_inner(), categories, origin);
     if products(&cx).insert(product.clone()).await.decided()?.is_some() {
         return Ok(finish(&cx, &attempt, product).await?);

@@ -109,9 +109,12 @@ pub async fn create_item(
 ) -> Result<ItemDocument, Stop<CreateItemResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createItem"], input.idempotency_key.as_ref(), &*input);
-    if let Some(picture) = &input.picture_id {
-        let found = asset_by_id(cx, picture).await?;
-        found.ok_or_else(|| NotFound::of(NodeKind::ASSET, picture))?;
+    if let Some(picture) = &input.picture_id
+        && asset_by_id(cx, picture).await?.is_none()
+        // A repeat is answered even if the asset is gone.
+        && items(&cx).get_settled(&op.id).await?.is_none()
+    {
+        return Err(NotFound::of(NodeKind::ASSET, picture).into());
     }
     let item = fresh_item(op, input.into_inner())?;
     if items(&cx).insert(item.clone()).await.decided()?.is_some() {

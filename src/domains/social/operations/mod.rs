@@ -141,8 +141,13 @@ pub async fn create_user(
         return Err(Error::bad_input("token", reason).into());
     }
     let CreateUserInput { name, about, picture_id } = input;
-    demand_assets::<CreateUserResult>(cx, picture_id.iter().map(|id| id.as_str()).collect())
-        .await?;
+    let assets = picture_id.iter().map(|id| id.as_str()).collect();
+    if let Err(refused) = demand_assets::<CreateUserResult>(cx, assets).await {
+        // A repeat is answered even if the asset is gone.
+        if users(&cx).get_settled(subject).await?.is_none() {
+            return Err(refused);
+        }
+    }
     let user = UserDocument {
         id: subject.to_owned(),
         profile: profile(name, about, picture_id),
@@ -177,21 +182,22 @@ pub async fn update_profile(
 ) -> Result<UserDocument, Stop<UpdateProfileResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?.into_inner());
     let UpdateProfileInput { version, name, about, picture_id } = input;
-    demand_assets::<UpdateProfileResult>(cx, picture_id.iter().map(|id| id.as_str()).collect())
-        .await?;
+    let assets = picture_id.iter().map(|id| id.as_str()).collect();
+    let refused = demand_assets::<UpdateProfileResult>(cx, assets).await.err();
     let profile = profile(name, about, picture_id);
-    if let Ok(version) = version.parse::<i64>()
+    if refused.is_none()
+        && let Ok(version) = version.parse::<i64>()
         && let Some(user) = store::update_profile(&cx, subject, version, &profile).after().await?
     {
         return Ok(user);
     }
     let found = users(&cx).get_settled(subject).await?;
     let found = found.ok_or_else(|| NotFound::given("user", subject))?;
-    // The same call was made before.
+    // The same call was made before. It is answered even if the asset is gone.
     let is_next =
         version.parse::<i64>().is_ok_and(|version| version.checked_add(1) == Some(found.version));
     if is_next && found.profile == profile {
         return Ok(found);
     }
-    Err(Conflict::stale_version(found.version.to_string()).into())
+    Err(refused.unwrap_or_else(|| Conflict::stale_version(found.version.to_string()).into()))
 }

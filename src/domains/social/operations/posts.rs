@@ -39,15 +39,16 @@ pub async fn create_post(
     if text.is_empty() && detail.is_none() {
         return Err(InvalidInput::new("text", "a post without a detail needs a text").into());
     }
+    // A repeat is answered even if an asset is gone.
+    if let Some(post) = posts(&cx).get_part(&op.id, PostDocument::PART).await? {
+        return created(cx, post, &op.input).await;
+    }
     if let Some(Detail::Photo { assets }) = &detail {
         demand_assets::<CreatePostResult>(cx, assets.iter().map(String::as_str).collect()).await?;
     }
     let author = demand_user::<CreatePostResult>(cx, by).await?;
     if let Some(to) = &to {
         demand_user::<CreatePostResult>(cx, to).await?;
-    }
-    if let Some(post) = posts(&cx).get_part(&op.id, PostDocument::PART).await? {
-        return created(cx, post, &op.input).await;
     }
     let now = cx.begin().await?.now();
     let shown = Shown {

@@ -171,7 +171,7 @@ impl<T: Node> Tree<T> {
         };
         let branch = new(parent.as_ref(), attempt.now());
         branch.fits(parent.as_ref())?;
-        within_depth(branch.depth())?;
+        within_depth("parentId", branch.depth())?;
         Ok((attempt, branch))
     }
 
@@ -232,7 +232,7 @@ impl<T: Node> Tree<T> {
                 }
             };
             branch.fits(parent.as_ref())?;
-            within_depth(depth)?;
+            within_depth("parentId", depth)?;
             let slug = slug.map_or(branch.slug(), Slug::as_str).to_owned();
             let (moved, sends) = self.place(branch, parent.as_ref(), &slug, &attempt).await?;
             Ok(((moved, attempt.now()), sends))
@@ -339,12 +339,18 @@ fn repeated<T: Node>(found: T, op: &Op) -> Result<T, Conflict> {
     Ok(found)
 }
 
-fn within_depth(depth: usize) -> Result<(), InvalidInput> {
+/// Checks the depth of a branch that is created or moved. The refusal names `field`.
+fn within_depth(field: &str, depth: usize) -> Result<(), InvalidInput> {
     if depth <= DEPTH {
         return Ok(());
     }
     let reason = format!("would make the tree deeper than {DEPTH} levels");
-    Err(InvalidInput::new("parentId", reason))
+    Err(InvalidInput::new(field, reason))
+}
+
+/// Checks that a path isn't too long for a branch that is created. The refusal names `field`.
+pub fn check_steps(field: &str, path: &str) -> Result<(), InvalidInput> {
+    within_depth(field, path.matches('/').count())
 }
 
 /// The branches of a line, from the root down to `id`, as their parents imply it. This is for invariants: an error

@@ -20,7 +20,7 @@ pub enum Condition {
     Any(Vec<Self>),
     /// It doesn't hold.
     Not(Box<Self>),
-    /// The field has this value, which is neither an array nor a document.
+    /// The field has this value, which isn't a document. Of an array, the elements are texts.
     Is(String, Bson),
     /// The document has the field.
     Exists(String),

@@ -2,6 +2,7 @@
 
 use std::{cell::RefCell, collections::HashSet, time::Instant};
 
+use docgate::config::PaymentProvider;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -92,6 +93,32 @@ async fn a_cancelled_order_says_what_is_due_until_the_merchant_has_it() {
     gateway.assert_sound().await;
     gateway.sweep().await;
     assert_eq!(delete(&gateway.admin(), &order).await["__typename"], "DeletedOrder");
+    gateway.assert_sound().await;
+}
+
+/// The shop has changed its setting since the order was paid. No gateway without a provider can pay the refund.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_provider_a_refund_of_what_was_paid_stays_due() {
+    let gateway = Gateway::with(short_bounds).await;
+    let (shopper, purse, order) = shop(&gateway).await;
+    let without = gateway.sibling_with(|config| config.payments = PaymentProvider::None).await;
+    let client = without.shopper("ann");
+    let lowered = adjust(&client, &order, "a", 1, "down").await;
+    assert_eq!((&lowered["state"], back(&lowered)), (&json!("PLACED"), (0, 200)), "{lowered:#}");
+    let cancelled = cancel(&client, &order, "op").await;
+    assert_eq!(cancelled["state"], "CANCELLING", "{cancelled:#}");
+    settled(&without).await;
+    without.sweep().await;
+    let waiting = seen(&client, &order).await;
+    assert_eq!((&waiting["state"], back(&waiting)), (&json!("CANCELLING"), (0, 350)));
+    assert_eq!(balance(&gateway, &purse).await, 650);
+    gateway.assert_sound().await;
+
+    // With the provider it is paid.
+    gateway.sweep().await;
+    let paid = seen(&shopper, &order).await;
+    assert_eq!((&paid["state"], back(&paid)), (&json!("CANCELLED"), (350, 0)));
+    assert_eq!(balance(&gateway, &purse).await, 1_000);
     gateway.assert_sound().await;
 }
 

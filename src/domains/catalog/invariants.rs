@@ -64,14 +64,14 @@ fn faults(product: &ProductDocument, site: &str) -> Vec<&'static str> {
     if product.content.stemming != LocaleTag::stemming_of(product.content.language.as_ref(), site) {
         faults.push("text search doesn't go by its language (`docgate indexes apply` mends it)");
     }
-    let (mut skus, mut titles) = (HashSet::new(), HashSet::new());
+    let (mut skus, mut values) = (HashSet::new(), HashSet::new());
     let of_product = |sku: &str| is_variant(sku) && product_sku(sku) == product.sku;
     let mut variants = product.variants.iter();
     let are_sound = variants.all(|one| {
         of_product(&one.sku)
             && one.title == Variant::title_of(&one.options)
             && skus.insert(&one.sku)
-            && titles.insert(&one.title)
+            && values.insert(Variant::values_of(&one.options))
     });
     if !are_sound {
         faults

@@ -13,7 +13,10 @@ use super::{
     operations::{create, one_at},
     store::{self, Categories},
 };
-use crate::graphql::{prelude::*, refusals::AnyRefusal};
+use crate::{
+    domains::trees::check_steps,
+    graphql::{prelude::*, refusals::AnyRefusal},
+};
 
 /// One line of the file.
 #[derive(Debug, Clone, Deserialize)]
@@ -55,6 +58,7 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported> {
     if let Some(found) = Categories::over(app).find_below(parent, slug.as_str()).await? {
         return renamed(app, &found, &names).await;
     }
+    check_steps("path", path)?;
     let op = app.ids().op(&["importCategory"], None, &path);
     match create::<AnyRefusal>(app, op, slug, names, parent).await {
         Ok(_) => Ok(Imported::Created),
@@ -67,7 +71,7 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported> {
 /// before.
 pub fn check(lines: &[ImportCategory]) -> Vec<Result<(), InvalidInput>> {
     let one = |line: &ImportCategory| {
-        input::path("path", &line.path)?;
+        check_steps("path", input::path("path", &line.path)?)?;
         checked_names(line.names.clone()).map(|_names| ())
     };
     lines.iter().map(one).collect()

@@ -115,9 +115,10 @@ async fn would_book(app: &App, line: &ImportStock) -> Result<Result<Booked, Inva
     let imported = stock.map(|stock| stock.imported).unwrap_or_default();
     let same = imported.iter().find(|one| one.receipt == *receipt);
     Ok(match same {
-        None => Ok(Booked::Now),
         Some(same) if same.quantity == *quantity => Ok(Booked::Before),
         Some(_) => Err(InvalidInput::new("quantity", other_quantity(receipt))),
+        None if imported.len() >= RECEIPTS => Err(InvalidInput::new("receipt", one_too_many())),
+        None => Ok(Booked::Now),
     })
 }
 
@@ -127,6 +128,11 @@ const NO_PRODUCT: &str = "there is no such product";
 /// The reason of a line whose receipt was booked with another quantity.
 fn other_quantity(receipt: &str) -> String {
     format!("is another than {receipt:?} brought before: name the receipt")
+}
+
+/// The reason of a line whose SKU has the maximum number of imported receipts.
+fn one_too_many() -> String {
+    format!("is one too many: a SKU takes {RECEIPTS}")
 }
 
 /// Calls `each` with the imported receipts of every SKU as lines of the import, in the order of SKUs. A line also has the
@@ -184,9 +190,7 @@ async fn booked(
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::Refused(Refused::NoProduct)) => ("sku", NO_PRODUCT.to_owned()),
         Err(Stop::Refused(Refused::OtherInput)) => ("quantity", other_quantity(receipt)),
-        Err(Stop::Refused(Refused::Full)) => {
-            ("receipt", format!("is one too many: a SKU takes {RECEIPTS}"))
-        }
+        Err(Stop::Refused(Refused::Full)) => ("receipt", one_too_many()),
     };
     Ok(Err(InvalidInput::new(field, reason)))
 }

@@ -195,7 +195,8 @@ pub fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation>) -> Optio
     }
 }
 
-/// Refunds a part of the captured payment `id`, once per `refund_id`. An amount of zero needs no call.
+/// Refunds a part of the captured payment `id`, once per `refund_id`. An amount of zero needs no call. Without a provider the
+/// refund is due: another one captured the payment, before the setting was changed.
 ///
 /// # Errors
 /// The outcome is unknown: refund again.
@@ -203,7 +204,7 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     if amount.minor_units == 0 {
         return Ok(Refund::Made);
     }
-    call!(app, refund(id, refund_id, amount), none: Refund::Made)
+    call!(app, refund(id, refund_id, amount), none: Refund::Due)
 }
 
 /// As [`refund`], for the payment of a checkout that has decided and may not be captured yet: an outside provider is asked

@@ -50,6 +50,8 @@ fn declarations_are_sound() {
                     assert!(declarations().iter().any(of), "{room}: {name}");
                     assert!(matches!(subjects.find, Find::Walk), "{room}: {name}");
                 }
+                let told = subjects.in_flight.map_or(&[][..], |flow| flow.fields);
+                assert!(told.iter().all(|field| !field.contains(['.', '['])), "{room}: {name}");
                 for field in subjects.fields {
                     let is_element = matches!(field.erasure, Erasure::Element);
                     assert!(!is_element || field.path.contains("[]"), "{name}.{}", field.path);

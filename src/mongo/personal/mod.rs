@@ -4,8 +4,9 @@
 //! a subject, or that there are none ([`Personal`]). A path with `[]` behind a name goes through the elements of a list.
 //!
 //! A collection is searched by an index of a field, or in the order of `_id` from its beginning to its end, at most
-//! `PAGE` documents by one command ([`Find`]). A document is changed by one update whose filter names the values that
-//! were read. So a document that changes meanwhile isn't damaged, and is found again by the next run.
+//! `PAGE` documents by one command ([`Find`]). A document is changed or removed by one command whose filter names the values
+//! that were read, also those of the fields that tell of a flow. So a document that changes meanwhile isn't damaged, and is
+//! found again by the next run.
 
 mod path;
 mod search;
@@ -64,7 +65,7 @@ pub struct Owned {
 /// See [`Subjects::in_flight`].
 #[derive(Debug, Clone, Copy)]
 pub struct InFlight {
-    /// The fields that tell it.
+    /// The fields of the document that tell it. They aren't paths.
     pub fields: &'static [&'static str],
     /// Whether they say so, of a document that holds the subject.
     pub is: fn(document: &Document, subject: &str) -> bool,

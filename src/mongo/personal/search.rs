@@ -218,7 +218,7 @@ impl Searched {
     }
 
     /// Erases the subject from a document. Returns whether it changed or removed the document, as far as the subject was
-    /// still where it was read.
+    /// still where it was read, and no flow has begun in the document.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; it can be repeated.
@@ -231,7 +231,7 @@ impl Searched {
         let (document, fields) = (&found.document, self.subjects.fields);
         for field in fields.iter().filter(|field| matches!(field.erasure, Erasure::Document)) {
             if let Some(value) = matching(document, field, subject).pop() {
-                let mut filter = self.by_key(found)?;
+                let mut filter = self.as_read(found)?;
                 if plain(field.path) != "_id" && !field.path.starts_with("_id.") {
                     filter.insert(plain(field.path), value);
                 }
@@ -258,6 +258,17 @@ impl Searched {
         Ok(filter)
     }
 
+    /// The filter of a document by its key, as long as the fields that tell of a flow are as they were read.
+    fn as_read(&self, found: &Found) -> Result<Document, Error> {
+        let mut filter = self.by_key(found)?;
+        for field in self.subjects.in_flight.map_or(&[][..], |flow| flow.fields) {
+            let own = found.document.get(field).cloned();
+            let is_same = own.map_or_else(|| doc! { "$exists": false }, |own| doc! { "$eq": own });
+            filter.insert(*field, is_same);
+        }
+        Ok(filter)
+    }
+
     async fn remove(&self, filter: Document) -> Result<bool, Error> {
         let (collection, filter) = (self.collection.clone(), known(filter, self.newest));
         let removed =
@@ -266,7 +277,7 @@ impl Searched {
     }
 
     async fn update(&self, found: &Found, update: Update) -> Result<bool, Error> {
-        let mut filter = self.by_key(found)?;
+        let mut filter = self.as_read(found)?;
         filter.extend(update.filter);
         let (collection, filter) = (self.collection.clone(), known(filter, self.newest));
         let changed = send(self.name(), "update", async move {

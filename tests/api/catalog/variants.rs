@@ -95,6 +95,43 @@ async fn values_that_are_displayed_alike_are_the_same() {
     assert_eq!(refused["code"], "INVALID_INPUT", "{refused:#}");
 }
 
+/// The input of a variant with one value, which reads as the two values of another one.
+fn of_one_value(sku: &str) -> Value {
+    json!({ "sku": sku, "options": [{ "name": "set", "value": "red / M" }], "priceDifference": 0 })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_value_is_not_two_with_the_same_title() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    create(&merchant, thing("shirt", "A shirt")).await;
+    added(&gateway, of_one_value("shirt.a")).await;
+    added(&gateway, variant("shirt.b", ["red", "M"], 0)).await;
+    let found = variants(&gateway, "shirt").await;
+    let titles: Vec<_> = found.iter().map(|one| &one["title"]).collect();
+    assert_eq!(titles, [&json!("red / M"); 2], "{found:#?}");
+    // Each can be updated, and nobody gets the values of another one.
+    let read = |at: usize| found[at]["version"].as_str().expect("a version");
+    let refused = update(&merchant, variant("shirt.a", ["red", "M"], 5), read(0)).await;
+    assert_eq!(refused["field"], "input.options", "{refused:#}");
+    for taken in [variant("shirt.c", ["red", "M"], 5), of_one_value("shirt.c")] {
+        let refused = add(&merchant, taken).await;
+        assert_eq!(refused["field"], "input.options", "{refused:#}");
+    }
+    let mut dearer = of_one_value("shirt.a");
+    dearer["priceDifference"] = json!(5);
+    assert_eq!(update(&merchant, dearer, read(0)).await["sku"], "shirt");
+    let updated = update(&merchant, variant("shirt.b", ["red", "M"], 5), read(1)).await;
+    assert_eq!(updated["sku"], "shirt", "{updated:#}");
+    let mut line = thing("tie", "A tie");
+    line["variants"] = json!([of_one_value("tie.a"), variant("tie.b", ["red", "M"], 0)]);
+    let lines: Vec<ImportProduct> = serde_json::from_value(json!([line])).expect("lines");
+    let said = import(&gateway.app, &lines).await.expect("imported");
+    assert!(said[0].is_ok(), "{said:?}");
+    assert_eq!(variants(&gateway, "tie").await.len(), 2);
+    gateway.assert_sound().await;
+}
+
 /// So the name of an option is changed, one variant after the other.
 #[tokio::test(flavor = "multi_thread")]
 async fn variants_of_a_product_may_have_different_options() {

@@ -147,6 +147,27 @@ async fn a_dry_run_checks_every_line_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_of_categories_refuses_paths_that_are_too_deep() {
+    let place = Place::new();
+    let line = |depth: usize| json!({ "path": "/step".repeat(depth), "names": { "en": "Step" } });
+    let lines: Vec<_> = (1..=18).map(|depth| line(depth).to_string()).collect();
+    let file = place.file("deep.jsonl", lines.join("\n").as_bytes());
+    let too_deep = "line 17: path: would make the tree deeper than 16 levels";
+    let (code, out, said) = place.import("categories", &file, &["--dry-run"]);
+    let told = "16 categories would be imported, 2 lines skipped\n";
+    assert_eq!((code, out.as_str()), (1, told), "{said}");
+    assert!(said.contains(too_deep) && said.contains("line 18: path: "), "{said}");
+    let categories = database(&place.name).await.collection::<Document>("categories");
+    assert_eq!(categories.count_documents(doc! {}).await.expect("a count"), 2);
+
+    let (code, out, said) = place.import("categories", &file, &[]);
+    let told = "16 categories imported, 2 lines skipped\n";
+    assert_eq!((code, out.as_str()), (1, told), "{said}");
+    assert!(said.contains(too_deep) && said.contains("line 18: path: "), "{said}");
+    assert!(place.is_sound().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_of_discussions_looks_for_their_products() {
     let place = Place::new();
     let stored = place.file("stored.jsonl", product(1).to_string().as_bytes());

@@ -1,11 +1,11 @@
 //! The address of an order, which is corrected until something is packed.
 
-use docgate::graphql::node_id::NodeKind;
+use docgate::{config::Config, graphql::node_id::NodeKind};
 use serde_json::{Value, json};
 
 use super::{Subject, cancel, fulfilment::packed, send, shop, subject};
 use crate::{
-    shop::{placed, settled, stocked, stored},
+    shop::{cart, checkout_input, checkout_query, complete, placed, settled, stocked, stored},
     support::{Client, Gateway, cuts, short_bounds},
 };
 
@@ -105,18 +105,54 @@ async fn who_packs_and_who_changes_the_address_are_told_the_truth() {
     gateway.assert_sound().await;
 }
 
+/// No checkout needs a shipping method. Of all countries only Germany and Austria have taxes, and that of Austria is 0.
+fn with_taxes(config: &mut Config) {
+    let rate = |rate: u32| json!({ "rate": rate, "included": true });
+    let taxes = serde_json::from_value(json!({ "DE": rate(19_000), "AT": rate(0) }));
+    config.taxes = taxes.expect("taxes");
+    config.shipping_required = false;
+}
+
+fn address_in(country: &str) -> Value {
+    let mut address = address("Rue 1");
+    address["country"] = json!(country);
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_country_can_change_if_neither_shipping_nor_tax_depend_on_it() {
+    let gateway = Gateway::with(with_taxes).await;
+    let (shopper, purse, _) = shop(&gateway).await;
+    let id = cart(&shopper, "RESERVE", &[("a", 1)]).await;
+    let mut input = checkout_input(&id, &purse, "abroad");
+    input["shipping"]["country"] = json!("US");
+    let placed = shopper.field(&checkout_query(), json!({ "input": input })).await;
+    assert_eq!(placed["__typename"], "Order", "{placed:#}");
+    complete(&shopper, &id).await;
+    let order = placed["id"].as_str().expect("an order");
+    for country in ["CA", "AT", "US"] {
+        let changed = change(&shopper, order, address_in(country), None).await;
+        assert_eq!(changed["shipping"], address_in(country), "{changed:#}");
+    }
+    // The order was paid without the tax that is due there.
+    let said = change(&shopper, order, address_in("DE"), None).await;
+    assert_eq!(said["field"], "input.shipping.country", "{said:#}");
+    // Whether a service would tax it isn't known.
+    let with_service = |config: &mut Config| config.quote_url = Some("http://service".into());
+    let outside = gateway.sibling_with(with_service).await;
+    let shopper = outside.shopper("ann");
+    let said = change(&shopper, order, address_in("CA"), None).await;
+    assert_eq!(said["field"], "input.shipping.country", "{said:#}");
+    assert_eq!(change(&shopper, order, address_in("US"), None).await["__typename"], "Order");
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_country_stays_if_shipping_or_tax_were_paid_for_it() {
-    let gateway = Gateway::with(|config| {
-        let taxes = serde_json::from_value(json!({ "DE": { "rate": 19_000, "included": true } }));
-        config.taxes = taxes.expect("taxes");
-        config.shipping_required = false;
-    })
-    .await;
+    let gateway = Gateway::with(with_taxes).await;
     let (shopper, _, order) = shop(&gateway).await;
-    let mut abroad = address("Rue 1");
-    abroad["country"] = json!("FR");
-    let said = change(&shopper, &order, abroad, None).await;
+    let said = change(&shopper, &order, address_in("FR"), None).await;
     assert_eq!(said["field"], "input.shipping.country", "{said:#}");
     assert_eq!(change(&shopper, &order, address("Street 2"), None).await["__typename"], "Order");
     settled(&gateway).await;

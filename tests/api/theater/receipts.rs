@@ -1,5 +1,6 @@
 //! Receipts, and their refunds.
 
+use docgate::config::PaymentProvider;
 use serde_json::{Value, json};
 
 use super::{
@@ -132,6 +133,26 @@ async fn a_refund_that_cannot_be_paid_stays_due() {
     gateway.assert_sound().await;
     assert_eq!(receipt(&ann, &bought).await["state"], "CANCELLING");
     gateway.service().field(&move_money("deposit"), amount).await;
+    gateway.sweep().await;
+    assert_eq!(receipt(&ann, &bought).await["state"], "CANCELLED");
+    assert_eq!(balance(&gateway, &purse).await, 5_000);
+    gateway.assert_sound().await;
+}
+
+/// The theater has changed its setting since the receipt was paid.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_provider_a_refund_of_a_receipt_stays_due() {
+    let gateway = Gateway::with(short_bounds).await;
+    let screening = hall(&gateway, &["AA"]).await;
+    let ann = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let (bought, _) = bought(&gateway, &ann, &purse, &screening, &[("A", 1)]).await;
+    let without = gateway.sibling_with(|config| config.payments = PaymentProvider::None).await;
+    let due = without.shopper("ann").does(refunding(&bought, "op")).await;
+    assert_eq!((&due["state"], &due["refunded"]["minorUnits"]), (&json!("CANCELLING"), &json!(0)));
+    without.sweep().await;
+    assert_eq!(receipt(&ann, &bought).await["state"], "CANCELLING");
+    gateway.assert_sound().await;
     gateway.sweep().await;
     assert_eq!(receipt(&ann, &bought).await["state"], "CANCELLED");
     assert_eq!(balance(&gateway, &purse).await, 5_000);

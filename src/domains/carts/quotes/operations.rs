@@ -217,6 +217,21 @@ pub fn included(app: &App, cart: &CartDocument, country: &str) -> Option<Charges
     (charges.total() == 0).then_some(charges)
 }
 
+/// Why an order with these charges can't be sent to a country other than that of its checkout; `None` if it can. Its charges
+/// have to be those of the other country too: no shipping, and no tax.
+pub fn country_fault(app: &App, charges: &Charges, country: &str) -> Option<&'static str> {
+    let config = app.config();
+    // Pieces that are added are taxed like the lines, also if the tax on these is rounded to 0. A service isn't asked.
+    if charges.has_method() || !charges.lines.is_empty() || config.quote_url.is_some() {
+        return Some(
+            "can't be another one: shipping and tax were paid for the country of the checkout",
+        );
+    }
+    let taxes = config.taxes.get(country)?;
+    let is_taxed = taxes.rate > 0 || taxes.types.values().any(|rate| *rate > 0);
+    is_taxed.then_some("can't be this one: it has taxes, and the order was paid without")
+}
+
 /// Whether the quote of a cart that can be changed has to be computed again, whatever it is for: because it is older than a
 /// cart can be idle, or because its destination has no city and an outside service is asked now. A gateway without shipping
 /// methods computes none, and takes it as it is.

@@ -17,9 +17,9 @@ document! {
         pub sku: String,
         /// Generation: distinguishes this variant from an earlier one under the same SKU.
         pub generation: String,
-        /// Its options, each name once.
+        /// Its options, each name once. Within a product each variant has other values.
         pub options: Vec<VariantOption>,
-        /// The values of the options. Within a product each variant has another one.
+        /// The values of the options.
         pub title: String,
         /// What a piece costs more than the product, in minor units of the product's currency.
         pub difference: i64,
@@ -45,8 +45,12 @@ document! {
 impl Variant {
     /// The title of a variant with these options.
     pub fn title_of(options: &[VariantOption]) -> String {
-        let values: Vec<&str> = options.iter().map(|option| option.value.as_str()).collect();
-        values.join(" / ")
+        Self::values_of(options).join(" / ")
+    }
+
+    /// The values of these options. They tell variants of a product apart, and titles don't: a value can contain ` / `.
+    pub fn values_of(options: &[VariantOption]) -> Vec<String> {
+        options.iter().map(|option| option.value.clone()).collect()
     }
 
     /// The prices of the variant of a product with these prices. No price is below zero, and the list price isn't below the

@@ -130,15 +130,16 @@ pub(in super::super) fn check_variants(
     let is_new = |(_, line): &Placed<'_>| {
         !stored.iter().any(|own| own.sku == *line.sku && is_same(own, line))
     };
-    let mut titles: Vec<(&str, String)> =
-        stored.iter().map(|own| (own.sku.as_str(), own.title.clone())).collect();
+    let values_of = |own: &Variant| Variant::values_of(&own.options);
+    let mut values: Vec<(&str, Vec<String>)> =
+        stored.iter().map(|own| (own.sku.as_str(), values_of(own))).collect();
     let has_image = |image: &str| images.iter().any(|own| own.asset_id == image);
     let all: Vec<Placed<'_>> = variants.iter().enumerate().filter(is_new).collect();
-    let mut refused = refused_of(&mut titles, retail, has_image, &all);
+    let mut refused = refused_of(&mut values, retail, has_image, &all);
     // A variant may take the options that a later one of the line gives away.
     if !refused.is_empty() && refused.len() < all.len() {
         let again: Vec<_> = refused.into_iter().map(|(placed, _)| placed).collect();
-        refused = refused_of(&mut titles, retail, has_image, &again);
+        refused = refused_of(&mut values, retail, has_image, &again);
     }
     match refused.into_iter().next() {
         Some(((at, _), reason)) => Err(placed(at, unfit(reason))),
@@ -146,9 +147,10 @@ pub(in super::super) fn check_variants(
     }
 }
 
-/// Those of a line's variants that a product doesn't take. The others change `titles`, those of its variants by SKU.
+/// Those of a line's variants that a product doesn't take. The others change `values`, those of the options of its
+/// variants by SKU.
 fn refused_of<'a>(
-    titles: &mut Vec<(&'a str, String)>,
+    values: &mut Vec<(&'a str, Vec<String>)>,
     retail: i64,
     has_image: impl Fn(&str) -> bool,
     variants: &[Placed<'a>],
@@ -156,11 +158,11 @@ fn refused_of<'a>(
     let mut refused = Vec::new();
     for (at, line) in variants {
         let mut refuse = |reason| refused.push(((*at, *line), reason));
-        let title = Variant::title_of(&stored_options(line.options.clone()));
-        let place = titles.iter().position(|(sku, _)| *sku == *line.sku);
-        if titles.iter().any(|(sku, other)| *other == title && *sku != *line.sku) {
+        let own = Variant::values_of(&stored_options(line.options.clone()));
+        let place = values.iter().position(|(sku, _)| *sku == *line.sku);
+        if values.iter().any(|(sku, other)| *other == own && *sku != *line.sku) {
             refuse(NotChanged::SameOptions);
-        } else if place.is_none() && titles.len() >= VARIANTS {
+        } else if place.is_none() && values.len() >= VARIANTS {
             refuse(NotChanged::FullVariants);
         } else if retail.saturating_add(difference(line.price_difference)) < 0 {
             refuse(NotChanged::Underpriced);
@@ -168,8 +170,8 @@ fn refused_of<'a>(
             refuse(NotChanged::NoSuchImage);
         } else {
             match place {
-                Some(place) => titles[place].1 = title,
-                None => titles.push((&line.sku, title)),
+                Some(place) => values[place].1 = own,
+                None => values.push((&line.sku, own)),
             }
         }
     }

@@ -66,11 +66,11 @@ pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>> {
 
 /// Adds a variant that the product doesn't have.
 pub(in super::super) fn add_variant(variant: &Variant) -> Change<NotChanged> {
-    let Variant { sku, title, difference, image, .. } = variant;
+    let Variant { sku, options, difference, image, .. } = variant;
     let mut rules = vec![
         exists(),
         (has_variant([is("sku", sku)]).negated(), NotChanged::HasVariant),
-        (has_variant([is("title", title)]).negated(), NotChanged::SameOptions),
+        (has_variant([has_values(options)]).negated(), NotChanged::SameOptions),
         (has_room("variants", count(VARIANTS)), NotChanged::FullVariants),
         costs_something(*difference),
     ];
@@ -90,11 +90,11 @@ pub(in super::super) fn update_variant(
 ) -> Change<NotChanged> {
     let title = Variant::title_of(options);
     let is_read = has_variant([is("sku", sku), is("version", version)]);
-    let has_title = has_variant([is("title", &title), is("sku", sku).negated()]);
+    let has_another = has_variant([has_values(options), is("sku", sku).negated()]);
     let mut rules = vec![
         exists(),
         (is_read, NotChanged::OtherVersion),
-        (has_title.negated(), NotChanged::SameOptions),
+        (has_another.negated(), NotChanged::SameOptions),
         costs_something(difference),
     ];
     let options: Vec<Bson> = options.iter().map(stored).collect();
@@ -127,6 +127,11 @@ pub(in super::super) fn remove_variant(sku: &str, generation: &str) -> Change<No
 /// The product has a variant that meets these conditions.
 fn has_variant(conditions: impl IntoIterator<Item = Condition>) -> Condition {
     has_element("variants", conditions)
+}
+
+/// Of a variant: it has the values of these options, in the same order.
+fn has_values(options: &[VariantOption]) -> Condition {
+    is("options.value", Variant::values_of(options))
 }
 
 /// A variant of the product has another price than the product.

@@ -8,7 +8,7 @@ use super::{
     },
     Changed, begin, demand_room,
 };
-use crate::graphql::prelude::*;
+use crate::{domains::carts::quotes::operations as quotes, graphql::prelude::*};
 
 /// Replaces the address of an order. The caller is whoever may change the order.
 pub async fn change_order_address(
@@ -29,17 +29,22 @@ pub async fn change_order_address(
                 return Err(OrderNotOpen::of(&order).into());
             }
             demand_unpacked(&order)?;
-            // Both were computed for the country of the checkout.
-            if order.charges.is_some() && order.shipping.country != input.shipping.country {
-                let reason = "can't be another one: shipping and tax were paid for the country of the checkout";
-                return Err(InvalidInput::new("shipping.country", reason).into());
-            }
+            demand_country(&cx, &order, &input.shipping.country)?;
             demand_room(&cx, &order, &attempt)?;
             let changed = store::set_address(&cx, &order, &input.shipping, op);
             Ok(Step::or_again(changed.after().await?))
         },
     )
     .await
+}
+
+/// Refuses another country if shipping and tax of the order depend on it.
+fn demand_country(app: &App, order: &OrderDocument, country: &str) -> Result<(), InvalidInput> {
+    let Some(charges) = order.charges.as_ref().filter(|_| order.shipping.country != country) else {
+        return Ok(());
+    };
+    let fault = quotes::country_fault(app, charges, country);
+    fault.map_or(Ok(()), |reason| Err(InvalidInput::new("shipping.country", reason)))
 }
 
 /// Refuses to change the address of an order of which a part is packed or shipped.

@@ -66,6 +66,32 @@ async fn of_two_receipts_with_one_name_the_first_line_is_booked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_refuses_a_receipt_that_is_one_too_many() {
+    let shop = with_product();
+    let mut rows = "sku,quantity,receipt\n".to_owned();
+    for number in 1..=200 {
+        writeln!(rows, "odd,1,csv-{number}").expect("written");
+    }
+    let file = shop.file("stock.csv", &rows);
+    let (code, out, said) = shop.import("stock", &file, &[]);
+    let told = "200 receipts of stock imported, 0 lines skipped\n";
+    assert_eq!((code, out.as_str()), (0, told), "{said}");
+    // Receipts that were booked before aren't one too many.
+    let rows = "sku,quantity,receipt\nodd,1,more\nodd,1,csv-7\nodd,2,csv-7\n";
+    let file = shop.file("more.csv", rows);
+    for (how, done) in [(&["--dry-run"][..], "would be imported"), (&[], "imported")] {
+        let (code, out, said) = shop.import("stock", &file, how);
+        let told = format!("0 receipts of stock {done}, 1 booked before, 2 lines skipped\n");
+        assert_eq!((code, out), (1, told), "{said}");
+        let reason = "line 2: receipt: is one too many: a SKU takes 200";
+        assert!(said.contains(reason), "{said}");
+        assert!(said.contains("line 4: quantity: is another than "), "{said}");
+    }
+    let (code, out, _) = shop.run(&["check"]);
+    assert_eq!(code, 0, "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_counts_as_imported_if_its_batch_is_tried_again() {
     let shop = with_product();
     let file = shop.file("first.csv", "sku,quantity,receipt\nodd,5,first\n");

@@ -83,6 +83,27 @@ async fn rows_of_variants_come_in_and_go_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_value_can_read_as_several() {
+    let shop = Shop::new();
+    let header = SHIRTS.split_inclusive('\n').next().expect("a header");
+    let rows = "shirt,A shirt,shirt,20,15,EUR,shirt.a,set,red / M,,,\n,,,,,,shirt.b,,red,size,M,\n";
+    let file = shop.file("products.csv", &format!("{header}{rows}"));
+    // The second import finds both variants.
+    for (how, done) in
+        [("--dry-run", "would be imported"), ("--allow-errors", "imported")].repeat(2)
+    {
+        let (code, out, said) = shop.import("products", &file, &[how]);
+        let told = format!("1 product {done}, 0 lines skipped\n");
+        assert_eq!((code, out), (0, told), "{said}");
+    }
+    let products = shop.documents("products").await;
+    let found = variants(&products[0]);
+    assert_eq!(found, [("shirt.a", "red / M", 0), ("shirt.b", "red / M", 0)]);
+    let (code, out, _) = shop.run(&["check"]);
+    assert_eq!(code, 0, "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn faults_of_variants_name_line_and_column() {
     let shop = Shop::new();
     let header = SHIRTS.split_inclusive('\n').next().expect("a header");

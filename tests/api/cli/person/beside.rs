@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::{COMMENT, EVE, VOTE, erased, places_of, votes};
 use crate::{
-    ads,
+    ads, buying,
     orders::fulfilment::{change, packed},
-    shop::{account, placed, settled, stocked},
+    shop::{account, cart, checkout, placed, settled, stocked},
     social::{deliver, does, people, posted_with},
     support::{
         Gateway,
@@ -21,8 +21,8 @@ use crate::{
 /// can be cut.
 async fn held_up(gateway: &Gateway) -> Gateway {
     let change = |config: &mut Config| {
-        config.flow_run_millis = 20_000;
-        config.flow_command_millis = 10_000;
+        config.flow_run_millis = 60_000;
+        config.flow_command_millis = 25_000;
     };
     gateway.sibling_with(change).await.sibling_behind_proxy().await
 }
@@ -136,5 +136,73 @@ async fn an_erasure_waits_for_the_copies_of_a_post() {
     for text in [EVE, "said-by-eve"] {
         assert_eq!(places_of(&gateway, text).await, [], "{text}");
     }
+    gateway.assert_sound().await;
+}
+
+/// What is reserved and what is spent of the uses of each voucher by each customer.
+async fn uses(gateway: &Gateway) -> Vec<[i64; 2]> {
+    let each = gateway.stored("voucherCustomers").await.into_iter();
+    let numbers = ["reservedUses", "spentUses"];
+    each.map(|own| numbers.map(|field| own.get_i64(field).expect("a number"))).collect()
+}
+
+/// With a token that is still valid, the person buys once more when the erasure has read the uses of the voucher. The checkout
+/// has reserved one when they are to be removed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_waits_for_a_use_of_a_voucher_that_is_reserved_meanwhile() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 50).await;
+    buying::created(&gateway, "TWICE", json!({ "percent": 100, "perCustomer": 2 })).await;
+    let client = gateway.shopper(EVE);
+    let filled = async || {
+        let id = cart(&client, "AT_CHECKOUT", &[("a", 1)]).await;
+        buying::applied(&client, &id, "TWICE").await;
+        id
+    };
+    let free = checkout(&client, &filled().await, "none", "first").await;
+    assert_eq!(free["__typename"], "Order", "{free:#}");
+    settled(&gateway).await;
+    assert_eq!(uses(&gateway).await, [[0, 1]]);
+
+    let (slow, shop) = (held_up(&gateway).await, held_up(&gateway).await);
+    let is_removal =
+        |seen: &Seen| seen.collection == "voucherCustomers" && seen.command == "delete";
+    let mut removal = slow.proxy.as_ref().expect("a proxy").meet(is_removal);
+    // It comes after that of the customer.
+    let is_reservation = |seen: &Seen| {
+        seen.collection == "vouchers" && matches!(&*seen.command, "findAndModify" | "update")
+    };
+    let mut reservation = shop.proxy.as_ref().expect("a proxy").meet(is_reservation);
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let erasing = async {
+        let first = in_time(async || persons::erase(&slow.app, EVE, false).await).await;
+        tell.send(()).expect("the checkout waits for it");
+        first
+    };
+    let placing = async {
+        removal.arrived().await;
+        let (client, id) = (shop.shopper(EVE), filled().await);
+        let until_erased = async {
+            reservation.arrived().await;
+            assert_eq!(uses(&gateway).await, [[1, 1]]);
+            removal.end();
+            told.await.expect("the erasure ends");
+            assert_eq!(uses(&gateway).await, [[1, 1]]);
+            reservation.end();
+        };
+        let placed = checkout(&client, &id, "none", "second");
+        let (placed, ()) = tokio::join!(placed, until_erased);
+        placed
+    };
+    let (first, free) = tokio::join!(erasing, placing);
+    let mut waits = first.waits.iter();
+    assert!(waits.any(|wait| wait.starts_with("voucherCustomers: ")), "{first:#?}");
+    assert_eq!(free["__typename"], "Order", "{free:#}");
+    settled(&shop).await;
+    assert_eq!(uses(&gateway).await, [[0, 2]]);
+
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    assert!(uses(&gateway).await.is_empty());
     gateway.assert_sound().await;
 }

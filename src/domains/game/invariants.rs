@@ -21,6 +21,7 @@ struct World {
     twice: Vec<String>,
     homeless: Vec<String>,
     worn: Vec<String>,
+    priced: Vec<String>,
     /// All gold, minus all gold that was made.
     surplus: i128,
     poor: Vec<String>,
@@ -39,7 +40,8 @@ impl World {
             && arriving.is_none_or(|attempt| self.committed.contains(attempt))
     }
 
-    fn enter_things(&mut self, holder: &str, things: &[ThingRecord]) {
+    /// `sells` tells whether the holder's things may be for sale.
+    fn enter_things(&mut self, holder: &str, things: &[ThingRecord], sells: bool) {
         let there =
             |thing: &&ThingRecord| self.is_there(thing.leaving.as_ref(), thing.arriving.as_ref());
         let there: Vec<&ThingRecord> = things.iter().filter(there).collect();
@@ -55,6 +57,9 @@ impl World {
             }
             if *quantity < 1 || thing.slot.is_some_and(|slot| slots.contains(&slot)) {
                 self.worn.push(format!("thing {id:?} of {holder}"));
+            }
+            if thing.price.is_some() && (!sells || thing.inside.is_some()) {
+                self.priced.push(format!("thing {id:?} of {holder}"));
             }
             slots.extend(thing.slot);
         }
@@ -89,13 +94,13 @@ impl World {
         self.copies.push((id.clone(), place.clone(), character.room.version));
         self.at.insert(id.clone(), place);
         let holder = format!("character {id:?}");
-        self.enter_things(&holder, &character.inventory);
+        self.enter_things(&holder, &character.inventory, false);
         self.enter_gold(&holder, character.gold, character.minted, &character.marks);
     }
 
     fn enter_place(&mut self, place: &PlaceDocument) {
         let holder = format!("place {:?}", place.id);
-        self.enter_things(&holder, &place.inventory);
+        self.enter_things(&holder, &place.inventory, true);
         self.enter_gold(&holder, place.gold, place.minted, &place.marks);
         let there = |player: &&PlayerEntry| {
             self.is_there(player.leaving.as_ref(), player.arriving.as_ref())
@@ -133,8 +138,8 @@ impl World {
     }
 }
 
-/// Checks that each thing and each character is at one place, that gold is neither made nor lost, and that copies are as new
-/// as their places.
+/// Checks that each thing and each character is at one place, that nothing has a price beside what lies at a place in no
+/// container, that gold is neither made nor lost, and that copies are as new as their places.
 pub(super) async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut world = World::default();
     store::for_each(app, |decided: MoveDocument| {
@@ -148,10 +153,11 @@ pub(super) async fn check(app: &App, report: &mut Report) -> Result<()> {
     let lost = world.lost();
     let outdated = world.outdated();
     let surplus = if world.surplus == 0 { Vec::new() } else { vec![world.surplus.to_string()] };
-    let rules: [(&str, Vec<String>); 7] = [
+    let rules: [(&str, Vec<String>); 8] = [
         ("things: each thing is in exactly one place", world.twice),
         ("things: each container of a thing is where the thing is", world.homeless),
         ("things: stacks have pieces, and each slot has one thing", world.worn),
+        ("things: only what lies at a place, in no container, has a price", world.priced),
         ("gold: all gold adds up to what was made", surplus),
         ("gold: nobody has less than none", world.poor),
         ("characters: each is seen at its place, and nowhere else", lost),

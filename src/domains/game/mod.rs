@@ -29,6 +29,9 @@
 //! For picking up, dropping and giving, both sides have to be at one place. The guards of the updates that take demand it. The
 //! guard of the update of the place that a character leaves demands the exit.
 //!
+//! What a container holds is for sale with it. So the guard of the update that takes a thing out of a container demands that
+//! none of the containers around it has a price.
+//!
 //! # Changes within an inventory
 //!
 //! One update puts things on or off, or into and out of containers. It is guarded by the character's version. So a
@@ -46,8 +49,8 @@
 //!
 //! # Invariants
 //!
-//! Each thing is in one document, each character at one place. All gold adds up to what was made (`minted`). A copy is as new as
-//! its place, unless the place has `pendingAt`.
+//! Each thing is in one document, each character at one place. Only what lies at a place, in no container, has a price. All
+//! gold adds up to what was made (`minted`). A copy is as new as its place, unless the place has `pendingAt`.
 
 mod broadcasts;
 mod documents;

@@ -1,7 +1,7 @@
 //! The things of an inventory: their names, and the contents of containers. An inventory is one flat list, in which
 //! each thing names the container that it is in.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, iter::successors};
 
 use super::documents::{ItemDocument, ThingRecord};
 
@@ -73,6 +73,13 @@ pub(super) fn with_contents(things: &[ThingRecord], id: &str) -> Vec<ThingRecord
     things.iter().filter(|thing| ids.contains(thing.id.as_str())).cloned().collect()
 }
 
+/// The containers that hold a thing, from the innermost to the outermost.
+pub(super) fn around<'a>(things: &'a [ThingRecord], thing: &ThingRecord) -> Vec<&'a ThingRecord> {
+    let holder = |thing: &ThingRecord| thing.inside.as_deref().and_then(|id| find(things, id));
+    // No container holds itself. If a faulty document has such a circle, it isn't followed for ever.
+    successors(holder(thing), |one| holder(one)).take(things.len()).collect()
+}
+
 /// Number of things that a container holds itself.
 pub(super) fn count_inside(things: &[ThingRecord], container: &str) -> usize {
     things.iter().filter(|thing| thing.inside.as_deref() == Some(container)).count()
@@ -128,5 +135,23 @@ mod tests {
         assert_eq!(ids("purse"), ["coin", "purse"]);
         assert_eq!(ids("stone"), ["stone"]);
         assert_eq!(count_inside(&all, "bag"), 1);
+    }
+
+    #[test]
+    fn the_containers_around_a_thing_are_found_from_the_inside_out() {
+        let all = [
+            thing("coin", Some("purse")),
+            thing("bag", None),
+            thing("purse", Some("bag")),
+            thing("egg", Some("hen")),
+            thing("hen", Some("egg")),
+        ];
+        let ids = |at: usize| -> Vec<&str> {
+            around(&all, &all[at]).into_iter().map(|thing| thing.id.as_str()).collect()
+        };
+        assert_eq!(ids(0), ["purse", "bag"]);
+        assert!(ids(1).is_empty());
+        assert_eq!(ids(2), ["bag"]);
+        assert_eq!(ids(3).len(), all.len(), "a circle ends");
     }
 }

@@ -13,6 +13,7 @@ use crate::support::{
 const PLACED: &str = "things: each thing is in exactly one place";
 const INSIDE: &str = "things: each container of a thing is where the thing is";
 const WORN: &str = "things: stacks have pieces, and each slot has one thing";
+const PRICED: &str = "things: only what lies at a place, in no container, has a price";
 const GOLD: &str = "gold: all gold adds up to what was made";
 const DEBTS: &str = "gold: nobody has less than none";
 const SEEN: &str = "characters: each is seen at its place, and nowhere else";
@@ -139,6 +140,19 @@ async fn each_rule_of_things_finds_its_fault() {
     assert_eq!(stage.of_ann(set(arrows, "quantity", 0_i64.into())).await, [WORN]);
     assert_eq!(stage.of_ann(set(bag, "slot", "HEAD".into())).await, [WORN]);
     assert!(stage.of_ann(set(hat, "slot", "NECK".into())).await.is_empty());
+
+    assert_eq!(stage.of_ann(set(hat, "price", 5_i64.into())).await, [PRICED]);
+    let offered = |id: &str, more: Document| {
+        let mut cap = cap.clone();
+        cap.extend(doc! { "id": id, "price": 5_i64 });
+        cap.extend(more);
+        cap
+    };
+    let put = |things: Vec<Document>| doc! { "$push": { "inventory": { "$each": things } } };
+    let chest = || offered("chest", doc! {});
+    assert!(stage.of_hall(put(vec![chest()])).await.is_empty());
+    let inside = offered("gem", doc! { "in": "chest" });
+    assert_eq!(stage.of_hall(put(vec![chest(), inside])).await, [PRICED]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

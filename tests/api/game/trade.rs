@@ -1,9 +1,11 @@
 //! Gold: what is bought, sold, given and made.
 
-use serde_json::json;
+use docgate::domains::game::import::{ImportWorld, import};
+use mongodb::bson::doc;
+use serde_json::{Value, json};
 
 use super::{World, born, carried, descriptions, endow, item, mint, quiet, seen};
-use crate::support::Gateway;
+use crate::support::{Client, Gateway, key};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thing_is_bought_and_sold() {
@@ -60,6 +62,139 @@ async fn a_thing_is_bought_and_sold() {
     let offered = there["things"].as_array().expect("things").last().expect("one");
     assert_eq!((&offered["price"], &offered["quantity"]), (&json!(10), &json!(2)));
     quiet(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+/// A shop with a chest for sale, which holds arrows and a pouch with a gem.
+struct Chest {
+    /// Ann, who is there with 100 gold.
+    ann: String,
+    shop: String,
+    chest: String,
+    pouch: String,
+    gem: String,
+    arrows: String,
+}
+
+impl Chest {
+    async fn offered(gateway: &Gateway) -> Self {
+        let lines = json!([
+            { "item": { "key": "chest", "name": "chest", "price": 40, "capacity": 5 } },
+            { "item": { "key": "pouch", "name": "pouch", "price": 5, "capacity": 5 } },
+            { "item": { "key": "gem", "name": "gem", "price": 90 } },
+            { "item": { "key": "arrow", "name": "arrow", "plural": "arrows", "price": 1,
+                "isStackable": true } },
+            { "place": { "key": "shop", "title": "A shop", "isShop": true, "gold": 20, "things": [
+                { "key": "chest", "item": "chest", "price": 50 },
+                { "key": "pouch", "item": "pouch", "inside": "chest" },
+                { "key": "gem", "item": "gem", "inside": "pouch" },
+                { "key": "lot", "item": "arrow", "quantity": 12, "inside": "chest" }] } },
+            { "character": { "key": "ann", "owner": "ann", "name": "ann", "class": "wizard",
+                "place": "shop", "gold": 100 } },
+        ]);
+        let lines: Vec<ImportWorld> = serde_json::from_value(lines).expect("lines");
+        let answers = import(&gateway.app, &lines).await.expect("imported");
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+        quiet(gateway).await;
+        let player = gateway.player("ann");
+        let mine = player.field("{ myCharacters { nodes { id } } }", json!({})).await;
+        let ann = mine["nodes"][0]["id"].as_str().expect("an id").to_owned();
+        let room = &player.character(&ann).await["room"];
+        let id = |of: &Value| of.as_str().unwrap_or_else(|| panic!("{room:#}")).to_owned();
+        let (chest, inner) = (&room["things"][0], &room["things"][0]["contents"]);
+        Self {
+            ann,
+            shop: id(&room["placeId"]),
+            chest: id(&chest["id"]),
+            pouch: id(&inner[0]["id"]),
+            gem: id(&inner[0]["contents"][0]["id"]),
+            arrows: id(&inner[1]["id"]),
+        }
+    }
+
+    /// Tries to get a thing or some pieces of it, and fails because of the chest's price.
+    async fn keeps(&self, player: &Client, name: &str, thing: &str, more: Value) {
+        let mut input = json!({ "characterId": self.ann, "thingId": thing });
+        input.as_object_mut().expect("fields").extend(more.as_object().expect("fields").clone());
+        let refused = player.plays(name, input).await;
+        let said = (&refused["code"], &refused["price"]);
+        assert_eq!(said, (&json!("FOR_SALE"), &json!(50)), "{name}: {refused:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_container_for_sale_holds_is_bought_with_it() {
+    let gateway = Gateway::start().await;
+    let offer = Chest::offered(&gateway).await;
+    let Chest { ann, shop, chest, pouch, gem, arrows } = &offer;
+    let player = gateway.player("ann");
+    let before = gateway.snapshot().await;
+    for thing in [pouch, gem, arrows] {
+        offer.keeps(&player, "pickUp", thing, json!({})).await;
+        offer.keeps(&player, "takeFromContainer", thing, json!({})).await;
+    }
+    offer.keeps(&player, "pickUp", arrows, json!({ "quantity": 5 })).await;
+    let alone = json!({ "characterId": ann, "thingId": gem, "price": 50 });
+    assert_eq!(player.plays("buy", alone).await["field"], "input.thingId");
+    assert_eq!(gateway.snapshot().await, before);
+
+    let buy = json!({ "characterId": ann, "thingId": chest, "price": 50 });
+    let after = player.plays("buy", buy).await;
+    assert_eq!(
+        (&after["gold"], descriptions(&after["inventory"])),
+        (&json!(50), vec!["chest".to_owned()])
+    );
+    assert_eq!(descriptions(&after["inventory"][0]["contents"]), ["pouch", "12 arrows"]);
+    let there = seen(&gateway, shop).await;
+    assert_eq!((&there["gold"], &there["things"]), (&json!(70), &json!([])));
+    // The buyer takes things out, and leaves the rest, which is free.
+    let out = json!({ "characterId": ann, "thingId": arrows });
+    let after = player.plays("takeFromContainer", out).await;
+    assert_eq!(descriptions(&after["inventory"]), ["chest", "12 arrows"]);
+    player.made("drop", json!({ "characterId": ann, "thingId": chest })).await;
+    let bob = born(&gateway, "bob", shop).await;
+    let up = json!({ "characterId": bob, "thingId": gem });
+    let after = gateway.player("bob").plays("pickUp", up).await;
+    assert_eq!(descriptions(&after["inventory"]), ["gem"], "{after:#}");
+    quiet(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+/// What is picked up is planned by the character's copy of the place. By the copies here the chest isn't for sale, or the thing
+/// isn't in it. The update of the place refuses what they allow.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_is_behind_frees_nothing_in_a_container_for_sale() {
+    let gateway = Gateway::start().await;
+    let offer = Chest::offered(&gateway).await;
+    let Chest { ann, gem, arrows, .. } = &offer;
+    let player = gateway.player("ann");
+    let free = doc! { "room.things.0.price": "" };
+    let loose = doc! { "room.things.3.in": "" };
+    let apart = doc! { "room.things.1.in": "" };
+    let some = || json!({ "quantity": 5 });
+    for (removed, thing, more) in [
+        (free.clone(), gem, json!({})),
+        (free.clone(), arrows, json!({})),
+        (free, arrows, some()),
+        (loose.clone(), arrows, json!({})),
+        (loose, arrows, some()),
+        (apart, gem, json!({})),
+    ] {
+        quiet(&gateway).await;
+        let of_ann = doc! { "_id": key(ann) };
+        let update = doc! { "$unset": removed.clone() };
+        let changed = gateway.raw("characters").update_one(of_ann.clone(), update).await;
+        assert_eq!(changed.expect("changed").matched_count, 1);
+        offer.keeps(&player, "pickUp", thing, more).await;
+        quiet(&gateway).await;
+        let whole = gateway.raw("places").find_one(doc! { "_id": key(&offer.shop) }).await;
+        let whole = whole.expect("read").expect("a place");
+        let things = whole.get_array("inventory").expect("things");
+        assert_eq!(things.len(), 4, "{removed:?}");
+        let again = doc! { "$set": { "room.things": things.clone() } };
+        let mended = gateway.raw("characters").update_one(of_ann, again).await;
+        assert_eq!(mended.expect("mended").matched_count, 1);
+    }
     gateway.assert_sound().await;
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     BLOCK, CIRCLE, UNBLOCK, circle, deliver, does, feeds::all_news, key_of_edge, news, people,
-    posted, uncircle,
+    posted, posted_with, texts, uncircle,
 };
 use crate::support::{
     Gateway, commands,
@@ -378,6 +378,52 @@ async fn a_reader_of_celebrities_touches_only_their_own_marked_edges() {
     let edges = all.iter().find(|one| one["collection"] == "circles").expect("the edges");
     assert_eq!(edges["docsExamined"], 1, "{edges:#}");
     assert!(edges["keysExamined"].as_i64().is_some_and(|keys| keys <= 2), "{edges:#}");
+    gateway.assert_sound().await;
+}
+
+/// However many posts of a celebrity are for others, a page takes two commands of posts at most.
+#[tokio::test(flavor = "multi_thread")]
+async fn posts_for_others_cost_a_reader_of_celebrities_one_more_command() {
+    let gateway = Gateway::with(|config| config.post_delivery_followers = 2).await;
+    people(&gateway, &["star", "reader"]).await;
+    followed_by(&gateway, "star", &["bob", "cleo", "dan"]).await;
+    celebrate(&gateway, "star", "first").await;
+    circle(&gateway, "reader", "star", "a").await;
+    circle(&gateway, "star", "reader", "in").await;
+    circle(&gateway, "star", "bob", "out").await;
+    for input in [
+        json!({ "audience": "PUBLIC", "text": "for all" }),
+        json!({ "audience": "CIRCLES", "text": "for circles" }),
+        json!({ "audience": "NAMED", "circles": ["out", "in"], "text": "for two circles" }),
+        json!({ "audience": "NAMED", "circles": ["out"], "text": "to the reader",
+            "toUserId": "reader" }),
+    ] {
+        posted_with(&gateway, "star", input).await;
+    }
+    for n in 0..40 {
+        let text = format!("for others {n}");
+        let input = json!({ "audience": "NAMED", "circles": ["out"], "text": text });
+        posted_with(&gateway, "star", input).await;
+    }
+    let all = ["to the reader", "for two circles", "for circles", "for all"];
+    for first in [1, 3, 20] {
+        assert_eq!(all_news(&gateway, "reader", Value::Null, first).await, all, "{first}");
+    }
+    let (reader, query) = (gateway.shopper("reader"), "{ news(first: 2) { nodes { text } } }");
+    let read = async || {
+        let found = reader.explained(query, json!({})).await;
+        let sent = commands(&found);
+        let of_posts = sent.iter().filter(|command| *command == "find posts").count();
+        (texts(&found["data"]["news"]), of_posts)
+    };
+    assert_eq!(read().await, (vec![all[0].to_owned(), all[1].to_owned()], 2));
+    assert_eq!(all_news(&gateway, "bob", Value::Null, 50).await.len(), 45);
+    // The circles count as they are now.
+    uncircle(&gateway, "star", "reader", "in").await;
+    assert_eq!(read().await, (vec!["to the reader".to_owned(), "for all".to_owned()], 2));
+    does(&gateway, "reader", BLOCK, json!({ "userId": "star" })).await;
+    assert_eq!(read().await, (Vec::new(), 0));
+    deliver(&gateway).await;
     gateway.assert_sound().await;
 }
 

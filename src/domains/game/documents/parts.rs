@@ -28,7 +28,7 @@ document! {
         pub inside as "in"?: String,
         /// Where it is worn or held.
         pub slot?: EquipmentSlot,
-        /// Price of a piece, if it is for sale.
+        /// Price of a piece, if it is for sale. What is in a container has none: it is for sale with the container.
         pub price?: i64,
         /// The try of a move that takes it away if it is committed.
         pub leaving?: String,

@@ -243,6 +243,7 @@ impl Part {
             }
             (None, _) => return Err(InvalidInput::new("thingId", "isn't for sale").into()),
         }
+        self.demand_unoffered(&thing)?;
         let quantity = quantity.unwrap_or(thing.quantity);
         if quantity > thing.quantity {
             let reason = format!("there are only {}", thing.quantity);
@@ -254,7 +255,7 @@ impl Part {
         };
         if quantity < thing.quantity {
             let enough = at_least("quantity", quantity + 1);
-            let as_read = present(id, [enough, priced, is_absent("slot")]);
+            let as_read = present(id, [enough, priced, is_absent("slot"), is_in(&thing)]);
             self.demand(has_element("inventory", as_read), Reason::InTheWay);
             let piece = ThingRecord { id: new_id, quantity, ..thing };
             let arrives = piece.loose();
@@ -265,8 +266,7 @@ impl Part {
         let all = things::with_contents(&there.cloned().collect::<Vec<_>>(), id);
         let mut rules = Vec::new();
         for one in &all {
-            let inside = one.inside.as_ref().map_or_else(|| is_absent("in"), |of| is("in", &**of));
-            let mut as_read = present(&one.id, [is("quantity", one.quantity), inside]);
+            let mut as_read = present(&one.id, [is("quantity", one.quantity), is_in(one)]);
             if one.id == id {
                 as_read.extend([priced.clone(), is_absent("slot")]);
             }
@@ -287,6 +287,30 @@ impl Part {
         };
         Ok(all.iter().map(arrives).collect())
     }
+
+    /// No container that holds the thing, at any depth, is for sale: its contents are bought with it. The containers have to
+    /// be as they were read.
+    fn demand_unoffered(&mut self, thing: &ThingRecord) -> Result<(), Why> {
+        let around = things::around(self.found.things(), thing);
+        let offer = around.iter().rev().find_map(|one| Some((one, one.price?)));
+        if let Some((container, price)) = offer {
+            let (thing, container) = (thing.description(), container.description());
+            let message = format!("{thing} is in {container}, which is for sale for {price} gold");
+            return Err(Why::ForSale(ForSale::because(message, Long(price))));
+        }
+        let unoffered = |one: &&ThingRecord| present(&one.id, [is_absent("price"), is_in(one)]);
+        let rules: Vec<_> =
+            around.iter().map(|one| has_element("inventory", unoffered(one))).collect();
+        for rule in rules {
+            self.demand(rule, Reason::InTheWay);
+        }
+        Ok(())
+    }
+}
+
+/// Condition on a thing: it is in the container in which it was read, or in none if it was in none.
+fn is_in(thing: &ThingRecord) -> Condition {
+    thing.inside.as_ref().map_or_else(|| is_absent("in"), |inside| is("in", &**inside))
 }
 
 /// Conditions on a thing that is there, and more.

@@ -266,7 +266,8 @@ object! {
         quantity: Long = Long(thing.record.quantity),
         /// Enchantment.
         bonus: i32 = int(thing.record.bonus),
-        /// Price of a piece, if it is for sale; otherwise null.
+        /// Price of a piece, if it is for sale; otherwise null. The contents of a container for sale have none: they are bought
+        /// with it.
         price: Option<Long> = thing.record.price.map(Long),
         /// Where it can be worn or held; empty if nowhere.
         slots: &[EquipmentSlot] = &thing.record.slots,

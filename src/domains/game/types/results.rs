@@ -24,9 +24,9 @@ refusal! {
         pub available: Long,
     }
 
-    /// The thing is for sale, and not for the price of the call: buy it for its price.
+    /// The thing, or a container that holds it, is for sale, and not for the price of the call: buy that for its price.
     struct ForSale as "FOR_SALE" {
-        /// Price of a piece.
+        /// Price of a piece of what is for sale.
         pub price: Long,
     }
 
@@ -78,7 +78,8 @@ result! {
     pub enum ChangeAttributesResult:
         CharacterDocument => Character | NotFound | InsufficientGold | NoRoom | Conflict | InvalidInput;
 
-    /// Result of `pickUp`: the character with the thing, or a refusal.
+    /// Result of `pickUp`: the character with the thing, or a refusal. `ForSale`: the thing, or a container that holds it,
+    /// has a price.
     pub enum PickUpResult:
         CharacterDocument => Character | NotFound | ForSale | NoRoom | Conflict | InvalidInput;
 
@@ -102,7 +103,8 @@ result! {
     /// Result of `unequip`: the character, or a refusal.
     pub enum UnequipResult: CharacterDocument => Character | NotFound | InvalidInput;
 
-    /// Result of `takeFromContainer`: the character with the thing, or a refusal.
+    /// Result of `takeFromContainer`: the character with the thing, or a refusal. `ForSale`: a container that holds the thing
+    /// has a price.
     pub enum TakeFromContainerResult:
         CharacterDocument => Character | NotFound | ForSale | NoRoom | Conflict | InvalidInput;
 

@@ -129,6 +129,8 @@ pub(super) async fn followed(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>>
 
 /// The posts of the followed authors that the caller may see after the position of the page, the newest first. Posts from
 /// before the caller followed the author are left out.
+///
+/// If the first command finds posts that the caller may not see, however many there are, the next one leaves them out.
 pub(super) async fn merged(
     cx: Cx<'_>,
     viewer: &Viewer,
@@ -151,14 +153,19 @@ pub(super) async fn merged(
     let (mut until, mut shown) = (until, VecDeque::new());
     let since_of: HashMap<&str, DateTime> =
         followed.iter().map(|edge| (edge.of.as_str(), edge.at)).collect();
+    let mut seen = None;
     loop {
         // An author whose posts before `until` are all too old isn't read again. So a long past of an author whom the caller
         // has just followed costs one command at most.
-        let is_left = |edge: &&EdgeDocument| edge.at <= until.at();
+        let is_left = |edge: &&EdgeDocument| edge.at <= until.at() && !viewer.blocks(&edge.of);
         let authors: Vec<&str> =
             followed.iter().filter(is_left).map(|edge| edge.of.as_str()).collect();
-        let found = list_merged(&cx, &authors, (since, &until), page.wanted()).await?;
-        let is_end = found.len() < page.wanted();
+        if authors.is_empty() {
+            return Ok(shown);
+        }
+        let wanted = page.wanted();
+        let found = list_merged(&cx, &authors, (since, &until), seen.as_ref(), wanted).await?;
+        let is_end = found.len() < wanted;
         let mut posts: Vec<Shown> =
             found.into_iter().map(|post: PostDocument| post.shown).collect();
         if let Some(last) = posts.last() {
@@ -166,8 +173,12 @@ pub(super) async fn merged(
         }
         posts.retain(|post| since_of.get(post.by.as_str()).is_some_and(|at| *at <= post.at));
         shown.extend(viewer.visible(&cx, posts).await?);
-        if is_end || shown.len() >= page.wanted() {
+        if is_end || shown.len() >= wanted {
             return Ok(shown);
+        }
+        // What becomes invisible after this read is left out when it is found.
+        if seen.is_none() {
+            seen = Some(viewer.seeing(&cx, &authors).await?);
         }
     }
 }

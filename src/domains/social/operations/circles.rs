@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, Document};
 
 use super::{
     super::{
         documents::{Audience, EdgeDocument, Shown, UserDocument, edge_id},
-        store::{self, edges, users},
+        store::{self, edges, posts::seen_by, users},
         types::{
             BlockUserInput, BlockUserResult, CircleUserInput, CircleUserResult, FollowedUser,
             UnblockUserInput, UnblockUserResult, UncircleUserInput, UncircleUserResult, User,
@@ -249,13 +249,21 @@ impl Viewer {
         Ok(shown.collect())
     }
 
+    /// Filter of the posts of these authors that they may see. The circles are those of the authors, as they are now.
+    pub(super) async fn seeing(&self, app: &App, authors: &[&str]) -> Result<Document> {
+        let read = authors.iter().copied().map(|by| store::edge(app, by, &self.id));
+        let edges: Vec<_> = try_join_all(read).await?.into_iter().flatten().collect();
+        Ok(seen_by(&self.id, &edges))
+    }
+
     /// Their subject.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 }
 
-/// Whether a user may see a post. `edge` contains the author's circles that the user is in.
+/// Whether a user may see a post; [`seen_by`] is the same as a filter. `edge` contains the author's circles that the user is
+/// in.
 pub(in super::super) fn may_see(user: &str, post: &Shown, edge: Option<&EdgeDocument>) -> bool {
     if post.by == user || post.to.as_deref() == Some(user) {
         return true;

@@ -1,7 +1,7 @@
 //! MongoDB access of posts and votes.
 
 use super::{
-    super::documents::{CommentEntry, PostDocument, VoteDocument},
+    super::documents::{Audience, CommentEntry, EdgeDocument, PostDocument, VoteDocument},
     feeds,
 };
 use crate::{
@@ -125,19 +125,43 @@ pub(in super::super) fn spread(app: &App, id: &str, version: i64) -> Guarded<Pos
     posts(app).set(guard, doc! { "due": "$$REMOVE" })
 }
 
-/// The newest posts of these authors that news merge in, from `since` on and up to `until`.
+/// Filter of the posts that a user may see, if the user doesn't block the authors. `edges` have the circles of the authors that
+/// the user is in.
+pub(in super::super) fn seen_by(user: &str, edges: &[EdgeDocument]) -> Document {
+    let [public, circles, named] =
+        [Audience::Public, Audience::Circles, Audience::Named].map(|audience| stored(&audience));
+    let authors: Vec<&str> = edges.iter().map(|edge| edge.by.as_str()).collect();
+    let mut ways = vec![
+        doc! { "shown.by": user },
+        doc! { "shown.to": user },
+        doc! { "shown.audience": public },
+        doc! { "shown.audience": circles, "shown.by": { "$in": authors } },
+    ];
+    ways.extend(edges.iter().map(|edge| {
+        let is_in = doc! { "$in": edge.circles.clone() };
+        doc! { "shown.audience": named.clone(), "shown.by": &edge.by, "shown.circles": is_in }
+    }));
+    doc! { "$or": ways }
+}
+
+/// The newest posts of these authors that news merge in, from `since` on and up to `until`. With `seen`, those that fit this
+/// filter; there may be many others between them.
 pub(in super::super) async fn list_merged(
     app: &App,
     authors: &[&str],
     (since, until): (DateTime, &Until),
+    seen: Option<&Document>,
     limit: usize,
 ) -> Result<Vec<PostDocument>> {
     let keys = [("shown.at", -1), ("shown.id", -1)];
-    let filter = doc! { "merged": { "$in": authors }, "shown.at": { "$gte": since } };
+    let mut at = doc! { "$gte": since };
+    if let Until::Before(end) = until {
+        at.insert("$lt", *end);
+    }
+    let mut filter = doc! { "merged": { "$in": authors }, "shown.at": at };
+    filter.extend(seen.cloned().unwrap_or_default());
     let filter = match until {
-        Until::Before(at) => {
-            doc! { "merged": { "$in": authors }, "shown.at": { "$gte": since, "$lt": *at } }
-        }
+        Until::Before(_) => filter,
         Until::Beyond(at, id) => keyset::beyond(filter, &keys, &[(*at).into(), Bson::from(id)]),
     };
     let projection = Some(doc! { "comments": 0 });
@@ -146,6 +170,7 @@ pub(in super::super) async fn list_merged(
         sort: keyset::sort(&keys),
         limit: count(limit),
         projection,
+        time: seen.map(|_| EXAMINING),
         ..List::default()
     };
     posts(app).list(list).await

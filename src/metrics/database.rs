@@ -142,6 +142,13 @@ impl Batches {
         writes
     }
 
+    pub(super) fn lists(registry: &mut Registry) -> Self {
+        let lists = Self::new();
+        let what = "Callers of the same list that shared one command";
+        registry.register("list_callers", what, lists.batch_sizes.clone());
+        lists
+    }
+
     /// Number of items per command of a collection.
     pub fn batch_size(&self, collection: &'static str) -> Histogram {
         self.batch_sizes.get_or_create_owned(&Collection { collection })

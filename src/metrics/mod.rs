@@ -39,6 +39,7 @@ pub struct Metrics {
     refusals: Refusals,
     commands: Commands,
     reads: Batches,
+    lists: Batches,
     counts: Batches,
     writes: Batches,
     suggestions: Suggestions,
@@ -85,6 +86,7 @@ impl Default for Metrics {
             refusals: Refusals::register(&mut registry),
             commands: Commands::register(&mut registry),
             reads: Batches::reads(&mut registry),
+            lists: Batches::lists(&mut registry),
             counts: Batches::counts(&mut registry),
             writes: Batches::writes(&mut registry),
             suggestions: Suggestions::register(&mut registry),
@@ -128,9 +130,14 @@ impl Metrics {
         &self.commands
     }
 
-    /// Reads that share commands.
+    /// Reads by key that share commands.
     pub fn reads(&self) -> &Batches {
         &self.reads
+    }
+
+    /// Lists whose callers share commands.
+    pub fn lists(&self) -> &Batches {
+        &self.lists
     }
 
     /// Guarded writes that share commands.

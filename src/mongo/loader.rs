@@ -98,7 +98,7 @@ impl Loader {
             inserters: Inserters::new(writes, coalesce_writes),
             appenders: Appenders::new(writes, coalesce_writes),
             recent: Recent::new(keep, metrics.suggestions().clone()),
-            shared_lists: SharedLists::new(limit),
+            shared_lists: SharedLists::new(limit, metrics.lists().clone()),
             in_force: RwLock::default(),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),

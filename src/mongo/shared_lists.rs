@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    metrics::database::Batches,
     traces::{self, ItemSpan},
 };
 
@@ -41,6 +42,7 @@ pub(super) type Answer = (DriverResult<Vec<Arc<RawDocumentBuf>>>, SharedCommand)
 pub(super) struct SharedLists {
     /// The longest `maxTimeMS` of a command.
     limit: Duration,
+    metrics: Batches,
     all: Mutex<HashMap<Key, Reading>>,
 }
 
@@ -100,8 +102,8 @@ impl Key {
 
 impl SharedLists {
     /// None yet. `limit` is the longest `maxTimeMS` of a command.
-    pub(super) fn new(limit: Duration) -> Arc<Self> {
-        Arc::new(Self { limit, all: Mutex::default() })
+    pub(super) fn new(limit: Duration, metrics: Batches) -> Arc<Self> {
+        Arc::new(Self { limit, metrics, all: Mutex::default() })
     }
 
     /// Reads a list for a caller, whose span is `span`.
@@ -154,7 +156,7 @@ impl SharedLists {
         let mut next = Some(first);
         while let Some(sent) = next {
             // A panic ends only the callers of its command.
-            let _panicked = AssertUnwindSafe(sent.read(self.limit)).catch_unwind().await;
+            let _panicked = AssertUnwindSafe(sent.read(&self)).catch_unwind().await;
             next = self.next(&key);
         }
     }
@@ -199,7 +201,7 @@ impl Reading {
 
 impl Next {
     /// Sends the command, and the answer to its callers.
-    async fn read(self, limit: Duration) {
+    async fn read(self, lists: &SharedLists) {
         let Self { raw, list, mut callers } = self;
         // Callers that no longer wait need no answer.
         callers.retain(|caller| !caller.answer.is_closed());
@@ -207,6 +209,8 @@ impl Next {
             return;
         }
         let shared = SharedCommand::now(callers.len());
+        let callers_each = lists.metrics.batch_size(raw.name);
+        callers_each.observe(u64::try_from(callers.len()).unwrap_or(u64::MAX));
         let spans = callers.iter_mut().map(|caller| mem::take(&mut caller.span));
         let traced: Vec<_> = spans.filter(ItemSpan::is_traced).collect();
         let database = || raw.database_name();
@@ -214,7 +218,7 @@ impl Next {
         drop(traced);
         let sent = raw.command(FIND);
         let read = async {
-            let found = find(raw, list, limit).await;
+            let found = find(raw, list, lists.limit).await;
             let error = found.as_ref().err().map(|error| Error::from(error.clone()));
             record_batched(&sent, shared.sent, error.as_ref());
             found

@@ -118,6 +118,7 @@ async fn fifty_posts(way: Option<Cut>) {
         if way.is_none() {
             // Long enough that no post gives up while the fates happen.
             config.flow_run_millis = 60_000;
+            config.flow_command_millis = 30_000;
         }
     })
     .await;

@@ -42,6 +42,18 @@ object! {
     }
 }
 
+impl Stock {
+    /// State that is compared to detect changes, for merchants.
+    pub(super) fn counters(&self) -> (i64, i64, i64) {
+        (self.0.available, self.0.sold, self.0.received)
+    }
+
+    /// The same for others, who see the free pieces alone.
+    pub(super) fn free(&self) -> (i64, i64, i64) {
+        (self.0.available, 0, 0)
+    }
+}
+
 /// Whether a product can be ordered now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum Availability {

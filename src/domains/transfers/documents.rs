@@ -86,7 +86,7 @@ document! {
         pub source: String,
         /// Account that is credited.
         pub destination: String,
-        /// Both accounts, for statements.
+        /// The accounts in whose statements it is: both, or the source alone if it was refused.
         pub accounts: Vec<String>,
         /// Amount in minor units.
         pub amount: i64,
@@ -275,7 +275,17 @@ impl TransferDocument {
     pub fn refuse(&mut self, reason: TransferReason) {
         let state = TransferState::Cancelled;
         (self.state, self.reason) = (state, Some(reason));
+        self.accounts = self.refused_accounts();
         self.history = vec![TransferStep { state, at: self.at.into() }];
+    }
+
+    /// The accounts in whose statements it is once it was refused. Who was to get money of another user isn't told that the
+    /// other one couldn't pay, nor what they wrote.
+    pub fn refused_accounts(&self) -> Vec<String> {
+        if matches!(self.kind, TransferKind::Transfer | TransferKind::Reversal) {
+            return vec![self.source.clone()];
+        }
+        self.accounts.clone()
     }
 
     /// Why the transfer fails, unless it was cancelled.

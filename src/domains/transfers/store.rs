@@ -294,7 +294,13 @@ pub(super) async fn step(
     attempt: &Attempt,
 ) -> Result<Option<TransferDocument>> {
     let at = attempt.clock();
-    let step = transfers(app).set(as_read(claimed), step_to(to, reason, at.into()));
+    let mut after = claimed.clone();
+    let mut set = step_to(to, reason, at.into());
+    if to == TransferState::Cancelled && reason.is_some() {
+        after.accounts = claimed.refused_accounts();
+        set.insert("accounts", literal(after.accounts.clone()));
+    }
+    let step = transfers(app).set(as_read(claimed), set);
     let is_held = match to {
         TransferState::Authorised | TransferState::Committed => step.within(attempt).held().await?,
         _ => step.held().await?,
@@ -302,7 +308,6 @@ pub(super) async fn step(
     if !is_held {
         return Ok(None);
     }
-    let mut after = claimed.clone();
     (after.state, after.reason) = (to, reason.or(after.reason));
     after.history.push(TransferStep { state: to, at: at.into() });
     Ok(Some(after))

@@ -183,3 +183,28 @@ async fn the_first_take_of_what_was_left_may_be_cut_anywhere() {
     )
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sale_is_told_to_merchants_alone() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 0, 10).await;
+    let all = FOLLOW.replace("available", "available sold");
+    let mut nobodys = gateway.anonymous().follow(FOLLOW, json!({ "sku": "a" })).await;
+    let mut merchants = gateway.merchant().follow(&all, json!({ "sku": "a" })).await;
+    let shopper = gateway.shopper("ann");
+    let cart = shopper.open_cart("RESERVE").await;
+    assert_eq!(line(&shopper.add(&cart, "a", 3).await, "a"), (3, 3));
+    // The same state may come twice before: when the change stream opens, anything may have changed.
+    for live in [&mut nobodys, &mut merchants] {
+        while live.next().await["data"]["stockChanged"]["available"] != 7 {}
+    }
+    // What is reserved is sold: as many pieces are free as before.
+    let order = checkout(&shopper, &cart, "none", "op").await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    while merchants.next().await["data"]["stockChanged"]["sold"] != 3 {}
+    gateway.merchant().receive_stock(json!({ "sku": "a", "quantity": 5 })).await;
+    let next = nobodys.next().await;
+    assert_eq!(next["data"]["stockChanged"]["available"], 12, "{next:#}");
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+}

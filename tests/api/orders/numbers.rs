@@ -41,6 +41,18 @@ async fn an_order_is_found_by_what_people_read_out() {
     for client in [gateway.shopper("bob"), gateway.anonymous(), gateway.service()] {
         assert_eq!(found(&client, &number).await, Value::Null);
     }
+    // Whether another's order has a number isn't told by what the gateway looks for either.
+    let free = first_number(&gateway, "no order");
+    for (client, sent) in [
+        (gateway.shopper("bob"), vec!["find orderNumbers", "find orders"]),
+        (gateway.anonymous(), Vec::new()),
+    ] {
+        for number in [&number, &free] {
+            let response = client.explained(BY_NUMBER, json!({ "number": number })).await;
+            assert_eq!(response["data"]["order"], Value::Null, "{number}");
+            assert_eq!(commands(&response), sent, "{number}");
+        }
+    }
     // A wrong symbol is told by the check symbol alone.
     let wrong = if symbols[0] == '7' { "8" } else { "7" };
     for number in

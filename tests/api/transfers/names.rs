@@ -148,3 +148,40 @@ async fn both_parties_see_what_a_transfer_is_for() {
     assert!(gateway.snapshot().await == before);
     gateway.assert_sound().await;
 }
+
+/// The purposes in the statement of an account, newest first.
+async fn purposes(client: &Client, account: &str) -> Vec<Value> {
+    let seen = client.field(PURPOSES, json!({ "id": account })).await;
+    let nodes = seen["statement"]["nodes"].as_array().expect("entries");
+    nodes.iter().map(|node| node["transfer"]["purpose"].clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_transfer_is_in_the_statement_of_its_payer_alone() {
+    let gateway = Gateway::start().await;
+    let (ann, bob) = (gateway.shopper("ann"), gateway.shopper("bob"));
+    let (from, to) = (open(&ann, "EUR").await, open(&bob, "EUR").await);
+    let rent = with_purpose(&from, &to, "rent", "rent");
+    let refused = ann.field(TRANSFER, rent.clone()).await;
+    assert_eq!(refused["code"], "INSUFFICIENT_FUNDS", "{refused:#}");
+    assert_eq!(purposes(&ann, &from).await, ["rent"]);
+    for client in [&bob, &gateway.service()] {
+        assert!(purposes(client, &to).await.is_empty());
+    }
+    // What arrives is seen, by a repeat too.
+    fund(&gateway, &from, 1).await;
+    assert_eq!(ann.field(TRANSFER, rent).await["__typename"], "Transfer");
+    assert_eq!(purposes(&bob, &to).await, ["rent"]);
+    // Of several at once, some are refused by the debit itself.
+    fund(&gateway, &from, 1).await;
+    let all = (0..8).map(|n| {
+        let (ann, race) = (ann.clone(), with_purpose(&from, &to, "race", &format!("race-{n}")));
+        async move { ann.field(TRANSFER, race).await }
+    });
+    let all = join_all(all).await;
+    let arrived = all.iter().filter(|one| one["__typename"] == "Transfer").count();
+    assert_eq!(arrived, 1, "{all:#?}");
+    settled(&gateway).await;
+    assert_eq!(purposes(&bob, &to).await, ["race", "rent"]);
+    gateway.assert_sound().await;
+}

@@ -1,9 +1,11 @@
 //! First copies of commands that were sent twice, and that arrive after later changes.
 
+use std::cell::OnceCell;
+
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{ask, by_id, music, mutation};
+use super::{ask, by_id, music, mutation, plant};
 use crate::support::{Gateway, cuts, key, long_bounds, proxy::Seen, until};
 
 /// The gateway, with attempts that are short enough to wait for the end of a lease.
@@ -103,5 +105,25 @@ async fn a_late_copy_of_a_name_undoes_no_later_one() {
     cuts::with_late_copy(&base, is_change, first, async || name(&base, "Later").await).await;
     let named: Value = by_id(&base, &music).await["names"].clone();
     assert_eq!(named, json!([{ "locale": "en", "name": "Later" }]));
+    base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_creation_brings_no_deleted_category_back() {
+    let base = Gateway::start().await;
+    let made = OnceCell::new();
+    let is_insert = |seen: &Seen| seen.collection == "categories" && seen.command == "insert";
+    let first = async |gateway: &Gateway| {
+        made.set(plant(gateway, "music", None).await).expect("made once");
+    };
+    let later = async || {
+        let input = json!({ "categoryId": made.get() });
+        let said = ask(&base.merchant(), "deleteCategory", input).await;
+        assert_eq!(said["__typename"], "DeletedCategory", "{said:#}");
+    };
+    cuts::with_late_copy(&base, is_insert, first, later).await;
+    let id = made.get().expect("made");
+    assert_eq!(by_id(&base, id).await, Value::Null);
+    base.sweep().await;
     base.assert_sound().await;
 }

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{ask, by_id, music, mutation, plant};
@@ -126,4 +126,19 @@ async fn a_late_copy_of_a_creation_brings_no_deleted_category_back() {
     assert_eq!(by_id(&base, id).await, Value::Null);
     base.sweep().await;
     base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_lease_takes_it_for_nobody() {
+    let base = Gateway::start().await;
+    let [music, _, _, film] = music(&base).await;
+    // The first holder inserts the lease.
+    moves(&base, &film, Some(&music)).await;
+    let is_lease = |seen: &Seen| seen.collection == "leases" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| moves(gateway, &film, None).await;
+    cuts::with_late_copy(&base, is_lease, first, async || {}).await;
+    let lease = base.raw("leases").find_one(doc! { "_id": "categories.tree" }).await;
+    let lease = lease.expect("read").expect("there");
+    let until = *lease.get_datetime("until").expect("a time");
+    assert_eq!(until, DateTime::from_millis(0), "it is held: {lease:#}");
 }
